@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 Ids = NDArray[np.integer[Any]]
-"""Integers of any width: rows, places, counts."""
+"""An array of integers of any width, such as row indices, positions or counts."""
 
 Numbers = NDArray[np.number[Any]]
-"""Counts and sums, whole or not."""
+"""An array of integers or real numbers, such as counts and sums."""
 
 Flags = NDArray[np.bool_]

@@ -1,6 +1,7 @@
-"""Files and folders that are whole or absent: filled under a temporary name beside their own, then renamed.
+"""Writes files and folders so that they are either complete or absent: each is filled under a temporary name in the
+same folder, then renamed.
 
-A process that is killed in between leaves the old file as it was, and the temporary one, ``.NAME.RANDOM``.
+If the process is killed before the renaming, the old file is unchanged, and the temporary one, ``.NAME.RANDOM``, stays.
 """
 
 import os
@@ -14,18 +15,18 @@ from skipstack.data.basis.errors import UserError
 
 
 def write_atomically(path: Path, content: bytes, *, fsync: bool = False) -> None:
-    """Write a file, or replace it, as ``atomic_file`` does."""
+    """Write ``content`` to ``path`` through ``atomic_file``, replacing an existing file."""
     with atomic_file(path, fsync=fsync) as temporary:
         temporary.write_bytes(content)
 
 
 @contextmanager
 def atomic_file(path: Path, *, fsync: bool = False) -> Iterator[Path]:
-    """A path beside ``path`` to write a file to, which then replaces ``path``.
+    """Yield a temporary path to write a file to. When the context ends, that file replaces ``path``.
 
-    ``fsync``: the file is on the disk before it is renamed, and its name when this returns, so that both survive a
-    power cut. Raises OSError, which names ``path``, where the disk refuses. On any error ``path`` is as it was, and
-    nothing is left beside it.
+    ``fsync``: whether the file's content is flushed to disk before the renaming, and its name after it, so that both
+    survive a power cut. If writing or renaming fails, ``path`` is unchanged and the temporary file is deleted. Raises
+    OSError, which names ``path``, if the disk refuses.
     """
     temporary = _temporary(path)
     try:
@@ -34,7 +35,7 @@ def atomic_file(path: Path, *, fsync: bool = False) -> Iterator[Path]:
             fsync_path(temporary)
         os.replace(temporary, path)
     except BaseException as error:
-        with suppress(OSError):  # it says less than the error before it
+        with suppress(OSError):  # its error would say less than the one at hand
             temporary.unlink()
         if isinstance(error, OSError) and error.filename in (None, str(temporary)):
             error.filename, error.filename2 = str(path), None
@@ -45,9 +46,9 @@ def atomic_file(path: Path, *, fsync: bool = False) -> Iterator[Path]:
 
 @contextmanager
 def atomic_folder(path: Path) -> Iterator[Path]:
-    """A new folder to fill, which then takes the name ``path``; on any error nothing of it is left.
+    """Yield a new folder to fill. When the context ends, it is renamed to ``path``; on any error it is deleted.
 
-    Raises OSError where ``path`` is anything but an empty folder.
+    Raises OSError if ``path`` exists and is not an empty folder.
     """
     with temporary_folder_beside(path) as temporary:
         yield temporary
@@ -56,8 +57,9 @@ def atomic_folder(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def temporary_folder_beside(path: Path) -> Iterator[Path]:
-    """A new folder beside ``path``, so on the same disk, with all parents; at the end it is removed, if still there,
-    and so are parents that were made for it and hold nothing.
+    """Yield a new folder beside ``path``, hence on the same disk. Missing parents are created.
+
+    At the end, delete the folder if it still exists, and every parent that was created for it and is empty.
     """
     temporary = _temporary(path)
     made = [parent for parent in path.parents if not parent.exists()]
@@ -73,7 +75,10 @@ def temporary_folder_beside(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def refused_where_unwritable(path: Path) -> Iterator[None]:
-    """Raises UserError where ``path`` cannot be written within the context; errors of other paths are not changed."""
+    """Context that turns an OSError about ``path`` into a UserError which says that ``path`` cannot be written.
+
+    Errors about other paths pass unchanged.
+    """
     try:
         yield
     except OSError as error:
@@ -86,13 +91,13 @@ def refused_where_unwritable(path: Path) -> Iterator[None]:
 
 
 def _concerns(named: Path, path: Path) -> bool:
-    """Whether a path is ``path``, above it, below it, or the temporary one beside it."""
+    """Whether the path ``named`` is ``path``, one of its parents, inside it, or its temporary file."""
     beside = str(path.with_name(_beginning(path))) if path.name else str(path)
     return named.is_relative_to(path) or path.is_relative_to(named) or str(named).startswith(beside)
 
 
 def fsync_path(path: Path | str) -> None:
-    """Bring a file, or the names in a folder, to the disk, so that they survive a power cut."""
+    """Flush a file, or the names in a folder, to disk, so that they survive a power cut."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -101,10 +106,13 @@ def fsync_path(path: Path | str) -> None:
 
 
 def _temporary(path: Path) -> Path:
-    """A name that no other writer has, nor anybody can guess."""
+    """A temporary path beside ``path``, whose random name no other writer uses and nobody can guess."""
     return path.with_name(_beginning(path) + secrets.token_hex(8))
 
 
 def _beginning(path: Path) -> str:
-    """The beginning of the names of temporary files beside ``path``; cut, since a name may have 255 bytes at most."""
+    """The prefix of the names of temporary files for ``path``.
+
+    The name of ``path`` in it is cut to 100 bytes, since a file name may have 255 bytes at most.
+    """
     return f".{os.fsencode(path.name)[:100].decode(errors='ignore')}."

@@ -1,4 +1,7 @@
-"""A child process: it ends with its parent, however that ends. They send each other plain values of ours, pickled."""
+"""Runs a function in a child process, which ends whenever its parent ends, even if the parent is killed.
+
+Parent and child run our own code and send each other plain values, pickled.
+"""
 
 import math
 import os
@@ -22,18 +25,24 @@ from skipstack.data.basis.redaction import redacted
 Link: TypeAlias = "Connection[Any, Any]"
 
 LOOK_UP: Final = 0.5
-"""Seconds after which who waits for a message sees that it is interrupted, whichever thread the signal reached."""
+"""The longest single wait for a message, in seconds. Between two waits Python handles an interruption, even if its
+signal reached another thread."""
 
 
 class NoAnswerError(Exception):
-    """No answer comes: the process has ended, or nobody waits any longer. The message is one line on how."""
+    """Raised if no answer will come, because the process has ended or because nobody is waiting for the answer any
+    longer.
+
+    The message is one line that says how this happened.
+    """
 
 
 class ChildProcess:
-    """A process that does ``work``, a function of a module of ours, with its end of the link.
+    """A child process that calls ``work``, a function of one of our modules, with the child's end of the link.
 
-    Nothing of the main program is loaded there, so a script needs no ``if __name__ == "__main__"``; modules are found
-    where they are found here. ``settings``: variables of its environment, where ours does not have them.
+    The child does not load the parent's main program, so a script needs no ``if __name__ == "__main__"``. It searches
+    the same folders for modules as the parent. ``settings``: environment variables for the child; the parent's own
+    values take precedence.
     """
 
     def __init__(self, work: Callable[[Link], None], settings: Mapping[str, str] | None = None) -> None:
@@ -55,25 +64,25 @@ class ChildProcess:
                     **(settings or {}),
                     **os.environ,
                     "TMPDIR": self._scratch.name,
-                },  # it may end in the midst of a file
+                },  # the child may be killed while it writes a temporary file
                 pass_fds=[theirs.fileno()],
-                start_new_session=True,  # Ctrl-C is for its parent, which decides what is still written
+                start_new_session=True,  # Ctrl-C reaches only the parent, which decides what is still written
             )
 
     @property
     def pid(self) -> int:
-        """The number of the process."""
+        """The process ID."""
         return self._process.pid
 
     def send(self, message: object) -> None:
-        """Send it; what is sent to a process that has ended is lost, as ``receive`` says."""
+        """Send a message. If the process has ended, the message is lost, and ``receive`` raises NoAnswerError."""
         with suppress(OSError):
             self._link.send(message)
 
     def receive(self, until: float = math.inf) -> Any:
-        """Wait for the next message, ``until`` then by the monotonic clock.
+        """Wait for the next message and return it. ``until``: the deadline, on the clock of ``time.monotonic``.
 
-        Raises NoAnswerError where the process has ended, and TimeoutError.
+        Raises NoAnswerError if the process has ended, and TimeoutError if no message comes before the deadline.
         """
         try:
             while not self._link.poll(min(LOOK_UP, max(until - time.monotonic(), 0))):
@@ -86,7 +95,7 @@ class ChildProcess:
             raise NoAnswerError(self._how()) from error
 
     def end(self) -> None:
-        """End it, whatever it does, with what it has not written to the end."""
+        """Kill the process, whatever it is doing, and delete its temporary folder with any incomplete files."""
         self._process.kill()
         self._process.wait()
         self._scratch.cleanup()
@@ -99,25 +108,32 @@ class ChildProcess:
 
 
 def do(work: Callable[[Link], None], descriptor: int) -> NoReturn:
-    """The main program of the process. At its end it waits for no other thread."""
-    for sent_to_all in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):  # all processes of a job: the parent decides
+    """Run ``work`` as the main program of the child process, then exit without waiting for other threads.
+
+    ``descriptor``: the file descriptor of the child's end of the link. The exit code is 1 if ``work`` raised an
+    exception, and otherwise 0.
+    """
+    for sent_to_all in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):  # ignored, since the parent decides
         signal.signal(sent_to_all, lambda *_: None)
     os.set_inheritable(descriptor, False)
     watching = threading.Thread(target=_end_with_the_parent, args=(descriptor,), daemon=True)
     watching.start()
     try:
         work(Connection(descriptor))
-    except Exception:  # noqa: BLE001 (whatever it is, the last line of it is what the parent will say)
+    except Exception:  # noqa: BLE001 (the parent reports the last line of any traceback)
         traceback.print_exc()
-        watching.join(1)  # where the parent has died, this is the end
+        watching.join(1)  # if the parent has died, the watching thread exits meanwhile
         os._exit(1)
     os._exit(0)
 
 
 def _end_with_the_parent(descriptor: int) -> None:
-    """End once the parent is gone, even if it was killed: one that is started anew may write to the same store."""
+    """Wait until the parent is gone, even if it was killed, then delete the temporary folder and exit.
+
+    A restarted parent may write to the same store, so no child of the earlier one may still be running.
+    """
     closed = select.poll()
-    closed.register(descriptor, 0)  # no event but that the other end is gone, which is always told
+    closed.register(descriptor, 0)  # no event but a hang-up, which poll always reports
     closed.poll()
     shutil.rmtree(os.environ["TMPDIR"], ignore_errors=True)
     os._exit(1)

@@ -1,4 +1,7 @@
-"""The process of the command ``skipstack``, which may be set up in ways that a library must not set up a user's."""
+"""Marks the process of the command ``skipstack``, and keeps passwords out of its command line.
+
+The command may configure its own process in ways in which a library must not configure that of its user.
+"""
 
 import json
 import os
@@ -7,7 +10,7 @@ import sys
 from typing import Final
 
 PASSWORD: Final = re.compile(r"(://[^/@\s:]+:)[^/@\s]+(?=@)")
-"""A password in an address; the group is the part of the address before it."""
+"""Matches a user and password in an address. The group is the part of the match before the password."""
 
 ARGUMENTS: Final = "SKIPSTACK_ARGUMENTS"
 """The environment variable that holds the typed arguments, if a password is among them."""
@@ -16,10 +19,11 @@ _claimed = False
 
 
 def claim() -> None:
-    """Record that this process is the command's. If a password was typed, restart the command without it in its line.
+    """Record that this process belongs to the command ``skipstack``. If an argument has a password, restart the command
+    with the password hidden in its command line; the typed arguments are passed on in ``ARGUMENTS``.
 
-    Every user who may list the processes of a machine sees their command lines, and Ray stores these in its cluster;
-    only the owner of a process sees its environment variables.
+    Every user who may list the processes of a machine sees their command lines, and Ray stores these in its cluster.
+    Only the owner of a process sees its environment variables.
     """
     global _claimed
     _claimed = True
@@ -32,5 +36,5 @@ def claim() -> None:
 
 
 def is_claimed() -> bool:
-    """Whether this process is the command's."""
+    """Whether ``claim`` was called, so that this process belongs to the command ``skipstack``."""
     return _claimed

@@ -1,7 +1,7 @@
-"""Errors of a full or a failing disk, recognised by their numbers and, where a library wraps them, by their words.
+"""Recognises errors of a full or failing disk by their numbers or, if a library hides these, by their messages.
 
-Not among them: a file that is missing, that may not be read or written, or that exceeds a limit of the process
-(``EFBIG``). Such an error belongs to a path or to the process, and would happen again on any disk.
+Some errors do not count: a file is missing, may not be read or written, or exceeds a limit of the process (``EFBIG``).
+Such an error belongs to a path or to the process, and would happen again on any disk.
 """
 
 import errno
@@ -19,7 +19,7 @@ from skipstack.data.basis.origins import origins
 from skipstack.data.basis.redaction import redacted
 
 FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
-"""A full disk, or a used-up quota."""
+"""The error numbers of a full disk or an exhausted quota."""
 
 FAILING: Final = frozenset(
     number
@@ -27,22 +27,23 @@ FAILING: Final = frozenset(
         "EIO",
         "EROFS",  # also a disk that the kernel has made read-only after errors
         "EUCLEAN",  # a damaged file system
-        "ENODEV",  # these three: a drive that was taken away
+        "ENODEV",  # this and the next two: a drive that was removed
         "ENXIO",
         "ENOMEDIUM",
-        "ESTALE",  # these: a file server
+        "ESTALE",  # this and the next two: errors of a file server
         "EREMOTEIO",
         "ENOTCONN",
     )
     if (number := getattr(errno, name, None)) is not None  # macOS lacks some
 )
-"""A disk that fails, or is gone."""
+"""The error numbers of a disk that fails or is gone."""
 
 SILENT: Final = frozenset({errno.ETIMEDOUT, errno.ESHUTDOWN, errno.EHOSTDOWN})
-"""A file server that does not answer, where the error names a file; else some other server, which is no disk."""
+"""The error numbers of a server that does not answer. It is a file server if the error names a file; any other server
+is no disk."""
 
 PAUSES: Final = (1.0, 5.0)
-"""Seconds to wait before each retry: a failing disk may answer again by then. A full one is not tried again."""
+"""The seconds to wait before each retry: by then, a failing disk may work again. For a full disk there is no retry."""
 
 FULL_PHRASES: Final = ("no space left on device", "disk quota exceeded", "database or disk is full")
 
@@ -51,30 +52,32 @@ FAILING_PHRASES: Final = (
     "stale file handle",
     "transport endpoint is not connected",
     "input/output error",
-    "iostream error",  # torch.save, to a file that it opens itself; it does not say why
+    "iostream error",  # torch.save, if it opens the file itself; it gives no reason
     "pytorchstreamwriter failed writing",
 )
-"""Phrases, in lower case, by which libraries report such errors without a number."""
+"""Phrases, in lower case, by which libraries report a failing disk without an error number."""
 
 NUMBERED: Final = re.compile(r"(?:\berrno\s*[=:]?\s*|\bos error |\bOs \{ code: )(\d+)", re.IGNORECASE)
-"""An error's number in the words of Python, Arrow, HDF5 and Rust."""
+"""Matches an error number in the messages of Python, Arrow, HDF5 and Rust."""
 
 SHORT: Final = re.compile(r"\d+ requested and \d+ written")
-"""The message of numpy when a disk takes only a part of an array."""
+"""Matches the message of numpy when a disk takes only a part of an array."""
 
 Value = TypeVar("Value")
 
 
 @dataclass(frozen=True, slots=True)
 class DiskTrouble:
-    """A full or a failing disk, as one line with the error and the path or the place in the code that it comes from."""
+    """A report that a disk is full or failing. ``full``: whether it is full. ``words``: one line with the error, and
+    with the path or the line of code that it comes from.
+    """
 
     full: bool
     words: str
 
 
 def disk_trouble(error: BaseException) -> DiskTrouble | None:
-    """The trouble that ``error`` reports, itself or through the errors that it was raised from; None for any other."""
+    """Find a full or failing disk in ``error`` or in the errors behind it. Returns None if there is none."""
     for found in origins(error):
         kind = _kind(found)
         if kind is not None:
@@ -84,10 +87,10 @@ def disk_trouble(error: BaseException) -> DiskTrouble | None:
 
 
 def tried_again(call: Callable[[], Value], *, pause: Callable[[float], None] = sleep) -> Value:
-    """The value of ``call``, which is repeated after each of ``PAUSES`` where a disk fails.
+    """Return the value of ``call``. If it fails because of a failing disk, call it again after each of ``PAUSES``.
 
-    ``pause`` waits for a number of seconds. Raises what ``call`` raises at last; at once for a full disk and for any
-    other error.
+    ``pause``: a function that waits for a number of seconds. Raises the error of the last call. Errors of a full disk,
+    and errors of any other kind, are raised at once.
     """
     for seconds in PAUSES:
         try:
@@ -124,7 +127,11 @@ def _kind_of_number(number: int) -> str | None:
 
 
 def _places(error: BaseException, found: BaseException) -> list[str]:
-    """The notes of the error, such as where a function raised it; else the line of code, where no path is known."""
+    """The origin of ``error``, for a report: its notes, if it has any, such as one on the function that raised it.
+
+    Without notes it is the line of code that raised ``found``, the error of the disk; nothing if that error names a
+    path.
+    """
     if notes := getattr(error, "__notes__", ()):
         return [redacted(" ".join(note.split())) for note in notes]
     if getattr(found, "filename", None) is not None:

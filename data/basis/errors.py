@@ -7,23 +7,23 @@ from skipstack.data.basis.redaction import redacted
 
 
 class UserError(ValueError):
-    """A mistake in what the user gave; the command line prints it and exits with 2.
+    """A mistake in the user's input. The command line prints the message and exits with code 2.
 
-    The message is one line: what was got, what is allowed, the nearest valid name, and the
-    file and line where there is one.
+    The message is one line: the value received, the allowed values, the nearest valid name, and the file and line if
+    there is one.
     """
 
 
 class AbsentCorpusError(UserError):
-    """A named corpus that is not on this machine: its studies can be described, but not trained."""
+    """A named corpus is not on this machine. Studies of it can be described, but not trained."""
 
 
 class NoGpuError(UserError):
-    """A GPU is asked for, and torch finds none on this machine."""
+    """A GPU is requested, but torch finds none on this machine."""
 
 
 def unknown(kind: str, got: object, allowed: Iterable[object]) -> str:
-    """The line for a name that does not exist: ``unknown preset 'qick' (nearest: 'quick'; allowed: ...)``."""
+    """The message for a name that does not exist: ``unknown preset 'qick' (nearest: 'quick'; allowed: ...)``."""
     names = [str(name) for name in allowed]
     near = get_close_matches(str(got), names, n=1, cutoff=0.4)
     nearest = f"nearest: {near[0]!r}; " if near else ""
@@ -31,7 +31,9 @@ def unknown(kind: str, got: object, allowed: Iterable[object]) -> str:
 
 
 def newer(what: str, got: int, known: int) -> UserError:
-    """The error for a file in a format that only a later version knows."""
+    """The error for a file ``what`` whose format, ``got``, is newer than ``known``, the latest that this version can
+    read.
+    """
     return UserError(f"{what} of format {got} (allowed: up to {known}; a newer version of skipstack reads this one)")
 
 

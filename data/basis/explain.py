@@ -19,10 +19,11 @@ LONGEST_VALUE = 60
 def explain(
     error: ValidationError, model: type[BaseModel], *, lines: Mapping[Path, int] | None = None, file: str = ""
 ) -> str:
-    """The first error: ``file:line: model.stack.dpeth: unknown key 'dpeth' (nearest: 'depth'; allowed: ...)``.
+    """Describe the first error in one line: ``file:line: model.stack.dpeth: unknown key 'dpeth' (nearest: 'depth';
+    allowed: ...)``.
 
-    ``lines`` has the line of each path; a path without one takes that of the nearest mapping or list around it.
-    ``file`` is the file's name, or whatever else the value was written in, such as ``--set model.stack.depth=x``.
+    ``lines``: the line of each path; a path without a line takes that of the nearest enclosing mapping or list.
+    ``file``: the name of the file, or the option that holds the value, such as ``--set model.stack.depth=x``.
     """
     path, message = _reading(error, model)
     return f"{at(path, lines=lines, file=file)}{'.'.join(map(_named, path))}{': ' if path else ''}{message}"
@@ -34,7 +35,9 @@ def place(error: ValidationError, model: type[BaseModel]) -> Path:
 
 
 def at(path: Sequence[str | int], *, lines: Mapping[Path, int] | None, file: str) -> str:
-    """``file:line: `` for a path, as far as file and line are known."""
+    """The prefix ``file:line: `` of a message about ``path``. It lacks the line if that is unknown, and is empty
+    without a file.
+    """
     around = (tuple(path[:length]) for length in range(len(path), -1, -1))
     line = next((lines[each] for each in around if each in lines), None) if lines else None
     return ":".join(str(part) for part in (file, line) if part not in ("", None)) + ": " if file else ""
@@ -47,7 +50,7 @@ def shown(value: object) -> str:
 
 
 def _named(key: str | int) -> str:
-    """A key in a path; if it would break the line, as a Python literal."""
+    """A key of a path. A key with characters that are not printable is shown as a Python literal."""
     return text if (text := str(key)).isprintable() else repr(key)
 
 
@@ -56,7 +59,7 @@ def _reading(error: ValidationError, model: type[BaseModel]) -> tuple[Path, str]
     path, annotation, labelled = _walk(first["loc"], model)
     value = first["input"]
     if labelled:
-        # A union of plain types: pydantic reports each member, and only reports of depth one hold the whole value.
+        # For a union of plain types, pydantic reports each member. Reports that end at a member have the whole value.
         depth = len(first["loc"][: labelled + 1])
         whole = [each for each in (first, *others) if each["loc"][:labelled] == first["loc"][:labelled]]
         value = next((each["input"] for each in whole if len(each["loc"]) == depth), value)
@@ -82,10 +85,10 @@ def _reading(error: ValidationError, model: type[BaseModel]) -> tuple[Path, str]
 
 
 def _walk(location: Sequence[str | int], model: type[BaseModel]) -> tuple[Path, Any, int]:
-    """Follow pydantic's location through the types: returns the path without tags, the type there, and how many steps
-    were followed before a label ended the walk.
+    """Follow pydantic's ``location`` through the types of ``model``.
 
-    For an unknown key the type is that of the config that lacks it.
+    Returns the path without pydantic's tags, the type at its end, and the number of steps before the label of a union
+    member that ended the walk; 0 if none did. For an unknown key, the type is that of the config which lacks the key.
     """
     path: Path = ()
     annotation: Any = model
@@ -105,7 +108,7 @@ def _walk(location: Sequence[str | int], model: type[BaseModel]) -> tuple[Path, 
 
 
 def _inside(annotation: Any, key: str | int) -> Any:
-    """The type at ``key``, or None where there is none."""
+    """The type of the entry ``key`` in a value of type ``annotation``; None if there is no such entry."""
     if found := models(annotation):
         return fields(found[0]).get(str(key))
     inner, _ = bare(annotation)

@@ -1,4 +1,4 @@
-"""The fields of a config, from its types: their paths, and their allowed values in words."""
+"""Reads the fields of a config from its types: their dotted paths, and their allowed values in words."""
 
 import types
 from collections.abc import Iterator, Mapping
@@ -14,13 +14,16 @@ from skipstack.data.basis.user_code.configs import OpenTo, own_configs
 
 @cache
 def fields(model: type[BaseModel]) -> Mapping[str, Any]:
-    """The type of each field, in order, with the bounds in its ``Annotated``."""
+    """The type of each field of a config, by name and in order, with the bounds in its ``Annotated``."""
     hints = get_type_hints(model, include_extras=True)
     return {name: hints[name] for name in model.model_fields}
 
 
 def paths(model: type[BaseModel]) -> dict[str, tuple[Any, ...]]:
-    """Every branch and leaf by its dotted path, with its types: several where members of a union share the name."""
+    """The types of every field of a config and of the configs inside it, by dotted path.
+
+    A path has several types if several members of a union have a field of that name.
+    """
     found: dict[str, tuple[Any, ...]] = {}
     for path, annotation in _descend(model, ""):
         if annotation not in found.setdefault(path, ()):
@@ -36,7 +39,9 @@ def _descend(model: type[BaseModel], prefix: str) -> Iterator[tuple[str, Any]]:
 
 
 def bare(annotation: Any) -> tuple[Any, tuple[Any, ...]]:
-    """The type without its ``Annotated``, and the annotations; a pydantic ``Field`` is replaced by its bounds."""
+    """Split a type into the type inside its ``Annotated`` and the annotations. A pydantic ``Field`` is followed by its
+    bounds.
+    """
     if get_origin(annotation) is not Annotated:
         return annotation, ()
     inner, *constraints = get_args(annotation)
@@ -46,7 +51,7 @@ def bare(annotation: Any) -> tuple[Any, tuple[Any, ...]]:
 
 
 def _open_to(annotation: Any) -> OpenTo | None:
-    """The annotation by which a field accepts the user's own kinds, if any."""
+    """The ``OpenTo`` annotation of a type, by which a field accepts the user's own kinds; None if there is none."""
     return next((item for item in bare(annotation)[1] if isinstance(item, OpenTo)), None)
 
 
@@ -55,7 +60,7 @@ def _is_field(item: Any) -> bool:
 
 
 def alternatives(annotation: Any) -> tuple[Any, ...]:
-    """The members of a union; any other type by itself. Configs of the user's own kinds are members."""
+    """The members of a union, the configs of the user's own kinds included. For any other type, the type itself."""
     if (opened := _open_to(annotation)) is not None:
         return (*alternatives(opened.built_in), *own_configs(opened.part).values())
     inner, _ = bare(annotation)
@@ -63,13 +68,15 @@ def alternatives(annotation: Any) -> tuple[Any, ...]:
 
 
 def models(annotation: Any) -> tuple[type[BaseModel], ...]:
-    """The configs among the alternatives."""
+    """The config classes among the alternatives of a type."""
     inner = [bare(alternative)[0] for alternative in alternatives(annotation)]
     return tuple(each for each in inner if isinstance(each, type) and issubclass(each, BaseModel))
 
 
 def kinds(annotation: Any) -> Mapping[str, type[BaseModel]]:
-    """The members of a union of configs distinguished by ``kind``, by that kind; empty for other types."""
+    """The config class of each kind, if the type is a union of configs distinguished by ``kind``. Empty for other
+    types.
+    """
     if (opened := _open_to(annotation)) is not None:
         return {**kinds(opened.built_in), **own_configs(opened.part)}
     _, constraints = bare(annotation)
@@ -79,7 +86,9 @@ def kinds(annotation: Any) -> Mapping[str, type[BaseModel]]:
 
 
 def literals(annotation: Any) -> tuple[Any, ...]:
-    """The values of the literals among the alternatives; includes the user's own kinds that are given by name."""
+    """The values of the literals among the alternatives of a type, with the user's own kinds if kinds are given by
+    name.
+    """
     if (opened := _open_to(annotation)) is not None:
         return (*opened.names, *own_configs(opened.part)) if opened.names else ()
     inner = [bare(alternative)[0] for alternative in alternatives(annotation)]

@@ -1,4 +1,4 @@
-"""The base of every config: frozen, strict about keys, with one canonical form and one identity."""
+"""The base classes of configs, and the canonical JSON text and the identity of a config."""
 
 import hashlib
 import json
@@ -11,18 +11,19 @@ _CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=F
 
 
 class Frozen(BaseModel):
-    """The base of configs. One cannot change, an unknown key is an error, and no number may be NaN or infinite."""
+    """The base of configs. A config cannot change, unknown keys are errors, and no number may be NaN or infinite."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
 
 UNSAID: Final = object()
-"""Marks a field of a ``Brief`` config, in its annotation."""
+"""Marks, in its annotation, a field of a ``Brief`` config that is left out of the JSON text if it has its default."""
 
 
 class Brief(Frozen):
-    """A config that leaves marked fields (``UNSAID``) out of its JSON where they have their default: so configs that
-    were recorded before there were these fields keep their identities.
+    """A config whose JSON text leaves out each field that is marked by ``UNSAID`` and has its default.
+
+    So configs that were recorded before such a field existed keep their identities.
     """
 
     @model_serializer(mode="wrap")
@@ -31,22 +32,22 @@ class Brief(Frozen):
         return {name: value for name, value in dump(self).items() if name not in left_out}
 
     def _left_out(self) -> set[str]:
-        """The fields that are left out."""
+        """The names of the fields to leave out."""
         return {name for name, default in _unsaid(type(self)).items() if getattr(self, name) == default}
 
 
 @cache
 def _unsaid(kind: type[Brief]) -> dict[str, Any]:
-    """The defaults of its marked fields."""
+    """The default of each marked field of a config class, by the field's name."""
     marked = {name: field for name, field in kind.model_fields.items() if UNSAID in field.metadata}
     return {name: field.get_default(call_default_factory=True) for name, field in marked.items()}
 
 
 def canonical_json(value: Any) -> str:
-    """The one JSON text of a value: keys sorted, no spaces, ``-0.0`` written as ``0.0``.
+    """The canonical JSON text of a value: keys sorted, no spaces, ``-0.0`` written as ``0.0``.
 
-    The config's fields have converted types before, so a learning rate given as ``1`` and as ``1.0`` has the same text.
-    Raises ValueError on NaN and infinity.
+    A config has already converted its fields to their types, so learning rates given as ``1`` and as ``1.0`` have the
+    same text. Raises ValueError for NaN and infinity.
     """
     plain = value.model_dump(mode="json") if isinstance(value, BaseModel) else value
     return _CANONICAL.encode(_positive_zero(plain))

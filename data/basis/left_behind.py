@@ -1,4 +1,4 @@
-"""Threads that wait in native code, perhaps forever."""
+"""Exits a process while some of its threads may still be waiting in native code, perhaps forever."""
 
 import os
 import sys
@@ -9,14 +9,15 @@ LEFT: Final[list[Thread]] = []
 
 
 def leave_behind(thread: Thread) -> None:
-    """Stop waiting for a thread, which may run for as long as this process does."""
+    """Register a thread that nobody waits for any longer. It may run until the process ends."""
     LEFT.append(thread)
 
 
 def leave(code: int) -> NoReturn:
-    """Exit this process with a code: normally, or at once if a thread that was left behind is still running.
+    """Exit this process with ``code``: at once if a registered thread is still running, otherwise normally.
 
-    A normal exit would tear down the code in which such a thread waits; it would crash, and so change the exit code.
+    A normal exit would dismantle the code in which such a thread waits. The thread would crash and change the exit
+    code.
     """
     if any(thread.is_alive() for thread in LEFT):
         sys.stdout.flush()

@@ -8,7 +8,9 @@ from typing import BinaryIO
 
 
 def opened(path: Path) -> BinaryIO:
-    """The file, opened to read its bytes. Raises OSError where it cannot be, also for devices, pipes and sockets."""
+    """Open a file to read its bytes. Raises OSError if this fails, and for anything but an ordinary file, such as a
+    device, a pipe or a socket.
+    """
     file = open(path, "rb", opener=_without_waiting)  # noqa: SIM115 (the caller closes it)
     if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
         file.close()
@@ -17,10 +19,10 @@ def opened(path: Path) -> BinaryIO:
 
 
 def content(path: Path) -> bytes:
-    """The bytes of the file. Raises OSError as ``opened`` does."""
+    """Read the bytes of a file. Raises OSError as ``opened`` does."""
     with opened(path) as file:
         return file.read()
 
 
 def _without_waiting(path: str, flags: int) -> int:
-    return os.open(path, flags | os.O_NONBLOCK)  # a pipe would wait for a writer
+    return os.open(path, flags | os.O_NONBLOCK)  # otherwise opening a pipe would wait for a writer

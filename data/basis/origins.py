@@ -1,10 +1,10 @@
-"""The origins of an error: the errors that it was raised from, and those that it holds."""
+"""Finds the errors behind an error: those that it was raised from, and the members of an exception group."""
 
 from collections.abc import Iterator
 
 
 def origins(error: BaseException) -> Iterator[BaseException]:
-    """The error, those that it was raised from, and those in a group, each once."""
+    """Yield ``error``, the errors that it was raised from, and the members of exception groups, each once."""
     waiting, seen = [error], set[int]()
     while waiting:
         current = waiting.pop(0)

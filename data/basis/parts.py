@@ -1,4 +1,4 @@
-"""Optional parts: the libraries of the extras, and the error for a library that is needed but not installed."""
+"""Optional libraries: the extra that installs each, and the error if a library is needed but not installed."""
 
 from collections.abc import Mapping
 from importlib.util import find_spec
@@ -7,11 +7,13 @@ from typing import Final
 from skipstack.data.basis.errors import UserError
 
 EXTRAS: Final[Mapping[str, str]] = {"ray": "ray", "mlflow": "mlflow", "streamlit": "dashboard", "uvicorn": "dashboard"}
-"""The extra that installs each library; all others are installed by ``pip install skipstack``."""
+"""The extra that installs each optional library. All other libraries come with ``pip install skipstack``."""
 
 
 def is_installed(library: str) -> bool:
-    """Whether a library can be imported, without importing it. A folder of that name without code does not count."""
+    """Whether a library can be imported, found out without importing it. A folder of its name without code does not
+    count.
+    """
     found = find_spec(library)
     return found is not None and found.origin is not None
 
@@ -23,13 +25,16 @@ def command(library: str) -> str:
 
 def missing(library: str, what: str = "", otherwise: str = "") -> UserError:
     """The error for a library that is not installed: ``engine ray: ray is not installed (allowed: pip install
-    'skipstack[ray]', or --engine serial)``; ``what`` needs the library, ``otherwise`` is the alternative.
+    'skipstack[ray]', or --engine serial)``.
+
+    ``what``: the feature that needs the library, ``engine ray`` here. ``otherwise``: the alternative to the
+    installation.
     """
     needed, instead = (f"{what}: " if what else ""), (f", or {otherwise}" if otherwise else "")
     return UserError(f"{needed}{library} is not installed (allowed: {command(library)}{instead})")
 
 
 def need(library: str, what: str = "", otherwise: str = "") -> None:
-    """Raises ``missing`` if the library is not installed."""
+    """Raise the error of ``missing`` if the library is not installed."""
     if not is_installed(library):
         raise missing(library, what, otherwise)

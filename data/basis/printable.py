@@ -8,5 +8,5 @@ UNSEEN = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u
 
 
 def visible(text: str) -> str:
-    r"""The text with ``\x9b`` and the like in place of ``UNSEEN`` characters, line breaks and tabs excepted."""
+    r"""The text with each ``UNSEEN`` character escaped, for example as ``\x9b``. Line breaks and tabs stay."""
     return UNSEEN.sub(lambda found: found[0] if found[0] in "\n\t" else repr(found[0])[1:-1], text)

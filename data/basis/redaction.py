@@ -8,16 +8,17 @@ from urllib.parse import unquote
 HIDDEN = "***"
 
 SHORTEST, SHORTEST_VARIABLE = 4, 8
-"""The minimum length of a secret that is hidden wherever it occurs, from an address or from a variable: hiding shorter
-ones, such as a variable's `true`, would damage every text."""
+"""The minimum length of a secret that is hidden wherever it occurs: of one from an address, and of one from an
+environment variable. Hiding shorter ones, such as a variable's `true`, would damage every text."""
 
 _VARIABLE = re.compile(
     r"PASSWORD|PASSWD|_PWD$|(?:^|_)(?:TOKEN|SECRET|CREDENTIALS?|API_?KEY|ACCESS_?KEY|PRIVATE_?KEY)(?:_|$)"
 )
-"""Names of variables of the environment whose values are secrets."""
+"""Matches the names of environment variables whose values are secrets."""
 
 _USER = re.compile(r"(:/{1,2})(?![/\s])\S*@")
-"""The part of an address before its host: a user, a password, a token. If used as a path, an address has one slash."""
+"""Matches the part of an address before its host: a user, a password or a token. An address that was used as a path has
+one slash instead of two."""
 
 _ARGUMENT = re.compile(r"((?:password|passwd|token|secret|api_?key|access_?key)\w*=)[^&\s]+", re.IGNORECASE)
 
@@ -27,7 +28,9 @@ _known: set[str] = set()
 
 
 def hide(address: str) -> None:
-    """Make this process hide the parts of ``address`` between ``://`` and ``@``, and after ``?``, from now on."""
+    """Make ``redacted`` hide the secrets of ``address`` in this process from now on: its user, its password, and its
+    query after ``?``.
+    """
     head, _, query = address.partition("?")
     place = head.partition("://")[2]
     user = "" if place.startswith("/") else place.rpartition("@")[0]
@@ -56,7 +59,9 @@ def redacted(text: str) -> str:
 
 
 def redacting() -> Callable[[str], str]:
-    """``redacted`` with the present secrets, for many texts: finding the secrets takes most of its time."""
+    """A function like ``redacted`` for many texts, with the secrets known now. Finding the secrets, which takes most of
+    the time, happens once.
+    """
     secrets = sorted(_known | _of_environment(), key=len, reverse=True)
 
     def redact(text: str) -> str:

@@ -8,14 +8,14 @@ Say = Callable[[str], None]
 
 
 def tried(say: Say) -> Say:
-    """The same function, except that if a line cannot be shown, as on a closed stderr, only that line is lost."""
+    """Wrap ``say`` so that it raises no error. A line that cannot be shown, as on a closed stderr, is lost."""
 
     def attempt(line: str) -> None:
-        with suppress(Exception):  # of handlers and streams of any class
+        with suppress(Exception):  # handlers and streams may be of any class
             say(line)
 
     return attempt
 
 
 def unsaid(line: str) -> None:
-    """Shows nothing."""
+    """Do nothing: the ``Say`` that shows no line."""

@@ -9,7 +9,8 @@ import numpy as np
 def derive(seed: int, *names: str | int) -> int:
     """A 63-bit seed for the stream called ``names`` under ``seed``.
 
-    The same in every process and on every machine: SHA-256 over the JSON text of the path.
+    It is the same in every process and on every machine: a part of the SHA-256 over the JSON text of ``seed`` and
+    ``names``.
     """
     path = json.dumps([seed, *names], separators=(",", ":"))
     return int.from_bytes(hashlib.sha256(path.encode()).digest()[:8], "big") >> 1

@@ -1,7 +1,6 @@
-"""The standard streams of a process, any of which may be closed, full, or read by nobody any more.
+"""The standard streams of a process, any of which may be closed, full, or without a reader.
 
-What is shown on stderr may be lost without harm. stdout carries the result of a command, so its loss is an error that
-the command must hear of.
+Text for stderr may be lost without harm. stdout carries the result of a command, so the command must learn of any loss.
 """
 
 import os
@@ -22,8 +21,8 @@ Written = TypeVar("Written")
 
 
 class OutputLostError(UserError):
-    """stdout cannot be written. ``reader_left``: its reader has stopped reading, as ``head`` does. ``first``: it is the
-    first error of this stdout.
+    """Raised if stdout cannot be written. ``why``: the reason. ``reader_left``: whether the reader of stdout has
+    stopped reading, as ``head`` does. ``first``: whether this is the first such error of this stdout.
     """
 
     def __init__(self, why: str, *, reader_left: bool = False, first: bool = True) -> None:
@@ -41,7 +40,7 @@ class _Stream:
         """Whether nothing can be written any more."""
 
     def isatty(self) -> bool:
-        """Whether it is a terminal that can be written."""
+        """Whether the stream is a terminal and can be written."""
         try:
             return not self.lost and self._stream.isatty()
         except Exception:  # noqa: BLE001 (the stream may be of any class: that of a notebook, or of a user)
@@ -52,7 +51,7 @@ class _Stream:
 
 
 class Shown(_Stream):
-    """A stream for messages: text that cannot be written is dropped, and after an error all later text is, too."""
+    """A stream for messages. Text that cannot be written is dropped, and after an error so is all later text."""
 
     def write(self, text: str) -> int:
         """Write the text, if possible."""
@@ -68,13 +67,13 @@ class Shown(_Stream):
             try:
                 writing()
             except BlockingIOError:
-                pass  # a pipe that does not wait for its reader, and is full for the moment
-            except Exception:  # noqa: BLE001 (of streams of any class)
+                pass  # a non-blocking pipe that is full at the moment
+            except Exception:  # noqa: BLE001 (the stream may be of any class)
                 self.lost = True
 
 
 class Result(_Stream):
-    """stdout, whose loss is an OutputLostError."""
+    """A stream for the result of a command, used as stdout. It raises OutputLostError if it cannot be written."""
 
     def __init__(self, stream: TextIO, *, closed: bool = False) -> None:
         super().__init__(stream)
@@ -89,7 +88,7 @@ class Result(_Stream):
         return self._tried(partial(self._stream.write, text))
 
     def flush(self) -> None:
-        """Write what is buffered. Raises OutputLostError, unless that was raised before."""
+        """Write what is buffered. Raises OutputLostError if this fails. Does nothing if the stream was lost before."""
         if not self.lost:
             self._tried(self._stream.flush)
 
@@ -109,23 +108,24 @@ class Result(_Stream):
 
 
 def shown(stream: TextIO | None) -> TextIO:
-    """A stream for messages, such as stderr; for None, as where there is no stderr, nothing is shown."""
+    """Wrap a stream for messages, such as stderr. With None, if the process has no stderr, nothing is shown."""
     return cast("TextIO", Shown(stream if stream is not None else StringIO()))
 
 
 @contextmanager
 def standard_streams() -> Iterator[None]:
-    """Context in which stdout is a ``Result`` and stderr ``Shown``; for a process of our own: its descriptors change.
+    """Context in which stdout is a ``Result`` and stderr is a ``Shown``. Use it only in a process of our own, since it
+    changes descriptors.
 
-    A closed descriptor is opened on the null device: otherwise a file that is opened later would get its number, and
+    A closed descriptor is opened on the null device. Otherwise a file that is opened later would get its number, and
     text for stdout or stderr would be written into that file. At the end, buffered text that cannot be written is
-    discarded, so that Python does not try it again at its exit.
+    discarded, so that Python does not try again to write it at its exit.
     """
     for number in NUMBERS:
         try:
             os.fstat(number)
         except OSError:
-            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)  # the lowest number that is free
+            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)  # os.open returns the lowest free number: this one
     before = sys.stdin, sys.stdout, sys.stderr
     closed = sys.stdout is None
     out = sys.stdout or os.fdopen(1, "w", closefd=False)
@@ -146,7 +146,9 @@ def standard_streams() -> Iterator[None]:
 
 
 def _emptied(stream: TextIO) -> None:
-    """Discard buffered text: Python would try to write it once more at its end, and exit with 120."""
+    """Discard the buffered text of a stream. Otherwise Python would try to write it at its exit, and exit with code
+    120.
+    """
     with suppress(OSError, ValueError):
         number = stream.fileno()
         nowhere = os.open(os.devnull, os.O_WRONLY)

@@ -1,4 +1,4 @@
-"""The systems that skipstack runs on, Linux and macOS: Windows is refused, and their differences are evened out."""
+"""Refuses Windows, and hides the differences between the systems that skipstack runs on, Linux and macOS."""
 
 import os
 import sys
@@ -7,11 +7,11 @@ from typing import Final
 from skipstack.data.basis.errors import UserError
 
 GPU_CONTEXT: Final = 700 * 2**20
-"""Bytes that a process takes of a GPU before it holds a single tensor: the CUDA context and its libraries."""
+"""The GPU memory in bytes that a process takes before it holds a tensor: for the CUDA context and its libraries."""
 
 
 def check_system() -> None:
-    """Raises UserError on Windows, which has no ``fcntl``, by which a study's ledger is locked."""
+    """Raise UserError on Windows. It has no ``fcntl``, which is used to lock a study's ledger."""
     if sys.platform == "win32":
         raise UserError(
             "Windows: it lacks the locks that studies need (allowed: Linux, macOS, or Linux in Windows, WSL)"
@@ -19,20 +19,26 @@ def check_system() -> None:
 
 
 def address_limit() -> int | None:
-    """Bytes of addresses that this process may use, as `ulimit -v` and batch systems limit them; None: no limit."""
-    import resource  # which Windows lacks
+    """The limit of this process's address space in bytes, as `ulimit -v` or a batch system sets it; None means no
+    limit.
+    """
+    import resource  # Windows lacks this module
 
     most, _ = resource.getrlimit(resource.RLIMIT_AS)
     return None if most == resource.RLIM_INFINITY else most
 
 
 def usable_cpus() -> int:
-    """The number of CPUs that this process may use: on macOS all, since a process cannot be limited to some there."""
+    """The number of CPUs that this process may use. On macOS these are all CPUs, since a process cannot be limited to
+    some.
+    """
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def load_average() -> float | None:
-    """The mean number of programs that ran or waited for a CPU in the last minute; None where it is not counted."""
+    """The mean number of programs that ran or waited for a CPU in the last minute; None if the system does not count
+    them.
+    """
     try:
         return os.getloadavg()[0]
     except OSError:

@@ -1,4 +1,4 @@
-"""Interruptions that pydantic has wrapped: it turns every exception of a serializer into an error of its own."""
+"""Unwraps interruptions from pydantic's errors: pydantic wraps every exception of a serializer in its own error."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,7 +10,7 @@ from pydantic_core import PydanticSerializationError
 def interruptions_unwrapped() -> Iterator[None]:
     """Context in which a Ctrl-C or another interruption during serialization is raised unwrapped.
 
-    Otherwise it would be taken for an error of the value that was serialized, and the study would go on.
+    Otherwise the caller would take it for an error of the serialized value, and the study would go on.
     """
     try:
         yield

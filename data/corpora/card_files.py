@@ -1,4 +1,4 @@
-"""The files of named corpora, found under the data directory and checked by their digests."""
+"""Finds the files of named corpora under the data directory, and checks them by their digests."""
 
 import re
 import shlex
@@ -12,8 +12,9 @@ from skipstack.data.formats.files import SourceFile, joint_sha256
 
 
 def read_files(card: Card, split: str, data_dir: Path | None) -> tuple[SourceFile, ...]:
-    """The files of a split, with checked bytes. Raises UserError where one is missing or differs from the card,
-    AbsentCorpusError where the corpus has no folder.
+    """Read the files of a split and check their digests, if the card has these.
+
+    Raises UserError if a file is missing or differs from the card, AbsentCorpusError if the corpus has no folder.
     """
     folder = data_folder(data_dir) / card.folder
     if not folder.is_dir():
@@ -30,7 +31,7 @@ def read_files(card: Card, split: str, data_dir: Path | None) -> tuple[SourceFil
 
 
 def remedy(card: Card, data_dir: Path | None) -> str:
-    """The remedy for missing or wrong files of a corpus, for error messages."""
+    """The advice, for error messages, on what to do about missing or wrong files of a corpus."""
     if card.obtain is not None:
         return f"{card.obtain}; allowed: --data-dir DIR, where DIR holds {card.folder}/"
     where, elsewhere = ([], ", or --data-dir DIR") if data_dir is None else (["--data-dir", str(data_dir)], "")
@@ -38,7 +39,7 @@ def remedy(card: Card, data_dir: Path | None) -> str:
 
 
 def check_digest(card: FileCard | FileListCard | FilesCard, files: Sequence[SourceFile]) -> None:
-    """Raise UserError where a digest of the files differs from the card's."""
+    """Raise UserError if a digest of the files differs from the card's."""
     if isinstance(card, FilesCard):
         _check(f"{files[0].path.parent}: one of {card.names[0]} to {card.names[-1]}", joint_sha256(files), card.sha256)
         return
@@ -67,5 +68,7 @@ def _in_sections(folder: Path, sections: SectionsCard) -> Iterator[Path]:
 
 
 def check(card: Card, data_dir: Path | None) -> tuple[Path, ...]:
-    """The paths of all files, split by split, each read and checked. Raises UserError as ``read_files`` does."""
+    """Read and check all files of a corpus. Returns their paths, split by split. Raises UserError as ``read_files``
+    does.
+    """
     return tuple(file.path for split in card.files for file in read_files(card, split, data_dir))

@@ -1,4 +1,4 @@
-"""Cards of named corpora: their files, digests, format and licence, known without having the files."""
+"""Cards of named corpora: the files, digests, format and licence of each, for use without having the files."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, Self
@@ -15,19 +15,19 @@ from skipstack.data.formats.sentences import SPLITS
 
 
 class FileCard(Frozen):
-    """A file by its name, and the SHA-256 of its bytes."""
+    """A single file: its name, and the SHA-256 of its bytes."""
 
     name: Text
     sha256: Sha256
 
     @property
     def files(self) -> tuple[Self, ...]:
-        """The file itself."""
+        """The file itself, as a tuple."""
         return (self,)
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The one name."""
+        """The name of the file, as a tuple."""
         return (self.name,)
 
 
@@ -43,14 +43,14 @@ class FileListCard(Frozen):
 
     @property
     def sha256(self) -> str:
-        """The joint digest (``data.formats.files.joint_of``)."""
+        """The joint SHA-256 of the files (``data.formats.files.joint_of``)."""
         return joint_of((file.sha256, file.name) for file in self.files)
 
 
 class FilesCard(Frozen):
-    """Files numbered ``first`` to ``last``, and one SHA-256 for all (``data.formats.files.joint_sha256``).
+    """Files numbered ``first`` to ``last``, with one joint SHA-256 (``data.formats.files.joint_sha256``).
 
-    ``name`` has the number in braces, in Python's format syntax: ``wsj_{:04}.dp``.
+    ``name``: the name of a file, with the number in braces, in Python's format syntax: ``wsj_{:04}.dp``.
     """
 
     name: Text
@@ -65,10 +65,10 @@ class FilesCard(Frozen):
 
 
 class SectionsCard(Frozen):
-    """The sections of a corpus that cannot be distributed: no digest is known, only where its files are.
+    """Sections of a corpus that cannot be distributed: the locations of the files are known, but not their digests.
 
-    The files of section 2 are ``<root>/02/wsj_02NN<suffix>``, in lower or in upper case, under the first of ``roots``
-    that exists. Every section must have a file.
+    The files of section 2 are ``<root>/02/wsj_02NN<suffix>``, in lower or upper case, under the first of ``roots`` that
+    exists. ``numbers``: the sections. Every section must have a file.
     """
 
     roots: tuple[Text, ...]
@@ -80,13 +80,14 @@ Files = FileCard | FileListCard | FilesCard | SectionsCard
 
 
 class Card(Frozen):
-    """The facts about a corpus, known without having it.
+    """The facts about a corpus, for use without having its files.
 
-    ``place``: its position in lists of corpora. ``files`` has the files of each existing split; ``division`` says how
-    the others are taken from train. ``format`` says how they are read, as in a study file, but without ``train``,
-    ``dev`` and ``test``; ``tags``: the names of its layers of tags, the default first; empty: as the format calls
-    them. ``open``: whether its licence allows everybody any use. ``obtain``: why skipstack may not or cannot fetch it,
-    and who has it.
+    ``place``: the position of the corpus in lists. ``about``: a description. ``folder``: its folder in the data
+    directory. ``files``: the files of each split that has some. ``format``: how the files are read, as in a study file,
+    but without ``train``, ``dev`` and ``test``. ``tags``: the names of the layers of tags, the default first; empty if
+    they are those of the format. ``licence``: a description of the licence. ``open``: whether the licence allows
+    everybody any use. ``origin``: the source of the corpus. ``obtain``: why skipstack may not or cannot fetch the
+    corpus, and who has it. ``division``: how the splits without files are taken from train.
     """
 
     name: Text
@@ -115,7 +116,7 @@ class Card(Frozen):
 
     @property
     def verified(self) -> bool:
-        """Whether the content of the files is checked; if not, only that every section exists."""
+        """Whether the content of the files is checked. Otherwise only the existence of every section is checked."""
         return not any(isinstance(files, SectionsCard) for files in self.files.values())
 
     @property
@@ -124,7 +125,7 @@ class Card(Frozen):
         return self.tags or self.format.layers
 
     def layer(self, name: str | None) -> str:
-        """The layer called ``name``, the default for None. Raises UserError for an unknown name."""
+        """The layer called ``name``; None means the default. Raises UserError for an unknown name."""
         if name is None:
             return self.layers[0]
         if name not in self.layers:
@@ -132,10 +133,10 @@ class Card(Frozen):
         return name
 
     def divided(self, held_out: float | None) -> Division | None:
-        """The division that takes missing splits from train; ``held_out`` is the share of train that becomes dev, if
-        dev is drawn.
+        """The division that takes the splits without files from train; None if every split has files.
 
-        Raises UserError for a share if dev is not drawn.
+        ``held_out``: the share of train that becomes dev, if dev is drawn; None means the share on the card. Raises
+        UserError for a share if dev is not drawn.
         """
         if held_out is None:
             return self.division

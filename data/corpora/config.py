@@ -1,4 +1,6 @@
-"""Configs of corpora, and how their words are read. No torch here: a space is described without it."""
+"""Configs of corpora, and of how their words are read. This module loads no torch, so that a space is described without
+it.
+"""
 
 from pathlib import PurePath
 from typing import Annotated, Literal
@@ -41,7 +43,9 @@ Corpus = Annotated[OurCorpus | OwnFormatCorpus, OpenTo("format", OurCorpus, OwnF
 
 
 def called(corpus: Corpus) -> str:
-    """The name of a corpus in messages: its own name, its train files, or its generator."""
+    """The name of a corpus in messages: a named corpus's name, the train files of a corpus in files, otherwise the
+    kind.
+    """
     match corpus:
         case NamedCorpus():
             return corpus.name
@@ -52,7 +56,7 @@ def called(corpus: Corpus) -> str:
 
 
 def title_of(corpus: Corpus) -> str:
-    """The name of a corpus in tables and captions: ``called``, with the last folder of the first train file alone."""
+    """The name of a corpus in tables and captions: as in ``called``, but only the first train file, with its folder."""
     if not isinstance(corpus, FileCorpus):
         return called(corpus)
     first, *others = (corpus.train,) if isinstance(corpus.train, str) else corpus.train
@@ -61,7 +65,7 @@ def title_of(corpus: Corpus) -> str:
 
 
 class VocabularyConfig(Brief):
-    """The word forms of the training split that are known words; all others are unknown words."""
+    """The choice of the word forms of the training split that are known words. All others are unknown words."""
 
     minimum_count: PositiveInt = 1
     """Words that occur fewer times than this in train are unknown words."""

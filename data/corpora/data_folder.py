@@ -7,13 +7,14 @@ from typing import Final
 from platformdirs import user_cache_path
 
 VARIABLE: Final = "SKIPSTACK_DATA_DIR"
-"""The environment variable that names the folder for all commands."""
+"""The environment variable that names the data directory for all commands."""
 
 
 def data_folder(chosen: Path | None) -> Path:
-    """The ``chosen`` folder; else the one that ``VARIABLE`` names; else one in the user's cache.
+    """Choose the data directory: the ``chosen`` one if given, otherwise that in ``VARIABLE``, otherwise one in the
+    user's cache.
 
-    On Linux that is ``$XDG_CACHE_HOME/skipstack/corpora``, by default under ``~/.cache``.
+    On Linux, the last is ``$XDG_CACHE_HOME/skipstack/corpora``, by default under ``~/.cache``.
     """
     if chosen is not None:
         return chosen

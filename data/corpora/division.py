@@ -1,4 +1,4 @@
-"""Takes splits that a corpus lacks from its train split."""
+"""Takes the splits that a corpus lacks from its train split."""
 
 from collections.abc import Mapping, Sequence
 from typing import Annotated
@@ -14,14 +14,15 @@ from skipstack.data.formats.sentences import Sentence
 
 
 class HeldOut(Frozen):
-    """Dev is missing: a random ``share`` of train becomes dev."""
+    """The division of a corpus without dev: a random ``share`` of train becomes dev."""
 
     share: Annotated[float, Field(gt=0, lt=1)]
 
 
 class Consecutive(Frozen):
-    """Only train exists: the last ``test`` percent of its sentences become test, and the ``dev`` percent before them
-    dev.
+    """The division of a corpus that has only train.
+
+    The last ``test`` percent of its sentences become test, and the ``dev`` percent before them dev.
     """
 
     dev: PositiveInt
@@ -33,10 +34,11 @@ Splits = dict[str, list[Sentence]]
 
 
 def held_out(splits: Mapping[str, list[Sentence]], shares: Mapping[str, float], seed: int) -> Splits:
-    """The splits, with those that ``shares`` names taken from train, each in the order of the text.
+    """Take random parts of train as the splits that ``shares`` names. Each split stays in the order of the text.
 
-    ``shares``: by split, its share of train, rounded, which ``seed`` draws: sentences, or, where the files tell them
-    apart, whole documents, so that no document is in two splits. Raises UserError where a split would be empty.
+    ``shares``: the share of train that each split gets, rounded to whole sentences. ``seed``: the seed of the drawing.
+    Whole documents are drawn if the files mark documents, so that no document is in two splits; otherwise sentences are
+    drawn. Raises UserError if a split, or the rest of train, would be empty.
     """
     train = splits["train"]
     documents = _documents(train)
@@ -55,7 +57,9 @@ def held_out(splits: Mapping[str, list[Sentence]], shares: Mapping[str, float], 
 
 
 def _documents(sentences: Sequence[Sentence]) -> list[list[int]]:
-    """The places of the sentences of each document; a sentence whose document is not known is one of its own."""
+    """Group sentences by document: the indices of each document's sentences. A sentence without a known document is
+    alone.
+    """
     found: dict[str | int, list[int]] = {}
     for place, each in enumerate(sentences):
         found.setdefault(place if each.document is None else each.document, []).append(place)
@@ -63,7 +67,9 @@ def _documents(sentences: Sequence[Sentence]) -> list[list[int]]:
 
 
 def _drawn(documents: Sequence[Sequence[int]], order: Sequence[int], wanted: int) -> Sequence[int]:
-    """The first of ``order``, one at least, whose sentences are as near to ``wanted`` in number as can be."""
+    """Take documents from the start of ``order``, at least one, until their number of sentences is as near to
+    ``wanted`` as possible.
+    """
     counts = np.cumsum([len(documents[each]) for each in order])
     return order[: int(np.argmin(np.abs(counts - wanted))) + 1]
 
@@ -75,6 +81,8 @@ def _counted(documents: Sequence[object], train: Sequence[Sentence]) -> str:
 
 
 def consecutive(sentences: list[Sentence], dev: int, test: int) -> Splits:
-    """Train, dev and test one after another, as percentages of the sentences; boundaries are rounded down."""
+    """Cut sentences into train, dev and test, in this order. ``dev``, ``test``: their percentages. Boundaries are
+    rounded down.
+    """
     ends = [len(sentences) * percent // 100 for percent in (100 - dev - test, 100 - test)]
     return {"train": sentences[: ends[0]], "dev": sentences[ends[0] : ends[1]], "test": sentences[ends[1] :]}

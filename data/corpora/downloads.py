@@ -25,10 +25,10 @@ PATIENCE: Final = 30
 """Seconds without a byte after which a connection counts as broken."""
 
 CHUNK: Final = 1 << 14
-"""The size of a write, in bytes; if a connection breaks, at most these are downloaded again."""
+"""The size of a write, in bytes. If a connection breaks, at most this many bytes are downloaded again."""
 
 BROKEN: Final = (requests.ConnectionError, requests.Timeout, requests.exceptions.ChunkedEncodingError)
-"""The errors of a broken connection."""
+"""The errors that mean a broken connection."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,10 +41,10 @@ class Download:
 
 
 def download(wanted: Download, folder: Path, watch: Watch) -> Path:
-    """The file in ``folder``, downloaded if it is missing or its digest is wrong.
+    """Download a file to ``folder``, unless it is there with the right digest. Returns its path.
 
-    Raises UserError where it cannot be downloaded or written, and where the downloaded file has another digest, which
-    is then deleted. A partial download is kept for the next call.
+    ``watch``: the progress callback. Raises UserError if the file cannot be downloaded or written. Raises it also if
+    the downloaded file has another digest, after deleting that file. A partial download is kept for the next call.
     """
     pooch.get_logger().setLevel(logging.WARNING)
     address = without_secrets(wanted.url)
@@ -74,13 +74,13 @@ def download(wanted: Download, folder: Path, watch: Watch) -> Path:
 
 
 class _Resuming:
-    """pooch's downloader protocol: called with an address, and the path to write to."""
+    """A downloader for pooch that resumes broken downloads. pooch calls it with an address and the path to write to."""
 
     def __init__(self, name: str, begun: Path, watch: Watch) -> None:
         self._name, self._begun, self._watch = name, begun, watch
 
     def __call__(self, url: str, output_file: str, _: object) -> None:
-        """Reconnects after each break, as long as there is progress."""
+        """Download a file, reconnecting after each break as long as there was progress since the last one."""
         whole = False
         while not whole:
             here = self._here
@@ -97,7 +97,7 @@ class _Resuming:
         return self._begun.stat().st_size if self._begun.exists() else 0
 
     def _go_on(self, url: str, here: int) -> None:
-        """Download from byte ``here`` on. A server without range requests sends the whole file."""
+        """Download from byte ``here`` on. A server that cannot send a part of a file sends the whole file."""
         headers = {"Accept-Encoding": "identity"} | ({"Range": f"bytes={here}-"} if here else {})
         with requests.get(url, headers=headers, stream=True, timeout=PATIENCE) as answer:
             if here and answer.status_code == HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE:

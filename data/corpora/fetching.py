@@ -15,13 +15,15 @@ from skipstack.data.corpora.origins import Archive, Repository
 from skipstack.data.formats.files import SourceFile
 
 MIRROR: Final = "SKIPSTACK_DATA_MIRROR"
-"""The environment variable that names a mirror: the address of a data directory on any web server."""
+"""The environment variable that names a mirror: the address of a copy of a data directory, on any web server."""
 
 
 def downloads(card: Card, mirror: str | None) -> list[Download]:
-    """The downloads of a corpus.
+    """List the files to download for a corpus. ``mirror``: the address to use instead of the card's; None uses the
+    card's.
 
-    Raises UserError for a corpus that cannot be fetched, saying how to get it, and for an invalid mirror address.
+    Raises UserError for an invalid address of a mirror, and for a corpus that cannot be fetched; that message says how
+    to get it.
     """
     if mirror is not None and not mirror.startswith(("http://", "https://")):
         raise UserError(f"{MIRROR}: got {without_secrets(mirror)!r} (allowed: an address, http://... or https://...)")
@@ -38,10 +40,12 @@ def downloads(card: Card, mirror: str | None) -> list[Download]:
 
 
 def fetch(card: Card, data_dir: Path, *, accepted: bool, mirror: str | None, watch: Watch) -> Iterator[Path]:
-    """Yields each file of a corpus once it is complete, under ``data_dir``; existing files are not fetched again.
+    """Download the files of a corpus under ``data_dir``. Each is yielded once it is complete; existing files are not
+    fetched.
 
-    ``accepted``: the user has accepted a licence that is not open. Raises UserError as ``downloads`` does, and for a
-    licence that was not accepted; the iteration raises it as ``downloads.download`` does.
+    ``accepted``: whether the user has accepted a licence that is not open. ``mirror``: as in ``downloads``. ``watch``:
+    the progress callback. The call raises UserError as ``downloads`` does, and for a licence that was not accepted. The
+    iteration raises UserError as ``downloads.download`` does, and if the files differ from the card.
     """
     wanted = downloads(card, mirror)
     if not (card.open or accepted):

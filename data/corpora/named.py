@@ -1,6 +1,6 @@
-"""Named corpora: their sources, contents and digests.
+"""Finds named corpora, whose cards have their sources, contents and digests.
 
-Each has a file in ``data/corpora/named/``. No corpus is part of this project: the data is in a data directory, as
+Each card is a file in ``data/corpora/named/``. No corpus is part of this project: the data is in a data directory, as
 ``<folder>/<file>``.
 """
 
@@ -19,14 +19,14 @@ from skipstack.data.corpora.cards import Card
 
 @cache
 def named_corpora() -> Mapping[str, Card]:
-    """The cards by name, in the order of their places."""
+    """The cards of all named corpora, by name, in the order of ``Card.place``."""
     folder = Path(str(files("skipstack.data.corpora"))) / "named"
     cards = sorted(map(read_card, folder.glob("*.yaml")), key=lambda card: card.place)
     return {card.name: card for card in cards}
 
 
 def read_card(path: Path) -> Card:
-    """The card in a YAML file, which is named after the corpus. Raises UserError for invalid cards."""
+    """Read the card in a YAML file, whose name is that of the corpus. Raises UserError for an invalid card."""
     try:
         return Card.model_validate({**yaml.safe_load(path.read_text(encoding="utf-8")), "name": path.stem})
     except ValidationError as error:

@@ -11,18 +11,20 @@ Text = Annotated[str, Field(min_length=1)]
 Sha256 = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
 
 RAW = "https://raw.githubusercontent.com"
-"""GitHub's address of the raw files of a commit; it supports byte ranges."""
+"""The beginning of the addresses of files at a commit on GitHub. The server can send parts of files."""
 
 
 class Archive(Frozen):
-    """A ZIP file that contains the files, each by its name, in any folder."""
+    """A ZIP file that contains the files of a corpus. It is searched for their names in any of its folders."""
 
     name: Text
     sha256: Sha256
 
 
 class Repository(Frozen):
-    """A repository on GitHub, at a commit, whose ``folder`` has the files, or an ``archive`` of them."""
+    """A repository on GitHub at a commit. ``folder``: its folder with the files. ``archive``: an archive of the files
+    in that folder; None if the files are there themselves.
+    """
 
     repository: Annotated[str, Field(pattern=r"^[\w.-]+/[\w.-]+$")]
     commit: Annotated[str, Field(pattern="^[0-9a-f]{40}$")]
@@ -30,23 +32,25 @@ class Repository(Frozen):
     archive: Archive | None = None
 
     def __str__(self) -> str:
-        """``yvchen/JointSLU at fad79658f343, data``."""
+        """The repository, the commit and the location, such as ``yvchen/JointSLU at fad79658f343, data``."""
         where = "/".join(filter(None, (self.folder, self.archive.name if self.archive else "")))
         return ", ".join(filter(None, (f"{self.repository} at {self.commit[:12]}", where)))
 
     def url(self, name: str) -> str:
-        """The address of the file ``name`` of the folder."""
+        """The address of the file ``name`` in ``folder``."""
         path = "/".join(filter(None, (self.repository, self.commit, self.folder, name)))
         return f"{RAW}/{quote(path)}"
 
 
 class Catalogue(Frozen):
-    """The number of a corpus in the catalogue of the Linguistic Data Consortium."""
+    """The catalogue of the Linguistic Data Consortium, which sells the corpus. ``catalogue``: the number of the corpus
+    in it.
+    """
 
     catalogue: Text
 
     def __str__(self) -> str:
-        """The number."""
+        """The number of the corpus."""
         return self.catalogue
 
 

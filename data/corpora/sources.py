@@ -25,13 +25,15 @@ SplitFiles = Mapping[str, tuple[SourceFile, ...]]
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A corpus that is located but not yet read.
+    """A corpus that was located but not yet read.
 
-    ``key`` is the identity of the config and its sources: the digests of the files, and of the code that reads them if
-    the format is the user's, or the edition of the generator. Files whose digests are not known beforehand are held in
-    memory, so a file that changes later cannot be stored under the key of its earlier content. ``read`` returns every
-    split. ``scheme`` is the label scheme, None for tags of single tokens; ``task`` is the name of the task
+    ``key``: the identity of the config and of what the corpus is read from: the digests of its files, and of the code
+    that reads them if the format is the user's own, or the edition of its generator. ``read``: a function that returns
+    every split. ``scheme``: the label scheme; None for tags of single tokens. ``task``: the name of the task
     (``data.tasks.tasks.TASKS``).
+
+    Files whose digests are not known beforehand are held in memory. So a file that changes later cannot be stored under
+    the key of its earlier content.
     """
 
     key: str
@@ -41,10 +43,11 @@ class Source:
 
 
 def open_source(corpus: Corpus, *, data_dir: Path | None, folder: Path) -> Source:
-    """The source of a corpus; named corpora are under ``data_dir``, the user's own files under ``folder``.
+    """Locate a corpus. ``data_dir``: the folder of named corpora. ``folder``: the folder to which paths of own files
+    are relative.
 
-    Raises UserError for an unknown name or layer and for own files that cannot be read; ``read`` raises it for the
-    files of a named corpus and for the content of files.
+    Raises UserError for an unknown name or layer, and for own files that cannot be read. ``Source.read`` raises it for
+    files of a named corpus that cannot be read, and for invalid content of any files.
     """
     behind: Mapping[str, Json]
     match corpus:
@@ -83,14 +86,17 @@ def task_of(corpus: Corpus) -> str:
 
 
 def token_unit(corpus: Corpus) -> Unit:
-    """The unit of a token of the corpus. Raises UserError for an unknown name."""
+    """The unit of a corpus's tokens. Raises UserError for an unknown name."""
     if isinstance(corpus, NamedCorpus):
         return find_card(corpus.name).format.token_unit
     return corpus.token_unit if isinstance(corpus, FileCorpus) else "word"
 
 
 def _named(corpus: NamedCorpus, data_dir: Path | None) -> tuple[Mapping[str, Json], Callable[[], Splits]]:
-    """The digests of a named corpus, from its card where known, its division, and a function that reads it."""
+    """The identity of what a named corpus is read from, and a function that reads it.
+
+    The identity consists of the digests of the splits' files, from the card if that has them, and of the division.
+    """
     card = find_card(corpus.name)
     layer, division = card.layer(corpus.tags), card.divided(corpus.held_out)
     behind: dict[str, Json] = {}
@@ -123,7 +129,7 @@ def _named(corpus: NamedCorpus, data_dir: Path | None) -> tuple[Mapping[str, Jso
 
 
 def _files(form: FileCorpus, paths: Sequence[Path]) -> tuple[SourceFile, ...]:
-    """The files, each with the one beside it that the format reads, too."""
+    """Read the files, each with its file of tags if the format has these in a second file."""
     found = []
     for path in paths:
         other = form.beside(path)
@@ -132,7 +138,7 @@ def _files(form: FileCorpus, paths: Sequence[Path]) -> tuple[SourceFile, ...]:
 
 
 def _read(form: FileCorpus, layer: str, files: SplitFiles, divide: Callable[[Splits], Splits]) -> Splits:
-    """The splits in the files, after ``divide`` has made those that have no files."""
+    """Read the splits that have files. Then ``divide`` takes the others from train."""
     splits: Splits = {}
     for split, those in files.items():
         sentences = [sentence for file in those for sentence in form.read(file, layer)]
@@ -147,6 +153,6 @@ def _read(form: FileCorpus, layer: str, files: SplitFiles, divide: Callable[[Spl
 
 
 def _digests(form: FileCorpus, files: Sequence[SourceFile]) -> str | list[str]:
-    """The digests of the files' content; names do not matter, unless the format reads something in them."""
+    """The digests of the files' content. Names do not matter, unless the format reads something in them."""
     digests = [form.digest(file) for file in files]
     return digests[0] if len(digests) == 1 else digests

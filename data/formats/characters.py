@@ -1,5 +1,5 @@
-"""Converts words to tagged characters, and back: BMES marks where words begin and end, for joint segmentation and
-tagging.
+"""Converts tagged words to tagged characters, and back, for joint segmentation and tagging. BMES tags mark where words
+begin and end.
 """
 
 import re
@@ -11,14 +11,16 @@ from skipstack.data.labels.schemes import OUTSIDE, RARE, Scheme, Span, spans_of,
 
 
 def split_words(line: str) -> list[str]:
-    """The words between blanks, tabs, ideographic spaces (U+3000) and carriage returns, which are never part of a
-    word.
+    """Split a line into words at blanks, tabs, ideographic spaces (U+3000) and carriage returns, which are never part
+    of a word.
     """
     return [part for part in re.split("[ \t\r\u3000]", line) if part]
 
 
 def in_characters(words: Sequence[str], tags: Sequence[str]) -> Sentence:
-    """The characters of words, each a span in BMES whose type is its tag: ``中国 NR`` is ``中 B-NR``, ``国 E-NR``."""
+    """Convert words to characters. Each word becomes a span in BMES whose type is the word's tag: ``中国 NR`` becomes
+    ``中 B-NR``, ``国 E-NR``.
+    """
     spans: list[Span] = []
     for word, tag in zip(words, tags, strict=True):
         start = spans[-1].stop if spans else 0
@@ -28,7 +30,7 @@ def in_characters(words: Sequence[str], tags: Sequence[str]) -> Sentence:
 
 
 def in_words(characters: Sequence[str], tags: Sequence[str], scheme: Scheme) -> list[tuple[str, str]]:
-    """The words in tagged characters, each with its tag: for legal tags the inverse of ``in_characters``.
+    """Convert tagged characters to words, each with its tag. For legal tags this is the inverse of ``in_characters``.
 
     For illegal tags, the words are the spans that conlleval reads (``data.labels.schemes.spans_of``). A character in no
     span is a word of its own, with its tag.

@@ -17,13 +17,15 @@ from skipstack.data.labels.schemes import Scheme
 Separator = Literal["tab", "whitespace"]
 
 WORDS = "seq.in"
-"""The name of a file of whole sentences, one a line, where tags are in another file (``data/formats/parallel.py``)."""
+"""The usual name of a file of words, one sentence a line, whose tags are in another file
+(``data/formats/parallel.py``)."""
 
 DOCUMENT = "-DOCSTART-"
-"""The word of a line that begins a document, as CoNLL-2003 writes it."""
+"""The text with which a line begins that marks a new document in CoNLL-2003."""
 
 _BLANKS: dict[Separator, str] = {"tab": " ", "whitespace": " \t"}
-"""Characters that an empty line may contain. Not all Unicode spaces: a word may contain U+00A0."""
+"""The characters that an empty line may contain, by separator. Other Unicode spaces are not included, since a word may
+contain U+00A0."""
 
 
 class ColumnCorpus(FileCorpus):
@@ -48,15 +50,15 @@ class ColumnCorpus(FileCorpus):
 
     @property
     def label_scheme(self) -> Scheme | None:
-        """The label scheme, if the tags have one."""
+        """The label scheme of the tags; None if they have none."""
         return self.scheme
 
     def read(self, file: SourceFile, layer: str) -> list[Sentence]:
-        """The sentences of a file, all of whose lines have as many columns as the first.
+        """Read the sentences of a file. All its lines must have as many columns as the first.
 
         Illegal sequences of tags are repaired (``data.labels.schemes.repaired``). Raises UserError with file and line
-        for a differing column count, too few columns for word and tag, an empty word or tag, a tag outside the scheme
-        (``SpanTags``), and bytes that are not text in the encoding.
+        for another number of columns, too few columns for word and tag, an empty word or tag, a tag that is not in the
+        scheme (``SpanTags``), and bytes that are not text in the encoding.
         """
         sentences = []
         columns: int | None = None
@@ -99,8 +101,10 @@ def _fields(line: str, separator: Separator) -> list[str]:
 
 
 def _columns(file: SourceFile, line: str, separator: Separator) -> str:
-    """``1 column (separator: tab; 4 with separator: whitespace)``: a wrong separator is the usual reason for a wrong
-    count, and a file of whole sentences another.
+    """The number of columns in words, with hints: ``1 column (separator: tab; 4 with separator: whitespace)``.
+
+    The usual reason for a wrong number is a wrong separator. Another is a file of words whose tags are in a second
+    file.
     """
     count = len(_fields(line, separator))
     other: Separator = "whitespace" if separator == "tab" else "tab"

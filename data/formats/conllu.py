@@ -17,7 +17,8 @@ _HEAD = 6
 _TAG = {"upos": 3, "xpos": 4, "heads": 7}
 _NAME = {"upos": "the upos tag", "xpos": "the xpos tag", "heads": "the relation"}
 _NO_WORD = re.compile(r"[0-9]+[-.][0-9]+")
-"""The id of a multiword range (``3-4``: its words follow) or of an empty node (``3.1``: not in the text)."""
+"""Matches the ID of a multiword range (``3-4``, whose words follow) or of an empty node (``3.1``, which is not in the
+text)."""
 
 
 class ConlluCorpus(FileCorpus):
@@ -32,16 +33,17 @@ class ConlluCorpus(FileCorpus):
 
     @property
     def layer(self) -> str:
-        """The layer in ``tags``, or else ``upos``."""
+        """The layer to learn: the one in ``tags``, or ``upos`` if that is None."""
         return self.tags or super().layer
 
     def read(self, file: SourceFile, layer: str) -> list[Sentence]:
-        """The syntactic words of a file with one layer of their tags.
+        """Read the syntactic words of a file with one layer of their tags.
 
-        The layer ``heads`` is the basic tree: the head of each word, and as its tag the relation to it, subtype
-        included (``nsubj:pass``). A word ``_`` is an underscore in the text; a tag ``_`` is a missing annotation.
-        Raises UserError with file and line for a missing tag, an empty word, a wrong column count, an id that does not
-        follow the one before it, heads that are no tree with one word under the root, and bytes that are not UTF-8.
+        The layer ``heads`` is the basic tree: the head of each word, and as the word's tag the relation to the head,
+        subtype included (``nsubj:pass``). A word ``_`` is an underscore in the text; a tag ``_`` is a missing
+        annotation. Raises UserError with file and line for a missing tag, an empty word, a wrong number of columns, an
+        ID that does not follow the one before it, heads that are no tree with exactly one word under the root, and
+        bytes that are not UTF-8.
         """
         sentences = []
         documents = Documents(file, "utf-8", _DOCUMENT)
@@ -74,7 +76,11 @@ class ConlluCorpus(FileCorpus):
 
 
 def _tree(file: SourceFile, lines: Sequence[int], written: Sequence[str]) -> tuple[int, ...]:
-    """The heads of a sentence whose words are in ``lines``. Raises UserError if they are no tree."""
+    """Parse the heads of a sentence. ``lines``: the line of each word. ``written``: the head of each word, as in the
+    file.
+
+    Raises UserError if the heads are no tree with exactly one word under the root.
+    """
     known = {str(place): place for place in range(len(written) + 1)}
     for line, head in zip(lines, written, strict=True):
         if head not in known:

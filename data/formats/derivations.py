@@ -26,15 +26,17 @@ class DerivationCorpus(FileCorpus):
 
     @property
     def layer(self) -> str:
-        """The layer in ``tags``, or else categories."""
+        """The layer to learn: the one in ``tags``, or categories if that is None."""
         return self.tags or super().layer
 
     def read(self, file: SourceFile, layer: str) -> list[Sentence]:
-        """The leaves of every derivation, left to right: words, and lexical categories or parts of speech.
+        """Read the leaves of each derivation, left to right: its words with their lexical categories or parts of
+        speech.
 
-        A file is one document. ``pos`` is the second of a leaf's two parts of speech, the Penn Treebank's own; the
-        first was changed by the translation to CCG. Raises UserError with file and line for a derivation that is
-        missing or has no ID, a node of another shape, unbalanced brackets, and bytes that are not UTF-8.
+        A file is one document. A leaf has two parts of speech: the first was changed by the translation to CCG, and the
+        second is the Penn Treebank's own, which the layer ``pos`` has. Raises UserError with file and line for a
+        derivation that is missing or has no ID, a node of another form, unbalanced brackets, and bytes that are not
+        UTF-8.
         """
         sentences = []
         identified: int | None = None
@@ -56,7 +58,7 @@ class DerivationCorpus(FileCorpus):
 
 def _leaves(file: SourceFile, number: int, line: str, layer: str) -> Sentence:
     words, tags = [], []
-    missing = [1]  # children that each open node still lacks; the first is the line itself
+    missing = [1]  # how many children each open node still lacks; the first node is the line, whose child is the tree
     place = 0
     text = line.rstrip(" ")
     while place < len(text):

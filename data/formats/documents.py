@@ -1,4 +1,4 @@
-"""Finds the documents of a file by the lines that begin them, and says how many sentences each has."""
+"""Finds the documents of a file by the lines that begin them, and counts the sentences of each."""
 
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
@@ -9,8 +9,10 @@ from skipstack.data.formats.sentences import Sentence
 
 
 class Documents:
-    """The documents of a file: each begins at a line that starts with ``mark``, or, without a mark, after two or more
-    lines with nothing but ``blanks``.
+    """The documents of a file.
+
+    ``mark``: the text with which the first line of each document starts. None means that a document begins after two or
+    more lines that contain nothing but ``blanks``.
     """
 
     def __init__(self, file: SourceFile, encoding: str, mark: str | None, blanks: str = "") -> None:
@@ -22,13 +24,15 @@ class Documents:
             self._begins = [number for number, line in lines if line.startswith(mark)]
 
     def at(self, number: int) -> str | None:
-        """The file and line where the document of a line begins; None in a file that does not tell documents apart."""
+        """The beginning of the document that line ``number`` belongs to, as ``file:line``. None if nothing in the file
+        marks documents.
+        """
         before = bisect_right(self._begins, number)
         return f"{self._path}:{self._begins[before - 1] if before else 1}" if self._begins else None
 
 
 def document_sizes(sentences: Sequence[Sentence]) -> tuple[int, ...]:
-    """The number of sentences of each document, in order; empty if the files do not tell documents apart.
+    """The number of sentences of each document of a split, in order; empty if its files do not mark documents.
 
     It is also empty for a split of a single document, and for one in which each sentence is a document.
     """
@@ -39,7 +43,9 @@ def document_sizes(sentences: Sequence[Sentence]) -> tuple[int, ...]:
 
 
 def _after_empty_lines(lines: Iterator[tuple[int, str]], blanks: str) -> Iterator[int]:
-    """The lines that follow two or more empty ones; none before the first that is not empty."""
+    """Yield the number of each line that follows two or more empty lines. Empty lines at the start of the file do not
+    count.
+    """
     empty, begun = 0, False
     for number, line in lines:
         if not line.strip(blanks):

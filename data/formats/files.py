@@ -1,4 +1,4 @@
-"""Files read once, so that the checked digest and the parsed lines come from the same bytes."""
+"""Reads files, each only once, so that the checked digest and the parsed lines come from the same bytes."""
 
 import glob
 import hashlib
@@ -16,16 +16,16 @@ _BLANKS = re.compile("[ \t]+")
 
 @dataclass(frozen=True, slots=True)
 class SourceFile:
-    """The bytes of a file, and the path that error messages name."""
+    """A file that was read: its bytes, and its path, which error messages name."""
 
     path: Path
     content: bytes
     beside: "SourceFile | None" = None
-    """The file of the tags, where they are in a file of their own (``data/formats/parallel.py``)."""
+    """The file of the tags, if tags are in a file of their own (``data/formats/parallel.py``)."""
 
     @classmethod
     def read(cls, path: Path) -> Self:
-        """Read the whole file. Raises UserError where it cannot be read."""
+        """Read the whole file. Raises UserError if it cannot be read."""
         try:
             return cls(path, content(path))
         except OSError as error:
@@ -33,14 +33,14 @@ class SourceFile:
 
     @property
     def sha256(self) -> str:
-        """The digest of the bytes, 64 hexadecimal digits."""
+        """The SHA-256 of the bytes, as 64 hexadecimal digits."""
         return hashlib.sha256(self.content).hexdigest()
 
     def lines(self, encoding: str) -> Iterator[tuple[int, str]]:
-        r"""Every line with its number, from 1, without its end.
+        r"""Yield every line without its end, and its number, counted from 1.
 
-        A line ends at ``\n`` or ``\r\n`` and nowhere else: a word may contain U+2028 or U+0085. A byte order mark is
-        skipped. Raises UserError for an unknown encoding, and for bytes that are not text in it.
+        A line ends at ``\n`` or ``\r\n`` and nowhere else, since a word may contain U+2028 or U+0085. A byte order mark
+        is skipped. Raises UserError for an unknown encoding, and for bytes that are not text in the encoding.
         """
         try:
             text = self.content.decode(encoding)
@@ -54,9 +54,9 @@ class SourceFile:
             yield number, line.removesuffix("\r")
 
     def blocks(self, encoding: str, *, comments: tuple[str, ...], blanks: str) -> Iterator[list[tuple[int, str]]]:
-        """Every run of numbered lines up to an empty one, which contains nothing but ``blanks``.
+        """Yield every run of numbered lines up to an empty line, which is one that contains nothing but ``blanks``.
 
-        Lines that start with one of ``comments`` are skipped, even inside a run; the last run may lack its empty line.
+        Lines that start with one of ``comments`` are skipped, even inside a run. The last run may lack its empty line.
         Raises UserError as ``lines`` does.
         """
         block: list[tuple[int, str]] = []
@@ -72,31 +72,33 @@ class SourceFile:
             yield block
 
     def error(self, line: int, message: str) -> UserError:
-        """The error to raise about a line: ``train.tsv:12: got 3 columns, ...``."""
+        """Create the error to raise about a line: ``train.tsv:12: got 3 columns, ...``."""
         return UserError(f"{self.path}:{line}: {message}")
 
 
 def between_blanks(line: str) -> list[str]:
-    """The words of a line between blanks and tabs, but not other Unicode spaces: a word may contain U+00A0."""
+    """Split a line into words at blanks and tabs, but not at other Unicode spaces: a word may contain U+00A0."""
     return [part for part in _BLANKS.split(line) if part]
 
 
 def joint_sha256(files: Sequence[SourceFile]) -> str:
-    """The digest of several files in their order, as ``sha256sum NAMES | sha256sum`` prints it in their folder."""
+    """The joint digest of several files, in their order: the one that ``sha256sum NAMES | sha256sum`` prints in their
+    folder.
+    """
     return joint_of((file.sha256, file.path.name) for file in files)
 
 
 def joint_of(each: Iterable[tuple[str, str]]) -> str:
-    """The digest of ``joint_sha256``, from the digest and the name of each file."""
+    """The joint digest of several files, as in ``joint_sha256``. ``each``: the digest and the name of each file."""
     lines = "".join(f"{sha256}  {name}\n" for sha256, name in each)
     return hashlib.sha256(lines.encode()).hexdigest()
 
 
 def matching(folder: Path, paths: Sequence[str]) -> tuple[Path, ...]:
-    """The files that ``paths`` name, relative to ``folder``; wildcards expand to all matches, in text order.
+    """Find the files that ``paths`` name, relative to ``folder``. A wildcard stands for all its matches, in text order.
 
-    ``*`` and ``?`` stand for text within a name, ``**`` for folders at any depth. Raises UserError for
-    a wildcard that matches no file.
+    ``*`` and ``?`` stand for text within a name, ``**`` for folders at any depth. Raises UserError for a wildcard that
+    matches no file.
     """
     found: list[Path] = []
     for path in paths:

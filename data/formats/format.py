@@ -1,4 +1,4 @@
-"""The base of formats: the config of a corpus in files, which also reads them."""
+"""The base of file formats. A format is the config of a corpus in files, and also reads these files."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
@@ -13,14 +13,14 @@ from skipstack.data.formats.sentences import Sentence
 from skipstack.data.labels.schemes import Scheme
 
 Unit = Literal["word", "character", "text"]
-"""The unit of tokens: a word between blanks; the characters of a word, if words are to be found as well; or the words
-and marks of running text."""
+"""The unit of tokens. ``word``: words between blanks. ``character``: the characters of words, if words are to be found
+as well. ``text``: the words and marks of running text."""
 
 TaskOfLayer = Literal["tagging", "classification", "parsing", "language_modelling"]
-"""The names of all tasks (``data/tasks/tasks.py``), one of which a layer is for."""
+"""The task that a layer of tags is for, by the name of the task (``data/tasks/tasks.py``)."""
 
 Paths = str | Annotated[tuple[str, ...], Field(min_length=1)]
-"""A file, or several in order; ``*``, ``?`` and ``**`` match names, in text order."""
+"""A file, or several in order. The wildcards ``*``, ``?`` and ``**`` stand for all matching files, in text order."""
 
 Share = Annotated[float, Field(gt=0, lt=1)]
 """A share of train."""
@@ -38,14 +38,14 @@ Encoding = Annotated[str, AfterValidator(_text_encoding)]
 """The text encoding of the files, such as ``utf-8``, ``gbk`` or ``latin-1``."""
 
 HELD_OUT: Final = ("held_out", "held_out_test", "held_out_seed")
-"""The fields that say how splits without files are drawn."""
+"""The fields that say how a split without files is drawn from train."""
 
 
 class FileCorpus(Brief, ABC):
-    """A corpus in files, with paths relative to the folder of the study file that names them.
+    """A corpus in files. Paths are relative to the folder of the study file that names them.
 
     Each format is a subclass: its fields are the options of the format, and ``read`` reads a file. ``layers``: the
-    layers of tags that can be learned, the default first. ``tasks``: the task of a layer, unless it is tagging.
+    layers of tags that can be learned, the default first. ``tasks``: the task of each layer that is not for tagging.
     """
 
     layers: ClassVar[tuple[str, ...]] = ("tag",)
@@ -66,8 +66,9 @@ class FileCorpus(Brief, ABC):
     """The seed that draws these documents or sentences."""
 
     def _left_out(self) -> set[str]:
-        """Leaves out the fields of held-out splits, too, if nothing is held out: so corpora that were recorded before
-        there were these fields keep their identities.
+        """The names of the fields to leave out. If nothing is held out, the fields of held-out splits are among them.
+
+        So corpora that were recorded before these fields existed keep their identities.
         """
         return super()._left_out() | (set() if self.shares else {*HELD_OUT})
 
@@ -89,7 +90,7 @@ class FileCorpus(Brief, ABC):
 
     @property
     def shares(self) -> Mapping[str, float]:
-        """The share of train of each split that is drawn from it."""
+        """The share of train that is drawn for each split without files."""
         said = {"dev": self.held_out, "test": self.held_out_test}
         return {split: share for split, share in said.items() if share is not None}
 
@@ -99,7 +100,7 @@ class FileCorpus(Brief, ABC):
         return self.layers[0]
 
     def task(self, layer: str) -> TaskOfLayer:
-        """The task of ``layer``."""
+        """The task that a layer is for."""
         return self.tasks.get(layer, "tagging")
 
     @property
@@ -109,20 +110,29 @@ class FileCorpus(Brief, ABC):
 
     @property
     def token_unit(self) -> Unit:
-        """The unit of tagging."""
+        """The unit of tokens."""
         return "word"
 
     @abstractmethod
     def read(self, file: SourceFile, layer: str) -> list[Sentence]:
-        """The sentences of a file with the tags of ``layer``. Raises UserError with file and line."""
+        """Read the sentences of a file with the tags of ``layer``.
+
+        Raises UserError with file and line for text that is not in this format.
+        """
 
     def beside(self, path: Path) -> Path | None:
-        """The file of the tags of the words in ``path``, where tags are in a file of their own. Raises UserError."""
+        """The file with the tags for the words in the file ``path``; None if this format has tags and words in one
+        file.
+
+        Raises UserError for a path that does not fit the format.
+        """
         return None
 
     def digest(self, file: SourceFile) -> str:
-        """The identity of all that ``read`` reads of a file: its bytes; not its name, unless that tells something."""
+        """The identity of everything that ``read`` reads of a file: its bytes, and its name only if the format reads
+        that as well.
+        """
         return file.sha256
 
     def check(self, splits: Mapping[str, Sequence[Sentence]]) -> None:
-        """Raise UserError for splits of files that do not fit together; most formats accept all."""
+        """Raise UserError if the splits do not fit together. Most formats accept all."""

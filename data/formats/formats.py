@@ -1,4 +1,4 @@
-"""The list of formats: a new one needs a line here."""
+"""The list of built-in formats: a new one needs a line here."""
 
 from skipstack.data.formats.columns import ColumnCorpus
 from skipstack.data.formats.conllu import ConlluCorpus
@@ -27,4 +27,4 @@ BuiltInFormat = (
     | LabelledFilesCorpus
     | RunningTextCorpus
 )
-"""Formats by their ``kind``; users' own are beside them (``data/formats/own_reader.py``)."""
+"""The built-in formats, distinguished by ``kind``. Users' own formats are read by ``data/formats/own_reader.py``."""

@@ -1,4 +1,4 @@
-"""Word vectors as text: a word and its numbers per line (GloVe), with or without a first line of two counts
+"""Reads word vectors from text: a word and its numbers per line (GloVe), in some files after a first line of two counts
 (word2vec).
 
 Array legend: W words found, E numbers per word.
@@ -20,8 +20,10 @@ _LARGEST = float(np.finfo(np.float32).max)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FoundVectors:
-    """The vectors of the wanted words in a file. ``sha256`` is that of the whole file, ``cut_line`` a truncated last
-    line that was skipped.
+    """The vectors of the wanted words in a file.
+
+    ``words``: the wanted words that were found. ``values_WE``: the vector of each. ``sha256``: that of the whole file.
+    ``cut_line``: the number of a truncated last line that was skipped; None if there was none.
     """
 
     words: tuple[str, ...]
@@ -31,14 +33,14 @@ class FoundVectors:
 
 
 def read_vectors(path: Path, wanted: Container[str]) -> FoundVectors:
-    """The vectors of ``wanted`` words; every line is checked, and the file is read once as a stream.
+    """Read the vectors of ``wanted`` words from a file. Every line is checked, and the file is read once, as a stream.
 
-    Numbers follow the word after single blanks or tabs; empty lines are skipped. Words may contain blanks, as a few do
+    Numbers follow the word after single blanks or tabs. Empty lines are skipped. Words may contain blanks, as a few do
     in some files: everything before the last ``E`` numbers is the word. A last line without its end and with too few
-    numbers was truncated and is skipped; ``cut_line`` has its number.
+    numbers was truncated; it is skipped, and ``cut_line`` has its number.
 
-    Raises UserError with file and line if the count of numbers differs from the first line's, and for anything else
-    than numbers, a repeated word, wrong counts in the first line, and bytes that are not UTF-8.
+    Raises UserError with file and line if a line has another count of numbers than the first line, and for anything
+    else than numbers, a repeated word, wrong counts in the first line, and bytes that are not UTF-8.
     """
     file = _File(path, wanted)
     try:
@@ -51,7 +53,7 @@ def read_vectors(path: Path, wanted: Container[str]) -> FoundVectors:
 
 
 class _File:
-    """The state of reading a file."""
+    """The state of reading a file of vectors."""
 
     def __init__(self, path: Path, wanted: Container[str]) -> None:
         self.path = path
@@ -92,7 +94,7 @@ class _File:
         return FoundVectors(tuple(self.rows), values_WE, self.digest.hexdigest(), self.cut_line)
 
     def _parsed(self, number: int, line: bytes) -> tuple[str | None, list[float]]:
-        """The word and its numbers; no word for the line of counts."""
+        """Split a line into its word and its numbers. The word is None for a first line of counts."""
         try:
             text = line.decode("utf-8")
         except UnicodeDecodeError as error:
@@ -116,7 +118,7 @@ class _File:
             values = [float(part) for part in parts]
         except ValueError:
             values = []
-        # All at once, since there may be a billion; the sum is NaN or infinite if one of them is.
+        # One check for all, since a file may have a billion numbers: the sum is NaN or infinite if one of them is.
         if values and sum(map(abs, values)) <= _LARGEST and "_" not in "".join(parts):
             return values
         wrong = next((part for part in parts if _number(part) is None), None)
@@ -129,7 +131,7 @@ class _File:
 
 
 def _number(text: str) -> float | None:
-    """A finite number, or None; ``1_000`` is refused, which only Python reads."""
+    """Parse a finite number; None for any other text. ``1_000`` is refused, since only Python reads it as a number."""
     try:
         value = float(text)
     except ValueError:

@@ -30,18 +30,18 @@ class LabelledFilesCorpus(FileCorpus):
 
     @property
     def token_unit(self) -> Unit:
-        """The words and marks of a text."""
+        """The unit of tokens: the words and marks of a text."""
         return "text"
 
     def digest(self, file: SourceFile) -> str:
-        """The digest of the bytes and the label."""
+        """The digest of a file's bytes and of its label, which is read in its path."""
         return identity([self._label_in(file.path), file.sha256])
 
     def read(self, file: SourceFile, layer: str) -> list[Sentence]:
-        """The tokens of each text and, as their single tag, the label of the file; empty lines are skipped.
+        """Read the tokens of each text and, as their single tag, the label of the file. Empty lines are skipped.
 
-        Raises UserError for a path without a label, with the line for a text without tokens, and for bytes that are not
-        text in the encoding.
+        Raises UserError for a path without a label, for a text without tokens, with its line, and for bytes that are
+        not text in the encoding.
         """
         label = self._label_in(file.path)
         lines = [*file.lines(self.encoding)]
@@ -52,7 +52,9 @@ class LabelledFilesCorpus(FileCorpus):
         return [labelled(file, number, text, text, label) for number, text in texts]
 
     def _label_in(self, path: Path) -> str:
-        """The label of the texts in a file. Raises UserError for a path that lacks this part."""
+        """The label of the texts in a file: the part of its path that ``label`` names. Raises UserError for a path
+        without it.
+        """
         match self.label:
             case "folder":
                 label = path.absolute().parent.name

@@ -1,6 +1,6 @@
-"""The base of users' own formats, in a file of code beside the study, and the facts known of one without running it.
+"""The base of users' own formats, and the facts about such a format that are known without running its code.
 
-::
+A format is a class in a file of own code beside the study::
 
     class TwoLines(OwnFormat):
         class Config(CorpusFiles):
@@ -29,7 +29,7 @@ from skipstack.data.labels.schemes import Scheme
 
 
 class CorpusFiles(Frozen):
-    """The base of the configs of formats: the kind, and the files of each split."""
+    """The base of the configs of users' formats: the kind, and the files of each split."""
 
     kind: str
     train: Paths
@@ -40,7 +40,8 @@ class CorpusFiles(Frozen):
 class FormatFacts(Frozen):
     """The facts about a user's format that are recorded with its kind, for use without its code.
 
-    ``tasks``: the tasks of its layers of tags, except for layers of tagging.
+    ``unit``: the unit of tokens. ``layers``: the layers of tags, the default first. ``tasks``: the task of each layer
+    that is not for tagging.
     """
 
     unit: Unit
@@ -57,9 +58,10 @@ class FormatFacts(Frozen):
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A small text in a format, and its sentences, which ``skipstack check`` compares.
+    """A small text in a user's format, and the sentences to be read in it. ``skipstack check`` compares them.
 
-    ``layer``: the layer of their tags; None: the default. A str is encoded as UTF-8; bytes are used unchanged.
+    ``text``: a str, which is encoded as UTF-8, or bytes, which are used unchanged. ``sentences``: the sentences to be
+    read. ``layer``: the layer of their tags; None means the default.
     """
 
     text: str | bytes
@@ -68,13 +70,14 @@ class Example:
 
 
 class OwnFormat(ABC):
-    """A reader of files in a user's format, created from its ``Config``, a subclass of ``CorpusFiles``.
+    """The base of users' formats. An instance reads files, and is created from its ``Config``, a subclass of
+    ``CorpusFiles``.
 
-    ``layers``: the layers of tags that can be learned, the default first; the Config's field ``tags``, if it has one,
-    chooses another. ``tasks``: the task of a layer, unless it is tagging: for ``classification`` a sentence has one
-    tag, for ``parsing`` it has ``heads``, for ``language_modelling`` the tags are the next words, the last one
-    ``<eos>``. ``unit``: the unit of tagging. These three are class attributes, independent of the Config. ``example``:
-    one or more texts with which ``skipstack check`` tests the reader.
+    ``layers``: the layers of tags that can be learned, the default first; a field ``tags`` of the Config chooses
+    another. ``tasks``: the task of each layer that is not for tagging. For ``classification``, a sentence has one tag;
+    for ``parsing``, it has ``heads``; for ``language_modelling``, the tags are the next words, the last one ``<eos>``.
+    ``unit``: the unit of tokens. ``example``: one or more texts with which ``skipstack check`` tests the format. All
+    four are class attributes, independent of the Config.
     """
 
     part: ClassVar[Part] = "format"
@@ -93,18 +96,18 @@ class OwnFormat(ABC):
 
     @abstractmethod
     def read(self, file: SourceFile, layer: str) -> Iterable[Sentence]:
-        """The sentences of a file with the tags of ``layer``, as a list or an iterator.
+        """Read the sentences of a file with the tags of ``layer``, and return them as a list or an iterator.
 
-        ``file.lines`` and ``file.blocks`` yield numbered lines; ``file.error`` creates an error about a line, to be
+        ``file.lines`` and ``file.blocks`` yield numbered lines. ``file.error`` creates an error about a line, to be
         raised.
         """
 
     def check(self, splits: Mapping[str, Sequence[Sentence]]) -> None:  # noqa: B027 (nothing to refuse by default)
-        """Raise UserError for splits that do not fit together; most formats accept all."""
+        """Raise UserError if the splits do not fit together. Most formats accept all."""
 
     @classmethod
     def recorded(cls) -> dict[str, Any]:
-        """The facts of the class, as recorded. Raises ValueError for invalid ones."""
+        """The facts about the format, as recorded. Raises ValueError if they are invalid."""
         said = {"unit": cls.unit, "layers": cls.layers, "tasks": cls.tasks}
         try:
             return FormatFacts.model_validate(said).model_dump(mode="json")

@@ -1,4 +1,4 @@
-"""Reads files with a user's format: checks the sentences, and reports errors in one line with their place."""
+"""Reads files in a user's format: checks the sentences, and reports errors in one line with their place in the file."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -21,20 +21,20 @@ from skipstack.data.labels.schemes import PREFIXES, Scheme, by_name, repaired
 
 @dataclass(frozen=True, slots=True)
 class WatchedFile(SourceFile):
-    """A file that records which line its reader has reached."""
+    """A file that records which line its reader has reached, for messages about errors."""
 
     reached: list[int] = field(default_factory=list, compare=False)
-    """The number of the current line; empty before the first one, and after the last."""
+    """The number of the current line, as the only entry. Empty before the first line, and after the last."""
 
     def lines(self, encoding: str) -> Iterator[tuple[int, str]]:
-        """Yields lines like any file."""
+        """Yield the lines like any file, and record the number of each."""
         for number, line in SourceFile.lines(self, encoding):
             self.reached[:] = [number]
             yield number, line
         self.reached.clear()
 
     def blocks(self, encoding: str, *, comments: tuple[str, ...], blanks: str) -> Iterator[list[tuple[int, str]]]:
-        """Yields blocks like any file; the first line of a block counts as reached."""
+        """Yield the blocks like any file, and record the first line of each."""
         for block in SourceFile.blocks(self, encoding, comments=comments, blanks=blanks):
             self.reached[:] = [block[0][0]]
             yield block
@@ -42,14 +42,14 @@ class WatchedFile(SourceFile):
 
     @property
     def place(self) -> str:
-        """The file, with the current line, if known."""
+        """The path of the file, with the number of the current line if it is known."""
         return ":".join(map(str, (self.path, *self.reached)))
 
 
 class OwnFormatCorpus(FileCorpus):
-    """Files in a user's format: its kind and the fields of its config, as in a study file.
+    """A corpus in files of a user's format: the kind of the format and the fields of its config, as in a study file.
 
-    ``own``: the format with these fields, and its code file. Only ``read``, ``check`` and ``label_scheme`` run its
+    ``own``: the format, with these fields and its code file. Only ``read``, ``check`` and ``label_scheme`` run its
     code.
     """
 
@@ -57,8 +57,8 @@ class OwnFormatCorpus(FileCorpus):
 
     @classmethod
     def of(cls, own: OwnConfig) -> Self:
-        """The corpus for a config. Raises ValueError for invalid recorded facts of the format, and for a layer that it
-        does not have.
+        """Create the corpus of a config. Raises ValueError if the recorded facts of the format are invalid, or if the
+        format lacks the layer that the config chooses.
         """
         said = own.fields
         corpus = cls(own=own, **{name: said.get(name) for name in CorpusFiles.model_fields})
@@ -77,16 +77,18 @@ class OwnFormatCorpus(FileCorpus):
 
     @property
     def layer(self) -> str:
-        """The layer to learn: the config's field ``tags``, if it has one, or else the first."""
+        """The layer to learn: the one in the config's field ``tags`` if it is set, otherwise the first of the format's
+        layers.
+        """
         return self.own.fields.get("tags") or self.facts.layers[0]
 
     def task(self, layer: str) -> TaskOfLayer:
-        """The task of ``layer``."""
+        """The task that a layer is for."""
         return self.facts.tasks.get(layer, "tagging")
 
     @property
     def label_scheme(self) -> Scheme | None:
-        """The label scheme of the tags. Raises UserError if the code is not loaded, and for an invalid scheme."""
+        """The label scheme of the tags. Raises UserError if the code is not loaded, and if the scheme is invalid."""
         with self._errors_placed(self.own.kind):
             scheme = by_name(self._reader().scheme)
         if scheme is not None and scheme not in PREFIXES:
@@ -95,21 +97,21 @@ class OwnFormatCorpus(FileCorpus):
 
     @property
     def token_unit(self) -> Unit:
-        """The unit of tagging."""
+        """The unit of tokens."""
         return self.facts.unit
 
     def check(self, splits: Mapping[str, Sequence[Sentence]]) -> None:
-        """Raise UserError for splits that do not fit together."""
+        """Raise UserError if the splits do not fit together."""
         with self._errors_placed(self.own.kind):
             self._reader().check(splits)
         if self.task(self.layer) == "language_modelling":
             check_words(splits)
 
     def read(self, file: SourceFile, layer: str) -> list[Sentence]:
-        """The sentences of a file with the tags of ``layer``; illegal sequences of tags are repaired.
+        """Read the sentences of a file with the tags of ``layer``. Illegal sequences of tags are repaired.
 
-        Raises UserError with the file, and with the current line, if known, for invalid sentences and for any error of
-        the format's code.
+        Raises UserError for invalid sentences and for any error of the format's code. The message has the file and, if
+        known, the current line.
         """
         scheme, task = self.label_scheme, self.task(layer)
         watched, sentences = WatchedFile(file.path, file.content), list[Sentence]()
@@ -137,7 +139,10 @@ class OwnFormatCorpus(FileCorpus):
 
     @contextmanager
     def _errors_placed(self, where: str | WatchedFile) -> Iterator[None]:
-        """Turns any error of the format's code into a one-line UserError."""
+        """Context that turns any error of the format's code into a UserError of one line.
+
+        ``where``: the beginning of the message, or the file that is read.
+        """
         try:
             yield
         except UserError as error:

@@ -1,6 +1,7 @@
 """Parallel files: words in one file, tags in another beside it, one sentence a line in both.
 
-Slot filling is published so (SNIPS and ATIS: ``seq.in``, ``seq.out``, and ``label`` with an intent a sentence).
+Corpora for slot filling are published in this form: SNIPS and ATIS have ``seq.in``, ``seq.out``, and ``label`` with an
+intent per sentence.
 """
 
 from collections.abc import Mapping
@@ -20,14 +21,14 @@ from skipstack.data.formats.span_tags import SpanTags
 from skipstack.data.labels.schemes import Scheme
 
 NameEnd = Annotated[str, Field(pattern=r"^[^/\\\x00]+$")]
-"""The end of a name, within its folder."""
+"""The end of a file's name, without any folder."""
 
 
 class ParallelCorpus(FileCorpus):
     """Words and tags in two files side by side, one sentence a line in both (``data/formats/parallel.py``).
 
-    SNIPS and ATIS are published so: ``train/seq.in``, ``train/seq.out``, and ``train/label``. ``train``, ``dev`` and
-    ``test`` name the files of words.
+    SNIPS and ATIS are published in this form: ``train/seq.in``, ``train/seq.out``, and ``train/label``. ``train``,
+    ``dev`` and ``test`` name the files of words.
     """
 
     layers = ("tag", "label")
@@ -54,32 +55,35 @@ class ParallelCorpus(FileCorpus):
 
     @property
     def layer(self) -> str:
-        """Tags of words, or labels of sentences."""
+        """The layer to learn: tags of words, or labels of sentences."""
         return "tag" if self.unit == "word" else "label"
 
     @property
     def label_scheme(self) -> Scheme | None:
-        """The label scheme, if the tags have one."""
+        """The label scheme of the tags; None if they have none."""
         return self.scheme
 
     def beside(self, path: Path) -> Path:
-        """The same path with the end ``tags`` in place of ``words``. Raises UserError for a path with another end."""
+        """The file with the tags for a file of words: the same path with the end ``tags`` in place of ``words``.
+
+        Raises UserError for a path that does not end in ``words``.
+        """
         if not str(path).endswith(self.words):
             raise UserError(f"{path}: got a name of another end (allowed: words: {self.words}, or words: its own end)")
         return Path(str(path).removesuffix(self.words) + self.tags)
 
     def digest(self, file: SourceFile) -> str:
-        """The digest of the bytes of both files."""
+        """The digest of both files: the words and the tags."""
         assert file.beside is not None, "the corpus reads both"
         return identity([file.sha256, file.beside.sha256])
 
     def read(self, file: SourceFile, layer: str) -> list[Sentence]:
-        """The words of each line with the tags on the same line of the file beside.
+        """Read the words of each line with the tags on the same line of the file of tags.
 
-        Lines that are empty in both files are skipped; illegal sequences of tags are repaired
+        Lines that are empty in both files are skipped. Illegal sequences of tags are repaired
         (``data.labels.schemes.repaired``). Raises UserError with file and line for a line that only one file has, a
-        number of tags that differs from that of words, a tag outside the scheme, and bytes that are not text in the
-        encoding.
+        number of tags that differs from that of words, a tag that is not in the scheme, and bytes that are not text in
+        the encoding.
         """
         tags_file = file.beside
         assert tags_file is not None, "the corpus reads both"

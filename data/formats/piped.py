@@ -18,11 +18,11 @@ class PipedCorpus(FileCorpus):
 
     @property
     def layer(self) -> str:
-        """The layer in ``tags``, or else categories."""
+        """The layer to learn: the one in ``tags``, or categories if that is None."""
         return self.tags or super().layer
 
     def read(self, file: SourceFile, layer: str) -> list[Sentence]:
-        """The sentences of a file with one layer of their tags.
+        """Read the sentences of a file with one layer of their tags.
 
         A word may contain ``|``, a tag may not. Empty lines and lines that start with ``# `` are skipped. Raises
         UserError with file and line for a token without three parts and for bytes that are not UTF-8.

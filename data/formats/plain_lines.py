@@ -8,7 +8,9 @@ from skipstack.data.formats.texts import tokens_of
 
 
 def tokens_in(line: str, unit: Unit) -> list[str]:
-    """The words of a line, its characters without the blanks between them, or the words and marks of running text."""
+    """Split a line into tokens of a unit: words at blanks, characters without the blanks, or words and marks of running
+    text.
+    """
     match unit:
         case "word":
             return line.split()

@@ -12,11 +12,13 @@ from skipstack.data.formats.format import Encoding, FileCorpus, TaskOfLayer
 from skipstack.data.formats.sentences import Sentence
 
 END = "<eos>"
-"""The word that ends every sentence, and precedes the first one."""
+"""The token that ends every sentence, and precedes the first one."""
 
 
 def check_words(splits: Mapping[str, Sequence[Sentence]]) -> None:
-    """Raise UserError for a word that train lacks: a model that cannot predict it has no perplexity."""
+    """Raise UserError if a split has a word that train lacks. A model cannot predict it, so it would have no
+    perplexity.
+    """
     words = {word for sentence in splits["train"] for word in sentence.tags}
     for split, texts in splits.items():
         for word in chain.from_iterable(text.tags for text in texts):
@@ -51,10 +53,10 @@ class RunningTextCorpus(FileCorpus):
         check_words(splits)
 
     def read(self, file: SourceFile, layer: str) -> list[Sentence]:
-        """The whole file as one sentence: each word's tag is the next word, ``END`` after the last word of each
-        line.
+        """Read the whole file as one sentence. The tag of each word is the next word, or ``END`` after the last word of
+        a line.
 
-        So every word of the text, ``END`` included, is predicted once. Empty lines are skipped. Raises UserError for a
+        So every word of the text, and each ``END``, is predicted once. Empty lines are skipped. Raises UserError for a
         file without words, and with file and line for a word ``END`` in the text.
         """
         predicted: list[str] = []

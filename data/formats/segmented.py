@@ -1,4 +1,4 @@
-"""Segmented text: words between blanks, as tagged characters."""
+"""Segmented text, in which blanks separate words. It is learned as tagged characters."""
 
 from typing import Literal
 
@@ -10,8 +10,8 @@ from skipstack.data.labels.schemes import Scheme
 
 
 class SegmentedCorpus(FileCorpus):
-    """Files of words separated by blanks, one sentence a line, as in SIGHAN's bakeoffs; learned as characters with
-    BMES.
+    """Files of words separated by blanks, one sentence a line, as in SIGHAN's bakeoffs. They are learned as characters
+    with BMES tags.
     """
 
     layers = ("segmentation",)
@@ -21,16 +21,16 @@ class SegmentedCorpus(FileCorpus):
 
     @property
     def label_scheme(self) -> Scheme:
-        """BMES: words are spans of characters."""
+        """BMES: each word is a span of characters."""
         return "bmes"
 
     @property
     def token_unit(self) -> Unit:
-        """Characters."""
+        """The unit of tokens: characters."""
         return "character"
 
     def read(self, file: SourceFile, layer: str) -> list[Sentence]:
-        """The characters of each line's words, which are separated by blanks; empty lines are skipped.
+        """Read the characters of each line's words, which are separated by blanks. Empty lines are skipped.
 
         Raises UserError with file and line for bytes that are not text in the encoding.
         """

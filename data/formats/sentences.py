@@ -7,11 +7,13 @@ SPLITS = ("train", "dev", "test")
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """The words of the text, and one tag per word, or a single one for classification.
+    """A sentence, or a text to classify, with its gold tags.
 
-    For parsing, the tags are relations, and ``heads`` are the words that they relate to: 0 is the root, w the w-th word
-    (``data/labels/trees.py``). ``document`` is the place where its document begins, where the files tell documents
-    apart; it is no part of the sentence, and settles only what is held out together.
+    ``words``: the words of the text. ``tags``: a tag for each word, or a single one for classification; in parsing, a
+    tag is the relation of the word to its head. ``heads``: in parsing, the head of each word, 0 for the root, w for the
+    w-th word (``data/labels/trees.py``). ``document``: the file and line where the sentence's document begins, or None
+    if its file does not mark documents. It only keeps the sentences of a document together when a split is drawn, and
+    is ignored in comparisons.
     """
 
     words: tuple[str, ...]

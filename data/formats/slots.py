@@ -1,4 +1,6 @@
-"""Slot lines, the format of ATIS: ``BOS words EOS``, a tab, a tag for each, the last of which is the intent."""
+"""Slot lines, the format of ATIS: ``BOS words EOS``, a tab, and a tag for each of these tokens. The last tag is the
+intent.
+"""
 
 from itertools import repeat
 from typing import Literal
@@ -13,8 +15,10 @@ _FIRST, _LAST = "BOS", "EOS"
 
 
 class SlotCorpus(FileCorpus):
-    """Files of ``BOS words EOS``, a tab, and a tag for each, one sentence a line, as ATIS is often passed on. The tags
-    are slots in BIO; that of ``EOS`` is the intent, which is not read.
+    """Files of ``BOS words EOS``, a tab, and a tag for each of these tokens, one sentence a line, as ATIS is often
+    passed on.
+
+    The tags are slots in BIO. The tag of ``EOS`` is the intent, which is not read.
     """
 
     layers = ("slot",)
@@ -23,11 +27,11 @@ class SlotCorpus(FileCorpus):
 
     @property
     def label_scheme(self) -> Scheme:
-        """BIO."""
+        """BIO, the scheme of all slot lines."""
         return "bio"
 
     def read(self, file: SourceFile, layer: str) -> list[Sentence]:
-        """The words between BOS and EOS with their slots, in BIO; the intent and empty lines are skipped.
+        """Read the words between BOS and EOS with their slots, in BIO. The intent and empty lines are skipped.
 
         Illegal sequences are repaired (``data.labels.schemes.repaired``). Raises UserError with file and line for a
         line of another form, a number of tags that differs from that of words, a tag that is not BIO, and bytes that

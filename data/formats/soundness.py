@@ -1,4 +1,4 @@
-"""Checks the sentences that a user's format reads, which may be any objects."""
+"""Checks the objects that a user's format yields: each should be a sentence, but may be anything."""
 
 from collections.abc import Sequence
 
@@ -10,11 +10,15 @@ from skipstack.data.labels.trees import ROOT, find_cycle
 
 
 class UnsoundError(ValueError):
-    """An invalid sentence; the message says why."""
+    """Raised for an invalid sentence. The message says what is wrong."""
 
 
 def sound(found: object, task: str, scheme: Scheme | None) -> Sentence:
-    """The object as a valid sentence for ``task``, with tags of ``scheme``. Raises UnsoundError."""
+    """Check that ``found`` is a valid sentence, and return it. ``task``: the task that it must suit. ``scheme``: that
+    of its tags, if any.
+
+    Raises UnsoundError if it is invalid.
+    """
     if not isinstance(found, Sentence):
         raise UnsoundError(f"got {_article(found)} (allowed: Sentence(words, tags))")
     words, tags = _texts(found.words, "word"), _texts(found.tags, "tag")
@@ -42,7 +46,9 @@ def _check_tags(tags: Sequence[str], scheme: Scheme) -> None:
 
 
 def _texts(found: object, name: str) -> tuple[str, ...]:
-    """The words, or the tags, of a sentence."""
+    """Check the words or the tags of a sentence, and return them as a tuple. ``name``: the noun for one of them in
+    messages.
+    """
     if not isinstance(found, tuple | list):
         raise UnsoundError(f"got its {name}s as {_article(found)} (allowed: a tuple of str)")
     for place, text in enumerate(found, start=1):
@@ -56,7 +62,7 @@ def _texts(found: object, name: str) -> tuple[str, ...]:
 
 
 def _is_whole(text: str) -> bool:
-    """Whether the text can be encoded: no character is half of a surrogate pair."""
+    """Whether the text can be encoded, so that no character is half of a surrogate pair."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -65,7 +71,9 @@ def _is_whole(text: str) -> bool:
 
 
 def _tree(heads: object, words: int, task: str) -> tuple[int, ...] | None:
-    """The heads of a sentence for parsing; None for other tasks."""
+    """Check the heads of a sentence, and return them; None for tasks other than parsing. ``words``: the number of
+    words.
+    """
     if task != "parsing":
         if heads is not None:
             raise UnsoundError(f"got heads for {task} (allowed: None, or a layer whose task is parsing)")
@@ -91,7 +99,7 @@ def _way(cycle: Sequence[int]) -> str:
 
 
 def _article(found: object) -> str:
-    """A value in words: its type, and the value if it is short: ``3, which is int``."""
+    """Describe a value by its type, after the value itself if that is short: ``3, which is int``."""
     shown = repr(found)
     name = type(found).__name__
     return name if found is None or len(shown) > 40 or " at 0x" in shown else f"{shown}, which is {name}"

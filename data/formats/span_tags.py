@@ -1,4 +1,4 @@
-"""The tags of spans in a file: checked, and repaired."""
+"""Checks and repairs the tags of spans in a file."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -11,18 +11,20 @@ from skipstack.data.labels.schemes import OUTSIDE, Scheme, parted, repaired
 class SpanTags:
     """Checks that the tags of a file are in its scheme, and that either all spans have a type or none has.
 
-    ``scheme``: None for tags of single tokens, which may be any.
+    ``file``: the file that errors name. ``scheme``: the scheme; None for tags of single tokens, which are not checked.
+    Pass the sentences to ``of`` in their order.
     """
 
     file: SourceFile
     scheme: Scheme | None
     _first: tuple[int, bool] | None = field(default=None, init=False)
-    """The line of the first tag in a span, and whether it has a type."""
+    """The line of the first tag that is in a span, and whether this tag has a type."""
 
     def of(self, tags: Sequence[str], lines: Iterable[int]) -> tuple[str, ...]:
-        """The tags of a sentence, each on its line; illegal sequences are repaired (``data.labels.schemes.repaired``).
+        """Check the tags of a sentence and return them, with illegal sequences repaired
+        (``data.labels.schemes.repaired``).
 
-        Raises UserError with file and line for a wrong tag.
+        ``lines``: the line of each tag. Raises UserError with file and line for a wrong tag.
         """
         if self.scheme is None:
             return tuple(tags)

@@ -13,21 +13,22 @@ from skipstack.data.formats.format import Encoding, FileCorpus, TaskOfLayer, Uni
 from skipstack.data.formats.sentences import Sentence
 
 _TOKEN = re.compile(r"<br */?>|[^\W_]+(?:'[^\W_]+)*|[^\w\s]|_")
-r"""A line break of HTML, a word with its apostrophes inside, or a mark of its own. ``\w`` is any script's."""
+r"""Matches a line break of HTML, a word that may contain apostrophes, or a single mark. ``\w`` matches any script."""
 
 _ESCAPED = re.compile(r"\\[trn\\]")
 _CHARACTER = {r"\t": " ", r"\r": " ", r"\n": " ", r"\\": "\\"}
 
 
 def tokens_of(text: str) -> list[str]:
-    """The words and marks of a text, in order; HTML line breaks count as blanks."""
+    """Split a text into words and marks, in order. HTML line breaks count as blanks."""
     return [token for token in _TOKEN.findall(text) if not token.startswith("<br")]
 
 
 def labelled(file: SourceFile, number: int, text: str, written: str, label: str) -> Sentence:
-    """The tokens of a text with their single tag. ``written``: the text as it is in the file.
+    """Split a text into tokens and return them as a sentence with a single tag, ``label``.
 
-    Raises UserError with file and line for a text without tokens.
+    ``file``, ``number``: the file and line that errors name. ``text``: the text to split. ``written``: the text as it
+    is in the file. Raises UserError for a text without tokens.
     """
     tokens = tokens_of(text)
     if not tokens:
@@ -48,11 +49,11 @@ class TextCorpus(FileCorpus):
 
     @property
     def token_unit(self) -> Unit:
-        """The words and marks of a text."""
+        """The unit of tokens: the words and marks of a text."""
         return "text"
 
     def read(self, file: SourceFile, layer: str) -> list[Sentence]:
-        r"""The tokens of each text and, as their single tag, its label. Lines end at ``\n`` only.
+        r"""Read the tokens of each text and, as their single tag, its label. Lines end at ``\n`` only.
 
         ``\t``, ``\r``, ``\n`` and ``\\`` in a text stand for a tab, line ends and a backslash. Raises UserError with
         file and line for a wrong number of columns, an empty label, and a text without tokens.

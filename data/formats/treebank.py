@@ -1,7 +1,7 @@
 """The Penn Treebank's tagged files, ``.pos``: ``word/TAG`` tokens among the brackets of chunks.
 
-Empty lines follow full stops, but also separate chunks, and precede closing quotation marks; lines of ``=`` separate
-paragraphs. So the ends of sentences are derived from all of these.
+The files do not mark the ends of sentences clearly. Empty lines follow full stops, but also separate chunks and precede
+closing quotation marks; lines of ``=`` separate paragraphs. So the ends of sentences are derived from all of these.
 """
 
 import re
@@ -13,11 +13,11 @@ from skipstack.data.formats.format import FileCorpus
 from skipstack.data.formats.sentences import Sentence
 
 _SLASH = re.compile(r"(?<!\\)/")
-"""The separator of word and tag; a slash within the text is escaped by a backslash, and stays so."""
+"""Matches the separator of word and tag. A slash within a word has a backslash before it, which stays in the word."""
 _PARAGRAPH = re.compile(r"=+ *")
 _STOP = "."
 _CLOSING = ("''", ")")
-"""The tags of tokens that may follow a full stop within its sentence."""
+"""The tags of tokens that may follow a full stop in the same sentence."""
 
 Token = tuple[str, str]
 
@@ -32,13 +32,14 @@ class TreebankCorpus(FileCorpus):
     """The layer to learn: parts of speech, as with None."""
 
     def read(self, file: SourceFile, layer: str) -> list[Sentence]:
-        """The sentences of a file, which is one document, with their parts of speech.
+        """Read the sentences of a file, which is one document, with their parts of speech.
 
-        A sentence ends at a line of ``=``, and at an empty line if its last tag, except for closing quotation marks and
-        brackets, is a full stop (``.``: also ? and !), unless the next line starts with such a mark. So a heading
-        without a full stop is joined to the following text of its paragraph. Of alternative tags, ``NN|JJ``, the first
-        is taken. Lines of the copyright notice (``*x*``) are skipped. Raises UserError with file and line for a token
-        that is not ``word/TAG`` and for bytes that are not UTF-8.
+        A sentence ends at a line of ``=``. It also ends at an empty line if two conditions hold: its last tag, apart
+        from closing quotation marks and brackets, is a full stop (``.``, the tag of ? and ! as well), and the next line
+        does not start with such a mark. So a heading without a full stop is joined to the following text of its
+        paragraph. Of alternative tags, such as ``NN|JJ``, the first is taken. Lines of the copyright notice (``*x*``)
+        are skipped. Raises UserError with file and line for a token that is not ``word/TAG`` and for bytes that are not
+        UTF-8.
         """
         sentences: list[Sentence] = []
         sentence: list[Token] = []

@@ -1,7 +1,7 @@
 """Tagged words, one sentence a line: ``word_TAG`` or ``word/TAG``, as in treebanks of French and Chinese.
 
-The People's Daily adds an id, the first token of each line, and brackets around names of several words, ``[中央/n
-台/n]nt``; both are skipped.
+In the People's Daily, the first token of each line is an ID, and names of several words have brackets around them,
+``[中央/n 台/n]nt``. Both can be skipped.
 """
 
 import re
@@ -16,14 +16,14 @@ from skipstack.data.labels.schemes import Scheme
 Mark = Literal["_", "/"]
 
 _CLOSED = re.compile(r"(?<=.)](?:[^/\]]*)$")
-"""A closing bracket after a tag, and the kind of name that it closes."""
+"""Matches a closing bracket after a tag, and the type of the name that it closes."""
 
 
 class WordTagCorpus(FileCorpus):
     """Files of ``word_TAG`` or ``word/TAG`` tokens, one sentence a line (``data/formats/word_tags.py``).
 
-    ``unit``: the unit of tagging: words (as in the French Treebank) or, to segment them as well, the characters of
-    words (as in the Chinese Treebanks), with BMES and the word's tag.
+    ``unit``: the unit of tokens: words (as in the French Treebank) or, to segment text as well, the characters of words
+    (as in the Chinese Treebanks), with BMES and the word's tag.
     """
 
     layers = ("pos",)
@@ -41,19 +41,19 @@ class WordTagCorpus(FileCorpus):
 
     @property
     def label_scheme(self) -> Scheme | None:
-        """BMES for characters; None for words, which are tagged one by one."""
+        """BMES if tokens are characters; None if they are words, whose tags have no scheme."""
         return "bmes" if self.unit == "character" else None
 
     @property
     def token_unit(self) -> Unit:
-        """The unit in ``unit``."""
+        """The unit of tokens: the one in ``unit``."""
         return self.unit
 
     def read(self, file: SourceFile, layer: str) -> list[Sentence]:
-        """The words of each line, or their characters, with their tags.
+        """Read the words of each line, or the characters of these words, with their tags.
 
         A bracket that is itself a word stays a word. Empty lines are skipped. Raises UserError with file and line for a
-        token that is not a word and a tag, a line with an id only, brackets that are not balanced on their line or are
+        token that is not a word and a tag, a line with only an ID, brackets that are not balanced on their line or are
         within a word, and bytes that are not text in the encoding.
         """
         sentences = []

@@ -12,23 +12,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 REPLACEMENT: Final = "\ufffd"
-"""The replacement character, which a decoder writes for invalid bytes: the file has another encoding."""
+"""The character that a decoder writes for invalid bytes. It shows that the file has another encoding."""
 
 INVISIBLE: Final = frozenset("\u00ad\u200b\u2060\ufeff\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
-"""Soft hyphens, zero-width spaces, byte order marks, directional marks: words that differ only in them look the same.
-Joiners (U+200C, U+200D) are not included, since scripts and emoji need them."""
+"""Characters that cannot be seen: soft hyphens, zero-width spaces, byte order marks, directional marks. Words that
+differ only in them look the same. Joiners (U+200C, U+200D) are not included, since scripts and emoji need them."""
 
 Flags = NDArray[np.bool_]
 
 
 def suspicious(character: str) -> bool:
-    """Whether it is the replacement character, or hidden: a control, of private use, or invisible."""
+    """Whether a character is the replacement character, a control character, of private use, or invisible."""
     hidden = character in INVISIBLE or unicodedata.category(character) in ("Cc", "Co")
     return hidden or character == REPLACEMENT
 
 
 def suspicious_in(forms: Sequence[str]) -> dict[str, NDArray[np.intp]]:
-    """The suspicious characters in the forms, and the rows of the forms that contain them."""
+    """Find the suspicious characters in ``forms``, and for each the rows of the forms that contain it."""
     wanted = frozenset(filter(suspicious, set().union(*forms)))
     rows = defaultdict(list)
     for row, form in enumerate(forms):
@@ -38,9 +38,9 @@ def suspicious_in(forms: Sequence[str]) -> dict[str, NDArray[np.intp]]:
 
 
 def in_two_forms(forms: Sequence[str]) -> Flags:
-    """Whether each form equals another one up to Unicode normalisation, as ``é`` of one or two characters: has_F.
+    """Whether each form equals another form up to Unicode normalisation: has_F.
 
-    To a network they are two words.
+    For example, ``é`` can be one character or two. A network takes such forms for two words.
     """
     alike = defaultdict(list)
     for row, form in enumerate(forms):

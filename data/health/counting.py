@@ -1,4 +1,4 @@
-"""Counts the health of a stored corpus.
+"""Computes the health of a stored corpus: numbers that show how suitable it is for comparisons.
 
 Array legend: F forms of the corpus, N tokens of a split, S sentences of a split, K tags of train.
 """
@@ -17,11 +17,11 @@ from skipstack.data.health.health import DOCUMENT, Health, SplitHealth
 from skipstack.data.store.stored import Split, StoredCorpus
 
 NAMED: Final = 10
-"""The maximum number of tags, and of suspicious characters, that are named."""
+"""The maximum number of tags that are listed by name, and of suspicious characters."""
 
 
 def health_of(stored: StoredCorpus) -> Health:
-    """The health of a corpus as it is stored, before tags become RARE or texts are cut."""
+    """Compute the health of a corpus as it is stored, before rare tags become RARE or texts are cut."""
     rows = suspicious_in(stored.forms)
     flags = {
         "controls": _flags(stored, [those for each, those in rows.items() if each != REPLACEMENT]),
@@ -77,12 +77,12 @@ def _split(
 
 
 def _sentences(split: Split) -> list[bytes]:
-    """A key for each sentence, equal for equal words."""
+    """A key for each sentence. Sentences with the same words have equal keys."""
     return [split.forms_N[start:stop].tobytes() for start, stop in pairwise(split.offsets_S1.tolist())]
 
 
 def _counts(split: Split, tags: int) -> NDArray[np.intp]:
-    """The count of each tag of train in a split."""
+    """Count each tag of train in a split."""
     return np.bincount(split.tags_L[split.tags_L >= 0], minlength=tags)
 
 

@@ -9,14 +9,18 @@ DOCUMENT = "-DOCSTART-"
 
 
 class SplitHealth(Frozen):
-    """The health of one split. For classification, sentences are texts with a single tag; otherwise each token has
-    one.
+    """The health of one split.
 
-    ``tags``: their number, ``different_tags`` the number of distinct ones; ``spans``: their number, if tags have a
-    scheme. ``words``: distinct ones. ``unknown_tokens``: tokens whose word train lacks, ``unknown_tags``: tags that
-    train lacks. ``median`` and ``longest``: tokens per sentence. ``repeated``: by earlier split, the sentences that
-    also occur there; ``repeated_tokens``, their tokens. ``controls``, ``replacements``, ``two_forms``: tokens whose
-    words have such characters (``data/health/characters.py``). ``documents``: tokens that are ``DOCUMENT``.
+    ``sentences``, ``tokens``: their numbers; in classification, a text is a sentence. ``words``: the number of distinct
+    words. ``unknown_tokens``: the number of tokens whose word train lacks. ``tags``: the number of tags, one per token,
+    or in classification one per text. ``different_tags``: the number of distinct tags. ``spans``: the number of gold
+    spans; None if tags have no scheme. ``unknown_tags``: the number of tags that train lacks. ``median``, ``longest``:
+    the tokens of the median and of the longest sentence. ``repeated``: by earlier split, the number of sentences that
+    also occur in that split. ``repeated_tokens``: by earlier split, the number of tokens in these sentences.
+
+    Four numbers count tokens with suspicious words (``data/health/characters.py``). ``controls``: suspicious characters
+    other than the replacement character. ``replacements``: the replacement character. ``two_forms``: another word of
+    the corpus is the same up to Unicode normalisation. ``documents``: the word is ``DOCUMENT``.
     """
 
     sentences: NonNegativeInt
@@ -30,7 +34,7 @@ class SplitHealth(Frozen):
     unknown_names: tuple[str, ...] = ()
     """Tags that train lacks, the most frequent ones first."""
     commonest: str | None
-    """The most frequent tag of the split among those of train."""
+    """The most frequent tag of the split among those of train; None if the split has none of them."""
     commonest_tags: NonNegativeInt
     """The number of tags that are ``commonest``."""
     median: NonNegativeInt
@@ -44,10 +48,12 @@ class SplitHealth(Frozen):
 
 
 class Health(Frozen):
-    """The health of a corpus: its splits by name, and in each the counts of the most frequent ``tags`` of train.
+    """The health of a corpus.
 
-    ``characters``: suspicious ones, such as ``U+FFFD``, and the number of tokens with each, the most frequent
-    first. ``running``: whether each split is one text that continues from sentence to sentence.
+    ``splits``: the health of each split, by name. ``tags``: the most frequent tags of train, each with its count in
+    every split. ``characters``: the suspicious characters, such as ``U+FFFD``, each with the number of tokens that
+    contain it, the most frequent first. ``running``: whether each split is one text that continues from sentence to
+    sentence.
     """
 
     splits: dict[str, SplitHealth]

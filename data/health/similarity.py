@@ -1,4 +1,4 @@
-"""The similarity of two corpora, from facts known before training."""
+"""Measures the similarity of two corpora from facts known before training."""
 
 import math
 from collections.abc import Iterator
@@ -7,16 +7,17 @@ from typing import Final
 from skipstack.data.health.health import Health
 
 OTHER_DECISIONS: Final = 0.5
-"""The factor of similarity if only one of two corpora has spans: other heads and another score are used."""
+"""The factor by which the similarity is multiplied if only one of two corpora has spans, since such corpora have other
+heads and another score."""
 
 
 def similarity(one: Health, other: Health) -> float:
-    """exp(-mean_i |ln(a_i / b_i)|), a number above 0: 1 if nothing differs, a half if all numbers differ by a factor of
-    two.
+    """Compute the similarity of two corpora, exp(-mean_i |ln(a_i / b_i)|), a number above 0.
 
-    a_i and b_i are the same six numbers of both: train's sentences, tokens per sentence, distinct words and distinct
-    tags; of dev's tokens, the share that train lacks; of dev's tags, the share that are not the most frequent one. Each
-    count is increased by one, so that none is 0. If only one corpus has spans, half of that.
+    It is 1 if the six numbers a_i of ``one`` equal the numbers b_i of ``other``, and 0.5 if all differ by a factor of
+    two. The numbers are train's sentences, train's tokens per sentence, train's distinct words, train's distinct tags,
+    the share of dev's tokens whose word train lacks, and the share of dev's tags that are not the most frequent one.
+    Each count is increased by one, so that none is 0. If only one corpus has spans, the similarity is halved.
     """
     logarithms = [abs(math.log(a / b)) for a, b in zip(_numbers(one), _numbers(other), strict=True)]
     alike = math.exp(-math.fsum(logarithms) / len(logarithms))

@@ -1,4 +1,4 @@
-"""Warns of properties of a corpus that invalidate comparisons of networks on it, with a line for each.
+"""Warns of properties of a corpus that invalidate comparisons of networks on it, with one line for each property.
 
 The thresholds lie well above the values of the papers' corpora that come with their own splits.
 """
@@ -10,35 +10,39 @@ from skipstack.data.basis.counted import counted
 from skipstack.data.health.health import DOCUMENT, Health, SplitHealth
 
 UNKNOWN_TAGS: Final = 0.01
-"""The share of a split's tags that train lacks: none of them can be right, and differences between networks are about a
-hundredth. CCG has hundreds of categories, and has 0.002."""
+"""The share of a split's tags that train lacks from which on there is a warning. None of these tags can be right, and
+networks differ by about a hundredth. CCG has hundreds of categories, and a share of 0.002."""
 
 UNKNOWN_WORDS: Final = 0.4
-"""The share of a split's tokens whose words train lacks. WNUT 2017, which was built to have new words, has 0.22."""
+"""The share of a split's tokens with words that train lacks from which on there is a warning. WNUT 2017, which was
+built to have new words, has 0.22."""
 
 REPEATED: Final = 0.05
-"""The share of a split's tokens in sentences that also occur in an earlier split: memorising is enough there. Corpora
-with splits of their own have up to 0.017."""
+"""The share of a split's tokens in sentences that also occur in an earlier split from which on there is a warning:
+memorising is enough to get them right. Corpora with their own splits have up to 0.017."""
 
 FEWEST: Final = 500
-"""The minimum number of decisions of dev or test: with fewer, one standard error of a score of 90 % is more than 1.3
-points, which is more than most changes of a network gain."""
+"""The number of tags or spans of dev or test below which there is a warning. With fewer, one standard error of a score
+of 90 % is more than 1.3 points, which is more than most changes of a network gain."""
 
 NEARLY_ALL: Final = 0.95
-"""The share of a split's most frequent tag, if tags are scored one by one: only 5 points are left to gain."""
+"""The share of a split's most frequent tag from which on there is a warning, if tags are scored one by one: only 5
+points are left to gain."""
 
 STRAY: Final = 0.001
-"""The share of a split's tokens with suspicious characters: too many to be accidental."""
+"""The share of a split's tokens with suspicious characters from which on there is a warning: too many to be
+accidental."""
 
 LONG: Final = 5000
-"""The number of tokens of a split's longest sentence. The longest review of IMDB has half as many."""
+"""The number of tokens in a split's longest sentence from which on there is a warning. The longest review of IMDB has
+half as many."""
 
 NAMED: Final = 3
-"""The maximum number of tags and characters named in a line."""
+"""The maximum number of tags or characters named in a line."""
 
 
 def warnings(health: Health) -> tuple[str, ...]:
-    """A line for each such property; none for a sound corpus."""
+    """The warnings about a corpus, one line each; none for a sound corpus."""
     characters = list(health.characters)
     return tuple(
         line
@@ -75,7 +79,7 @@ def _of_split(name: str, split: SplitHealth, characters: Sequence[str], *, runni
 
 
 def _long(name: str, split: SplitHealth) -> str:
-    """The warning about the longest sentence, which alone decides the time and memory of an epoch."""
+    """The warning about a split's longest sentence, which by itself determines the time and memory of an epoch."""
     whole_texts = split.tags == split.sentences != split.tokens
     cure = "data.longest cuts texts" if whole_texts else "is the empty line after each sentence missing?"
     sentence = f"a sentence of {split.longest:,} tokens (the median has {split.median:,})"
@@ -83,7 +87,7 @@ def _long(name: str, split: SplitHealth) -> str:
 
 
 def _beside_earlier(name: str, split: SplitHealth) -> Iterator[str]:
-    """Warnings that scores on dev or test show little of what was learned from train."""
+    """Yield warnings that scores on dev or test show little of what was learned from train."""
     decisions, what = (split.tags, "tags") if split.spans is None else (split.spans, "spans")
     if decisions < FEWEST:
         error = 100 * (0.9 * 0.1 / max(decisions, 1)) ** 0.5
@@ -102,10 +106,10 @@ def _beside_earlier(name: str, split: SplitHealth) -> Iterator[str]:
 
 
 def percent(part: int, whole: int) -> str:
-    """``58.2 %``."""
+    """A share in percent, such as ``58.2 %``."""
     return f"{100 * part / max(whole, 1):.1f} %"
 
 
 def listed(names: Sequence[str]) -> str:
-    """The first few names, separated by commas."""
+    """Join the first ``NAMED`` of the names by commas."""
     return ", ".join(names[:NAMED])

@@ -1,7 +1,7 @@
-"""Label schemes: spans of a text as one tag a token, and back.
+"""Label schemes: convert the spans of a text to one tag per token, and back.
 
-A tag is ``O``, outside of every span, or a prefix and the type of its span, ``B-city``; if spans have no types, the
-prefix alone. Array legend: K tags.
+The tag of a token outside of every span is ``O``. Any other tag is a prefix and the type of its span, as in ``B-city``,
+or the prefix alone if spans have no types. Array legend: K tags.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -15,11 +15,15 @@ from pydantic import BeforeValidator
 from skipstack.data.labels.transitions import Transitions
 
 OTHER_NAMES: Mapping[str, str] = {"iob2": "bio", "iob": "iob1", "iobes": "bioes", "biluo": "bilou"}
-"""Further names of schemes. IOB without a number is IOB1, as Ramshaw and Marcus (1995) write it."""
+"""Other names of schemes, with the name used here. IOB without a number is IOB1, as Ramshaw and Marcus (1995) write
+it."""
 
 
 def by_name(name: object) -> object:
-    """The scheme that has this name, in upper or lower case; any other value unchanged, for its field to refuse."""
+    """Find a scheme by any of its names, in upper or lower case.
+
+    Any other value is returned unchanged, so that the validation of its field refuses it.
+    """
     if not isinstance(name, str):
         return name
     named = OTHER_NAMES.get(name.lower(), name.lower())
@@ -35,12 +39,13 @@ span of one token. ``bilou`` (BILUO): the same with L for E and U for S. ``bmes`
 OUTSIDE = "O"
 
 RARE = "RARE"
-"""The only tag outside of a scheme: it replaces rare tags (``data/store/rare.py``), and is in no span."""
+"""The tag that replaces rare tags (``data/store/rare.py``). It is in no span, and is the only tag that belongs to no
+scheme."""
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Tokens ``start`` to ``stop`` - 1 of a sentence; ``type`` is empty for spans without types."""
+    """A span of a sentence: tokens ``start`` to ``stop`` - 1. ``type`` is empty if spans have no types."""
 
     start: int
     stop: int
@@ -49,10 +54,11 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Prefixes:
-    """The prefixes of a scheme for the ``first`` token of a span, those ``inside``, the ``last``, and a ``single``
-    one.
+    """The prefixes of a scheme, by the position of a token in its span.
 
-    ``chained``: for the first token of a span directly after one of its type. ``outside``: whether there is an O.
+    ``first``: for the first token. ``inside``: for tokens between the first and the last. ``last``: for the last token.
+    ``single``: for the only token of a span. ``chained``: for the first token of a span directly after a span of the
+    same type; None if such a span has no special prefix. ``outside``: whether the scheme has the tag O.
     """
 
     first: str
@@ -64,23 +70,23 @@ class Prefixes:
 
     @property
     def all(self) -> tuple[str, ...]:
-        """Every prefix, in the order of a span."""
+        """The prefixes of the scheme, each once."""
         written = (self.chained, self.first, self.inside, self.last, self.single)
         return tuple(dict.fromkeys(prefix for prefix in written if prefix is not None))
 
     @property
     def joining(self) -> tuple[str, ...]:
-        """Prefixes that stand only directly after a token of their type whose span has not ended."""
+        """The prefixes that are legal only directly after a token of the same type whose span has not ended."""
         return (self.chained,) if self.chained else tuple({self.inside, self.last} - {self.first})
 
     @property
     def merging(self) -> bool:
-        """Whether a span directly after one of its type would be read as its continuation."""
+        """Whether a span directly after one of the same type would be read as a continuation of it."""
         return self.chained is None and self.first == self.inside
 
     @property
     def unfinished(self) -> tuple[str, ...]:
-        """Prefixes that cannot end their span."""
+        """The prefixes that the last token of a span cannot have."""
         return () if self.last == self.inside else (self.first, self.inside)
 
 
@@ -101,7 +107,10 @@ CLOSING = ("E", "S", "L", "U")
 
 
 def parted(tag: str, scheme: Scheme) -> tuple[str, str]:
-    """A tag's prefix and type, ``("O", "")`` outside. Raises ValueError, in one line, for one outside the scheme."""
+    """Split a tag into its prefix and its type; O becomes ``("O", "")``.
+
+    Raises ValueError, whose message is one line, for a tag that is not in the scheme.
+    """
     prefixes = PREFIXES[scheme]
     prefix, hyphen, span_type = tag.partition("-")
     if prefixes.outside and tag == OUTSIDE:
@@ -113,17 +122,17 @@ def parted(tag: str, scheme: Scheme) -> tuple[str, str]:
 
 
 def joined(prefix: str, span_type: str) -> str:
-    """The tag of a prefix and a type: the inverse of ``parted``."""
+    """Join a prefix and a type to a tag: the inverse of ``parted``."""
     return f"{prefix}-{span_type}" if span_type else prefix
 
 
 def spans_of(tags: Sequence[str], scheme: Scheme) -> list[Span]:
-    """The spans of a sentence, read from any tags as conlleval does (Tjong Kim Sang and Buchholz, 2000).
+    """Find the spans of a sentence in any sequence of tags, as conlleval does (Tjong Kim Sang and Buchholz, 2000).
 
-    A span begins at B or S; at I, M or E after O, after another type, and after a span that E or S ended. It ends
-    before the next span and before O. So no sequence is illegal, and for legal ones this is the inverse of ``tags_of``.
-    conlleval itself knows B, I, E and O; M is read as I, S as a B that is an E as well, L as E, and U as S. Raises
-    ValueError for a tag outside the scheme.
+    A span begins at B or S. It also begins at I, M or E after O, after another type, or after a span that E or S ended.
+    It ends before the next span and before O. So no sequence is illegal, and for legal ones this is the inverse of
+    ``tags_of``. conlleval itself knows B, I, E and O. M is read as I, S as both B and E, L as E, and U as S. Raises
+    ValueError for a tag that is not in the scheme.
     """
     found: list[Span] = []
     before = (OUTSIDE, "")
@@ -138,10 +147,10 @@ def spans_of(tags: Sequence[str], scheme: Scheme) -> list[Span]:
 
 
 def tags_of(spans: Sequence[Span], length: int, scheme: Scheme) -> tuple[str, ...]:
-    """The tags of a sentence of ``length`` tokens with these spans, which are sorted and disjoint.
+    """Write the tags of a sentence of ``length`` tokens. ``spans``: the spans of the sentence, sorted and disjoint.
 
-    Raises ValueError for other spans, for a token in no span if the scheme has no O, and for a span directly after one
-    of its type if the scheme would merge the two.
+    Raises ValueError for spans that are not, for a token in no span if the scheme has no O, and for a span directly
+    after one of its type if the scheme would merge the two.
     """
     tags = [OUTSIDE] * length
     for before, after in pairwise([Span(0, 0, ""), *spans, Span(length, length, "")]):
@@ -160,7 +169,7 @@ def tags_of(spans: Sequence[Span], length: int, scheme: Scheme) -> tuple[str, ..
 
 
 def _written(length: int, chained: bool, prefixes: Prefixes) -> Iterator[str]:
-    """The prefixes of a span's tokens."""
+    """Yield the prefixes of a span's ``length`` tokens. ``chained``: whether it directly follows a span of its type."""
     first = prefixes.single if length == 1 else prefixes.first
     yield prefixes.chained if chained and prefixes.chained else first
     yield from [prefixes.inside] * (length - 2)
@@ -169,23 +178,24 @@ def _written(length: int, chained: bool, prefixes: Prefixes) -> Iterator[str]:
 
 
 def repaired(tags: Sequence[str], scheme: Scheme) -> tuple[str, ...]:
-    """The legal tags of the spans that conlleval reads in ``tags``; legal tags stay. Raises ValueError as ``spans_of``
-    does.
+    """Replace illegal sequences of tags by the legal tags of the spans that conlleval reads in them; legal tags stay.
+
+    Raises ValueError as ``spans_of`` does.
     """
     return converted(tags, scheme, scheme)
 
 
 def converted(tags: Sequence[str], source: Scheme, target: Scheme) -> tuple[str, ...]:
-    """The same spans in another scheme. Raises ValueError as ``spans_of`` and ``tags_of`` do."""
+    """Write the spans of ``tags`` in another scheme. Raises ValueError as ``spans_of`` and ``tags_of`` do."""
     return tags_of(spans_of(tags, source), len(tags), target)
 
 
 def closed(tags: Iterable[str], scheme: Scheme) -> set[str]:
-    """The tags, plus the inside tag of every span whose first and last tags are among them.
+    """Add to ``tags`` the inside tag of every type whose first and last tags are among them.
 
-    A token between B-x and E-x can only be I-x. With this tag, and if one of the tags can stand alone, every sentence
-    has a legal sequence of these tags that agrees with its gold tags wherever these are known: so a constrained chain
-    can score every text.
+    A token between B-x and E-x can only be I-x. With these tags, and if one of them can stand alone, every sentence has
+    a legal sequence of the tags that agrees with its gold tags wherever these are among them. So a CRF that is
+    constrained to legal sequences can score every text.
     """
     prefixes, known = PREFIXES[scheme], set(tags)
     ends = {span_type for prefix, span_type in (parted(tag, scheme) for tag in known) if prefix == prefixes.last}
@@ -195,11 +205,10 @@ def closed(tags: Iterable[str], scheme: Scheme) -> set[str]:
 
 
 def transitions(tags: Sequence[str], scheme: Scheme) -> Transitions:
-    """The transitions between ``tags`` that ``scheme`` allows: those that occur in repaired sequences; in the order of
-    tags.
+    """The transitions between ``tags``, in their order, that ``scheme`` allows: those that occur in repaired sequences.
 
-    RARE may replace any tag, so every transition to and from it is allowed. Raises ValueError for any other tag outside
-    the scheme.
+    RARE may replace any tag, so every transition to and from it is allowed. Raises ValueError for any other tag that is
+    not in the scheme.
     """
     prefixes = PREFIXES[scheme]
     parts = [("", "") if tag == RARE else parted(tag, scheme) for tag in tags]

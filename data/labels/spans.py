@@ -1,6 +1,7 @@
-"""Spans as arrays, found in tag ids as conlleval does.
+"""Finds spans in arrays of tag IDs, as conlleval does.
 
-Array legend: R lanes, N tokens of a split one sentence after another, S1 sentences + 1, K tags, M spans.
+Array legend: R lanes (a lane is one seed's copy of the network), N tokens of a split, one sentence after another, S1
+sentences + 1, K tags, M spans.
 """
 
 from collections.abc import Iterable, Sequence
@@ -14,7 +15,11 @@ from skipstack.data.labels.schemes import CLOSING, OPENING, OUTSIDE, RARE, Schem
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Spans:
-    """The spans of a split, sorted: tokens ``start_M`` to ``stop_M`` - 1, of ``type_M``, an index into all types."""
+    """The spans of a split, sorted.
+
+    A span has the tokens ``start_M`` to ``stop_M`` - 1 of the split. ``type_M`` is the index of its type in the list of
+    all types.
+    """
 
     start_M: Ids
     stop_M: Ids
@@ -23,9 +28,10 @@ class Spans:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TagReading:
-    """The meaning of each tag: whether it begins a span in any context, whether it ends one, and its type.
+    """The meaning of each tag, for finding spans.
 
-    ``type_K`` is -1 for tags in no span: O and RARE.
+    ``opens_K``: whether the tag begins a span in any context. ``closes_K``: whether the tag ends a span in any context.
+    ``type_K``: the index of the tag's type; -1 for O and RARE, which are in no span.
     """
 
     opens_K: Flags
@@ -34,13 +40,13 @@ class TagReading:
 
 
 def types_of(tags: Iterable[str], scheme: Scheme) -> tuple[str, ...]:
-    """The types of the spans that ``tags`` are in, sorted."""
+    """The types in ``tags``, sorted."""
     parts = {parted(tag, scheme) for tag in tags}
     return tuple(sorted({span_type for prefix, span_type in parts if prefix != OUTSIDE}))
 
 
 def reading(tags: Sequence[str], scheme: Scheme, types: Sequence[str]) -> TagReading:
-    """The ``TagReading`` of ``tags``, with ``types`` as the list of types."""
+    """Find the meaning of each of ``tags``. ``types``: the list of all types."""
     row_of = {span_type: row for row, span_type in enumerate(types)}
     parts = [(OUTSIDE, "") if tag == RARE else parted(tag, scheme) for tag in tags]
     return TagReading(
@@ -51,15 +57,19 @@ def reading(tags: Sequence[str], scheme: Scheme, types: Sequence[str]) -> TagRea
 
 
 def find_spans(tags_RN: Ids, offsets_S1: Ids, how: TagReading) -> tuple[Ids, Spans]:
-    """The lane of each span, and the spans of all lanes, lane by lane, as by ``data.labels.schemes.spans_of``."""
+    """Find the spans of every lane, as ``data.labels.schemes.spans_of`` does.
+
+    ``tags_RN``: the tag of each token. ``offsets_S1``: the first token of each sentence, and the number of tokens.
+    ``how``: the meaning of each tag. Returns the lane of each span, and the spans, lane by lane.
+    """
     first_N = np.zeros(tags_RN.shape[1], dtype=bool)
     first_N[offsets_S1[:-1]] = True
     type_RN = how.type_K[tags_RN]
     closed_RN = how.closes_K[tags_RN] | (type_RN < 0)
-    # The tag before the first token of a sentence, and so of the split, does not matter.
+    # np.roll puts the last token before the first. This is harmless: a sentence's first token depends on no other.
     alone_RN = np.roll(closed_RN, 1, axis=1) | (np.roll(type_RN, 1, axis=1) != type_RN)
     starts_RN = (type_RN >= 0) & (first_N | how.opens_K[tags_RN] | alone_RN)
-    next_RN = np.roll(first_N | (type_RN < 0) | starts_RN, -1, axis=1)  # after the last token comes the first
+    next_RN = np.roll(first_N | (type_RN < 0) | starts_RN, -1, axis=1)  # after the last comes the first
     stops_RN = (type_RN >= 0) & next_RN
     lane_M, start_M = np.nonzero(starts_RN)
     return lane_M, Spans(start_M, np.nonzero(stops_RN)[1] + 1, type_RN[lane_M, start_M])

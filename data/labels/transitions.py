@@ -1,4 +1,4 @@
-"""The tags that may begin a sentence, follow one another, and end it. K: tags."""
+"""The tags that may begin a sentence, follow one another, and end a sentence. Array legend: K tags."""
 
 from dataclasses import dataclass
 
@@ -9,11 +9,14 @@ from skipstack.data.basis.arrays import Flags
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Transitions:
-    """The transitions that a label scheme allows, True if allowed; tags in the order of their ids."""
+    """The transitions that a label scheme allows, with tags in the order of their IDs.
+
+    ``start_K``: whether a sentence may begin with the tag. ``end_K``: whether a sentence may end with it.
+    """
 
     start_K: Flags
     between_KK: Flags
-    """The transitions from the row's tag to the column's."""
+    """Whether the tag of the column may follow the tag of the row."""
     end_K: Flags
 
     def __post_init__(self) -> None:

@@ -3,18 +3,19 @@
 from collections.abc import Sequence
 
 TREES = "heads"
-"""The name of the layer of trees."""
+"""The name of the layer of dependency trees."""
 
 ROOT = 0
-"""The place above the words: the head of a word that depends on no other word."""
+"""The root of a tree: the head of the word that depends on no other word."""
 
 
 def find_cycle(heads: Sequence[int]) -> list[int]:
-    """The words of one cycle, each the head of the one before it; empty if every word is below the root.
+    """Find one cycle: its words, each the head of the one before it. Empty if every word is below the root.
 
-    ``heads[w - 1]`` is the head of word w, 0 to ``len(heads)``. The cycle begins with its first word in the sentence.
+    ``heads[w - 1]`` is the head of word w, 0 to ``len(heads)``. The list begins with the cycle's first word in the
+    sentence.
     """
-    reached_from = [0] * (len(heads) + 1)  # the word whose path to the root first passed here; 0: none yet
+    reached_from = [0] * (len(heads) + 1)  # by word, the start of the path that first passed it; 0 if none did
     for start in range(1, len(heads) + 1):
         word = start
         while word != ROOT and reached_from[word] == 0:

@@ -1,7 +1,7 @@
-"""Batches of sentences of similar length, for several lanes at once.
+"""Groups sentences of similar length into batches, for several lanes at once. A lane is one seed's copy of the network.
 
-Array legend: R lanes, T time, U tags of a sentence (T, or 1 where texts are classified), B sentence in the batch,
-S sentence in the split, W distinct lengths, L tags of the split.
+Array legend: R lanes, T time, U tags of a sentence (T, or 1 where texts are classified), B sentence in the batch, S
+sentence in the split, W distinct lengths, L tags of the split.
 """
 
 from collections.abc import Iterator, Sequence
@@ -16,30 +16,36 @@ from skipstack.data.basis.seeding import generator
 from skipstack.data.store.stored import Split
 
 STEP_COST = 16
-"""The fixed cost of a time step of a batch, in positions (a position is one step of one sentence)."""
+"""The fixed cost of a time step of a batch, in positions. A position is one step of one sentence."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Batch:
-    """A batch of sentences; lanes have different sentences, in the same shapes."""
+    """A batch of sentences. The lanes have different sentences, but arrays of the same shape.
+
+    ``lengths_RB``: the number of tokens of each sentence. ``tag_counts_RB``: the number of tags of each sentence.
+    """
 
     forms_RTB: Ids
-    """Rows of the lexicon; 0, the boundary, at padding."""
+    """The form of each token, as a row of the lexicon. It is 0, the boundary, at padding."""
     tags_RUB: Ids
-    """-1 at padding, and where train lacks the tag."""
+    """The gold tags. A tag is -1 at padding, and if train lacks it."""
     lengths_RB: Ids
     tag_counts_RB: Ids
     sentences_RB: Ids
-    """The indices of the sentences in the split."""
+    """The index of each sentence in the split."""
     tag_places_RB: Ids
     """The index of each sentence's first tag in the split."""
     heads_RTB: Ids | None = None
-    """-1 at padding; None without parsing."""
+    """The head of each token, -1 at padding. None if the task is not parsing."""
 
 
 @dataclass(frozen=True, slots=True)
 class Bucket:
-    """A run of the sentences sorted by length, ``start`` to ``stop``, with at most ``width`` tokens."""
+    """Sentences of similar length: ``start`` to ``stop`` - 1 when the sentences of the split are sorted by length.
+
+    ``width``: the number of tokens of the longest one.
+    """
 
     start: int
     stop: int
@@ -49,11 +55,14 @@ class Bucket:
 def training_batches(
     split: Split, *, batch_size: int, order_seed: int, lane_seeds: Sequence[int], epoch: int
 ) -> Iterator[Batch]:
-    """The batches of an epoch: every lane sees every sentence once, at most ``batch_size`` of one bucket in a batch.
+    """Yield the batches of an epoch. Every lane sees every sentence once.
 
-    The order of buckets depends on ``order_seed`` and the epoch and is the same for all lanes; the sentences of a
-    bucket are assigned to its batches by the lane's own seed and the epoch. T is the bucket's width, even if all
-    sentences drawn are shorter. So a lane's batches, shapes included, do not depend on other lanes.
+    ``batch_size``: the maximum number of sentences in a batch, all of which are from one bucket. ``order_seed``:
+    determines, with the epoch, the order of the batches, which is the same for all lanes. ``lane_seeds``: the seed of
+    each lane, which determines, with the epoch, how the sentences of a bucket are assigned to its batches.
+
+    T is the bucket's width, even if all sentences drawn are shorter. So a lane's batches, shapes included, do not
+    depend on other lanes.
     """
     assert lane_seeds, "one lane at least"
     sorted_S = np.argsort(split.lengths_S, kind="stable")
@@ -70,9 +79,9 @@ def training_batches(
 
 
 def evaluation_batches(split: Split, *, batch_size: int, positions: int = 0) -> Iterator[Batch]:
-    """Batches of all sentences once, sorted by length, for one lane: independent of any seed.
+    """Yield batches that contain each sentence once, sorted by length, for one lane. They are independent of any seed.
 
-    Batches have ``batch_size`` sentences, or more if these fit into ``positions``.
+    A batch has ``batch_size`` sentences, or more if these, with their padding, fit into ``positions`` positions.
     """
     sorted_S = np.argsort(split.lengths_S, kind="stable")
     start = 0
@@ -85,7 +94,11 @@ def evaluation_batches(split: Split, *, batch_size: int, positions: int = 0) -> 
 
 
 def put_back(values_RUB: Numbers, batch: Batch, into_RL: Numbers) -> None:
-    """Write a value for each tag of a batch that all lanes share to the tag's index in the split."""
+    """Write a value for each tag of a batch to the tag's index in the split.
+
+    ``values_RUB``: the values, of several lanes. ``batch``: the batch, which has a single lane, since all lanes share
+    it. ``into_RL``: the array to write to.
+    """
     [counts_B], [places_B] = batch.tag_counts_RB, batch.tag_places_RB
     place_U1 = np.arange(values_RUB.shape[1])[:, None]
     inside_UB = place_U1 < counts_B
@@ -93,12 +106,16 @@ def put_back(values_RUB: Numbers, batch: Batch, into_RL: Numbers) -> None:
 
 
 def buckets(lengths_S: NDArray[np.integer], batch_size: int) -> list[Bucket]:
-    """The partition of the distinct lengths into runs that makes an epoch cheapest, shortest first.
+    """Partition the sentences of a split, sorted by length, into buckets such that an epoch is cheapest; shortest
+    first.
 
-    A run of n sentences, the longest of w tokens, costs w * (STEP_COST * ceil(n / batch_size) + n): its time steps,
-    plus its positions, the padded ones included. Rare lengths join longer ones to fill a batch, frequent ones stay
-    alone; batches of 1 need no filling, so they get no padding. The minimum over all partitions into runs is exact:
-    best[j] = min over i < j of best[i] + cost(i, j), for the first j lengths.
+    A bucket of n sentences, the longest of w tokens, costs w * (STEP_COST * ceil(n / batch_size) + n): its time steps,
+    plus its positions, the padded ones included. Sentences of a rare length join longer ones to fill a batch; frequent
+    lengths stay alone. Batches of 1 need no filling, so they get no padding.
+
+    All sentences of one length are in the same bucket. The minimum over all such partitions is exact: best[j], the
+    lowest cost of the first j lengths, is the minimum over i < j of best[i] + cost(i, j), where cost(i, j) is that of a
+    bucket with the lengths after the i-th up to the j-th.
     """
     widths_W, counts_W = np.unique(lengths_S, return_counts=True)
     bounds = np.concatenate([[0], np.cumsum(counts_W)])
@@ -120,7 +137,7 @@ def buckets(lengths_S: NDArray[np.integer], batch_size: int) -> list[Bucket]:
 
 
 def _drawn(sorted_S: Ids, layout: Sequence[Bucket], lane_seed: int, epoch: int) -> Ids:
-    """A lane's sentences in the order of the buckets, permuted within each."""
+    """Order a lane's sentences by bucket, and randomly within each bucket."""
     return np.concatenate(
         [
             generator(lane_seed, "sentences", epoch, number).permutation(sorted_S[bucket.start : bucket.stop])
@@ -150,23 +167,30 @@ def _gather(split: Split, sentences_RB: Ids, width: int) -> Batch:
 
 
 def padded(values: NDArray[np.int32], first_RB: Ids, counts_RB: Ids, width: int, padding: int) -> Ids:
-    """The ``counts_RB`` values from ``first_RB`` on, along time, with ``padding`` up to ``width``."""
+    """Arrange values of a split along time: those of each sentence, then ``padding`` up to ``width``.
+
+    ``values``: all values of the split. ``first_RB``: the index of each sentence's first value. ``counts_RB``: the
+    number of values of each sentence.
+    """
     return _Padded.of(first_RB, counts_RB, width).read(values, padding)
 
 
 class _Padded(NamedTuple):
-    """The indices of a batch's values in a split, 0 at padding."""
+    """The indices of a batch's values in a split.
+
+    ``inside_RUB``: whether an entry is a value, not padding. ``places_RUB``: the index of the value; 0 at padding.
+    """
 
     inside_RUB: NDArray[np.bool_]
     places_RUB: Ids
 
     @classmethod
     def of(cls, first_RB: Ids, counts_RB: Ids, width: int) -> Self:
-        """The indices for ``padded``."""
+        """Compute the indices from arguments of ``padded``."""
         place_U1 = np.arange(width)[:, None]
         inside_RUB = place_U1 < counts_RB[:, None, :]
         return cls(inside_RUB, np.where(inside_RUB, first_RB[:, None, :] + place_U1, 0))
 
     def read(self, values: NDArray[np.int32], padding: int) -> Ids:
-        """The values at the indices."""
-        return np.where(self.inside_RUB, values[self.places_RUB], np.array([padding]))  # of 64 bits in numpy 1, too
+        """Read the values at the indices, and ``padding`` where there is none."""
+        return np.where(self.inside_RUB, values[self.places_RUB], np.array([padding]))  # 64 bits in numpy 1 as well

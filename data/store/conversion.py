@@ -1,6 +1,6 @@
 """Converts the tags of a corpus to another label scheme, from its gold spans.
 
-Array legend: N tokens of a split, M spans, P places of the spans' tokens.
+Array legend: N tokens of a split, M spans, P tokens in spans.
 """
 
 from collections.abc import Mapping
@@ -15,11 +15,12 @@ from skipstack.data.store.stored import Split, StoredCorpus
 
 
 def with_scheme(stored: StoredCorpus, scheme: Scheme) -> StoredCorpus:
-    """The corpus with tags in ``scheme``; its spans, and so F1, do not change.
+    """Convert the tags of a corpus to ``scheme``. Its spans do not change, and so F1 does not either.
 
-    As always, ``tags`` are those of train, sorted and closed, and -1 in dev and test is a tag that train lacks:
-    ``S-city`` may be one although ``B-city`` was not. Raises UserError for a corpus whose tags have no scheme, for
-    tokens in no span if the scheme has no O, and for spans directly after one of their type if it would merge them.
+    As in every stored corpus, ``tags`` are those of train, sorted and closed (``data.labels.schemes.closed``), and a
+    tag of dev or test that train lacks is -1. In the new scheme, train may lack other tags: ``S-city`` for example,
+    although it has ``B-city``. Raises UserError for a corpus whose tags have no scheme, for tokens in no span if the
+    new scheme has no O, and for spans directly after one of their type if it would merge them.
     """
     if stored.scheme is None:
         raise UserError(f"data.scheme: got {scheme}, but the corpus has no label scheme (allowed: null)")
@@ -50,7 +51,11 @@ def with_scheme(stored: StoredCorpus, scheme: Scheme) -> StoredCorpus:
 
 
 def _written(split: Split, scheme: Scheme, types: int) -> Ids:
-    """A number for the tag of each token: the index of its prefix times ``types``, plus its type; -1 outside."""
+    """Number the tag of each token in ``scheme``: written_N.
+
+    The number is the index of the prefix times ``types``, the number of types, plus the type; it is -1 outside of
+    spans.
+    """
     prefixes, spans = PREFIXES[scheme], split.spans
     assert spans is not None, "a corpus with a scheme has spans"
     place = {prefix: place for place, prefix in enumerate(prefixes.all)}
@@ -68,7 +73,7 @@ def _written(split: Split, scheme: Scheme, types: int) -> Ids:
 
 
 def _chained(split: Split) -> Flags:
-    """Whether each span directly follows one of its type in its sentence."""
+    """Whether each span directly follows one of its type in the same sentence: chained_M."""
     spans = split.spans
     assert spans is not None, "a corpus with a scheme has spans"
     follows_M = (spans.stop_M[:-1] == spans.start_M[1:]) & (spans.type_M[:-1] == spans.type_M[1:])

@@ -9,9 +9,9 @@ from skipstack.data.store.stored import Split, StoredCorpus
 
 
 def with_longest(stored: StoredCorpus, longest: int) -> StoredCorpus:
-    """The corpus with texts cut to their first ``longest`` tokens; the vocabulary does not change.
+    """Cut texts to their first ``longest`` tokens. The vocabulary does not change.
 
-    Raises UserError if tokens have tags, which would be lost.
+    Raises UserError if tokens have tags, some of which would be lost.
     """
     if all(split.tags_token_by_token for split in stored.splits.values()):
         raise UserError(f"data.longest: got {longest} for a corpus whose tokens have tags (allowed: null)")

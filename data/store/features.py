@@ -1,5 +1,5 @@
-"""The features of each form that the embedder reads: word, capitals, outermost characters (wu2017, section 4.1),
-spelling, class.
+"""Computes the features of each form that an embedder reads: word, capitals, outermost characters (wu2017, section
+4.1), spelling, class.
 
 Array legend: F forms (row 0 is the boundary, ``""``), A characters kept at each side of a form, C characters of the
 longest form.
@@ -15,22 +15,22 @@ from skipstack.data.basis.arrays import Ids
 from skipstack.data.store.vocabulary import BOUNDARY, FIRST_KNOWN, UNKNOWN, Vocabulary, spelling
 
 CAPITAL_CLASSES = 5
-"""The number of classes of capitals: 0 boundary, 1 no capital, 2 the first letter only, 3 all of two letters or more,
-4 mixed."""
+"""The number of classes of capitals: 0 the boundary, 1 no capital, 2 only the first letter, 3 all of at least two
+letters, 4 mixed."""
 
 LONGEST_SPELLING = 64
-"""The maximum number of characters of a form; further ones are ignored."""
+"""The maximum number of characters in the spelling of a form; further characters are ignored."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Lexicon:
-    """The features of every form; a token's features are the row of its form id. Row 0 is zeros: the boundary.
+    """The features of every form. The features of a token are the rows of its form's ID. Row 0, the boundary, is zeros.
 
-    ``word_F``: ids of ``Vocabulary``. ``capital_F``: ``capital_class``. ``prefix_FA``: ids of the first A characters.
-    ``suffix_FA``: ids of the last A characters, outermost first: column j is the j-th character from the end (the paper
-    writes them left to right). So the first k columns of either are the k outermost characters, for any k up to A. A
-    form shorter than A is followed by padding, 0. ``spelling_FC``: ids of all characters, padded likewise.
-    ``class_F``: ids of classes that stand beside words.
+    ``word_F``: the word's ID in the ``Vocabulary``. ``capital_F``: the ``capital_class``. ``prefix_FA``: the IDs of the
+    first A characters. ``suffix_FA``: the IDs of the last A characters, outermost first: column j is the j-th character
+    from the end (the paper writes them left to right). So in both, the first k columns are the k outermost characters,
+    for any k up to A. A form shorter than A is followed by padding, 0. ``spelling_FC``: the IDs of all characters, with
+    the same padding. ``class_F``: the ID of the class that is read beside the word.
     """
 
     word_F: Ids
@@ -42,7 +42,10 @@ class Lexicon:
 
 
 def lexicon(vocabulary: Vocabulary, forms: Sequence[str], affix: int) -> Lexicon:
-    """The features of ``forms``, which begin with the boundary ``""``, with ``affix`` characters per side."""
+    """Compute the features of ``forms``, the first of which must be the boundary, an empty form.
+
+    ``affix``: the number of characters to keep at each side of a form.
+    """
     assert list(forms[:1]) == [""], "row 0 is the boundary"
     spellings = [spelling(form, vocabulary.config) for form in forms]
     whole = [text[:LONGEST_SPELLING] for text in spellings]
@@ -57,11 +60,12 @@ def lexicon(vocabulary: Vocabulary, forms: Sequence[str], affix: int) -> Lexicon
 
 
 def capital_class(form: str) -> int:
-    """The capitalisation of a form, one of ``CAPITAL_CLASSES``.
+    """The class of a form's capitals, one of ``CAPITAL_CLASSES``.
 
-    wu2017 says only "whether or not a word is capitalized"; the classes are ours. Only letters that have a case count,
-    so ``'Tis`` and ``3D`` are "first only" and ``U.S.`` is "all". A single capital letter, as in ``I``, is "first
-    only". A form without cased letters, as ``1984`` or a Chinese word, has no capital.
+    wu2017 says only "whether or not a word is capitalized"; the classes are ours. Only letters that have a case count.
+    So ``'Tis`` and ``3D`` have capitals in the first letter only (2), and ``U.S.`` in all letters (3). A single capital
+    letter, as in ``I``, is in class 2. A form without letters that have a case, such as ``1984`` or a Chinese word, has
+    no capital.
     """
     if not form:
         return 0
@@ -74,7 +78,7 @@ def capital_class(form: str) -> int:
 
 
 def _character_ids(vocabulary: Vocabulary, texts: Sequence[str], affix: int) -> Ids:
-    """The ids of the characters of texts no longer than ``affix``, padded at the end."""
+    """The IDs of the characters of each text, padded at the end to ``affix``. No text may be longer than that."""
     lengths_F = np.array([len(text) for text in texts])
     padded = "".join(text.ljust(affix) for text in texts)
     codes_FA = _code_points(padded).reshape(len(texts), affix)

@@ -15,10 +15,10 @@ from skipstack.data.store.stored import Split, StoredCorpus
 
 
 def with_dev_in_train(stored: StoredCorpus) -> StoredCorpus:
-    """The corpus whose train split is train followed by dev; words are counted in both.
+    """Append dev to train, and count words in both. The split ``dev`` itself does not change.
 
-    The tags stay those of train: a sentence of dev with a tag that train lacks is left out. (Running text has none.)
-    ``dev`` itself does not change. Raises UserError if no sentence of dev is left.
+    The tags stay those of train, so a sentence of dev with a tag that train lacks is left out. (Running text has no
+    such tag.) Raises UserError if no sentence of dev is left.
     """
     dev = stored.splits["dev"]
     dev = _chosen(dev, np.minimum.reduceat(dev.tags_L, dev.tag_offsets_S1[:-1]) >= 0)
@@ -29,7 +29,7 @@ def with_dev_in_train(stored: StoredCorpus) -> StoredCorpus:
 
 
 def _chosen(split: Split, keep_S: NDArray[np.bool_]) -> Split:
-    """The sentences of a split with ``keep_S``, in order."""
+    """Select the sentences of a split for which ``keep_S`` is true, in order."""
     keep_N = np.repeat(keep_S, split.lengths_S)
     counts_S: Ids = np.diff(split.tag_offsets_S1)
     keep_L = np.repeat(keep_S, counts_S)
@@ -68,14 +68,14 @@ def _offsets(lengths_S: NDArray[np.integer | np.bool_]) -> NDArray[np.int64]:
 
 
 def _of_tokens(spans: Spans, keep_L: NDArray[np.bool_]) -> Spans:
-    """The spans of the kept tokens, at their new indices."""
+    """Select the spans of the tokens for which ``keep_L`` is true, at the tokens' new indices."""
     inside_M, place_L = keep_L[spans.start_M], _offsets(keep_L)
     start_M, stop_M = spans.start_M[inside_M], spans.stop_M[inside_M]
     return Spans(place_L[start_M], place_L[stop_M], spans.type_M[inside_M])
 
 
 def _after(first: Spans, second: Spans, tokens: int) -> Spans:
-    """The spans of both, with the second shifted by ``tokens``."""
+    """Join the spans of two splits, shifting those of the second by ``tokens``, the number of tokens of the first."""
     return Spans(
         start_M=np.concatenate([first.start_M, second.start_M + tokens]),
         stop_M=np.concatenate([first.stop_M, second.stop_M + tokens]),

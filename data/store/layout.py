@@ -22,7 +22,7 @@ FORMS: Final = "forms.arrow"
 FORM_COLUMNS: Final = pa.schema({"form": pa.string(), "count": pa.int64()})
 
 LISTS: Final = pa.large_list(pa.int32())
-"""A list a sentence, with 64-bit offsets."""
+"""The type of a column that has a list per sentence, with 64-bit offsets."""
 
 SPLIT_COLUMNS: Final = pa.schema({"forms": LISTS, "tags": LISTS, "length": pa.int32()})
 
@@ -44,7 +44,7 @@ def spans_file(split: str) -> str:
 class Notes(Frozen):
     """The manifest's facts about a corpus; ``data.store.stored.StoredCorpus`` describes the fields."""
 
-    model_config = ConfigDict(extra="ignore")  # beside the format and the digests
+    model_config = ConfigDict(extra="ignore")  # the manifest also has the format and the digests
 
     fingerprint: Annotated[str, Field(pattern="^[0-9a-f]{16}$")]
     tags: Annotated[tuple[str, ...], Field(min_length=1)]
@@ -56,7 +56,7 @@ class Notes(Frozen):
 
     @property
     def columns(self) -> dict[str, pa.Schema]:
-        """The columns of each file that the corpus has."""
+        """The columns of each file of the corpus, by the file's name."""
         splits = dict.fromkeys(map(split_file, SPLITS), TREE_COLUMNS if self.task == "parsing" else SPLIT_COLUMNS)
         spans = {} if self.scheme is None else dict.fromkeys(map(spans_file, SPLITS), SPAN_COLUMNS)
         return {FORMS: FORM_COLUMNS, **splits, **spans}

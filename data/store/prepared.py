@@ -16,10 +16,12 @@ from skipstack.data.store.word_classes import word_classes
 
 @dataclass(frozen=True, slots=True)
 class PreparedCorpus:
-    """A prepared corpus; ``lexicon`` holds the features of every form of ``stored`` under ``vocabulary``.
+    """A corpus that is prepared for a trial.
 
-    ``stored`` has the tags to learn, in the configured scheme, with RARE if a cut-off is configured. ``vectors`` are
-    the pretrained vectors of the vocabulary's words, None if not configured.
+    ``stored``: the corpus with the tags to learn: in the configured scheme, and with RARE if a minimum count is
+    configured. ``vocabulary``: the known words and characters. ``lexicon``: the features of every form of ``stored``
+    under this vocabulary. ``vectors``: the pretrained vectors of the vocabulary's words; None if they are not
+    configured.
     """
 
     stored: StoredCorpus
@@ -31,9 +33,9 @@ class PreparedCorpus:
 def prepare(
     stored: StoredCorpus, config: DataConfig, affix: int, vectors: StoredVectors | None = None
 ) -> PreparedCorpus:
-    """Prepare a stored corpus for ``config``, keeping ``affix`` characters per side of a word.
+    """Prepare a stored corpus for ``config``. ``affix``: the number of characters to keep at each side of a word.
 
-    Raises UserError as ``with_learnt_tags`` and ``with_longest`` do.
+    Raises UserError as ``vocabulary_of``, ``with_learnt_tags`` and ``with_longest`` do.
     """
     vocabulary = vocabulary_of(stored, config.vocabulary)
     learnt = with_learnt_tags(stored, config.scheme, config.minimum_tag_count)
@@ -46,12 +48,15 @@ def prepare(
 
 
 def vocabulary_of(stored: StoredCorpus, config: VocabularyConfig) -> Vocabulary:
-    """The words, with their classes, and characters of a stored corpus. Raises UserError as ``word_classes`` does."""
+    """Build the vocabulary of a stored corpus: its words, with their classes, and its characters.
+
+    Raises UserError as ``word_classes`` does.
+    """
     return Vocabulary.build(config, stored.forms, stored.counts_F, word_classes(stored, config))
 
 
 def with_learnt_tags(stored: StoredCorpus, scheme: Scheme | None, minimum_tag_count: int | None) -> StoredCorpus:
-    """The corpus in ``scheme``, then with its rare tags as RARE; None skips either step.
+    """Convert the tags of a corpus to ``scheme``, then replace its rare tags by RARE. None skips either step.
 
     Raises UserError as ``with_scheme`` and ``with_rare_tags`` do.
     """

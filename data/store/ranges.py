@@ -1,10 +1,10 @@
 """Checks that every number of a prepared corpus is in its range.
 
-Kernels use these numbers as indices without checking them (``models/kernels/``), and NumPy reads -5 as the fifth from
-the end: so the numbers are checked where they enter, once, when a store is opened. Sentences are checked in blocks: the
-memory of a check, beside the memory-mapped file, does not grow with the corpus.
+Kernels use these numbers as indices without checking them (``models/kernels/``), and NumPy takes -5 for the fifth from
+the end. So all numbers are checked once, when a store is opened. Sentences are checked in blocks, so the memory that a
+check needs beside the memory-mapped file does not grow with the corpus.
 
-Shapes: N tokens of a block, S sentences of a block, M spans, F forms; x any axis.
+Array legend: N tokens of a block, S sentences of a block, M spans, F forms, x any axis.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,13 +20,14 @@ from skipstack.data.labels.trees import ROOT, TREES
 from skipstack.data.store.layout import FORMS, Notes, spans_file, split_file
 
 BLOCK: Final = 2**18
-"""The number of rows, or tokens, that are checked at once, but for a longer sentence."""
+"""The number of rows or tokens that are checked at once. A sentence with more tokens is checked as a whole."""
 
 
 def check_ranges(tables: Mapping[str, pa.RecordBatch], forms: Sequence[str], notes: Notes) -> None:
-    """Raise ValueError, with file, column, row, value and what is allowed, for tables that are no corpus.
+    """Raise ValueError if ``tables`` are not a valid corpus. The message has file, column, row, value, and what is
+    allowed.
 
-    The tables have the columns of ``notes`` and no nulls. ``forms`` are those of the table of forms.
+    ``tables``: must have the columns of ``notes`` and no nulls. ``forms``: the forms in the table of forms.
     """
     _check_forms(forms)
     for split in SPLITS:
@@ -75,7 +76,7 @@ def _check_split(split: str, table: pa.RecordBatch, forms: int, notes: Notes) ->
 
 
 def _offsets(file: str, column: str, table: pa.RecordBatch) -> Ids:
-    """The offsets of the lists of a column: one more than there are rows."""
+    """Check and return the offsets of the lists in a column. There is one more than there are rows."""
     lists = table[column]
     offsets = _numbers(lists.offsets)
     if offsets[0] != 0:
@@ -96,7 +97,9 @@ def _check_lengths(file: str, column: str, lengths: Ids, offsets: Ids) -> None:
 
 
 def _check_range(file: str, column: str, lists: pa.Array, low: int, high: int, meaning: str) -> None:
-    """Check each entry of all lists of a column."""
+    """Check that each entry of all lists in a column is from ``low`` to ``high``. ``meaning``: the entries, for the
+    message.
+    """
     values, offsets = _numbers(lists.values), _numbers(lists.offsets)
     for start, stop in _blocks(len(values)):
         block = values[start:stop]
@@ -109,7 +112,7 @@ def _check_range(file: str, column: str, lists: pa.Array, low: int, high: int, m
 
 
 def _check_trees(file: str, heads: Ids, offsets: Ids) -> None:
-    """Check that each sentence has one root, and that the heads lead to it from each word."""
+    """Check that each sentence has one root, and that the heads lead from each word to it."""
     for start, stop in _blocks_of_tokens(offsets):
         first_S, lengths_S = offsets[start:stop] - offsets[start], np.diff(offsets[start : stop + 1])
         heads_N = heads[offsets[start] : offsets[stop]]
@@ -126,7 +129,7 @@ def _check_trees(file: str, heads: Ids, offsets: Ids) -> None:
         if (row_S := _first(roots_S != 1)) is not None:
             _refuse(file, TREES, start + row_S, f"{roots_S[row_S]} words of head 0", "exactly one")
         above_N1 = np.append(np.where(heads_N == ROOT, len(heads_N), first_N + heads_N - 1), len(heads_N))
-        for _ in range(int(lengths_S.max()).bit_length()):  # each time twice as far up; above the root, it stays there
+        for _ in range(int(lengths_S.max()).bit_length()):  # each pass doubles the steps taken up the tree
             above_N1 = above_N1[above_N1]
         if (token := _first(above_N1 != len(heads_N))) is not None:
             row, place = row_of(token)
@@ -171,13 +174,15 @@ def _numbers(array: pa.Array) -> Ids:
 
 
 def _blocks(rows: int) -> Iterator[tuple[int, int]]:
-    """The first row of each block, and the first row after it."""
+    """Yield the first row of each block, and the first row after it."""
     for start in range(0, rows, BLOCK):
         yield start, min(start + BLOCK, rows)
 
 
 def _blocks_of_tokens(offsets: Ids) -> Iterator[tuple[int, int]]:
-    """The first sentence of each block, and the first after it: at most ``BLOCK`` tokens, or one longer sentence."""
+    """Yield the first sentence of each block, and the first one after it. A block has at most ``BLOCK`` tokens, or is a
+    single sentence with more.
+    """
     start = 0
     while start < len(offsets) - 1:
         stop = int(np.searchsorted(offsets, offsets[start] + BLOCK, side="right")) - 1
@@ -186,7 +191,7 @@ def _blocks_of_tokens(offsets: Ids) -> Iterator[tuple[int, int]]:
 
 
 def _first(wrong_x: Flags) -> int | None:
-    """The first index that is wrong; None if there is none."""
+    """The first index at which ``wrong_x`` is true; None if there is none."""
     place = int(wrong_x.argmax()) if wrong_x.size else 0
     return place if wrong_x.size and wrong_x[place] else None
 

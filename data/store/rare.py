@@ -15,15 +15,15 @@ from skipstack.data.store.stored import Split, StoredCorpus
 
 
 def with_rare_tags(stored: StoredCorpus, minimum_count: int) -> StoredCorpus:
-    """The corpus in which tags with fewer than ``minimum_count`` occurrences in train are RARE, the last of its
-    tags.
+    """Replace the tags with fewer than ``minimum_count`` occurrences in train by RARE, which becomes the last tag.
 
-    RARE is learned from train, but is never right: in dev and test a replaced tag, or one that train lacks, is -1 as
-    always, so accuracy is that on the original tags. Gold spans stay those of the original tags, and RARE is in none.
-    With 1 no tag is replaced and RARE is an output without examples: wu2017 has 1286 outputs, the 1285 categories of
-    CCGbank's sections 02-21 and RARE. With 10 the categories of those sections are the 425 of Clark and Curran (2007).
+    RARE is learned from train, but predicting it is never right. In dev and test, a replaced tag is -1, as is any tag
+    that train lacks, so accuracy is that on the original tags. Gold spans stay those of the original tags, and RARE is
+    in none. With a minimum of 1, no tag is replaced, and RARE is an output without examples: wu2017 has 1286 outputs,
+    the 1285 categories of CCGbank's sections 02-21 and RARE. With 10, the categories of those sections are the 425 of
+    Clark and Curran (2007).
 
-    Raises UserError if train has a tag of that name, or if no tag would stay.
+    Raises UserError if train has a tag called RARE, or if no tag would stay.
     """
     if RARE in stored.tags:
         raise UserError(
@@ -44,5 +44,5 @@ def with_rare_tags(stored: StoredCorpus, minimum_count: int) -> StoredCorpus:
 
 
 def _replaced(split: Split, settled_K: NDArray[np.int32]) -> Split:
-    """The split with each tag's new id; -1 stays -1."""
+    """Replace each tag of a split by its new ID, ``settled_K``; -1 stays -1."""
     return replace(split, tags_L=np.where(split.tags_L >= 0, settled_K[split.tags_L], -1).astype(np.int32))

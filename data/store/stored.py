@@ -1,11 +1,11 @@
-"""Stored corpora: written once as Arrow, memory-mapped by every trial.
+"""Stored corpora, which are written once as Arrow files and memory-mapped by every trial.
 
-A store is a folder of ``forms.arrow`` (form, count), one ``<split>.arrow`` a split (forms, tags and
-length of each sentence, and its heads where there are trees), one ``<split>.spans.arrow`` where tags
-have a scheme, and ``manifest.json``, which has the digests of the others.
+A store is a folder. ``forms.arrow`` has each form and its count. Each split has a file ``<split>.arrow`` with the
+forms, the tags and the length of each sentence, and its heads if it has a tree. If tags have a scheme, each split also
+has a file ``<split>.spans.arrow``. ``manifest.json`` has the digests of the other files.
 
-Shapes: N tokens of a split, L tags of a split (N, or S where texts are classified), S sentences of a split, S1 = S + 1,
-F distinct forms of the corpus, M spans.
+Array legend: N tokens of a split, L tags of a split (N, or S where texts are classified), S sentences of a split, S1 =
+S + 1, F distinct forms of the corpus, M spans.
 """
 
 from collections.abc import Mapping
@@ -28,18 +28,19 @@ from skipstack.data.store.ranges import check_ranges
 from skipstack.data.store.tables import MANIFEST, check_columns, read_tables
 
 BOUNDARY_FORM = ""
-"""Row 0 of the forms: the context before and after a sentence."""
+"""The form in row 0, which stands for the context before and after a sentence."""
 
 
 @dataclass(frozen=True, eq=False)
 class Split:
-    """A split as flat arrays, read-only views of the file on disk.
+    """A split as flat arrays, which are read-only views of the file on disk.
 
-    Sentence s is ``[offsets_S1[s] : offsets_S1[s + 1]]`` of the token arrays, and likewise of its tags, one a token or
-    a single one. A form is a row of ``StoredCorpus.forms``; a tag is a row of ``StoredCorpus.tags``, or -1 where train
-    lacks it.
-    ``spans`` are the gold ones, of tags that train lacks as well; None where tags have no scheme.
-    ``heads_N`` are those of ``data.formats.sentences.Sentence``, whose tags are relations; None without parses.
+    ``forms_N``: the form of each token, as a row of ``StoredCorpus.forms``. ``tags_L``: the tags, as rows of
+    ``StoredCorpus.tags``, or -1 for a tag that train lacks. ``lengths_S``: the number of tokens of each sentence.
+    ``offsets_S1``: the tokens of sentence s are ``[offsets_S1[s] : offsets_S1[s + 1]]``. ``tag_offsets_S1``: the same
+    for its tags, one per token or a single one. ``spans``: the gold spans, including those of tags that train lacks;
+    None if tags have no scheme. ``heads_N``: the head of each token, as in ``data.formats.sentences.Sentence``; None if
+    the task is not parsing.
     """
 
     forms_N: NDArray[np.int32]
@@ -52,7 +53,7 @@ class Split:
 
     @property
     def tags_token_by_token(self) -> bool:
-        """Whether each token has a tag; a text to classify has a single one."""
+        """Whether each token has a tag. A text to classify has a single tag instead."""
         return self.tags_L.size == self.forms_N.size
 
 
@@ -60,14 +61,15 @@ class Split:
 class StoredCorpus:
     """A corpus opened from its store.
 
-    ``fingerprint`` is the first 16 hexadecimal digits of a SHA-256 over words, tags and splits, independent of paths
-    and time. ``forms`` has every distinct word of all splits, sorted, after the boundary in row 0; ``counts_F`` their
-    occurrences in train; ``tags`` the sorted tags of train, plus those that a scheme needs between them
-    (``data.labels.schemes.closed``). If ``scheme`` is None, tags are scored one by one; otherwise as spans, whose types
-    in any split are ``span_types``, sorted. ``task`` is the name of the task (``data.tasks.tasks.TASKS``).
-    ``unlearnt``: by split, the tags that train lacks and their counts, the most frequent first; versions before 0.2.0
-    did not store them. ``documents``: the numbers of sentences of the documents of test, in order; empty where files do
-    not tell them apart, and in stores of versions before 0.3.0.
+    ``fingerprint``: the first 16 hexadecimal digits of a SHA-256 over words, tags and splits, independent of paths and
+    time. ``forms``: the boundary in row 0, then every distinct word of all splits, sorted. ``counts_F``: the number of
+    occurrences of each form in train. ``tags``: the tags of train, with the inside tags that a scheme needs
+    (``data.labels.schemes.closed``), sorted. ``splits``: the splits by name. ``scheme``: the label scheme, if tags are
+    scored as spans; None if they are scored one by one. ``span_types``: the types of spans in any split, sorted.
+    ``task``: the name of the task (``data.tasks.tasks.TASKS``). ``unlearnt``: by split, the tags that train lacks and
+    their counts, the most frequent first; versions before 0.2.0 did not store them. ``documents``: the number of
+    sentences of each document of test, in order; empty if the files do not mark documents, and in stores of versions
+    before 0.3.0.
     """
 
     fingerprint: str
@@ -83,9 +85,9 @@ class StoredCorpus:
 
 
 def open_store(folder: Path) -> StoredCorpus:
-    """Map a store into memory, once every number in it is known to be in its range (``data/store/ranges.py``).
+    """Map a store into memory after checking that every number in it is in its range (``data/store/ranges.py``).
 
-    A store may come from anyone, with the study that it belongs to. Raises UserError for a missing, changed or unsound
+    A store may come from anyone, with the study that it belongs to. Raises UserError for a missing, changed or invalid
     file.
     """
     try:

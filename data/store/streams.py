@@ -1,6 +1,6 @@
-"""Batches of running text, whose rows continue from one batch to the next.
+"""Cuts running text into batches whose rows continue from one batch to the next.
 
-Array legend: R lanes (one, which all share), T time, B streams, N tokens of the split.
+Array legend: R lanes (one, which all seeds' copies of the network share), T time, B streams, N tokens of the split.
 """
 
 from collections.abc import Iterator
@@ -12,10 +12,10 @@ from skipstack.data.store.stored import Split
 
 
 def stream_batches(split: Split, *, streams: int, window: int) -> Iterator[Batch]:
-    """A text cut into ``streams`` parallel runs, in windows of ``window`` tokens; each token is in one batch.
+    """Cut a text into ``streams`` parallel streams, and yield batches of the next ``window`` tokens of each stream.
 
-    The runs have the same length, the last one shorter if necessary. Row b of a batch continues row b of the batch
-    before. There are no more streams than tokens.
+    Each token is in one batch. All streams have the same length, but the last one may be shorter. Row b of a batch
+    continues row b of the batch before. There are no more streams than tokens.
     """
     total = len(split.forms_N)
     streams = min(streams, total)

@@ -1,4 +1,4 @@
-"""Arrow files with a manifest: written atomically, and memory-mapped by their readers."""
+"""Writes Arrow files with a manifest atomically, and maps them into memory."""
 
 import hashlib
 import json
@@ -14,17 +14,22 @@ from skipstack.data.basis.errors import newer
 from skipstack.data.basis.ordinary_files import content, opened
 
 FORMAT: Final = 4
-"""The version of a store's file format, in its manifest and its name; increase it with every change."""
+"""The version of a store's file format. It is in the manifest, and enters the name of the folder. Increase it with
+every change."""
 
 FIRST: Final = 4
-"""The version of a store that does not name its format."""
+"""The format version of a store whose manifest does not name one."""
 
 MANIFEST = "manifest.json"
 
 
 @contextmanager
 def written_beside(target: Path) -> Iterator[Path]:
-    """A new folder that takes the name ``target`` once it is filled; if another process was first, its folder stays."""
+    """Yield a new folder to fill. It then takes the name ``target``, unless another process was first: then that folder
+    stays.
+
+    Raises OSError if the folder cannot be renamed for any other reason.
+    """
     with temporary_folder_beside(target) as temporary:
         yield temporary
         try:
@@ -35,7 +40,7 @@ def written_beside(target: Path) -> Iterator[Path]:
 
 
 def write_tables(folder: Path, tables: Mapping[str, pa.RecordBatch], notes: Mapping[str, Any]) -> None:
-    """Writes one Arrow file per table, and the manifest: ``notes``, the digests of the files, and a digest of both."""
+    """Write one Arrow file per table, and the manifest: ``notes``, the digests of the files, and a digest of both."""
     for name, table in tables.items():
         with pa.OSFile(str(folder / name), "wb") as file, pa.ipc.new_file(file, table.schema) as writer:
             writer.write_batch(table)
@@ -46,10 +51,11 @@ def write_tables(folder: Path, tables: Mapping[str, pa.RecordBatch], notes: Mapp
 
 
 def read_tables(folder: Path) -> tuple[dict[str, pa.RecordBatch], dict[str, Any]]:
-    """The tables and notes from ``write_tables``, memory-mapped.
+    """Read the tables and notes that ``write_tables`` wrote. The tables are memory-mapped.
 
-    Each is whole as Arrow has it: offsets ascend within their buffers, texts are UTF-8, nothing is null. Raises
-    UserError if a newer version wrote them, and ValueError or OSError for an incomplete or changed store.
+    Every table is checked: its offsets ascend within their buffers, texts are UTF-8, and nothing is null. Raises
+    UserError if a newer version of skipstack wrote the store, and ValueError or OSError for an incomplete or changed
+    one.
     """
     manifest = json.loads(content(folder / MANIFEST))
     if not isinstance(found := manifest.get("format", FIRST), int):
@@ -65,7 +71,9 @@ def read_tables(folder: Path) -> tuple[dict[str, pa.RecordBatch], dict[str, Any]
 
 
 def check_columns(tables: Mapping[str, pa.RecordBatch], columns: Mapping[str, pa.Schema]) -> None:
-    """Raise ValueError for tables that are not these, each with its columns in their order and of their types."""
+    """Raise ValueError unless ``tables`` are those that ``columns`` names, with these columns in order and of these
+    types.
+    """
     if set(tables) != set(columns):
         raise ValueError(f"{MANIFEST}: got the files {_listed(tables)}, allowed: {_listed(columns)}")
     for name, schema in columns.items():
@@ -78,7 +86,7 @@ def _digest(manifest: Mapping[str, Any]) -> str:
 
 
 def _map(path: Path, digest: str) -> pa.RecordBatch:
-    """The record batch of a file. The map stays open as long as an array of it exists."""
+    """Map the record batch of a file into memory, and check it. The map stays open as long as an array of it exists."""
     opened(path).close()
     with pa.memory_map(str(path)) as mapped:
         buffer = mapped.read_buffer()
@@ -96,7 +104,9 @@ def _map(path: Path, digest: str) -> pa.RecordBatch:
 
 
 def check_whole(file: str, table: pa.RecordBatch) -> None:
-    """Raise ValueError for a column whose buffers do not fit together, or that has a null."""
+    """Raise ValueError for a column whose buffers do not fit together, or that contains a null. ``file``: the name in
+    errors.
+    """
     for name in table.schema.names:
         _check_column(f"{file}: column {name}", table[name])
 

@@ -1,6 +1,6 @@
-"""Pretrained word vectors: stores those that a corpus may need beside it, and looks up those of its words.
+"""Pretrained word vectors: stores those that a corpus may need, beside the corpus, and looks up those of a vocabulary.
 
-Array legend: W words of a store, P words of the vocabulary that have a vector, E numbers a word, F forms.
+Array legend: W words of a store, P words of the vocabulary that have a vector, E numbers per vector, F forms.
 """
 
 from collections import Counter
@@ -22,7 +22,7 @@ from skipstack.data.store.tables import check_columns, read_tables, write_tables
 from skipstack.data.store.vocabulary import FIRST_KNOWN, Vocabulary, normalise
 
 _LAYOUT = 2
-"""The version of a store's file format; increase it with every change."""
+"""The version of the file format of stored vectors. Increase it with every change."""
 
 _TABLE = "vectors.arrow"
 
@@ -37,9 +37,11 @@ _CONFIGS = [
 
 @dataclass(frozen=True, eq=False)
 class StoredVectors:
-    """Vectors opened from their store. ``sha256`` is that of the source file.
+    """Vectors opened from their store.
 
-    ``cut_line``: the number of a truncated last line that was skipped; None if there was none.
+    ``sha256``: that of the file from which they were taken. ``cut_line``: the number of a truncated last line of that
+    file, which was skipped; None if there was none. ``words``: the words that have a vector. ``values_WE``: the vector
+    of each.
     """
 
     sha256: str
@@ -49,13 +51,15 @@ class StoredVectors:
 
     @property
     def size(self) -> int:
-        """The size of a vector."""
+        """The number of entries of a vector."""
         return int(self.values_WE.shape[1])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pretrained:
-    """The vectors of the words that have one: ``rows_P`` are ids in the vocabulary, ascending."""
+    """The vectors of a vocabulary's words. ``rows_P``: the IDs of the words that have one, ascending. ``values_PE``:
+    the vectors.
+    """
 
     rows_P: NDArray[np.int64]
     values_PE: NDArray[np.float32]
@@ -63,7 +67,7 @@ class Pretrained:
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """The coverage of vectors: words of a vocabulary, and tokens of train, with a vector, and their totals."""
+    """The numbers of a vocabulary's words and of train's tokens that have a vector, and the numbers of all of them."""
 
     covered_words: int
     words: int
@@ -72,10 +76,12 @@ class Coverage:
 
 
 def store_vectors(path: Path, corpus: StoredCorpus, *, root: Path) -> Path:
-    """The folder under ``root`` with all vectors of the file ``path`` that any vocabulary of ``corpus`` may look up.
+    """Store all vectors of the file ``path`` that any vocabulary of ``corpus`` may look up. Returns their folder under
+    ``root``.
 
-    Its name depends on the digest of the file and the words of train; it is written as a corpus is. A trial reads only
-    this store: if the file changes, running studies are not affected. Raises UserError for files that cannot be read.
+    The name of the folder depends on the digest of the file and the words of train. The folder is written like that of
+    a corpus (``data/store/writing.py``), unless it exists. A trial reads only this folder: if the file changes, running
+    studies are not affected. Raises UserError if the file cannot be read.
     """
     train = [form for form, count in zip(corpus.forms, corpus.counts_F.tolist(), strict=True) if count > 0]
     wanted = sorted({key for form in train for key in _any_keys(form)})
@@ -92,7 +98,7 @@ def store_vectors(path: Path, corpus: StoredCorpus, *, root: Path) -> Path:
 
 
 def open_vectors(folder: Path) -> StoredVectors:
-    """Map stored vectors into memory. Raises UserError for a missing, changed or unsound file."""
+    """Map stored vectors into memory. Raises UserError for a missing, changed or invalid file."""
     try:
         tables, manifest = read_tables(folder)
         size = getattr(tables[_TABLE].schema.field("vector").type, "list_size", 1)
@@ -112,7 +118,7 @@ def _columns(size: int) -> pa.Schema:
 
 
 def _check_vectors(words: Sequence[str], values_WE: NDArray[np.float32]) -> None:
-    """Raise ValueError for a word that is twice, and for a number that is none."""
+    """Raise ValueError for a word that occurs twice, and for an entry of a vector that is NaN or infinite."""
     twice = [word for word, count in Counter(words).items() if count > 1]
     if twice:
         raise ValueError(f"{_TABLE}: column word, row {words.index(twice[0])}: got {twice[0]!r} twice, allowed: once")
@@ -125,9 +131,10 @@ def _check_vectors(words: Sequence[str], values_WE: NDArray[np.float32]) -> None
 
 
 def pretrained(vectors: StoredVectors, vocabulary: Vocabulary) -> Pretrained:
-    """The vectors of the vocabulary's words, which all occur in train: other vectors are not used.
+    """Look up the vectors of the vocabulary's words. All these words occur in train, so no vectors of other words are
+    used.
 
-    A word is looked up as normalised by the vocabulary, then in lower case.
+    A word is looked up as the vocabulary normalises it, then in lower case.
     """
     place_of = {word: place for place, word in enumerate(vectors.words)}
     pairs = [
@@ -140,7 +147,7 @@ def pretrained(vectors: StoredVectors, vocabulary: Vocabulary) -> Pretrained:
 
 
 def coverage(vectors: Pretrained, vocabulary: Vocabulary, corpus: StoredCorpus) -> Coverage:
-    """The coverage of the words of ``vocabulary`` and of the tokens of train."""
+    """Count the words of ``vocabulary``, and the tokens of train, that have a vector."""
     covered = set(vectors.rows_P.tolist())
     tokens = [
         (count, vocabulary.word_id(form) in covered)
@@ -160,6 +167,6 @@ def _keys(word: str) -> Iterator[str]:
 
 
 def _any_keys(form: str) -> Iterator[str]:
-    """The keys under which any vocabulary may look up a form."""
+    """Yield the keys under which any vocabulary may look up a form."""
     for config in _CONFIGS:
         yield from _keys(normalise(form, config))

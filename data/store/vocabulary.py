@@ -20,33 +20,37 @@ from skipstack.data.basis.frozen import Frozen, canonical_json
 from skipstack.data.corpora.config import VocabularyConfig
 
 BOUNDARY = 0
-"""The id of the boundary outside of a sentence, for words; of padding, for characters."""
+"""The ID of the context outside of a sentence, among words, and of padding, among characters."""
 UNKNOWN = 1
-"""The id of words or characters without an id of their own from the training split."""
+"""The ID of a word or a character that has no ID of its own from the training split."""
 FIRST_KNOWN = 2
-"""The id of the first word in ``Vocabulary.words``, and of the first of ``Vocabulary.characters``."""
+"""The ID of the first word in ``Vocabulary.words``, and of the first character in ``Vocabulary.characters``."""
 
 _DIGIT = re.compile(r"\d")
 
 
 def spelling(form: str, config: VocabularyConfig) -> str:
-    """The form whose characters are read: case kept, and every decimal digit (Unicode Nd) as ``9`` if so configured."""
+    """The form as its characters are read: with its case, and every decimal digit (Unicode Nd) as ``9`` if so
+    configured.
+    """
     return _DIGIT.sub("9", form) if config.digits_to_nine else form
 
 
 def normalise(form: str, config: VocabularyConfig) -> str:
-    """The form that identifies a word: ``spelling``, in lower case if so configured (wu2017, section 5.1.1)."""
+    """The form as it identifies a word: its ``spelling``, in lower case if so configured (wu2017, section 5.1.1)."""
     plain = spelling(form, config)
     return plain.lower() if config.lowercase else plain
 
 
 class Vocabulary(Frozen):
-    """Known words and characters; a word's id is its index in ``words`` plus 2, and likewise a character's.
+    """The known words and characters of a trial. The ID of a word is its index in ``words`` plus 2, and that of a
+    character its index in ``characters`` plus 2.
 
-    ``words``: the normalised forms whose occurrences in train, summed over the forms with the same normalisation, reach
-    ``config.minimum_count``; the most frequent first, ties in text order. ``characters``: those of the spellings of all
-    forms in train, by code point, without a cut-off. ``classes``: each normalised form with a class, and the class,
-    which replaces it as a word, or stands beside it (see ``word_classes.py``).
+    ``config``: how forms are normalised, and which are known. ``words``: the normalised forms that occur in train at
+    least ``config.minimum_count`` times, counting all forms with the same normalisation; the most frequent first, ties
+    in text order. ``characters``: all characters in the spellings of train's forms, by code point, however rare.
+    ``classes``: the normalised forms that have a class, each with its class, which is read instead of the word or
+    beside it (``data/store/word_classes.py``).
     """
 
     config: VocabularyConfig
@@ -83,7 +87,11 @@ class Vocabulary(Frozen):
         counts_F: NDArray[np.integer[Any]],
         classes: Mapping[str, str] | None = None,
     ) -> Self:
-        """The vocabulary of a corpus with these ``forms``, which occur ``counts_F`` times in train."""
+        """Build the vocabulary of a corpus.
+
+        ``forms``: the forms of the corpus. ``counts_F``: the number of occurrences of each form in train. ``classes``:
+        the class of each normalised form that has one.
+        """
         class_of = classes or {}
         read_as = class_of if config.classes == "instead" else {}
         occurrences: Counter[str] = Counter()
@@ -99,7 +107,9 @@ class Vocabulary(Frozen):
         return cls(config=config, words=tuple(words), characters=tuple(sorted(characters)), classes=classed)
 
     def word_id(self, form: str) -> int:
-        """The id of a raw form: 0 for the boundary ``""``, 1 where its normalised form, or class, is not a word."""
+        """The ID of the word that a raw form is read as: 0 for the boundary, 1 if the normalised form, or its class, is
+        not in ``words``.
+        """
         if not form:
             return BOUNDARY
         word = normalise(form, self.config)
@@ -108,24 +118,26 @@ class Vocabulary(Frozen):
 
     @property
     def class_names(self) -> tuple[str, ...]:
-        """The classes that stand beside words, in text order; a class's id is its index plus 2."""
+        """The classes that are read beside words, in text order. The ID of a class is its index plus 2."""
         return tuple(sorted({name for _, name in self.classes})) if self.config.classes == "beside" else ()
 
     def class_id(self, form: str) -> int:
-        """The id of the class that stands beside a raw form: 0 for the boundary, 1 where there is none."""
+        """The ID of the class that is read beside a raw form: 0 for the boundary, 1 if there is no class."""
         if not form:
             return BOUNDARY
-        if not self._class_ids:  # no form need be normalised once more
+        if not self._class_ids:  # saves normalising the form
             return UNKNOWN
         return self._class_ids.get(self._class_of.get(normalise(form, self.config), ""), UNKNOWN)
 
     def to_json(self) -> str:
-        """The canonical JSON text; ``from_json`` gives an equal vocabulary back."""
+        """The canonical JSON text, from which ``from_json`` creates an equal vocabulary."""
         return canonical_json(self)
 
     @classmethod
     def from_json(cls, text: str) -> Self:
-        """Read the output of ``to_json``. Raises UserError for any other text, since it may come from anywhere."""
+        """Create a vocabulary from the output of ``to_json``. Raises UserError for any other text, since it may come
+        from anywhere.
+        """
         try:
             return cls.model_validate_json(text, strict=True)
         except ValidationError as error:

@@ -1,4 +1,4 @@
-"""Word classes: words for the same kind of thing, such as cities, that are read as one word.
+"""Finds word classes: words for the same type of thing, such as cities, which are read as one word.
 
 Array legend: N tokens, P distinct (form, tag) pairs of train.
 """
@@ -14,18 +14,19 @@ from skipstack.data.store.stored import StoredCorpus
 from skipstack.data.store.vocabulary import normalise
 
 LEAST_COUNT, LEAST_SHARE = 2, 0.9
-"""The minimum occurrences of a word in train to be in a class, and the minimum share of them in slots of its family."""
+"""The minimum number of occurrences in train of a word with a class, and the minimum share of them that are in slots of
+one family."""
 
 
 def word_classes(stored: StoredCorpus, config: VocabularyConfig) -> dict[str, str]:
-    """The class of each normalised word of train that is in one of ``config.word_classes``.
+    """Find the class of each normalised word of train that is in one of ``config.word_classes``.
 
     dinarelli2016 reads ATIS with "word-classes available for this task", of cities, airports and times, whose lists are
-    not published. We derive them: the family of a slot is the last part of its type, ``city_name`` of
-    ``fromloc.city_name``; a word with two or more occurrences in train, at least 90 % of them in slots of one family,
-    is in that class, ``<city_name>``. (Not 100 %: nearly every city is also part of the name of an airport.) So words
-    that train lacks are in no class, unlike those of the lists. A class replaces only the word, or stands beside it:
-    the characters of its forms do not change.
+    not published. We derive them from slots. The family of a slot is the last part of its type: ``city_name`` for
+    ``fromloc.city_name``. A word with two or more occurrences in train, at least 90 % of them in slots of one family,
+    is in the class of this family, ``<city_name>``. (Not 100 %: nearly every city is also part of the name of an
+    airport.) So words that train lacks are in no class, unlike those of the unpublished lists. A class is read instead
+    of a word or beside it; the characters of its forms do not change.
 
     Raises UserError for a family that train lacks, and for a corpus whose tags have no scheme.
     """

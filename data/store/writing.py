@@ -1,6 +1,6 @@
 """Writes a corpus to a store, whose files ``data/store/stored.py`` describes.
 
-Shapes: N tags of a split, S1 its sentences + 1.
+Array legend: N tags of a split, S1 its sentences + 1, M spans.
 """
 
 import hashlib
@@ -36,12 +36,14 @@ from skipstack.data.store.tables import FORMAT, write_tables, written_beside
 
 
 def store(corpus: Corpus, *, root: Path, data_dir: Path | None, folder: Path) -> Path:
-    """The folder of a corpus under ``root``, which is written if it does not exist.
+    """Write a corpus to a store under ``root``, unless the store exists. Returns the folder of the store.
 
-    Its name depends on the config and its sources (``data.corpora.sources.Source.key``): a changed file gives another
-    store. It is written to a temporary folder and renamed, so it is complete or absent; if several processes prepare
-    the same corpus at once, the first to finish wins, and the others use its folder. Raises UserError for files that
-    cannot be read.
+    ``data_dir``: the folder of named corpora. ``folder``: the folder to which the paths of own files are relative.
+
+    The name of the store depends on the config and its sources (``data.corpora.sources.Source.key``), so a changed file
+    gives another store. It is written to a temporary folder, which is then renamed, so it is complete or absent. If
+    several processes prepare the same corpus at once, the first to finish wins, and the others use its folder. Raises
+    UserError for files that cannot be read.
     """
     source = open_source(corpus, data_dir=data_dir, folder=folder)
     target = root / identity({"layout": FORMAT, "source": source.key})
@@ -54,7 +56,9 @@ def store(corpus: Corpus, *, root: Path, data_dir: Path | None, folder: Path) ->
 
 
 def fingerprint(splits: Mapping[str, Sequence[Sentence]]) -> str:
-    """The first 16 hexadecimal digits of the SHA-256 over the JSON text of every sentence, split by split."""
+    """The identity of a corpus's content: the first 16 hexadecimal digits of the SHA-256 over the JSON text of every
+    sentence, split by split.
+    """
     digest = hashlib.sha256()
     for split in SPLITS:
         for sentence in splits[split]:
@@ -86,7 +90,7 @@ def _write(splits: Splits, scheme: Scheme | None, task: str, folder: Path) -> No
 
 
 def _unlearnt(splits: Splits, learnt: Container[str]) -> dict[str, dict[str, int]]:
-    """The tags of dev and test that train lacks, and their counts, the most frequent first."""
+    """Count the tags of dev and of test that train lacks, the most frequent first."""
     return {
         split: dict(Counter(tag for one in splits[split] for tag in one.tags if tag not in learnt).most_common())
         for split in SPLITS[1:]
@@ -96,7 +100,10 @@ def _unlearnt(splits: Splits, learnt: Container[str]) -> dict[str, dict[str, int
 def _spans(
     sentences: Sequence[Sentence], tags: Sequence[str], scheme: Scheme, span_types: Sequence[str]
 ) -> pa.RecordBatch:
-    """The gold spans of a split, found in its tags before those that train lacks become -1."""
+    """Find the gold spans of a split in its ``sentences``, whose tags include those that train lacks.
+
+    ``tags``: the tags of all splits. ``span_types``: the types of spans in all splits.
+    """
     row_of = {tag: row for row, tag in enumerate(tags)}
     tags_N = np.array([row_of[tag] for sentence in sentences for tag in sentence.tags])
     offsets_S1 = np.cumsum([0, *(len(sentence.tags) for sentence in sentences)])
@@ -107,7 +114,7 @@ def _spans(
 def _table(
     sentences: Sequence[Sentence], task: str, row_of: Mapping[str, int], tag_of: Mapping[str, int]
 ) -> pa.RecordBatch:
-    """Lists with 64-bit offsets, whose buffers are the flat arrays of a ``Split``."""
+    """Create the table of a split: lists with 64-bit offsets, whose buffers are the flat arrays of a ``Split``."""
     columns: dict[str, list[Any]] = {
         "forms": [[row_of[word] for word in sentence.words] for sentence in sentences],
         "tags": [[tag_of.get(tag, -1) for tag in sentence.tags] for sentence in sentences],

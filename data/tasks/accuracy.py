@@ -1,7 +1,8 @@
-"""The share of right tags.
+"""Accuracy: the share of correct tags.
 
-Array legend: R lanes, S sentences of a split, L its tags, C counts, x any axes; U tags of a sentence, B sentence in the
-batch. If the gold tags have one lane, it is shared by all.
+Array legend: R lanes (a lane is one seed's copy of the network), S sentences of a split, L tags of a split, C counts, x
+any axes, U tags of a sentence, B sentences of a batch. An array of gold tags may have one lane, which all lanes of the
+predictions share.
 """
 
 from dataclasses import dataclass
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class TagCounts(Counts):
-    """The right tags of ``total``."""
+    """The number of ``correct`` tags among ``total`` tags."""
 
     correct: int
     total: int
@@ -30,18 +31,18 @@ class TagCounts(Counts):
         return accuracy(self.correct, self.total)
 
     def curves(self) -> dict[str, float]:
-        """The accuracy alone."""
+        """The accuracy, by its name."""
         return {Accuracy.name: self.value}
 
     def recorded(self) -> dict[str, int | float]:
-        """Nothing: a bundle's metrics have both numbers already."""
+        """Nothing: a bundle's metrics always have both numbers."""
         return {}
 
 
 @final
 @dataclass(frozen=True)
 class Accuracy(Measure):
-    """Tags one by one."""
+    """The measure of tags that are scored one by one."""
 
     name = "accuracy"
     label = "accuracy"
@@ -49,25 +50,27 @@ class Accuracy(Measure):
     counted = ("correct", "tags")
 
     def sentences(self, predicted: Predicted, corpus: "StoredCorpus", split: str) -> Numbers:
-        """Right tags, and all tags."""
+        """Count the correct tags and all tags of each sentence: counts_RSC."""
         chosen = corpus.splits[split]
         right_RL = (predicted.tags_RL == chosen.tags_L) & (chosen.tags_L >= 0)
         correct_RS = by_sentence(right_RL.astype(np.int64), chosen.tag_offsets_S1[:-1])
         return np.stack(np.broadcast_arrays(correct_RS, np.diff(chosen.tag_offsets_S1)), axis=-1)
 
     def counts(self, predicted: Predicted, counts_RC: Numbers) -> tuple[Counts, ...]:
-        """The sums."""
+        """The counts of each lane, from the sums over its sentences."""
         return tuple(TagCounts(correct, total) for correct, total in counts_RC.tolist())
 
     def of_counts(self, counts_xC: Numbers) -> NDArray[np.float64]:
-        """The share of right tags; 0 without tags."""
+        """The share of correct tags, value_x; 0 without tags."""
         return share(counts_xC[..., 0], counts_xC[..., 1])
 
 
 def correct_tags(predicted_RUB: Ids, tags_RUB: Ids, counts_RB: Ids) -> Ids:
-    """The number of right tags in each lane, among the first ``counts_RB`` of each sentence.
+    """Count the correct tags of each lane: correct_R.
 
-    Padding is ignored. A tag of -1 (train lacks it) is never right, even if -1 is predicted.
+    ``predicted_RUB``: the predicted tags. ``tags_RUB``: the gold tags, -1 for a tag that train lacks, which is never
+    correct, even if -1 is predicted. ``counts_RB``: the number of tags of each sentence; the padding after them is
+    ignored.
     """
     inside_RUB = np.arange(tags_RUB.shape[1])[:, None] < counts_RB[:, None, :]
     right_RUB = inside_RUB & (tags_RUB >= 0) & (predicted_RUB == tags_RUB)
@@ -76,7 +79,7 @@ def correct_tags(predicted_RUB: Ids, tags_RUB: Ids, counts_RB: Ids) -> Ids:
 
 
 def accuracy(correct: int, total: int) -> float:
-    """The share of ``total`` that is ``correct``, in [0, 1]. Raises ValueError for a total of 0."""
+    """The share of ``total`` tags that is ``correct``, in [0, 1]. Raises ValueError for a total of 0."""
     if total <= 0:
         raise ValueError(f"accuracy needs tags: got {total}, allowed 1 or more")
     return correct / total

@@ -1,4 +1,4 @@
-"""Text classification."""
+"""Text classification: predicts a single tag for a whole text."""
 
 from typing import TYPE_CHECKING, final
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @final
 class Classification(Task):
-    """Texts with the single tag of their sentence."""
+    """The task of predicting a single tag for a whole text."""
 
     name = "classification"
     corpus = "a corpus of classified texts, whose tags do not follow one another"
@@ -25,15 +25,15 @@ class Classification(Task):
     single_label = True
 
     def measure(self, scheme: Scheme | None) -> Measure:
-        """Accuracy."""
+        """Accuracy, whatever the scheme."""
         return Accuracy()
 
     def baseline(self, corpus: "StoredCorpus", split: str) -> float:
-        """The accuracy of the most frequent tag of train's texts."""
+        """The accuracy of always predicting the most frequent tag of train."""
         tags_L = corpus.splits[split].tags_L
         guess_L = np.full(len(tags_L), np.bincount(corpus.splits["train"].tags_L).argmax())
         return accuracy(right_ones(guess_L, tags_L), len(tags_L))
 
     def written(self, sentence: Sentence, form: Form, segmentation: Scheme | None) -> str:
-        """The label, a tab, the text, in either form."""
+        """The label, a tab and the text, in either form."""
         return f"{sentence.tags[0]}\t{' '.join(sentence.words)}\n"

@@ -1,7 +1,7 @@
 """F1 of spans, counted as by conlleval.
 
-Array legend: R lanes, N tokens of a split one sentence after another, S its sentences, S1 = S + 1, M spans, C counts, x
-any axes.
+Array legend: R lanes (a lane is one seed's copy of the network), N tokens of a split, one sentence after another, S
+sentences of a split, S1 = S + 1, M spans, C counts, x any axes.
 """
 
 from collections.abc import Mapping
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class SpanCounts(Counts):
-    """The numbers of spans in the ``gold`` tags and of ``predicted`` ones; ``correct``: those right in start, stop and
-    type.
+    """The counts of spans from which F1 is computed.
 
-    ``segmented``: those right in start and stop, with any type: for joint segmentation and tagging, the right
-    words.
+    ``gold``: spans in the gold tags. ``predicted``: predicted spans. ``correct``: predicted spans with the right start,
+    stop and type. ``segmented``: predicted spans with the right start and stop, whatever their type; in joint
+    segmentation and tagging, these are the words that were found.
     """
 
     gold: int
@@ -35,12 +35,12 @@ class SpanCounts(Counts):
 
     @property
     def precision(self) -> float:
-        """The share of predicted spans that are correct; 0 where there is none, as for conlleval."""
+        """The share of predicted spans that are correct; 0 if none is predicted, as in conlleval."""
         return self.correct / self.predicted if self.predicted else 0.0
 
     @property
     def recall(self) -> float:
-        """The share of gold spans that are found; 0 where there is none."""
+        """The share of gold spans that are predicted correctly; 0 if there is no gold span."""
         return self.correct / self.gold if self.gold else 0.0
 
     @property
@@ -50,16 +50,16 @@ class SpanCounts(Counts):
 
     @property
     def segmentation_f1(self) -> float:
-        """``f1`` without types: that of segmentation alone."""
+        """F1 if only start and stop count, not the type: the quality of the segmentation alone."""
         return _f1(self.segmented, self.gold + self.predicted)
 
     @property
     def value(self) -> float:
-        """F1."""
+        """The F1."""
         return self.f1
 
     def curves(self) -> dict[str, float]:
-        """F1, precision and recall, and the F1 of segmentation."""
+        """F1, precision, recall, and the F1 of the segmentation alone."""
         return {
             F1.name: self.f1,
             "precision": self.precision,
@@ -68,14 +68,14 @@ class SpanCounts(Counts):
         }
 
     def recorded(self) -> dict[str, int | float]:
-        """The counts, as ``correct_spans``."""
+        """The counts, by names such as ``correct_spans``."""
         return {f"{name}_spans": count for name, count in asdict(self).items()}
 
 
 @final
 @dataclass(frozen=True)
 class F1(Measure):
-    """Spans of tags that have a scheme: right in start, stop and type."""
+    """The measure of tags that have a scheme: a predicted span is correct if its start, stop and type are."""
 
     name = "f1"
     label = "F1"
@@ -84,7 +84,7 @@ class F1(Measure):
     keys = tuple(f"{name}_spans" for name in counted)
 
     def sentences(self, predicted: Predicted, corpus: "StoredCorpus", split: str) -> Numbers:
-        """The counts of spans in the tags of each lane, compared with the gold ones."""
+        """Count the spans in each lane's tags of each sentence, compared with the gold spans: counts_RSC."""
         chosen = corpus.splits[split]
         assert corpus.scheme is not None, "tags without a scheme have no spans"
         assert chosen.spans is not None, "a corpus with a scheme has spans"
@@ -92,16 +92,16 @@ class F1(Measure):
         return spans_by_sentence(predicted.tags_RL, chosen.offsets_S1, how, chosen.spans)
 
     def counts(self, predicted: Predicted, counts_RC: Numbers) -> tuple[Counts, ...]:
-        """The sums."""
+        """The counts of each lane, from the sums over its sentences."""
         return tuple(SpanCounts(*counts) for counts in counts_RC.tolist())
 
     def of_counts(self, counts_xC: Numbers) -> NDArray[np.float64]:
-        """F1; 0 without spans. It is not the mean of the sentences' F1."""
+        """F1 from summed counts, value_x; 0 without spans. The F1 of a split is not the mean of its sentences' F1."""
         gold_x, predicted_x, correct_x, _ = np.moveaxis(counts_xC, -1, 0)
         return share(2 * correct_x, gold_x + predicted_x)
 
     def described(self, metrics: Mapping[str, float]) -> str:
-        """Right tags, and spans."""
+        """The numbers of correct tags and of correct spans, in words."""
         spans = span_counts(metrics)
         found = f"{spans.correct} of {spans.gold} spans found among {spans.predicted} (F1 {spans.f1:.2%})"
         return f"{super().described(metrics)}, {found}"
@@ -113,8 +113,10 @@ def span_counts(metrics: Mapping[str, float]) -> SpanCounts:
 
 
 def spans_by_sentence(tags_RN: Ids, offsets_S1: Ids, how: TagReading, gold: Spans) -> Ids:
-    """Compares the spans in the predicted tags of each lane with the gold ones of the same tokens, sentence by
-    sentence: counts_RSC, in the order of ``SpanCounts``.
+    """Count the spans of each sentence in each lane, in the order of ``SpanCounts``: counts_RSC.
+
+    ``tags_RN``: the predicted tags. ``offsets_S1``: the first token of each sentence, and the end of the last. ``how``:
+    the meaning of each tag. ``gold``: the gold spans of the same tokens.
     """
     lane_M, found = find_spans(tags_RN, offsets_S1, how)
     gold_N = np.full(tags_RN.shape[1], -1)
@@ -127,7 +129,7 @@ def spans_by_sentence(tags_RN: Ids, offsets_S1: Ids, how: TagReading, gold: Span
     lanes, sentences = len(tags_RN), len(offsets_S1) - 1
 
     def counted(lane_M: Ids, start_M: Ids) -> Ids:
-        """The number of spans that start in each sentence of each lane."""
+        """Count the spans that start in each sentence of each lane."""
         sentence_M = np.searchsorted(offsets_S1, start_M, side="right") - 1
         return np.bincount(lane_M * sentences + sentence_M, minlength=lanes * sentences).reshape(lanes, sentences)
 

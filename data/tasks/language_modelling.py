@@ -1,5 +1,6 @@
-"""Language modelling: predicts the next token, in a text that continues across sentences. Array legend: L tags, K
-kinds.
+"""Language modelling: predicts the next word of a text that continues across sentences.
+
+Array legend: L tags of a split, K different tags.
 """
 
 from typing import TYPE_CHECKING, final
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 @final
 class LanguageModelling(Task):
-    """Running text: a split is one sentence, whose tags are the next words."""
+    """The task of predicting each next word: a split is one sentence, whose tags are the next words."""
 
     name = "language_modelling"
     corpus = "a language model, whose tags are words"
@@ -27,10 +28,12 @@ class LanguageModelling(Task):
     rare_tags = False
 
     def measure(self, scheme: Scheme | None) -> Measure:
-        """Perplexity."""
+        """Perplexity, whatever the scheme."""
         return Perplexity()
 
     def baseline(self, corpus: "StoredCorpus", split: str) -> float:
-        """The perplexity of the word frequencies in train, with add-one smoothing."""
+        """The score of predicting words by their frequency in train, with add-one smoothing: the negative of the
+        perplexity.
+        """
         counts_K = np.bincount(corpus.splits["train"].tags_L, minlength=len(corpus.tags)) + 1
         return -float(np.exp(-np.log(counts_K / counts_K.sum())[corpus.splits[split].tags_L].mean()))

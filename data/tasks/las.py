@@ -1,6 +1,7 @@
-"""LAS, the labelled attachment score of dependency trees, with UAS.
+"""LAS, the labelled attachment score of dependency trees, and UAS, the unlabelled one.
 
-Array legend: R lanes, N words of a split, S its sentences, C counts, x any axes.
+Array legend: R lanes (a lane is one seed's copy of the network), N words of a split, S sentences of a split, C counts,
+x any axes.
 """
 
 from collections.abc import Mapping
@@ -19,11 +20,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class AttachmentCounts(Counts):
-    """The numbers of ``words``, of those with the right head (``attached``), and with the right head and relation
-    (``labelled``).
+    """The counts from which LAS and UAS are computed.
 
-    All words count, punctuation included, and a relation must be right with its subtype: ``nsubj`` is not
-    ``nsubj:pass``. (The shared tasks of CoNLL 2006 and 2007 count so; that of 2018 ignores subtypes.)
+    ``words``: all words. ``attached``: words whose predicted head is right. ``labelled``: words whose predicted head
+    and relation are both right.
+
+    Punctuation counts, and a relation must be right with its subtype: ``nsubj`` is not ``nsubj:pass``. (The shared
+    tasks of CoNLL 2006 and 2007 count so; that of 2018 ignores subtypes.)
     """
 
     words: int
@@ -37,27 +40,29 @@ class AttachmentCounts(Counts):
 
     @property
     def las(self) -> float:
-        """The labelled attachment score: the share with the right head and relation, in [0, 1]; 0 without words."""
+        """The labelled attachment score: the share of words with the right head and relation, in [0, 1]; 0 without
+        words.
+        """
         return self.labelled / self.words if self.words else 0.0
 
     @property
     def value(self) -> float:
-        """LAS."""
+        """The LAS."""
         return self.las
 
     def curves(self) -> dict[str, float]:
-        """UAS and LAS."""
+        """UAS and LAS, by name."""
         return {"uas": self.uas, Las.name: self.las}
 
     def recorded(self) -> dict[str, int | float]:
-        """The counts, without the number of words, which is that of tags."""
+        """The counts except ``words``: a bundle's metrics have that number as the total of tags."""
         return {"attached_words": self.attached, "labelled_words": self.labelled}
 
 
 @final
 @dataclass(frozen=True)
 class Las(Measure):
-    """Words with the right head and the right relation to it."""
+    """The measure of dependency trees: a word is right if its head and the relation to it are."""
 
     name = "las"
     label = "LAS"
@@ -67,7 +72,9 @@ class Las(Measure):
     counted = tuple(field.name for field in fields(AttachmentCounts))
 
     def sentences(self, predicted: Predicted, corpus: "StoredCorpus", split: str) -> Numbers:
-        """The trees of each lane, compared with the gold ones."""
+        """Count the words, the right heads, and the right heads with the right relation, in each sentence of each lane:
+        counts_RSC.
+        """
         chosen = corpus.splits[split]
         assert chosen.heads_N is not None, "a corpus of trees has heads"
         assert predicted.heads_RN is not None, "what is parsed has heads"
@@ -75,16 +82,16 @@ class Las(Measure):
         return by_sentence(agreed_RNC, chosen.offsets_S1[:-1])
 
     def counts(self, predicted: Predicted, counts_RC: Numbers) -> tuple[Counts, ...]:
-        """The sums."""
+        """The counts of each lane, from the sums over its sentences."""
         return tuple(AttachmentCounts(*counts) for counts in counts_RC.tolist())
 
     def of_counts(self, counts_xC: Numbers) -> NDArray[np.float64]:
-        """The share of words with the right head and relation; 0 without words."""
+        """The share of words with the right head and relation, value_x; 0 without words."""
         words_x, _, labelled_x = np.moveaxis(counts_xC, -1, 0)
         return share(labelled_x, words_x)
 
     def described(self, metrics: Mapping[str, float]) -> str:
-        """Heads, and arcs."""
+        """The numbers of right heads, and of right heads with the right relation, in words."""
         arcs = attachment_counts(metrics)
         return (
             f"{arcs.attached} of {arcs.words} words have the right head (UAS {arcs.uas:.2%}), "
@@ -98,10 +105,12 @@ def attachment_counts(metrics: Mapping[str, float]) -> AttachmentCounts:
 
 
 def attachments(heads_RN: Ids, relations_RN: Ids, gold_heads_N: Ids, gold_relations_N: Ids) -> Ids:
-    """Compares the predicted trees of each lane with the gold ones, word by word: counts_RNC of 0 and 1, in the order
-    of ``AttachmentCounts``.
+    """Compare each lane's trees with the gold ones, word by word: agreed_RNC, 0 or 1, in the order of
+    ``AttachmentCounts``.
 
-    A relation of -1 (train lacks it) is wrong, even if -1 is predicted.
+    ``heads_RN`` and ``relations_RN``: the predicted head of each word, and the relation to it. ``gold_heads_N`` and
+    ``gold_relations_N``: the gold ones. A gold relation of -1 is one that train lacks: no prediction of it is right,
+    not even -1.
     """
     attached_RN = heads_RN == gold_heads_N
     labelled_RN = attached_RN & (relations_RN == gold_relations_N) & (gold_relations_N >= 0)

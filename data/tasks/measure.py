@@ -1,6 +1,7 @@
-"""Measures, by which trials are ranked, and their counts on the predictions of each lane.
+"""Measures, by which trials are ranked, and the counts from which a measure is computed for each lane.
 
-Array legend: R lanes, S sentences of a split, L its tags, N its tokens, C counts, x any axes.
+Array legend: R lanes (a lane is one seed's copy of the network), S sentences of a split, L tags of a split, N tokens of
+a split, C counts, x any axes.
 """
 
 from abc import ABC, abstractmethod
@@ -14,16 +15,17 @@ from numpy.typing import NDArray
 
 from skipstack.data.basis.arrays import Ids, Numbers
 
-if TYPE_CHECKING:  # ledgers name measures, and are read without Arrow
+if TYPE_CHECKING:  # code that reads ledgers needs measures, but not Arrow
     from skipstack.data.store.stored import StoredCorpus
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Predicted:
-    """The predictions of the lanes on a split, with the right tags of ``total`` and the mean loss per tag.
+    """The predictions of all lanes on a split.
 
-    ``tags_RL``: in the order of the split. ``heads_RN``: for parsing. ``nats_RL``: for running text, the loss of each
-    tag.
+    ``correct``: the number of correct tags of each lane. ``total``: the number of all tags. ``tags_RL``: the predicted
+    tags, in the order of the split. ``loss``: the mean loss per tag of each lane. ``heads_RN``: the predicted heads,
+    for parsing only. ``nats_RL``: the loss of each tag, for running text only.
     """
 
     correct: tuple[int, ...]
@@ -35,7 +37,7 @@ class Predicted:
 
 
 class Counts(ABC):
-    """The result of one lane on a split by one measure."""
+    """The counts of one lane's predictions on a split, from which a measure is computed."""
 
     @property
     @abstractmethod
@@ -44,57 +46,59 @@ class Counts(ABC):
 
     @abstractmethod
     def curves(self) -> dict[str, float]:
-        """The metrics recorded for an epoch, by name: ``value`` under the measure's own."""
+        """The metrics to record for an epoch, by name. ``value`` is among them, by the name of its measure."""
 
     @abstractmethod
     def recorded(self) -> dict[str, int | float]:
-        """The counts in a bundle's metrics, beside right tags and all tags."""
+        """The counts to add to a bundle's metrics, which always have the numbers of correct tags and of all tags."""
 
 
 class Measure(ABC):
-    """A measure by which trials are ranked. One module holds one measure, and ``data.tasks.measures.MEASURES`` has all
-    for corpora; scores that a function reports have measures of their own (``data/tasks/reported.py``).
+    """A measure by which trials are ranked.
+
+    Each module holds one measure. ``data.tasks.measures.MEASURES`` has all measures for corpora. Scores that a user's
+    function reports have measures of their own (``data/tasks/reported.py``).
     """
 
     name: ClassVar[str]
-    """The name in ledgers and curves."""
+    """The name of the measure in ledgers and curves."""
     label: str
-    """The name for people, and with ``article`` before it."""
+    """The name for people. ``article`` is the article before it."""
     article: str = "an"
     factor: ClassVar[float] = 100
-    """The factor from scores to displayed values. Larger scores are better: if the factor is negative, the score is the
-    negative of the measure."""
+    """The number by which a score is multiplied for display. Scores are larger if better; so a negative factor means
+    that the score is the negative of the measure."""
     unit: str
-    """The suffix of a split's name in headings."""
+    """The suffix of a split's name in headings, such as ``LAS`` or ``%``."""
     baseline: ClassVar[str] = "most frequent tag of each word"
-    """The baseline for comparison, in words."""
+    """The name of the baseline that scores are compared with, in words."""
     keys: ClassVar[tuple[str, ...]] = ()
-    """The names of the counts in ``Counts.recorded``."""
+    """The names of the counts that ``Counts.recorded`` returns."""
     counted: ClassVar[tuple[str, ...]]
-    """The names of the counts per sentence. Their sums over all sentences determine the measure."""
+    """The names of the counts per sentence. The sums of these counts over all sentences determine the measure."""
 
     @abstractmethod
     def sentences(self, predicted: Predicted, corpus: "StoredCorpus", split: str) -> Numbers:
-        """The ``counted`` numbers of each sentence of a split, in order: counts_RSC.
+        """Count the ``counted`` numbers of each sentence of a split, in order: counts_RSC.
 
-        A text to classify is a sentence; so is a line of running text with its end.
+        A text to classify is one sentence. So is a line of running text, including the tag for its end.
         """
 
     @abstractmethod
     def counts(self, predicted: Predicted, counts_RC: Numbers) -> tuple[Counts, ...]:
-        """The counts of each lane, given the sums ``counts_RC`` over its sentences."""
+        """The counts of each lane. ``counts_RC``: the sums over the sentences of the split."""
 
     @abstractmethod
     def of_counts(self, counts_xC: Numbers) -> NDArray[np.float64]:
-        """The measure from ``counted`` numbers: values_x, of one sentence or of the sum over many."""
+        """Compute the measure from ``counted`` numbers, either of one sentence or summed over many: value_x."""
 
     scale: ClassVar[Literal["linear", "log"]] = "linear"
-    """The scale of a chart's axis."""
+    """The scale of the measure's axis in charts."""
 
     def written(self, score: float, sign: str = "") -> str:
-        """A score, or a difference or deviation of scores, as displayed: with two decimals, and never -0.00.
+        """A score, or a difference or deviation of scores, as it is displayed: with two decimals, and never as -0.00.
 
-        ``sign``: ``+`` shows the sign of positive numbers, too.
+        ``sign``: ``+`` shows the sign of positive numbers as well.
         """
         return f"{round(self.factor * score, 2) + 0.0:{sign}.2f}"
 
@@ -103,32 +107,37 @@ class Measure(ABC):
         return copysign(1, self.factor) * value
 
     def error(self, value: float) -> float:
-        """The error for a ``value`` of the measure, which schedules compare between epochs: for a share, 1 minus it."""
+        """The error for a ``value`` of the measure, smaller if better, which schedules compare between epochs.
+
+        It is 1 - ``value`` unless a measure says otherwise.
+        """
         return 1 - value
 
     @property
     def in_points(self) -> bool:
-        """Whether the measure is displayed in percent, with differences in points."""
+        """Whether the measure is displayed in percent, and differences of it in points."""
         return self.factor == 100
 
     def described(self, metrics: Mapping[str, float]) -> str:
-        """A sentence about a split, from a bundle's metrics of it."""
+        """A phrase about the results on a split. ``metrics``: a bundle's metrics of the split."""
         return right(metrics, "tokens")
 
 
 def by_sentence(values_RL: Numbers, starts_S: Ids) -> Numbers:
-    """The sums over each sentence, which start at ``starts_S``; no sentence is empty: sums_RS."""
+    """Sum values over each sentence: sums_RS. No sentence may be empty. ``starts_S``: the index of each sentence's
+    first value.
+    """
     return np.add.reduceat(values_RL, starts_S, axis=1)
 
 
 def share(part_x: Numbers, whole_x: Numbers) -> NDArray[np.float64]:
-    """``part_x`` / ``whole_x``; 0 if the whole is 0."""
+    """Divide ``part_x`` by ``whole_x``; the result is 0 if the whole is 0."""
     value_x = np.zeros(np.shape(whole_x))
     np.divide(part_x, whole_x, out=value_x, where=np.asarray(whole_x) != 0)
     return value_x
 
 
 def right(metrics: Mapping[str, float], what: str) -> str:
-    """The number of right tags, called ``what``, in words."""
+    """The number and the share of correct tags, in words. ``what``: the word for the tags."""
     correct, total = metrics["correct"], metrics["total"]
     return f"{correct} of {total} {what} right ({correct / total:.2%})"

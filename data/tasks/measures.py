@@ -1,4 +1,4 @@
-"""The measures by name."""
+"""The list of measures by name: a new measure needs a line here."""
 
 from collections.abc import Mapping
 from typing import Annotated
@@ -30,10 +30,10 @@ def _known(name: str) -> str:
 
 
 MeasureName = Annotated[str, AfterValidator(_known)]
-"""A name in ``MEASURES``."""
+"""The name of a measure in ``MEASURES``."""
 
 
 def measure_in(metrics: Mapping[str, float]) -> Measure:
-    """The measure of a bundle's metrics of a split, found by the names of its counts."""
+    """Find the measure to which a bundle's metrics of a split belong, by the names of their counts."""
     found = metrics.keys() - {"correct", "total"}
     return next((measure for measure in MEASURES.values() if found == {*measure.keys}), MEASURES[Accuracy.name])

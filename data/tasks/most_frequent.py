@@ -1,6 +1,6 @@
-"""The baselines' guesses: the most frequent decision for each form in train.
+"""The predictions of the baselines: for each form, its most frequent decision in train.
 
-Array legend: N tokens, F forms, P distinct (form, decision) pairs of train.
+A decision is a tag or, in parsing, an arc. Array legend: N tokens, F forms, P distinct (form, decision) pairs of train.
 """
 
 import numpy as np
@@ -9,18 +9,20 @@ from skipstack.data.basis.arrays import Ids
 
 
 def most_frequent(forms_N: Ids, decided_N: Ids, forms: int) -> Ids:
-    """The most frequent decision of each of ``forms`` in train, whose tokens are ``forms_N`` with ``decided_N``:
-    guess_F.
+    """Find the most frequent decision for each form in train: guess_F.
 
-    Forms are compared unchanged, with case and digits. A form that train lacks gets the most frequent decision of all;
-    ties go to the smallest id: for tags the first in text order; for arcs the one from the root, then from the nearest
-    head, then from the left, then by its tag.
+    ``forms_N``: the form of each token of train. ``decided_N``: the decision for each token of train. ``forms``: the
+    number of forms.
+
+    Forms are compared unchanged, with case and digits. A form that train lacks gets the most frequent decision of all.
+    Ties go to the smallest ID. For tags this is the first in text order; for arcs it is the arc from the root, then the
+    one from the nearest head, then from the left, then the one with the smallest tag.
     """
     decided_N = decided_N.astype(np.int64)
     overall = int(np.bincount(decided_N).argmax())
     pairs_P2, counts_P = np.unique(np.stack([forms_N, decided_N], axis=1), axis=0, return_counts=True)
     form_P, tag_P = pairs_P2.T
-    # Each form's pairs together, its most frequent tag first, then the smallest id.
+    # Sort pairs by form, then the most frequent decision first, then the smallest ID first.
     order_P = np.lexsort((tag_P, -counts_P, form_P))
     known_F, first_F = np.unique(form_P[order_P], return_index=True)
     guess_F = np.full(forms, overall, dtype=np.int64)
@@ -29,5 +31,5 @@ def most_frequent(forms_N: Ids, decided_N: Ids, forms: int) -> Ids:
 
 
 def right_ones(guessed_N: Ids, decided_N: Ids) -> int:
-    """The number of right guesses. -1 (not in train) is never right."""
+    """Count the right predictions. A decision of -1, which train lacks, is never predicted, so never right."""
     return int(np.count_nonzero(guessed_N == decided_N))

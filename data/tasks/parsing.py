@@ -1,5 +1,6 @@
-"""Dependency parsing: predicts for each token its head, and as its tag the relation. Array legend: N words of a split,
-S its sentences.
+"""Dependency parsing: predicts the head of each word and, as the word's tag, the relation to the head.
+
+Array legend: N words of a split, S sentences of a split.
 """
 
 from typing import TYPE_CHECKING, final
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 @final
 class Parsing(Task):
-    """Words of dependency trees."""
+    """The task of predicting the dependency tree of each sentence."""
 
     name = "parsing"
     corpus = "a corpus of dependency trees"
@@ -31,29 +32,35 @@ class Parsing(Task):
     forms = ("columns",)
 
     def measure(self, scheme: Scheme | None) -> Measure:
-        """LAS."""
+        """LAS, whatever the scheme."""
         return Las()
 
     def baseline(self, corpus: "StoredCorpus", split: str) -> float:
-        """The LAS of giving each form its most frequent arc in train.
+        """The LAS of predicting, for each form, its most frequent arc in train.
 
-        An arc is the relation, plus the distance and side of the head, or that it is the root.
+        An arc consists of the relation, and either the distance and side of the head or the fact that it is the root.
         """
         train, chosen = corpus.splits["train"], corpus.splits[split]
         arcs_N = most_frequent(train.forms_N, _arcs(train, len(corpus.tags)), len(corpus.forms))[chosen.forms_N]
         return accuracy(right_ones(arcs_N, _arcs(chosen, len(corpus.tags))), len(arcs_N))
 
     def written(self, sentence: Sentence, form: Form, segmentation: Scheme | None) -> str:
-        """Columns of word, head and relation; the head is 0 for the root, or the number of a word."""
+        """Format a predicted sentence as columns of word, head and relation.
+
+        The head is 0 for the root, otherwise the number of a word.
+        """
         assert sentence.heads is not None, "what is parsed has heads"
         return in_columns(sentence.words, tuple(map(str, sentence.heads)), sentence.tags)
 
 
 def _arcs(split: "Split", tags: int) -> Ids:
-    """A number for the arc to each word, the same in every split; -1 if train lacks its relation."""
+    """Number the arc to each word by its relation and the position of its head, alike in every split: arc_N.
+
+    ``tags``: the number of relations. The number is -1 if train lacks the relation.
+    """
     assert split.heads_N is not None, "a corpus of trees has heads"
     tags_N = split.tags_L.astype(np.int64)
     place_N = 1 + np.arange(len(tags_N)) - np.repeat(split.offsets_S1[:-1], split.lengths_S)
-    away_N = np.where(split.heads_N == ROOT, 0, split.heads_N - place_N)  # no word is its own head
+    away_N = np.where(split.heads_N == ROOT, 0, split.heads_N - place_N)  # no word has distance 0
     side_N = np.where(away_N < 0, -2 * away_N - 1, 2 * away_N)  # 0 the root, odd to the left, even to the right
     return np.where(tags_N < 0, -1, tags_N + tags * side_N)

@@ -1,6 +1,7 @@
-"""Perplexity: the exponential of the mean loss of a word, in nats.
+"""Perplexity: the exponential of the mean loss per word, in nats.
 
-Array legend: R lanes, L words of a split, S its lines, C counts, x any axes.
+Array legend: R lanes (a lane is one seed's copy of the network), L words of a split, S lines of a split, C counts, x
+any axes.
 """
 
 import math
@@ -19,12 +20,12 @@ if TYPE_CHECKING:
     from skipstack.data.store.stored import StoredCorpus
 
 LARGEST_LOSS = 700.0
-"""The loss above which the perplexity exceeds floating point numbers."""
+"""The loss above which the perplexity is too large for a floating-point number."""
 
 
 @dataclass(frozen=True, slots=True)
 class MeanLoss(Counts):
-    """The mean ``loss`` of a word."""
+    """The mean ``loss`` per word, in nats."""
 
     loss: float
 
@@ -34,18 +35,18 @@ class MeanLoss(Counts):
         return math.exp(self.loss) if self.loss < LARGEST_LOSS else math.inf
 
     def curves(self) -> dict[str, float]:
-        """The perplexity alone."""
+        """The perplexity, by its name."""
         return {Perplexity.name: self.value}
 
     def recorded(self) -> dict[str, int | float]:
-        """The perplexity, if finite: JSON has no infinite numbers."""
+        """The perplexity if it is finite, otherwise nothing: JSON has no infinite numbers."""
         return {Perplexity.name: self.value} if math.isfinite(self.value) else {}
 
 
 @final
 @dataclass(frozen=True)
 class Perplexity(Measure):
-    """The effective number of words among which a language model chooses."""
+    """The measure of language models: the effective number of words among which the model chooses."""
 
     name = "perplexity"
     label = "perplexity"
@@ -58,10 +59,9 @@ class Perplexity(Measure):
     counted = ("nats", "words")
 
     def sentences(self, predicted: Predicted, corpus: "StoredCorpus", split: str) -> Numbers:
-        """The summed loss of each line's words, its end included, rounded to the 24 bits of a float32; and their
-        number.
+        """Sum the losses of the words of each line, its end included, and count these words: counts_RSC.
 
-        Rounded sums take half the space in a ledger.
+        The sums are rounded to the 24 bits of a float32, which halves their space in a ledger.
         """
         assert predicted.nats_RL is not None, "a perplexity is that of running text"
         ends_S = np.flatnonzero(corpus.splits[split].tags_L == corpus.tags.index(END))
@@ -72,11 +72,11 @@ class Perplexity(Measure):
         return np.stack(np.broadcast_arrays(nats_RS, words_S), axis=-1)
 
     def counts(self, predicted: Predicted, counts_RC: Numbers) -> tuple[Counts, ...]:
-        """The mean losses, as summed in training."""
+        """The mean loss of each lane, as it was computed during the evaluation; the sums are not used."""
         return tuple(map(MeanLoss, predicted.loss))
 
     def of_counts(self, counts_xC: Numbers) -> NDArray[np.float64]:
-        """exp(nats / words); infinite if too large for a float."""
+        """The perplexity exp(nats / words), value_x; infinite if too large for a float."""
         loss_x = counts_xC[..., 0] / counts_xC[..., 1]
         value_x = np.full(np.shape(loss_x), math.inf)
         np.exp(loss_x, out=value_x, where=loss_x < LARGEST_LOSS)
@@ -87,5 +87,5 @@ class Perplexity(Measure):
         return value
 
     def described(self, metrics: Mapping[str, float]) -> str:
-        """The perplexity, and right words."""
+        """The perplexity, and the number of next words that were predicted correctly, in words."""
         return f"perplexity {metrics[self.name]:.2f}, {right(metrics, 'next words')}"

@@ -1,6 +1,7 @@
-"""Scores reported by a user's function: numbers of which only the better direction is known.
+"""Scores that a user's function reports: numbers of which only the better direction is known.
 
-Array legend: R lanes, S sentences of a split, C counts, none here; x any axes.
+Array legend: R lanes (a lane is one seed's copy of the network), S sentences of a split, C counts, of which there are
+none here, x any axes.
 """
 
 from dataclasses import dataclass
@@ -17,12 +18,15 @@ if TYPE_CHECKING:
 
 
 SCORE: Final = "score"
-"""The name of a score that was given no other."""
+"""The name of a score to which the user gave no other name."""
 
 
 @dataclass(frozen=True)
 class ReportedScore(Measure):
-    """A score as reported, called ``label``. It has no counts per sentence, so only seeds show its variance."""
+    """The measure of a score that a user's function reports, called ``label``; larger is better.
+
+    It has no counts per sentence, so only a comparison of seeds shows its variance.
+    """
 
     name = SCORE
     label: str = SCORE
@@ -32,30 +36,30 @@ class ReportedScore(Measure):
     counted = ()
 
     def written(self, score: float, sign: str = "") -> str:
-        """The score with four significant digits, since its magnitude is unknown."""
+        """Format a score with four significant digits, since its magnitude is unknown."""
         return f"{self.factor * score + 0.0:{sign}.4g}"
 
     def sentences(self, predicted: Predicted, corpus: "StoredCorpus", split: str) -> Numbers:
-        """No counts."""
+        """Return an array without counts: counts_RSC with C = 0."""
         return np.empty((len(predicted.tags_RL), len(corpus.splits[split].lengths_S), 0))
 
     def counts(self, predicted: Predicted, counts_RC: Numbers) -> tuple[Counts, ...]:
-        """None: nothing is counted."""
+        """Return an empty tuple: nothing is counted."""
         return ()
 
     def of_counts(self, counts_xC: Numbers) -> NDArray[np.float64]:
-        """NaN: it has no counts."""
+        """NaN for each entry, value_x: the measure has no counts."""
         return np.full(np.shape(counts_xC)[:-1], np.nan)
 
     def error(self, value: float) -> float:
-        """The score such that less is better."""
+        """The score, with the sign that makes smaller numbers better."""
         return -self.score(value)
 
 
 @final
 @dataclass(frozen=True)
 class _LowerScore(ReportedScore):
-    """A score for which lower is better."""
+    """The measure of a score for which smaller is better."""
 
     factor = -1
 
@@ -68,6 +72,6 @@ LOWER: Final = _LowerScore()
 
 
 def reported_score(label: str, *, larger_is_better: bool) -> Measure:
-    """The measure of scores that are called ``label``."""
+    """Create the measure of scores that are called ``label``."""
     kind = ReportedScore if larger_is_better else _LowerScore
     return kind(label, "an" if label[0].lower() in "aeiou" else "a", label)

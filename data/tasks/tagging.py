@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @final
 class Tagging(Task):
-    """Tokens with a tag each."""
+    """The task of predicting a tag for each token."""
 
     name = "tagging"
     corpus = "a corpus without heads"
@@ -24,11 +24,11 @@ class Tagging(Task):
     stacks = ("recurrent", "feedback")
 
     def measure(self, scheme: Scheme | None) -> Measure:
-        """F1 if tags have a scheme, and accuracy otherwise."""
+        """F1 if the tags have a label scheme, otherwise accuracy."""
         return Accuracy() if scheme is None else F1()
 
     def baseline(self, corpus: "StoredCorpus", split: str) -> float:
-        """The score of giving each form its most frequent tag in train."""
+        """The score of predicting, for each form, its most frequent tag in train."""
         train, chosen = corpus.splits["train"], corpus.splits[split]
         tags_L = most_frequent(train.forms_N, train.tags_L, len(corpus.forms))[chosen.forms_N]
         correct = right_ones(tags_L, chosen.tags_L)

@@ -1,4 +1,4 @@
-"""The base of tasks, which decide how networks are built, trained and scored for a corpus."""
+"""The base of tasks. A task decides how networks are built, trained and scored for a corpus."""
 
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, ClassVar, Literal
@@ -9,50 +9,51 @@ from skipstack.data.formats.sentences import Sentence
 from skipstack.data.labels.schemes import Scheme
 from skipstack.data.tasks.measure import Measure
 
-if TYPE_CHECKING:  # configs of networks are read without Arrow
+if TYPE_CHECKING:  # code that reads configs of networks needs tasks, but not Arrow
     from skipstack.data.store.stored import StoredCorpus
 
 Form = Literal["columns", "lines"]
-"""The layout of written predictions: a token a line, or a sentence a line."""
+"""The layout of written predictions: one token a line (``columns``), or one sentence a line (``lines``)."""
 
 
 class Task(ABC):
-    """A task. One module holds one task, and ``data.tasks.tasks.TASKS`` has them all."""
+    """The base of tasks. Each module holds one task, and ``data.tasks.tasks.TASKS`` has all of them."""
 
     name: ClassVar[str]
     """The name in stores and bundles."""
     corpus: ClassVar[str]
-    """The description of its corpora in messages."""
+    """The phrase that describes the task's corpora in messages."""
     heads: ClassVar[tuple[str, ...]]
-    """The allowed kinds of heads (``models/configs/heads.py``)."""
+    """The kinds of heads, the networks' output layers, that the task allows (``models/configs/heads.py``)."""
     otherwise: ClassVar[str] = ""
-    """The other ways to get an allowed head, for messages."""
+    """The end of a message about a head that is not allowed: another way to get an allowed one."""
     stacks: ClassVar[tuple[str, ...]] = ("recurrent",)
-    """The allowed kinds of stacks (``models/configs/model.py``)."""
+    """The kinds of stacks of layers that the task allows (``models/configs/model.py``)."""
     reads_ahead: ClassVar[bool] = True
-    """Whether a network may read the tokens after the one on which it decides."""
+    """Whether a network may read the tokens after the one for which it predicts."""
     continues: ClassVar[bool] = False
-    """Whether a split is one text, so that states are carried from batch to batch."""
+    """Whether a split is one continuous text, so that recurrent states are carried from batch to batch."""
     rare_tags: ClassVar[bool] = True
-    """Whether rare tags of train may be replaced by one (``data.store.rare``)."""
+    """Whether rare tags of train may be replaced by one tag, RARE (``data.store.rare``)."""
     single_label: ClassVar[bool] = False
-    """Whether a sentence has one tag, not one per token."""
+    """Whether a sentence has a single tag instead of one per token."""
     forms: ClassVar[tuple[Form, ...]] = ("columns", "lines")
-    """The layouts in which its predictions may be written."""
+    """The layouts in which the task's predictions may be written."""
 
     @abstractmethod
     def measure(self, scheme: Scheme | None) -> Measure:
-        """The measure for tags with this label scheme."""
+        """The measure that scores predictions. ``scheme``: the label scheme of the tags, if they have one."""
 
     @abstractmethod
     def baseline(self, corpus: "StoredCorpus", split: str) -> float:
-        """The score of the baseline on a split."""
+        """The score on a split of a baseline that needs no network."""
 
     def written(self, sentence: Sentence, form: Form, segmentation: Scheme | None) -> str:
-        """A prediction as lines with their ends: token and tag in columns, or ``word_TAG`` in lines.
+        """Format a predicted sentence, including the ends of its lines, as columns of token and tag, or as a line of
+        ``word_TAG`` tokens.
 
-        A word with an empty tag is written alone. ``segmentation``: the scheme in which characters are parts of words;
-        None if tokens are words.
+        In lines, a word with an empty tag is written without a tag. ``segmentation``: the scheme in which characters
+        are parts of words, so that a line has words instead of characters; None if tokens are words.
         """
         if form == "columns":
             return in_columns(sentence.words, sentence.tags)
@@ -61,12 +62,12 @@ class Task(ABC):
         return " ".join(f"{word}_{tag}" if tag else word for word, tag in words) + "\n"
 
     def check_cut_off(self, minimum_tag_count: int | None) -> None:
-        """Raise UserError for a cut-off of rare tags if the task allows none."""
+        """Raise UserError if rare tags are to be replaced, but the task does not allow it."""
         if minimum_tag_count is not None and not self.rare_tags:
             raise UserError(f"data.minimum_tag_count: got {minimum_tag_count} for {self.corpus} (allowed: null)")
 
     def check_longest(self, longest: int | None) -> None:
-        """Raise UserError for a maximum length if cutting would lose tags."""
+        """Raise UserError if texts are to be cut to a maximum length, but the task would lose tags by this."""
         if longest is not None and not self.single_label:
             raise UserError(
                 f"data.longest: got {longest} for {self.corpus} (allowed: null; only texts that are classified are cut)"
@@ -74,5 +75,7 @@ class Task(ABC):
 
 
 def in_columns(*columns: tuple[str, ...]) -> str:
-    """A sentence as a line a token, with an empty line after it."""
+    """Format a sentence with one token a line and an empty line after it. ``columns``: the words, and their tags or
+    others.
+    """
     return "".join("\t".join(line) + "\n" for line in zip(*columns, strict=True)) + "\n"

@@ -1,4 +1,4 @@
-"""The tasks by name."""
+"""The list of tasks by name: a new task needs a line here."""
 
 from collections.abc import Mapping
 from typing import Annotated
@@ -30,4 +30,4 @@ def _known(name: str) -> str:
 
 
 TaskName = Annotated[str, AfterValidator(_known)]
-"""A name in ``TASKS``."""
+"""The name of a task in ``TASKS``."""

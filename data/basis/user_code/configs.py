@@ -1,9 +1,10 @@
-"""Users' own gates, cells, heads, embedders and formats as configs: which fields accept them (``OpenTo``), and what a
-study's record says of the files that they come from (``CodeFile``).
+"""Users' own components (gates, cells, heads, embedders and formats) as configs: ``OpenTo`` marks the fields that
+accept them, and ``CodeFile`` is a study's record of the file that they come from.
 
-A config names such a piece like a built-in one, by its kind and its fields. The kinds are known within ``known``: a
-study's record names its code files, with their hashes, so reading the record runs no code. If the file is loaded
-(``files.py``), its own config class checks the fields; if not, they stay as recorded.
+A config names a user's component like a built-in one, by its kind and its fields. A kind can be used within the context
+``known``, which gets the code files of a study's record. The record has the files' hashes and the fields of their
+kinds, so reading it runs no code. If a file is loaded (``files.py``), its own config class checks the fields; if not,
+the fields stay as recorded.
 """
 
 import json
@@ -30,10 +31,10 @@ from skipstack.data.basis.errors import UserError, unknown
 from skipstack.data.basis.frozen import UNSAID, Brief, Frozen, canonical_json
 
 Part = Literal["gate", "cell", "head", "embedder", "format"]
-"""The parts that a user's piece can be."""
+"""The types of components that a user can write."""
 
 KIND: Final = r"[a-z][a-z0-9_]{0,59}"
-"""The pattern of names of kinds and fields."""
+"""The pattern of the names of kinds and of their fields."""
 
 Name = Annotated[str, Field(pattern=rf"^{KIND}$")]
 
@@ -41,11 +42,12 @@ Kinds = dict[Part, dict[Name, dict[Name, JsonValue]]]
 
 
 class CodeFile(Brief):
-    """A file of own code in a study's record: the SHA-256 of its bytes, and by part its kinds, each with its fields and
-    their defaults, null where there is none.
+    """A file of a user's own code, as a study's record describes it.
 
-    ``recorded``: likewise by part and kind, further facts that are needed without the code, if any
-    (``data.formats.own.FormatFacts``). ``constraints``: by name, the parameters of the functions that are constraints.
+    ``name``: the file's name in the study. ``sha256``: the SHA-256 of its bytes. ``kinds``: by part and kind, the
+    fields of the kind's config with their defaults, null for a field without a default. ``recorded``: by part and kind,
+    further facts that are needed without the code, if there are any (``data.formats.own.FormatFacts``).
+    ``constraints``: the parameters of each constraint, by the name of its function.
     """
 
     name: Annotated[str, Field(min_length=1)]
@@ -67,15 +69,17 @@ class CodeFile(Brief):
 
     @property
     def contents(self) -> list[tuple[str, str]]:
-        """The part and the kind of each piece; of a constraint, ``constraint`` and its name."""
+        """The part and the kind of each component of the file, then ``constraint`` and the name of each constraint."""
         pieces = [(str(part), kind) for part, own in self.kinds.items() for kind in own]
         return pieces + [("constraint", name) for name in self.constraints]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LoadedCode:
-    """A file that was loaded: its bytes, its classes by part and kind, each with its config class, and its constraints
-    by name.
+    """A file of own code that this process has loaded.
+
+    ``file``: its record. ``source``: its bytes. ``classes``: the class of each component and its config class, by part
+    and kind. ``constraints``: the functions that are constraints, by name.
     """
 
     file: CodeFile
@@ -85,7 +89,7 @@ class LoadedCode:
 
 
 loaded: Final[dict[str, LoadedCode]] = {}
-"""The files that this process has loaded, by SHA-256."""
+"""The files of own code that this process has loaded, by their SHA-256."""
 
 
 def of_file(file: CodeFile) -> LoadedCode:
@@ -108,7 +112,7 @@ class CodeSource:
 
 
 def sources(code: Sequence[CodeFile]) -> tuple[CodeSource, ...]:
-    """The bytes of those files that this process has loaded."""
+    """The files of ``code`` that this process has loaded, with their bytes; the others are left out."""
     return tuple(CodeSource(file, loaded[file.sha256].source) for file in code if file.sha256 in loaded)
 
 
@@ -117,7 +121,7 @@ _known: ContextVar[tuple[CodeFile, ...]] = ContextVar("own_code", default=())
 
 @contextmanager
 def known(code: Sequence[CodeFile]) -> Iterator[None]:
-    """Context in which configs may use the kinds of these files."""
+    """Context in which configs may use the kinds of the files ``code``, beside those of enclosing contexts."""
     before = _known.set((*code, *_known.get()))
     try:
         yield
@@ -126,22 +130,25 @@ def known(code: Sequence[CodeFile]) -> Iterator[None]:
 
 
 def own_configs(part: Part) -> dict[str, type[Frozen]]:
-    """The config class of each known user's kind."""
+    """The config classes of the users' known kinds of a part, by kind."""
     return {kind: config_class(file, part, kind) for kind, file in known_files(part).items()}
 
 
 def known_configs() -> tuple[type[Frozen], ...]:
-    """The config classes of all known kinds: equal if the same files are known, and the same of them loaded."""
+    """The config classes of all known kinds.
+
+    Two results are equal if the same files are known, and the same ones among them are loaded.
+    """
     return tuple(model for part in get_args(Part) for model in own_configs(part).values())
 
 
 def known_files(part: Part) -> dict[str, CodeFile]:
-    """The file of each known kind; the innermost ``known`` context wins."""
+    """The file of each known kind of a part. If several contexts have a kind, the innermost ``known`` is used."""
     return {kind: file for file in reversed(_known.get()) for kind in file.kinds.get(part, ())}
 
 
 def config_class(file: CodeFile, part: Part, kind: str) -> type[Frozen]:
-    """The config class of a kind: its own if the file is loaded, otherwise a stand-in."""
+    """The config class of a kind: the file's own class if the file is loaded, otherwise a stand-in."""
     if file.sha256 in loaded:
         return loaded[file.sha256].classes[part, kind][1]
     return _unread(kind, canonical_json(file.kinds[part][kind]))
@@ -149,7 +156,10 @@ def config_class(file: CodeFile, part: Part, kind: str) -> type[Frozen]:
 
 @cache
 def _unread(kind: str, text: str) -> type[Frozen]:
-    """The stand-in for a config whose code is not loaded: fields with these names and defaults, and any values."""
+    """The stand-in for a config class whose code is not loaded. Its fields accept any values.
+
+    ``text``: the JSON text of the recorded fields and their defaults.
+    """
     fields: dict[str, Any] = {name: (JsonValue, default) for name, default in json.loads(text).items()}
     fields["kind"] = (Literal[kind], kind)
     return create_model(kind, __base__=Frozen, **fields)
@@ -157,7 +167,7 @@ def _unread(kind: str, text: str) -> type[Frozen]:
 
 @dataclass(frozen=True, slots=True)
 class OwnConfig:
-    """A user's piece: its kind, its file, and its fields, every default filled in."""
+    """A user's component in a config: its part and kind, its code file, and its fields with all defaults filled in."""
 
     part: Part
     kind: str
@@ -165,7 +175,8 @@ class OwnConfig:
     text: str
     """The fields as canonical JSON, including the kind."""
     value: Any = field(compare=False, repr=False)
-    """The piece as a JSON value: the kind alone if it is given by name and has no fields."""
+    """The component as a JSON value: its fields, or the kind alone if kinds of this part are given by name and this one
+    has no fields."""
 
     def __str__(self) -> str:
         return self.kind if isinstance(self.value, str) else self.text
@@ -178,45 +189,47 @@ class OwnConfig:
 
     @property
     def input_size(self) -> int:
-        """An embedder's features per time step, a field of this name in its config."""
+        """The number of features that an embedder puts out per time step; every embedder's config has this field."""
         size = self.fields["input_size"]
         assert isinstance(size, int), "an embedder's config has this field"
         return size
 
     @property
     def recorded(self) -> Mapping[str, JsonValue]:
-        """The recorded facts about its kind, for use without its code."""
+        """The recorded facts about the kind, for use without its code."""
         return self.code.recorded.get(self.part, {}).get(self.kind, {})
 
     def build(self, *arguments: Any, **named: Any) -> Any:
-        """An instance of its class, made from its config and these arguments.
+        """Create an instance of the component's class from its config and these arguments.
 
-        Raises UserError where the code is not loaded.
+        Raises UserError if the code is not loaded.
         """
         made, config = of_file(self.code).classes[self.part, self.kind]
         return made(config.model_validate_json(self.text), *arguments, **named)
 
 
 class Holder(Protocol):
-    """A config that wraps a user's piece, so that it can be used like built-in configs."""
+    """A config that wraps a user's component, so that it can be used like a built-in config."""
 
     @property
     def own(self) -> OwnConfig:
-        """The piece."""
+        """The wrapped component."""
 
     @classmethod
     def of(cls, own: OwnConfig) -> Self:
-        """The config of a piece. Raises ValueError for values that the config does not allow."""
+        """Wrap a component in this config. Raises ValueError for fields whose values the config does not allow."""
 
 
 class OpenTo:
-    """An annotation that lets a field accept the user's own kinds beside the ``built_in`` ones: names, or configs.
+    """An annotation of a field which lets it accept the user's own kinds beside the built-in ones.
 
-    ``holder``: the config that wraps a piece in the field; None: the field has the piece itself.
+    ``part``: the type of component. ``built_in``: the type of the built-in kinds, a literal of names or a union of
+    configs. ``holder``: the config that wraps a user's component in the field; None means that the field holds the
+    component itself.
     """
 
     parts: ClassVar[dict[Part, "OpenTo"]] = {}
-    """The annotation of each part, with its built-in kinds."""
+    """The annotation of each part: the first that was created for it."""
 
     def __init__(self, part: Part, built_in: Any, holder: type[Holder] | None = None) -> None:
         self.part: Part = part
@@ -226,7 +239,7 @@ class OpenTo:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The built-in kinds, if they are given by name."""
+        """The built-in kinds if they are given by name; empty if they are configs."""
         return get_args(self.built_in) if get_origin(self.built_in) is Literal else ()
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
@@ -261,7 +274,10 @@ class OpenTo:
             raise _inside(kind, error) from None
 
     def piece(self, said: Mapping[str, Any]) -> OwnConfig:
-        """The piece of a known kind, every default filled in. Raises ValidationError."""
+        """The component that the config ``said`` describes, with all defaults filled in. Its kind must be known.
+
+        Raises ValidationError for fields that the kind does not allow.
+        """
         kind = said["kind"]
         file = known_files(self.part)[kind]
         plain = config_class(file, self.part, kind).model_validate(said).model_dump(mode="json")
@@ -274,7 +290,7 @@ class OpenTo:
 
 
 def _inside(kind: str, error: ValidationError) -> ValidationError:
-    """The error with the kind added before each location, as pydantic does for configs distinguished by kind."""
+    """Copy an error and put the kind before each location, as pydantic does for configs distinguished by kind."""
     details = [
         InitErrorDetails(type=each["type"], loc=(kind, *each["loc"]), input=each["input"], ctx=each.get("ctx", {}))
         for each in error.errors(include_url=False)

@@ -1,8 +1,8 @@
-"""Files of users' own code: finds, hashes and runs them, each once, and only those that were asked for; finds what is
-in them, and the line of an error.
+"""Finds, hashes and runs files of users' own code, and finds the components in them and the line of an error.
 
-A file is self-contained: it imports installed packages, but no neighbouring files. Each class that is a gate, a cell, a
-head, an embedder or a format, by its base, and has a ``Config`` of its own is a piece::
+A file is run once per process, and only if the user asks for it. It is self-contained: it may import installed
+packages, but no neighbouring files. A component is a class that has its own ``Config`` and is a gate, a cell, a head,
+an embedder or a format by its base class::
 
     from skipstack.own import Frozen, LogisticGate
 
@@ -47,7 +47,7 @@ from skipstack.data.basis.user_code.configs import (
 from skipstack.data.basis.user_code.moved_modules import find_moved_modules
 
 GROUP: Final = "skipstack.plugins"
-"""The entry point group in which installed packages register such files."""
+"""The entry point group in which installed packages register files of own code."""
 
 SUFFIX: Final = ".py"
 
@@ -57,22 +57,22 @@ NEEDED: Final[Mapping[Part, Mapping[str, str]]] = {
     "embedder": {"input_size": "a field with the numbers of a time step"},
     "format": dict.fromkeys(("train", "dev", "test"), "a class whose base is CorpusFiles"),
 }
-"""The fields that a Config must have, by part, and the description of each in errors."""
+"""The fields that a component's Config must have, by part, and the description of each field in errors."""
 
 MARK: Final = "is_constraint_of_skipstack"
-"""The attribute of functions that are constraints."""
+"""The attribute that marks a function as a constraint."""
 
 Function = TypeVar("Function", bound=Callable[..., object])
 
 Classes = dict[tuple[Part, str], tuple[type, type[Frozen]]]
-"""The class of each piece and its config class, by part and kind."""
+"""The class of each component and its config class, by part and kind."""
 
 
 def constraint(function: Function) -> Function:
     """Mark a function in a file of own code as a constraint, which studies may name.
 
-    Its parameters are the axes that it reads, by their unambiguous short names, ``__`` for a dot; it returns whether
-    their values may be tried together::
+    The names of its parameters are the axes that it reads: any unambiguous short names, with ``__`` for a dot. It
+    returns whether the values of these axes may be tried together::
 
         @constraint
         def fits(hidden: int, optimiser__learning_rate: float) -> bool:
@@ -83,8 +83,10 @@ def constraint(function: Function) -> Function:
 
 
 def code_path(name: str, folder: Path) -> Path:
-    """The file that a study calls ``name``: a path relative to ``folder``, or the module of an installed package, by
-    its entry point. Raises UserError where there is none.
+    """Find the file that a study calls ``name``. Raises UserError if there is none.
+
+    A name that ends in ``.py`` is a path relative to ``folder``. Any other is an entry point of an installed package,
+    which refers to a module.
     """
     if name.endswith(SUFFIX):
         path = folder / name
@@ -105,10 +107,10 @@ def code_path(name: str, folder: Path) -> Path:
 
 
 def read_code(path: Path, name: str) -> CodeFile:
-    """Load the file at ``path``, by running it unless this process has done so, under the name that a study gives
-    it.
+    """Load the file at ``path``: run it, unless this process has loaded it already. ``name``: its name in the study.
 
-    Raises UserError, one line with the file and its line, where it cannot be loaded or has no piece.
+    Raises UserError, one line with the file and its line, if it cannot be loaded or has neither a component nor a
+    constraint.
     """
     try:
         source = content(path)
@@ -118,7 +120,7 @@ def read_code(path: Path, name: str) -> CodeFile:
 
 
 def check_distinct(code: Sequence[CodeFile]) -> None:
-    """Raise UserError where two files have the same kind, or constraints of the same name."""
+    """Raise UserError if two files have components of the same part and kind, or constraints of the same name."""
     owners: dict[tuple[str, str], str] = {}
     for file in code:
         for part, kind in file.contents:
@@ -127,9 +129,10 @@ def check_distinct(code: Sequence[CodeFile]) -> None:
 
 
 def load_recorded(code: Sequence[CodeFile], paths: Sequence[Path]) -> None:
-    """Load the files that a record names, each from the one of ``paths`` with exactly its bytes.
+    """Load the files of a record, each from the one of ``paths`` that has exactly the recorded bytes.
 
-    Raises UserError where a path is none of the recorded files, and where a file's bytes differ from the record.
+    Raises UserError if one of ``paths`` cannot be read, and if a recorded file is neither at one of ``paths`` nor
+    loaded.
     """
     found: dict[str, tuple[Path, bytes]] = {}
     for path in paths:
@@ -150,7 +153,7 @@ def load_recorded(code: Sequence[CodeFile], paths: Sequence[Path]) -> None:
 
 
 def load_sent(sent: Sequence[CodeSource]) -> None:
-    """Load files that another process sent. Raises UserError where their bytes differ from the record."""
+    """Load files that another process sent. Raises UserError if the bytes of one differ from its record."""
     for each in sent:
         if (got := digest(each.source)) != each.file.sha256:
             raise UserError(f"got {each.file.name} of SHA-256 {got} (allowed: {_wanted([each.file])})")
@@ -167,7 +170,11 @@ def digest(source: bytes) -> str:
 
 
 def load_source(source: bytes, name: str, path: Path | None = None) -> CodeFile:
-    """Load the bytes of a file called ``name``, located at ``path`` if it is on disk. Raises as ``read_code``."""
+    """Load a file from its bytes. ``name``: its name in the study. ``path``: its location; None if it is not on this
+    disk.
+
+    Raises UserError as ``read_code`` does.
+    """
     sha256 = digest(source)
     if sha256 in loaded:
         return loaded[sha256].file
@@ -194,8 +201,9 @@ def load_source(source: bytes, name: str, path: Path | None = None) -> CodeFile:
 
 
 def run(source: bytes, name: str, path: str, module_name: str) -> tuple[ModuleType, Mapping[str, int]]:
-    """Run the bytes of a file; returns its module, and the line of each class. Raises UserError with the failing
-    line.
+    """Run the bytes of a file as a module called ``module_name``. Returns the module, and the line of each class.
+
+    ``name``: the file's name in errors. ``path``: its location in tracebacks. Raises UserError with the failing line.
     """
     try:
         tree = ast.parse(source, path)
@@ -216,7 +224,7 @@ def run(source: bytes, name: str, path: str, module_name: str) -> tuple[ModuleTy
 
 
 def constraints(module: ModuleType, name: str) -> dict[str, Callable[..., object]]:
-    """The constraints of a module that was run, by their names. Raises UserError for two of one name."""
+    """The constraints of a module that was run, by name. Raises UserError if two have the same name."""
     found: dict[str, Callable[..., object]] = {}
     for each in vars(module).values():
         if callable(each) and getattr(each, MARK, False) is True and found.setdefault(each.__name__, each) is not each:
@@ -225,10 +233,10 @@ def constraints(module: ModuleType, name: str) -> dict[str, Callable[..., object
 
 
 def parameters_of(function: Callable[..., object], where: str) -> tuple[str, ...]:
-    """The axes that a constraint reads, as its parameters name them. Parameters with a default are no axes.
+    """The axes that a constraint reads: the names of its parameters without a default.
 
-    Raises UserError, which begins with ``where``, for a function without one, and for ``*args``, ``**kwargs`` and
-    parameters that have no name in a call.
+    Raises UserError, whose message begins with ``where``, if there is no such parameter, and for parameters that cannot
+    be passed by name, such as ``*args`` and ``**kwargs``.
     """
     try:
         found: list[Any] = list(inspect.signature(function).parameters.values())
@@ -244,8 +252,9 @@ def parameters_of(function: Callable[..., object], where: str) -> tuple[str, ...
 
 
 def pieces(module: ModuleType, lines: Mapping[str, int], name: str) -> Classes:
-    """The pieces of a module that was run; ``lines``: the line of each class. Raises UserError with the line of a
-    mistake.
+    """The components of a module that was run. ``lines``: the line of each class. ``name``: the file's name in errors.
+
+    Raises UserError with the line of a mistake.
     """
     found: Classes = {}
     own = [each for each in vars(module).values() if isinstance(each, type) and each.__module__ == module.__name__]
@@ -293,7 +302,10 @@ def _kind(made: type, part: Part, where: str) -> tuple[str, type[Frozen]]:
 
 
 def facts_of(made: Any, where: str) -> dict[str, Any]:
-    """The facts about a piece that are recorded for use without its code. Raises UserError."""
+    """The facts about a component's class that are recorded for use without its code; empty if it has none.
+
+    Raises UserError, whose message begins with ``where``, if they are invalid.
+    """
     if not hasattr(made, "recorded"):
         return {}
     try:
@@ -304,14 +316,16 @@ def facts_of(made: Any, where: str) -> dict[str, Any]:
 
 
 def line_before(piece: OwnConfig, error: BaseException) -> str:
-    """``my_gates.py:12: ``, the last line that was running in the file of ``piece``; empty if none was."""
+    """The beginning of a message, ``my_gates.py:12: ``: the last line in the component's file that was running when
+    ``error`` was raised. Empty if no line of it was running.
+    """
     made, _ = of_file(piece.code).classes[piece.part, piece.kind]
     line = _line(error, made.__module__)
     return "" if line is None else f"{piece.code.name}:{line}: "
 
 
 def _line(error: BaseException, module_name: str) -> int | None:
-    """The last line of a module that was running when the error, or its cause, was raised."""
+    """The last line of a module that was running when ``error``, or its cause, was raised; None if none was."""
     causes = [each for each in (error, error.__cause__) if each is not None]
     frames = [pair for each in causes for pair in walk_tb(each.__traceback__)]
     lines = [line for frame, line in frames if frame.f_globals.get("__name__") == module_name]

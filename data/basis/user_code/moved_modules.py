@@ -1,8 +1,8 @@
-"""Modules of version 0.2 that have moved: files of own code that import them there find them.
+"""Lets files of users' own code import modules of version 0.2 by their old paths after they have moved.
 
-A study resumes with the exact bytes of its code (``files.py``), so a file that was written for an
-earlier version cannot follow when one of our modules moves. From the first such file on, this process resolves their
-old paths, with one warning each; ``skipstack.own`` is the stable page to import from.
+A study resumes with the exact bytes of its code (``files.py``), so a file that was written for an earlier version
+cannot be adapted when one of our modules moves. Once a file of own code is loaded, this process resolves the old paths,
+with one warning for each. ``skipstack.own`` is the module with stable names, from which own code should import.
 """
 
 import sys
@@ -75,7 +75,8 @@ MOVED: Final[Mapping[str, str]] = {
     "skipstack.models.trained": "skipstack.models.networks.trained",
     "skipstack.models.training.config": "skipstack.models.configs.training",
 }
-"""The present path of each module or folder that has moved; a row of a folder holds for what is in it, too."""
+"""The present path of each module or folder that has moved, by its old path. A row of a folder also holds for the
+modules in it."""
 
 NAMES: Final[Mapping[str, Mapping[str, str]]] = {
     "skipstack.models.chain.partition": {"Doubts": "skipstack.models.parts.heads.chain.doubts"},
@@ -88,38 +89,43 @@ NAMES: Final[Mapping[str, Mapping[str, str]]] = {
     "skipstack.models.rows": {"sparse": "skipstack.models.kernels.compiled.arrays"},
     "skipstack.models.time.layer": dict.fromkeys(("Weights", "project"), "skipstack.models.kernels.layers"),
 }
-"""The present module of each name that has left its module, by the old path of that module."""
+"""Names that moved to another module than ``MOVED`` gives for their old one. By the old path of the module and by name,
+the path of the present module."""
 
 
 def find_moved_modules(*, warn: bool) -> None:
-    """Make imports of old paths succeed in this process from now on; with ``warn``, the first of each path warns."""
+    """Make imports of old paths succeed in this process from now on. With ``warn``, the first import of each path
+    warns.
+    """
     if _FINDER not in sys.meta_path:
         sys.meta_path.append(_FINDER)  # last, so it is asked only for modules that exist nowhere else
     _FINDER.warns = warn
 
 
 def new_path(old: str) -> str | None:
-    """The present path of the module that was at ``old``; None where no module was that has moved."""
+    """The present path of the module that was at ``old``; None if no module that has moved was there."""
     moved = max((each for each in MOVED if f"{old}.".startswith(f"{each}.")), key=len, default=None)
     return None if moved is None else MOVED[moved] + old.removeprefix(moved)
 
 
 class _Finder(MetaPathFinder, Loader):
-    """Creates a module at an old path, with all the names that it had there."""
+    """An import finder and loader that creates a module at an old path, with all the names that it had there."""
 
     warns = True
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """The spec of a moved module, or of a folder of such."""
+        """The spec of a module or a folder that has moved; None for any other."""
         return None if new_path(fullname) is None else ModuleSpec(fullname, self, is_package=True)
 
     def create_module(self, spec: ModuleSpec) -> None:
-        """An ordinary module."""
+        """Return None, so that Python creates an ordinary module."""
 
     def exec_module(self, module: ModuleType) -> None:
-        """Copy its names from their present modules. Raises ModuleNotFoundError if there are none."""
+        """Copy the names of the module from their present modules. Raises ModuleNotFoundError if there is no present
+        module.
+        """
         old, new = module.__name__, new_path(module.__name__)
         assert new is not None, "only such modules are found"
         try:

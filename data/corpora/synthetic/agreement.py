@@ -32,7 +32,8 @@ from skipstack.data.corpora.synthetic.generated import GeneratedCorpus
 from skipstack.data.formats.sentences import Sentence
 
 EDITION = 1
-"""The edition; increase it whenever a seed gives different sentences, so that stored ones are not mistaken for them."""
+"""The edition of the generator. Increase it whenever a seed gives different sentences, so that stored corpora of
+earlier editions are not used."""
 
 SHORTEST, LONGEST = 6, 11
 """The minimum and maximum number of tokens in a sentence."""
@@ -59,12 +60,12 @@ class AgreementCorpus(GeneratedCorpus):
     test: PositiveInt = 200
 
     def sentences(self, split: str, size: int) -> list[Sentence]:
-        """The first sentences of a split."""
+        """The first ``size`` sentences of a split."""
         return sentences(self.seed, split, size)
 
 
 def sentences(seed: int, split: str, size: int) -> list[Sentence]:
-    """The first ``size`` sentences of a split; each split is a stream of its own under ``seed``."""
+    """Draw the first ``size`` sentences of a split. Each split is an independent random stream under ``seed``."""
     random = generator(seed, "agreement", split)
     drawn: list[Tagged] = []
     while len(drawn) < size:
@@ -84,7 +85,7 @@ class _Draft:
         self._subject = "ERG" if self._past else "NOM"
 
     def sentence(self) -> Tagged:
-        """Opening, subject, verbs, object, time word, full stop."""
+        """Draw an opening, a subject, verbs, an object, a time word and a full stop."""
         opening = "suppose" if self._supposed else "surely"
         adverb = [(self._one(words.ADVERBS), "ADV")] if self._chance(0.1) else []
         verbs = [self._verb(turned=self._supposed)]
@@ -104,7 +105,11 @@ class _Draft:
         return self._one(VERBS), "PAST" if self._past != turned else "PRESENT"
 
     def _noun_phrase(self, tag: str, *, clause: float = 0, place: float = 0) -> Tagged:
-        """A name or a noun with ``tag``, and phrases that may follow it, with these probabilities."""
+        """Draw a name or a noun, tagged ``tag``, and perhaps a phrase after it.
+
+        ``clause``: the probability of a clause after ``that``. ``place``: the probability of a prepositional phrase if
+        there is no such clause.
+        """
         noun = self._name(tag) if self._chance(0.2) else self._noun(tag)
         if self._chance(clause):
             return [*noun, ("that", "MARK"), *self._noun_phrase(self._subject), self._verb(turned=False)]

@@ -30,15 +30,18 @@ from skipstack.data.formats.sentences import Sentence
 from skipstack.data.labels.schemes import Scheme
 
 EDITION = 1
-"""The edition; increase it whenever a seed gives different sentences, so that stored ones are not mistaken for them."""
+"""The edition of the generator. Increase it whenever a seed gives different sentences, so that stored corpora of
+earlier editions are not used."""
 
 COLOURS = ("red", "green", "blue", "white")
 FARTHEST = 16
-"""The maximum distance: the word that decides is in the sentence for every possible query."""
+"""The maximum distance. No query is among the first ``FARTHEST`` tokens, so the deciding word is always in the
+sentence."""
 ASKED = 8
 """The number of queries in a sentence."""
 SHORTEST, LONGEST = FARTHEST + ASKED, FARTHEST + 2 * ASKED
-"""The minimum and maximum number of tokens in a sentence."""
+"""The minimum and maximum number of tokens in a sentence. At least ``ASKED`` tokens come after the first
+``FARTHEST``."""
 
 
 class EchoCorpus(GeneratedCorpus):
@@ -64,12 +67,12 @@ class EchoCorpus(GeneratedCorpus):
         return "bio"
 
     def sentences(self, split: str, size: int) -> list[Sentence]:
-        """The first sentences of a split, with the tags of this distance."""
+        """The first ``size`` sentences of a split, with the tags for this distance."""
         return sentences(self.seed, split, size, distance=self.distance)
 
 
 def sentences(seed: int, split: str, size: int, *, distance: int) -> list[Sentence]:
-    """The first ``size`` sentences of a split; each split is a stream of its own under ``seed``."""
+    """Draw the first ``size`` sentences of a split. Each split is an independent random stream under ``seed``."""
     random = generator(seed, "echo", split)
     drawn: list[Sentence] = []
     for _ in range(size):
@@ -81,7 +84,7 @@ def sentences(seed: int, split: str, size: int, *, distance: int) -> list[Senten
 
 
 def tagged(colours: Sequence[str], asked: Collection[int], distance: int) -> Sentence:
-    """The sentence with words of these colours; ``asked``: the places of the queries."""
+    """The sentence with words of these ``colours``, and its tags. ``asked``: the positions of the queries."""
     assert 1 <= distance <= min(asked), "the deciding word stands in the sentence"
     words = (f"{colour}?" if place in asked else colour for place, colour in enumerate(colours))
     tags = (f"B-{colours[place - distance].upper()}" if place in asked else "O" for place in range(len(colours)))

@@ -1,4 +1,4 @@
-"""The base of corpora that are generated."""
+"""The base of generated corpora."""
 
 from abc import ABC, abstractmethod
 from typing import ClassVar
@@ -10,7 +10,7 @@ from skipstack.data.labels.schemes import Scheme
 
 
 class GeneratedCorpus(Brief, ABC):
-    """A corpus that is drawn from its field ``seed``, by the generator of its ``edition``.
+    """A corpus that is drawn from its field ``seed``. ``edition``: the edition of its generator.
 
     The fields ``train``, ``dev`` and ``test`` are the numbers of sentences in its splits.
     """
@@ -19,7 +19,7 @@ class GeneratedCorpus(Brief, ABC):
 
     @property
     def task(self) -> TaskOfLayer:
-        """The task."""
+        """The task that the corpus is for."""
         return "tagging"
 
     @property
@@ -29,8 +29,8 @@ class GeneratedCorpus(Brief, ABC):
 
     @abstractmethod
     def sentences(self, split: str, size: int) -> list[Sentence]:
-        """The first ``size`` sentences of a split; each split is a stream of its own under the seed."""
+        """The first ``size`` sentences of a split. Each split is an independent random stream under the seed."""
 
     def splits(self) -> dict[str, list[Sentence]]:
-        """Every split."""
+        """The sentences of every split."""
         return {split: self.sentences(split, getattr(self, split)) for split in SPLITS}

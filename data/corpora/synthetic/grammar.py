@@ -1,31 +1,31 @@
-"""The embedded corpus: a small grammar whose words are ambiguous until a far-away word is read.
+"""The built-in corpus: a small grammar whose words are ambiguous until a far-away word is read.
 
-The tags are a function of the words, so a tagger can be right everywhere; the most frequent tag of
-each word is right for about four tokens in five. What decides between the readings:
+The tags are a function of the words, so a tagger can be right everywhere. The most frequent tag of each word is right
+for about four tokens in five. Six rules decide between the readings of a word:
 
-1. *The auxiliary, to the left.* A verb in -ed or without ending (``cut``) is PARTICIPLE after ``has``
-   and BASE after ``will``; in a question either stands before the whole subject.
-2. *Clauses nest.* ``has the guard that dogs chased cut the tree ?``: ``that`` opens a clause with verbs,
-   perhaps an auxiliary, of its own. ``has`` waits for the verb after those.
-3. *The time word, to the right.* Without an auxiliary ``cut`` is PAST in a sentence that ends in
-   ``yesterday`` and PRESENT in one that ends in ``now``; every ``cut`` in it, in every clause.
-4. *Both sides at once.* After ``suppose`` at the start the time word means its opposite: in
-   ``suppose the guard cut the tree now`` the verb is PAST. No sum of what lies to the left and what lies
-   to the right says this, so one layer in two directions cannot learn it, and two can.
-5. *The missing verb, to the right.* ``the old guard near the river`` is DET ADJ NOUN PREP DET NOUN if
-   the clause goes on to its verb (``chased dogs``) and DET NOUN PRESENT ... if none comes (``dogs``);
-   verbs that belong to a ``that`` do not count.
-6. *The clause before a comma.* ``before``, ``after`` and ``since`` are MARK if a verb comes before the
-   comma, else PREP. A ``cut`` in it waits for the time word at the far end of the sentence.
+1. *The auxiliary, to the left.* A verb in -ed or without ending (``cut``) is PARTICIPLE after ``has`` and BASE after
+   ``will``. In a question, the auxiliary stands before the whole subject.
+2. *Clauses nest.* In ``has the guard that dogs chased cut the tree ?``, ``that`` opens a clause with its own verbs and
+   perhaps its own auxiliary. ``has`` belongs to the verb after that clause, ``cut``.
+3. *The time word, to the right.* Without an auxiliary, ``cut`` is PAST in a sentence that ends in ``yesterday`` and
+   PRESENT in one that ends in ``now``. This holds for every such ``cut`` of the sentence, in every clause.
+4. *Both sides at once.* After ``suppose`` at the start, the time word means its opposite: in
+   ``suppose the guard cut the tree now``, the verb is PAST. No sum of a score for the words to the left and one for
+   those to the right can express this rule. So one layer in two directions cannot learn it, and two layers can.
+5. *The missing verb, to the right.* ``the old guard near the river`` is DET ADJ NOUN PREP DET NOUN if the clause has a
+   verb after it (``chased dogs``), and DET NOUN PRESENT ... if it has none (``dogs``). Verbs of a clause after ``that``
+   do not count.
+6. *The clause before a comma.* ``before``, ``after`` and ``since`` are MARK if a verb comes before the comma, otherwise
+   PREP. The reading of a ``cut`` before the comma depends on the time word at the far end of the sentence.
 
-Locally: ``that`` is DET or MARK, ``near`` is PREP or, before a verb, ADV. Names are an open class with a capital; some
-nouns and verbs have a prefix. So some words of dev and test are not in train, and their capitals and affixes show their
-class.
+Other choices are local: ``that`` is DET or MARK, and ``near`` is PREP or, before a verb, ADV. Names are an open class
+with a capital, and some nouns and verbs have a prefix. So some words of dev and test are not in train, and their
+capitals and affixes show their class.
 
-Every sentence has a dependency tree, that of its derivation, and it too is a function of the words. Relations have
-the names of Universal Dependencies. The first verb of a clause is its head: under it are nouns as ``nsubj``, ``obj``
+Every sentence has a dependency tree, that of its derivation, which is a function of the words as well. Relations have
+the names of Universal Dependencies. The first verb of a clause is its head. Under it are nouns as ``nsubj``, ``obj``
 and ``obl``, and a verb after ``and`` as ``conj``. A phrase after a preposition (``case``) is ``nmod`` under a noun and
-``obl`` under a verb; a clause after ``that`` is ``acl``, one before a comma ``advcl``.
+``obl`` under a verb. A clause after ``that`` is ``acl``, one before a comma ``advcl``.
 """
 
 from collections.abc import Callable, Sequence
@@ -43,7 +43,8 @@ from skipstack.data.formats.sentences import Sentence
 from skipstack.data.labels.trees import TREES
 
 EDITION = 1
-"""The edition; increase it whenever a seed gives different sentences, so that stored ones are not mistaken for them."""
+"""The edition of the generator. Increase it whenever a seed gives different sentences, so that stored corpora of
+earlier editions are not used."""
 
 SHORTEST, LONGEST = 6, 16
 """The minimum and maximum number of tokens in a sentence."""
@@ -68,18 +69,18 @@ class GrammarCorpus(GeneratedCorpus):
 
     @property
     def task(self) -> TaskOfLayer:
-        """Parsing for trees."""
+        """Parsing if the tags are relations to heads, otherwise tagging."""
         return "parsing" if self.tags == TREES else "tagging"
 
     def sentences(self, split: str, size: int) -> list[Sentence]:
-        """The first sentences of a split, with tags or trees."""
+        """The first ``size`` sentences of a split, with tags or trees."""
         return sentences(self.seed, split, size, parsed=self.tags == TREES)
 
 
 def sentences(seed: int, split: str, size: int, *, parsed: bool = False) -> list[Sentence]:
-    """The first ``size`` sentences of a split, with their tags, or with heads and relations where ``parsed``.
+    """Draw the first ``size`` sentences of a split: with heads and relations if ``parsed``, otherwise with tags.
 
-    Every split is a stream of its own under ``seed``; both variants have the same words.
+    Each split is an independent random stream under ``seed``. The words are the same in both cases.
     """
     random = generator(seed, "grammar", split)
     drawn: list[Sentence] = []
@@ -93,8 +94,8 @@ def sentences(seed: int, split: str, size: int, *, parsed: bool = False) -> list
 class _Draft:
     """Draws one sentence, with a method for each phrase.
 
-    ``tense`` is the reading of every verb without ending and auxiliary; ``timed``: whether there is one, so that the
-    sentence must end in a time word.
+    ``_tense`` is the reading of every verb that has neither ending nor auxiliary. ``_timed`` is whether the sentence
+    has such a verb, so that it must end in a time word.
     """
 
     def __init__(self, random: np.random.Generator) -> None:
@@ -103,8 +104,10 @@ class _Draft:
         self._timed = False
 
     def sentence(self) -> Phrase:
-        """Opening, clause, time word, and full stop or question mark."""
-        shifted = self._chance(0.15)  # rare, since a rule and its exception can be learned, but not an even split
+        """Draw an opening, a clause, a time word, and a full stop or a question mark. Opening and time word are
+        optional.
+        """
+        shifted = self._chance(0.15)  # rare: networks can learn a rule with an exception, but not an even split
         question = not shifted and self._chance(0.35)
         opening = [word(words.SHIFT, "MARK", "mark")] if shifted else self._maybe(0.3, self._before_comma)
         clause = self._question() if question else self._clause(None)
@@ -128,7 +131,9 @@ class _Draft:
         return joined([self._auxiliary(reading)], self._clause(reading))
 
     def _clause(self, reading: str | None) -> Phrase:
-        """Subject, verb, object. An auxiliary before them gives the verb ``reading``."""
+        """Draw a subject, one or two verbs and an object. ``reading``: the reading of the verbs; None if no auxiliary
+        sets it.
+        """
         if reading != "PARTICIPLE" and self._chance(0.2):
             return self._clause_with_hidden_verb(reading)
         subject = joined(
@@ -141,7 +146,9 @@ class _Draft:
         return joined([subject.related("nsubj"), *self._maybe(0.3, self._adverb)], verbs, [self._object()])
 
     def _clause_with_hidden_verb(self, reading: str | None) -> Phrase:
-        """``the old guard near the river the dog``: ``guard`` is a verb because no other verb follows."""
+        """Draw a clause such as ``the old guard near the river the dog``, in which ``guard`` is a verb because no other
+        verb follows.
+        """
         determiner = self._determiner()
         subject = joined([determiner], word(self._one(words.ADJECTIVES_OR_NOUNS), "NOUN", "nsubj"))
         verb = self._noun_as_verb(reading)
@@ -155,12 +162,14 @@ class _Draft:
         return joined([], self._noun_phrase(), self._maybe(0.15, self._relative)).related("obj")
 
     def _pair(self) -> Phrase:
-        """``the old guard``, followed by a verb."""
+        """Draw a noun phrase such as ``the old guard``, which a verb has to follow."""
         before = [self._determiner(), word(self._one(words.ADJECTIVES_OR_NOUNS), "ADJ", "amod")]
         return joined(before, self._noun())
 
     def _noun_phrase(self) -> Phrase:
-        """A name, or a determiner, perhaps an adjective, and a noun; never a pair."""
+        """Draw a name, a plural, or a determiner, perhaps an adjective, and a noun. It is never ambiguous like
+        ``_pair``.
+        """
         kind = self._random.random()
         if kind < 0.25:
             return self._name()
@@ -174,12 +183,14 @@ class _Draft:
         return joined(before, word(self._prefixed(words.NOUNS), "NOUN") if kind < 0.6 else self._noun())
 
     def _prepositional(self) -> Phrase:
-        """A prepositional phrase as the dependent of a noun; callers that put it under a verb change its relation."""
+        """Draw a prepositional phrase as the dependent of a noun. A caller that puts it under a verb changes its
+        relation.
+        """
         preposition = word(self._one(words.PREPOSITIONS), "PREP", "case")
         return joined([preposition], self._noun_phrase()).related("nmod")
 
     def _relative(self) -> Phrase:
-        """``that the dog chased`` or ``that chased the dog``, one time in four with an auxiliary."""
+        """Draw a clause such as ``that the dog chased`` or ``that chased the dog``; one in four has an auxiliary."""
         opening = [word("that", "MARK", "mark")]
         auxiliary: list[Phrase] = []
         reading = None
@@ -193,13 +204,15 @@ class _Draft:
         return joined([*opening, *auxiliary], verbs, [other.related("obj")]).related("acl")
 
     def _verbs(self, reading: str | None) -> Phrase:
-        """``cut``, or ``cut and followed``: two verbs of one clause, under one auxiliary."""
+        """Draw a verb, such as ``cut``, or two of one clause, such as ``cut and followed``, with the same reading."""
         both = self._chance(0.45)
         second = [joined([word("and", "CONJ", "cc")], self._verb(reading)).related("conj")] if both else []
         return joined([], self._verb(reading), second)
 
     def _verb(self, reading: str | None) -> Phrase:
-        """A verb that is nothing but a verb; ``reading`` comes from its auxiliary, None for none."""
+        """Draw a verb that cannot be a noun. ``reading``: the reading that its auxiliary gives it; None without an
+        auxiliary.
+        """
         if reading != "BASE" and self._chance(0.5 if reading else 0.2):
             return word(self._prefixed(words.VERBS_IN_ED), reading or "PAST")
         self._timed = self._timed or reading is None
@@ -217,7 +230,7 @@ class _Draft:
         return word(stem + "s", "PLURAL") if self._chance(0.5) else word(stem, "NOUN")
 
     def _prefixed(self, stems: Sequence[str]) -> str:
-        """A stem, sometimes with a prefix, which makes it a rare word."""
+        """Draw one of ``stems``, sometimes with a prefix, which makes it a rare word."""
         return (self._one(words.PREFIXES) if self._chance(0.08) else "") + self._one(stems)
 
     def _name(self) -> Phrase:
@@ -230,7 +243,7 @@ class _Draft:
         return word(self._one(words.ADVERBS), "ADV", "advmod")
 
     def _adverb(self) -> Phrase:
-        """An adverb before a verb, which may be a preposition without a noun phrase."""
+        """Draw an adverb before a verb. It may be a preposition, used without a noun phrase."""
         return word(self._one((*words.ADVERBS, *words.PREPOSITIONS)), "ADV", "advmod")
 
     def _one(self, choices: Sequence[str]) -> str:

@@ -1,14 +1,15 @@
-"""Number prediction: a text of digits whose last digits point to its label (gui2019, "Number Prediction").
+"""Number prediction: texts of digits whose last digits point to their label (gui2019, "Number Prediction").
 
-With T numbers x[0] ... x[T-1] from 0 to 9, one jump is the label x[x[T-1]] at T = 11. The paper's formula of two jumps,
-T = 21, is lost; its ``K = 10`` states back must reach what each jump reads. Two reconstructions:
+A text has T numbers x[0] ... x[T-1], each from 0 to 9. With one jump, the label is x[x[T-1]] at T = 11. The paper's
+formula for two jumps, T = 21, is lost. Its networks read ``K = 10`` states back, so each jump must stay within that
+reach. Two reconstructions are consistent with this:
 
-``start``: digits count from the first of the eleven last numbers, as in the paper's example ``x[x[x[T-1]]]`` of T = 11,
+``start``: digits count from the first of the last eleven numbers, as in the paper's example ``x[x[x[T-1]]]`` at T = 11,
 and jumps go backwards: ``a = x[T-1]``, ``b = x[T-11+a] < a``, label ``x[T-11+b]``.
 
-``window``: each digit counts into the ten numbers before it, so T = 10 + 10 + 1: ``p = T-11 + x[T-1]``, ``q = p-10 +
-x[p]``, label ``x[q]``. The paper's LSTM (26.4 %) fits this rule: under ``start`` always answering the first of the
-eleven numbers is right more often, in 28 %. One jump is the same under both.
+``window``: each digit points to one of the ten numbers before it, so T = 10 + 10 + 1: ``p = T-11 + x[T-1]``,
+``q = p-10 + x[p]``, label ``x[q]``. The score of the paper's LSTM (26.4 %) fits this rule: under ``start``, always
+answering the first of the eleven numbers is right more often, in 28 % of texts. One jump is the same under both.
 
 Array legend: S texts, T numbers of a text.
 """
@@ -26,18 +27,22 @@ from skipstack.data.formats.format import TaskOfLayer
 from skipstack.data.formats.sentences import Sentence
 
 EDITION = 1
-"""The edition; increase it whenever a seed gives different numbers, so that stored ones are not mistaken for them."""
+"""The edition of the generator. Increase it whenever a seed gives different numbers, so that stored corpora of earlier
+editions are not used."""
 
 DIGITS = 10
 REACH = 11
-"""The number of relevant numbers: ten that can be pointed at, and the last one."""
+"""The number of relevant numbers at the end of a text with one jump: ten to which a digit can point, and the last
+one."""
 
 
 CountedFrom = Literal["start", "window"]
 
 
 class NumbersCorpus(GeneratedCorpus):
-    """Texts of digits; the label is found by jumping through them (``data/corpora/synthetic/numbers.py``; gui2019)."""
+    """Texts of digits. The label is found by jumping from digit to digit (``data/corpora/synthetic/numbers.py``;
+    gui2019).
+    """
 
     edition = EDITION
 
@@ -68,18 +73,21 @@ class NumbersCorpus(GeneratedCorpus):
 
     @property
     def task(self) -> TaskOfLayer:
-        """The only task."""
+        """Classification, the only task of this corpus."""
         return "classification"
 
     def sentences(self, split: str, size: int) -> list[Sentence]:
-        """The first texts of a split, with their labels."""
+        """The first ``size`` texts of a split, with their labels."""
         return sentences(self.seed, split, size, length=self.length, jumps=self.jumps, counted_from=self.counted_from)
 
 
 def sentences(
     seed: int, split: str, count: int, *, length: int, jumps: int, counted_from: CountedFrom = "start"
 ) -> list[Sentence]:
-    """``count`` texts, each tagged with its label: all texts that follow the rule are equally likely."""
+    """Draw ``count`` texts, each tagged with its label. All texts that follow the rule are equally likely.
+
+    Each split is an independent random stream under ``seed``. ``length``: T. ``jumps``, ``counted_from``: the rule.
+    """
     assert length >= shortest(jumps, counted_from), "every digit points at a number of the text"
     random = generator(seed, "numbers", split)
     found: list[Sentence] = []
@@ -93,12 +101,14 @@ def sentences(
 
 
 def shortest(jumps: int, counted_from: CountedFrom) -> int:
-    """The least length of a text."""
+    """The minimum length of a text."""
     return 1 + DIGITS * jumps if counted_from == "window" else REACH
 
 
 def _from_start(x_ST: NDArray[np.int64], jumps: int) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """The places of labels, and whether all jumps after the first go backwards."""
+    """Follow the jumps of the rule ``start``. Returns the position of each label, and whether all jumps after the first
+    go backwards.
+    """
     text_S, first = np.arange(len(x_ST)), x_ST.shape[1] - REACH
     place_S, follows_S = x_ST[:, -1], np.ones(len(x_ST), dtype=bool)
     for _ in range(jumps - 1):
@@ -109,7 +119,9 @@ def _from_start(x_ST: NDArray[np.int64], jumps: int) -> tuple[NDArray[np.int64],
 
 
 def _in_windows(x_ST: NDArray[np.int64], jumps: int) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """The places of labels; jumps always go backwards."""
+    """Follow the jumps of the rule ``window``. Returns the position of each label, and True for each text: all jumps go
+    backwards.
+    """
     text_S, length = np.arange(len(x_ST)), x_ST.shape[1]
     place_S = np.full(len(x_ST), length - 1)
     for _ in range(jumps):

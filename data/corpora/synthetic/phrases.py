@@ -1,4 +1,4 @@
-"""Phrases with dependency trees, joined from a head and its dependents."""
+"""Phrases with dependency trees. A phrase is joined from a head and its dependents."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -9,10 +9,13 @@ from skipstack.data.formats.sentences import Sentence
 
 @dataclass(frozen=True, slots=True)
 class Phrase:
-    """Words in order, one of them the head of the others; each with its tag and the relation to its own head.
+    """Words in order, one of which is the head of the phrase, with their tags and their dependency tree.
 
-    ``distances``: how many words to the right its head is, negative to the left; 0 for the head of the phrase, whose
-    relation is that of the phrase to its future head. So distances do not change when phrases are joined.
+    ``words``: the words. ``tags``: the tag of each word. ``distances``: how many words to the right of it the head of
+    each word is, negative to the left, and 0 for the head of the phrase. ``relations``: the relation of each word to
+    its head; for the head of the phrase, that of the phrase to its future head.
+
+    Distances are relative, so they do not change when phrases are joined.
     """
 
     words: tuple[str, ...]
@@ -22,16 +25,16 @@ class Phrase:
 
     @property
     def head(self) -> int:
-        """The place of the head, from 0."""
+        """The position of the phrase's head, from 0."""
         return self.distances.index(0)
 
     def related(self, relation: str) -> "Phrase":
-        """The same phrase under another relation."""
+        """Copy the phrase with another relation to its future head."""
         place = self.head
         return replace(self, relations=(*self.relations[:place], relation, *self.relations[place + 1 :]))
 
     def sentence(self, *, parsed: bool) -> Sentence:
-        """The phrase as a sentence of its own with its tags, or with its relations and heads."""
+        """Convert the phrase to a sentence: with relations and heads if ``parsed``, otherwise with tags."""
         if not parsed:
             return Sentence(self.words, self.tags)
         heads = [place + distance if distance else 0 for place, distance in enumerate(self.distances, start=1)]
@@ -39,12 +42,12 @@ class Phrase:
 
 
 def word(form: str, tag: str, relation: str = "dep") -> Phrase:
-    """A single word; its relation is ``dep`` until its phrase gets one."""
+    """Create a phrase of a single word. Its relation is ``dep`` until the phrase that it joins sets another."""
     return Phrase((form,), (tag,), (0,), (relation,))
 
 
 def joined(before: Sequence[Phrase], head: Phrase, after: Sequence[Phrase] = ()) -> Phrase:
-    """``head`` with its dependents on either side, in order."""
+    """Join ``head`` with its dependents ``before`` and ``after`` it, in order."""
     parts = [*before, head, *after]
     starts = list(accumulate((len(part.words) for part in parts), initial=0))
     places = [start + part.head for start, part in zip(starts, parts, strict=False)]

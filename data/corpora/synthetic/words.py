@@ -13,7 +13,7 @@ MARKS_OR_PREPOSITIONS = ("before", "after", "since")
 SHIFT = "suppose"
 TIMES = {"PAST": "yesterday", "PRESENT": "now"}
 AUXILIARIES = {"PARTICIPLE": "has", "BASE": "will"}
-"""The auxiliaries, by the reading that each gives its verb."""
+"""The auxiliaries, by the reading that each gives to its verb."""
 
 PREFIXES = ("re", "un", "out", "over", "sub", "mis")
 NAME_STARTS = ("Ma", "Lo", "Ti", "Be", "Ka", "So", "Ne", "Vi", "Ra", "Du")
