@@ -11,14 +11,14 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from skipstack.data.basis.arrays import Flags
+
 REPLACEMENT: Final = "\ufffd"
 """The character that a decoder writes for invalid bytes. It shows that the file has another encoding."""
 
 INVISIBLE: Final = frozenset("\u00ad\u200b\u2060\ufeff\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 """Characters that cannot be seen: soft hyphens, zero-width spaces, byte order marks, directional marks. Words that
 differ only in them look the same. Joiners (U+200C, U+200D) are not included, since scripts and emoji need them."""
-
-Flags = NDArray[np.bool_]
 
 
 def suspicious(character: str) -> bool:

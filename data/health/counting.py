@@ -11,9 +11,11 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from skipstack.data.basis.arrays import Flags
+from skipstack.data.formats.columns import DOCUMENT
 from skipstack.data.formats.sentences import SPLITS
-from skipstack.data.health.characters import REPLACEMENT, Flags, in_two_forms, suspicious_in
-from skipstack.data.health.health import DOCUMENT, Health, SplitHealth
+from skipstack.data.health.characters import REPLACEMENT, in_two_forms, suspicious_in
+from skipstack.data.health.health import Health, SplitHealth
 from skipstack.data.store.stored import Split, StoredCorpus
 
 NAMED: Final = 10

@@ -4,9 +4,6 @@ from pydantic import Field, NonNegativeInt
 
 from skipstack.data.basis.frozen import Frozen
 
-DOCUMENT = "-DOCSTART-"
-"""The line that begins a document in the files of CoNLL-2003; it is no word."""
-
 
 class SplitHealth(Frozen):
     """The health of one split.

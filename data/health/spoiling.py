@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from skipstack.data.basis.counted import counted
-from skipstack.data.health.health import DOCUMENT, Health, SplitHealth
+from skipstack.data.formats.columns import DOCUMENT
+from skipstack.data.health.health import Health, SplitHealth
 
 UNKNOWN_TAGS: Final = 0.01
 """The share of a split's tags that train lacks from which on there is a warning. None of these tags can be right, and

@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 
 from skipstack.data.corpora.config import Corpus, NamedCorpus
 from skipstack.data.corpora.division import Splits
-from skipstack.data.formats.columns import ColumnCorpus
+from skipstack.data.formats.columns import DOCUMENT, ColumnCorpus
 from skipstack.data.formats.running_text import RunningTextCorpus
 from skipstack.data.formats.sentences import SPLITS, Sentence
 from skipstack.data.formats.texts import TextCorpus
 from skipstack.data.health.counting import NAMED, health_of
-from skipstack.data.health.health import DOCUMENT, Health
+from skipstack.data.health.health import Health
 from skipstack.data.health.spoiling import (
     FEWEST,
     LONG,
