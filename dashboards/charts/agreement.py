@@ -1,4 +1,4 @@
-"""The heat map of how alike short and long trainings rank the trials."""
+"""A heat map that shows whether short trainings rank the trials in the same way as long ones."""
 
 from typing import Any
 
@@ -10,9 +10,10 @@ from skipstack.data.basis.counted import counted
 
 
 def agreement(frame: pd.DataFrame) -> Any:
-    """A heat map: rank correlations of the scores after one number of epochs with those after another.
+    """Draw a heat map of rank correlations: of the scores after one number of epochs with those after another.
 
-    ``frame`` has the columns one, other, n and correlation, as ``search.analysis.exploration.rungs.agreement`` has it.
+    ``frame``: the result of ``search.analysis.exploration.rungs.agreement``. Its columns are ``one`` and ``other``, the
+    two numbers of epochs, ``n``, the number of trials, and ``correlation``.
     """
     epochs = sorted(set(frame["one"]))
     level = alt.Axis(labelAngle=0)
@@ -38,7 +39,9 @@ def agreement(frame: pd.DataFrame) -> Any:
 
 
 def _told(frame: pd.DataFrame) -> str:
-    """The title: the rank correlation of scores after the shortest training with those after the longest beside it."""
+    """The chart's title: the rank correlation of the scores after the smallest number of epochs with those after the
+    largest number for which it is known.
+    """
     known = frame[frame["correlation"].notna() & (frame["one"] < frame["other"])]
     if not len(known):
         return "Rank correlation of scores after different numbers of epochs"

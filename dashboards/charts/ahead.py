@@ -1,4 +1,6 @@
-"""The curves of the trials that train now, and the score that each rung ahead of them asks for."""
+"""A chart of the learning curves of the trials that train now, and of the score that each rung ahead of
+them requires.
+"""
 
 from typing import Any, Final
 
@@ -14,18 +16,19 @@ from skipstack.data.tasks.measure import Measure
 TRAINS, NEEDED = LOOKS = (Look("trains now", BLUE), Look("needed now to go on there", ORANGE, "stroke", (5, 3)))
 
 MOST: Final = 20
-"""The most curves that are drawn: those with the highest scores."""
+"""The maximum number of curves that are drawn. If there are more trials, those with the best scores are drawn."""
 
 NAMED: Final = 8
-"""The most curves that have their numbers beside their ends."""
+"""The maximum number of curves for which the trials' numbers are written at the ends."""
 
 
 def running_curves(curves: pd.DataFrame, thresholds: pd.DataFrame, measure: Measure, *, epochs: int) -> Any:
-    """A line for each trial that trains, the mean over its seeds up to its last epoch, and a stroke at each rung that
-    asks for a score.
+    """Draw a line for each trial that trains now, the mean over its seeds, and a stroke at the score that each rung
+    requires.
 
-    ``curves`` has the columns trial, epoch, seed and dev, of those trials alone; ``thresholds`` rung, results and
-    needed, a score; ``epochs``: of a whole trial.
+    ``curves``: a frame with the columns trial, epoch, seed and dev, of these trials only. ``thresholds``: a frame with
+    the columns rung; results, how many trials have reached it; and needed, the score with which a trial would go on, or
+    NaN if there is no threshold yet. ``epochs``: the number of epochs of a trial that runs to its end.
     """
     means = curves.groupby(["trial", "epoch"])["dev"].mean().reset_index()
     means = means[np.isfinite(means["dev"])].assign(value=lambda rows: rows["dev"] * shown(measure))

@@ -1,4 +1,6 @@
-"""Maps an axis of a study to an axis of a chart: numbers by size, other values one by one."""
+"""Maps an axis of a study to an axis of a chart. Many different numbers get a numeric scale; few numbers, and values
+that are not numbers, are drawn one by one.
+"""
 
 import re
 import textwrap
@@ -10,50 +12,55 @@ import pandas as pd
 from skipstack.dashboards.charts.theme import LETTERS, named
 
 FEW: Final = 8
-"""Up to this many distinct whole numbers, or half as many other numbers, are drawn value by value."""
+"""The maximum number of different whole numbers that are drawn one by one; for other numbers it is half of this."""
 
 
 def is_quantity(values: "pd.Series[Any]") -> bool:
-    """Whether the values are numbers, and too many to draw one by one; booleans are not numbers."""
+    """Whether the values get a numeric scale: whether they are numbers, and too many to be drawn one by one. Booleans
+    are not numbers.
+    """
     numbers = pd.api.types.is_numeric_dtype(values) and values.dtype != "boolean"
     return numbers and values.nunique() > (FEW // 2 if values.dtype == "float64" else FEW)
 
 
 def ordered(values: "pd.Series[Any]") -> list[str]:
-    """The texts of the values that occur, sorted: numbers by size, others by name."""
+    """The labels of the different values, sorted: numbers by size, others by name."""
     return [
         text_of(value) for value in sorted(values.dropna().unique().tolist(), key=lambda each: (str(type(each)), each))
     ]
 
 
 def text_of(value: Any) -> str:
-    """The label of a value at an axis."""
+    """The label of a value on an axis of a chart."""
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
 def texts(values: "pd.Series[Any]") -> "pd.Series[str]":
-    """The labels of the values at an axis."""
+    """The labels of the values on an axis of a chart; a missing value has no label."""
     found = [None if missing else text_of(value) for value, missing in zip(values, values.isna(), strict=True)]
     return pd.Series(found, index=values.index, name=values.name, dtype="str")
 
 
 IN_LINES: Final = r"split(trim(datum.label), '\n')"
-"""The expression that writes the labels of ``in_lines``."""
+"""The Vega expression that writes a label in the lines into which ``in_lines`` has broken it."""
 
 BREAK: Final = "\x0b"
-"""Marks a possible line break in a label; unused marks are removed."""
+"""Marks a possible line break within a word, while a label is broken into lines."""
 
 
 def in_lines(name: str, letters: int) -> str:
-    """A label in lines of at most ``letters`` characters, broken at a blank or before a part of a path if possible."""
+    """Break a label into lines of at most ``letters`` characters: at blanks, or before the parts of a dotted path, if
+    possible.
+    """
     places = re.sub(r"(?<=[_.])(?=[^\W\d])", BREAK, " ".join(name.split()))
     lines = textwrap.wrap(places, letters, replace_whitespace=False)
     return "\n".join(line.replace(BREAK, "") for line in lines)
 
 
 def channel(kind: Any, field: str, values: "pd.Series[Any]", title: str, *, log: bool = False) -> Any:
-    """The channel X or Y of an axis, whose values (or their labels) are in the column ``field``; ``log``: spaced by
-    the logarithm.
+    """The channel X or Y of a chart for an axis of a study. ``kind``: ``alt.X`` or ``alt.Y``. ``field``: the column of
+    the chart's data with the axis's values as ``placed`` converts them. ``values``: the values. ``title``: of the axis.
+    ``log``: whether a numeric scale is logarithmic.
     """
     if is_quantity(values):
         spaced: dict[str, Any] = {"type": "log"} if log else {"type": "linear", "zero": False}
@@ -65,5 +72,5 @@ def channel(kind: Any, field: str, values: "pd.Series[Any]", title: str, *, log:
 
 
 def placed(values: "pd.Series[Any]") -> "pd.Series[Any]":
-    """The column that ``channel`` reads."""
+    """Convert values into the column that ``channel`` reads: numbers for a numeric scale, labels otherwise."""
     return values.astype(float) if is_quantity(values) else texts(values)

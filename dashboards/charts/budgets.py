@@ -1,4 +1,4 @@
-"""Compares searches of unequal size: the best score to expect after a number of trials."""
+"""A chart that compares searches of unequal size: the best score to expect after each number of trials."""
 
 from typing import Any, Literal
 
@@ -11,10 +11,11 @@ from skipstack.data.tasks.measure import Measure
 
 
 def expected_best(frame: pd.DataFrame, measure: Measure, *, cost: Literal["trials", "epochs"] = "trials") -> Any:
-    """A line for each study, with its mark at its end.
+    """Draw a line for each study, the expected best score over the number of trials, with a mark at its end.
 
-    ``frame`` has the columns trials and expected_best, in the measure's own unit, and study where there are several.
-    ``cost``: the column on the x axis; epochs if trials of one study train longer than those of another.
+    ``frame`` has the columns trials and expected_best, the score in the unit of the measure; a column study, if there
+    are several studies; and a column epochs, if ``cost`` is ``epochs``. ``cost``: the column on the x axis. Use epochs
+    if the trials of one study train longer than those of another.
     """
     named = frame if "study" in frame else frame.assign(study="")
     rows = named.dropna(subset=["expected_best"]).assign(value=lambda rows: rows["expected_best"] * shown(measure))
@@ -32,7 +33,7 @@ def expected_best(frame: pd.DataFrame, measure: Measure, *, cost: Literal["trial
         .encode(x=x, y=y)
         for study in studies
         for own in [rows[rows["study"] == study.name]]
-    ]  # separate layers: in one, point shapes would replace the lines in the legend
+    ]  # each in a layer of its own: in a single layer, the shapes of points would replace the lines in the legend
     lost = len(frame) - len(rows)
     return finished(
         alt.layer(lines, *ends),
@@ -43,7 +44,9 @@ def expected_best(frame: pd.DataFrame, measure: Measure, *, cost: Literal["trial
 
 
 def _half(rows: pd.DataFrame, measure: Measure, cost: str) -> str:
-    """The title: the best score that half of one study's trials, or of their epochs, would have found."""
+    """The chart's title for a single study: the best score that half of its trials, or half of their epochs, would have
+    found on average.
+    """
     if not len(rows):
         return f"The best that one expects after so many {cost}"
     places = (rows[cost].argmax(), (rows[cost] - rows[cost].max() / 2).abs().argmin())

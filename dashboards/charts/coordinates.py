@@ -1,4 +1,4 @@
-"""Trials across all axes: a line for each, through its value on every axis to its score."""
+"""A chart of parallel coordinates: a line for each trial, through its values on all axes to its score."""
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final
@@ -13,26 +13,29 @@ from skipstack.dashboards.charts.titles import not_drawn, some_of, value_title
 from skipstack.data.tasks.measure import Measure
 
 MOST: Final = 150
-"""The most lines: the best trials, and others evenly spaced over the ranking."""
+"""The maximum number of trials that are drawn. If there are more, trials evenly spaced over the ranking are drawn, the
+best among them.
+"""
 
 INACTIVE: Final = -0.15
-"""The height of lines where the axis is inactive."""
+"""The height of a trial's line at an axis that is not active in the trial; active axes are between 0 and 1."""
 
 ABREAST: Final = 12
-"""The letters of a line of the name of an axis, beside those of the others."""
+"""The maximum number of characters in a line of an axis's name, so that the names of neighbouring axes
+do not overlap.
+"""
 
 STEP: Final = 110
-"""Pixels between two axes."""
+"""The distance of two axes in pixels."""
 
 
 def parallel_coordinates(
     trials: pd.DataFrame, measure: Measure, axes: Sequence[str], *, names: Mapping[str, str], log: Collection[str] = ()
 ) -> Any:
-    """A line for each trial that has a score, in the colour of its score.
+    """Draw a line for each trial that has a score, coloured by its rank. The rightmost axis is the score on dev.
 
-    ``trials`` has the columns score, dev and one for each of the axes, and is indexed by trial, as ``search.frames``
-    has it. The rightmost axis is the measure on dev. ``names``: of the axes; ``log``: those that are spaced
-    by the logarithm.
+    ``trials``: a frame with the columns score and dev and a column for each of ``axes``, indexed by the number of the
+    trial. ``names``: the names of the axes in the chart. ``log``: the axes with a logarithmic scale.
     """
     known = trials[trials["score"].notna() & np.isfinite(trials["dev"])].sort_values("score")
     at = np.unique(np.linspace(0, len(known) - 1, min(MOST, len(known))).round().astype(int))
@@ -85,7 +88,9 @@ def parallel_coordinates(
 def _heights(
     every: "pd.Series[Any]", own: "pd.Series[Any]", *, log: bool
 ) -> "tuple[pd.Series[float], dict[str, float]]":
-    """The height of each value on its axis, in [0, 1], and the heights of the labels."""
+    """The heights of the drawn trials' values on one axis, from 0 to 1, and the heights of the axis's labels, by label.
+    ``every``: the values of all trials, which set the limits. ``own``: those of the drawn trials.
+    """
     if every.notna().any() and is_quantity(every):
         turn = np.log if log else np.asarray
         low, high = (float(turn(float(each))) for each in (every.min(), every.max()))
@@ -100,7 +105,9 @@ def _heights(
 
 
 def _scores(known: pd.DataFrame, drawn: pd.DataFrame, measure: Measure) -> "tuple[pd.Series[float], dict[str, float]]":
-    """The same for scores; better ones are higher."""
+    """The heights of the drawn trials' scores, from 0 to 1, and the heights of the labels, by label. Better scores are
+    higher. ``known``: all trials with a score, the worst first, which set the limits.
+    """
     low, high = float(known["score"].min()), float(known["score"].max())
     ends = {measure.written(float(known["score"].iloc[place])): float(place != 0) for place in (0, -1)}
     return (drawn["score"] - low) / ((high - low) or 1.0), ends

@@ -1,4 +1,6 @@
-"""Score against cost: trials by seconds, parameters, latency or another objective, and their Pareto front."""
+"""Charts of the score over the cost: trials by their seconds, parameters, latency or another objective, with their
+Pareto front.
+"""
 
 from typing import Any, Final, Literal
 
@@ -12,21 +14,23 @@ from skipstack.dashboards.charts.titles import not_drawn, shown, some_of, time_u
 from skipstack.data.tasks.measure import Measure
 
 Cost = Literal["seconds", "parameters", "latency"]
+"""A cost of trials: the name of a column."""
 
 TITLES: Final[dict[Cost, str]] = {
     "seconds": "of training and evaluation",
     "parameters": "parameters of one network",
     "latency": "seconds for 1,000 tokens",
 }
+"""The title of the axis of each cost; that of seconds follows a unit of time."""
 
 MOST: Final = 1000
-"""The most trials that are drawn, besides those on the front."""
+"""The maximum number of trials that are drawn, besides those on the front."""
 
 
 def score_against_cost(trials: pd.DataFrame, measure: Measure, cost: Cost = "seconds") -> Any:
-    """A point for each trial, and the Pareto front of the two as a line of steps.
+    """Draw a point for each trial, its score on dev over its cost, and the Pareto front of the two as a line of steps.
 
-    ``trials`` has the columns state, dev and that of the cost, as ``search.frames`` has them.
+    ``trials``: a frame of trials with the columns state and dev, and a column called as the ``cost``.
     """
     known = trials[np.isfinite(trials["dev"]) & trials[cost].notna() & (trials[cost] > 0)]
     unit, size = time_unit(float(known[cost].max())) if cost == "seconds" and len(known) else ("", 1.0)
@@ -37,8 +41,10 @@ def score_against_cost(trials: pd.DataFrame, measure: Measure, cost: Cost = "sec
 def score_against_objective(
     trials: pd.DataFrame, measure: Measure, column: str, name: str, *, larger_is_better: bool
 ) -> Any:
-    """A point for each trial, and the Pareto front, as in ``score_against_cost``; in place of the cost stands another
-    objective of a function: a ``column`` of ``trials``, called ``name``.
+    """Draw the same chart as ``score_against_cost``, with another objective of a function in place of the cost.
+
+    ``column``: the column of ``trials`` with the objective. ``name``: its name in the chart. ``larger_is_better``:
+    whether larger values of the objective are better.
     """
     known = trials[np.isfinite(trials["dev"]) & np.isfinite(trials[column])]
     title = f"{name} ({'higher' if larger_is_better else 'lower'} is better)"
@@ -99,10 +105,10 @@ def _drawn(
 
 
 def pareto_front(rows: pd.DataFrame, *, larger_is_better: bool, larger_costs_less: bool = False) -> pd.DataFrame:
-    """The Pareto front, sorted by ``cost``: rows whose ``value`` no row of equal or lower cost reaches; the first of
-    equals.
+    """The rows on the Pareto front, the best ``cost`` first. A row is on the front if its ``value`` is better than that
+    of every row with an equal or better cost; of equal rows, the first is.
 
-    ``larger_costs_less``: a larger ``cost`` is better, so rows of equal or higher cost count.
+    ``larger_is_better``: whether larger values are better. ``larger_costs_less``: whether larger costs are better.
     """
     ascending = [not larger_costs_less, not larger_is_better]
     best_first = rows.sort_values(["cost", "value"], ascending=ascending, kind="stable")

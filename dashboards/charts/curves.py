@@ -1,4 +1,4 @@
-"""Learning curves: the score of each trial after each epoch, and where it was stopped."""
+"""A chart of learning curves: the score of each trial after each epoch, and where trials were stopped."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
@@ -20,15 +20,16 @@ BEST, WHOLE, STOPPED, OTHER = LOOKS = (
 )
 
 MOST: Final = 150
-"""The most curves that are drawn."""
+"""The maximum number of curves that are drawn."""
 
 
 def learning_curves(curves: pd.DataFrame, trials: pd.DataFrame, measure: Measure, *, rungs: Sequence[int] = ()) -> Any:
-    """A line for each trial, the mean over its seeds, with a cross where it was stopped and a rule at each rung.
+    """Draw a line for each trial, the mean over its seeds, with a cross where the trial was stopped, and an upright
+    line at each rung. Of more than ``MOST`` trials, the best and others evenly spaced over the ranking are drawn, and a
+    sentence says so.
 
-    ``curves`` has the columns trial, epoch, seed and dev, ``trials`` state and score and is indexed by trial, as
-    ``search.frames`` has both. Of more than ``MOST`` trials, the best and others evenly spaced over the ranking are
-    drawn, and a sentence says so.
+    ``curves``: a frame with the columns trial, epoch, seed and dev. ``trials``: a frame with the columns state and
+    score, indexed by the number of the trial. ``rungs``: epochs at which trials are compared.
     """
     means = curves.groupby(["trial", "epoch"])["dev"].mean().reset_index()
     finite = means[np.isfinite(means["dev"])]
@@ -72,7 +73,7 @@ def learning_curves(curves: pd.DataFrame, trials: pd.DataFrame, measure: Measure
         (stopped, alt.Chart(data(stopped)).mark_point(opacity=1, **cross).encode(x=x, y=y)),
         (others, alt.Chart(data(others)).mark_point(filled=True, size=18, opacity=1).encode(x=x, y=y, color=colour)),
     ]
-    layers = [*rules(rungs, x), lines, *(part for rows, part in parts if len(rows))]  # an empty one has no extent
+    layers = [*rules(rungs, x), lines, *(part for rows, part in parts if len(rows))]  # empty ones have no extent
     count = trials["state"].value_counts()
     return finished(
         alt.layer(*layers),
@@ -84,7 +85,7 @@ def learning_curves(curves: pd.DataFrame, trials: pd.DataFrame, measure: Measure
 
 
 def rules(rungs: Iterable[int], x: alt.X) -> list[Any]:
-    """A layer of upright lines at rungs, if there are any; ``x``: the axis of epochs."""
+    """The layers with upright lines at ``rungs``: one, or none if there are no rungs. ``x``: the axis of epochs."""
     at = pd.DataFrame({"epoch": sorted(set(rungs))})
     return [alt.Chart(data(at)).mark_rule(color=LINE, strokeWidth=2).encode(x=x)] if len(at) else []
 

@@ -1,4 +1,4 @@
-"""The distribution of the scores of a search."""
+"""A chart of the distribution of a search's scores."""
 
 from typing import Any
 
@@ -12,20 +12,20 @@ from skipstack.dashboards.charts.titles import not_drawn, shown, value_title
 from skipstack.data.tasks.measure import Measure
 
 MOST = 400
-"""The most steps of a line."""
+"""The maximum number of steps in a line."""
 
 
 def distribution(trials: pd.DataFrame, measure: Measure) -> Any:
-    """The empirical distribution function of scores: a line for each end reason.
+    """Draw the empirical distribution function of the scores, with a line for each way in which trials ended.
 
-    ``trials`` has the columns state and dev, as ``search.frames`` has it.
+    ``trials``: a frame of trials with the columns state, score and dev.
     """
     known = trials[np.isfinite(trials["dev"])]
     parts = []
     for kind, own in known.assign(kind=kinds(known["state"])).groupby("kind"):
         values = np.sort(own["dev"].to_numpy() * shown(measure))
         if measure.factor < 0:
-            values = values[::-1]  # the worst first; lower is better for some measures
+            values = values[::-1]  # the worst come first, which are the largest if lower is better
         shares = np.arange(1, len(values) + 1) / len(values) * 100
         at = np.unique(np.linspace(0, len(values) - 1, min(MOST, len(values))).round().astype(int))
         parts.append(pd.DataFrame({"value": values[at], "share": shares[at], "kind": kind}))

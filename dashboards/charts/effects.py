@@ -1,4 +1,6 @@
-"""A forest plot: differences with intervals corrected as their marks are, or effects with a model's bands."""
+"""A forest plot of confirmed differences with their corrected intervals, or of exploratory effects with the bands of a
+model.
+"""
 
 import textwrap
 from collections.abc import Collection, Sequence
@@ -20,13 +22,13 @@ MARKED, OPEN, EXPLORED = LOOKS = (
 )
 
 HEADING: Final = 34
-"""The most characters of a line of a heading: it fits a telephone."""
+"""The maximum number of characters in a line of a heading, so that it fits on a telephone."""
 
 LINE: Final = 20
 """The height of a line of text, in pixels."""
 
 LABEL: Final = 30
-"""The most characters of a line of a label."""
+"""The maximum number of characters in a line of a label."""
 
 
 def effects(
@@ -38,14 +40,16 @@ def effects(
     where: str = "",
     apart: Collection[str] = (),
 ) -> Any:
-    """A row for each value of each axis: a filled point for a marked difference, a hollow one for an open one, and a
-    diamond with a thin band for an exploratory effect.
+    """Draw a row for each value of each axis. A significant difference (marked *) is a filled point, a difference that
+    is not significant (open) a hollow square, and an exploratory effect a hollow diamond with a thin band. An interval
+    many times as wide as the others is cut off with an arrow.
 
-    ``frame`` has the columns axis, value, effect, low and high: the ends of its interval, or of the band of an
-    exploratory effect; in the measure's own unit. Rows stay in their order, below their axis. ``marked`` is a column of
-    confirmed rows alone: a difference of a single seed is open and has no interval, and NaN there. ``told``: a title
-    instead of the number of rows of each kind; ``where``: the corpus; ``apart``: the axes that stand out. An interval
-    many times as wide as the others ends in an arrow.
+    ``frame`` has the columns axis and value; effect, the difference or effect; and low and high, the ends of its
+    interval or band; the numbers in the unit of the measure. Confirmed rows also have the column marked, whether the
+    difference is significant. A difference of a single seed is open and has NaN as its interval. Rows keep their order,
+    below the name of their axis. ``what``: the beginning of the x axis's title. ``told``: the title; if it is empty, a
+    title is made from the rows. ``where``: the corpus, for the title of confirmed rows. ``apart``: the axes that stand
+    out, for the title of exploratory rows.
     """
     rows = frame.dropna(subset=["effect"]).reindex(columns=["axis", "value", "effect", "low", "high", "marked"])
     rows = rows.reset_index(drop=True)
@@ -91,14 +95,14 @@ def effects(
 
 
 def _tested(rows: pd.DataFrame, where: str) -> str:
-    """The title of confirmed rows: the number of marked differences."""
+    """The title for confirmed rows: how many differences are significant."""
     marked = int(rows["kind"].eq(MARKED.name).sum())
     verb = "is" if marked == 1 else "are"
     return f"{where and f'{where}: '}{counted(marked, 'difference')} of {len(rows):,} {verb} beyond chance"
 
 
 def _explored(rows: pd.DataFrame, measure: Measure, apart: Collection[str]) -> str:
-    """The title of exploratory rows: the largest effect of an axis that stands out."""
+    """The title for exploratory rows: the largest effect on an axis that stands out. ``apart``: these axes."""
     clear = rows[rows["axis"].isin(list(apart))]
     if not len(clear):
         return "Effects of values; no axis stands out" if len(rows) else "No exploratory effect"
@@ -108,7 +112,9 @@ def _explored(rows: pd.DataFrame, measure: Measure, apart: Collection[str]) -> s
 
 
 def _limits(rows: pd.DataFrame) -> tuple[float, float]:
-    """The ends of the x axis: those of all intervals, or closer ones if a few are many times as wide as the others."""
+    """The limits of the x axis. They include all intervals, unless a few of these are many times as
+    wide as the others.
+    """
     sure = rows[rows["kind"] == MARKED.name]
     core = pd.concat([rows["effect"], sure["low"], sure["high"], pd.Series([0.0])]).dropna()
     low, high = float(core.min()), float(core.max())
@@ -120,8 +126,10 @@ def _limits(rows: pd.DataFrame) -> tuple[float, float]:
 
 
 def _lined(rows: pd.DataFrame) -> tuple[pd.DataFrame, list[str], dict[str, str]]:
-    """The rows with their lines; the labels of the lines, which differ at least in the blanks at their ends; and the
-    names of axes that stand in lines of their own.
+    """Assign the rows and the headings to lines of the chart.
+
+    Returns the rows with the label of their line in the column line; the labels of all lines, made different by blanks
+    at their ends; and the texts of the headings, the names of axes, by the label of their line.
     """
     lines, headings, at = list[str](), dict[str, str](), dict[Any, str]()
 
@@ -138,7 +146,7 @@ def _lined(rows: pd.DataFrame) -> tuple[pd.DataFrame, list[str], dict[str, str]]
 
 
 def _rows(lines: Sequence[str]) -> alt.Y:
-    """The y axis of these lines; none is drawn through a heading."""
+    """The y axis for lines with these labels. No grid line is drawn through a heading, whose label is blank."""
     axis = alt.Axis(
         labelExpr=IN_LINES,
         labelLimit=0,
@@ -151,7 +159,9 @@ def _rows(lines: Sequence[str]) -> alt.Y:
 
 
 def _arrow(lines: "pd.Series[str]", colour: str, shape: str, edge: float) -> Any:
-    """Arrows at the edge of the picture for the intervals that go on beyond it."""
+    """Draw arrows at an edge of the chart for the intervals that were cut off there. ``lines``: the labels of their
+    lines. ``edge``: the limit of the x axis.
+    """
     return (
         alt.Chart(data(pd.DataFrame({"line": lines, "edge": edge})))
         .mark_point(filled=True, shape=shape, size=50, color=colour, opacity=1)

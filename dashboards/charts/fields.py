@@ -1,4 +1,4 @@
-"""Scores over two axes: the mean in each field, and the rank of each trial."""
+"""Charts of scores over two axes: one of the mean score in each field of a grid, and one of the rank of each trial."""
 
 from collections.abc import Collection, Mapping
 from typing import Any, Final
@@ -13,19 +13,20 @@ from skipstack.dashboards.charts.titles import not_drawn, shown, some_of, value_
 from skipstack.data.tasks.measure import Measure
 
 PARTS: Final = 6
-"""The number of equal intervals into which many numbers are binned."""
+"""The number of equal intervals into which a numeric axis with many different values is divided."""
 
 MOST: Final = 1000
-"""The most trials that are drawn one by one."""
+"""The maximum number of trials that are drawn one by one."""
 
 
 def means_over(
     trials: pd.DataFrame, measure: Measure, one: str, other: str, *, names: Mapping[str, str], log: Collection[str] = ()
 ) -> Any:
-    """A field for each pair of values or intervals: the mean dev score of its trials.
+    """Draw a field for each pair of values, or intervals of values, of two axes, coloured by the mean dev score of its
+    trials. A field without a trial stays empty.
 
-    ``trials`` has the columns dev, ``one`` and ``other``, as ``search.frames`` has it. A field without a trial stays
-    empty. ``names``: the names of the axes; ``log``: the axes that are spaced by the logarithm.
+    ``trials``: a frame of trials with the columns dev, ``one`` and ``other``. ``one``, ``other``: the two axes.
+    ``names``: the names of the axes in the chart. ``log``: the axes with a logarithmic scale.
     """
     known = trials[np.isfinite(trials["dev"]) & trials[one].notna() & trials[other].notna()]
     rows = pd.DataFrame({"value": known["dev"].to_numpy() * shown(measure)})
@@ -61,7 +62,7 @@ def means_over(
 
 
 def _best_field(fields: pd.DataFrame, measure: Measure, one: str, other: str) -> str:
-    """The title: the field with the best mean."""
+    """The chart's title: the field with the best mean score. ``one``, ``other``: the names of the axes."""
     means = fields["mean"] if measure.factor > 0 else -fields["mean"]
     if not len(means):
         return "The mean score of the trials in each field"
@@ -79,7 +80,11 @@ def _between(start: Any, end: Any) -> str:
 def ranks_over(
     trials: pd.DataFrame, measure: Measure, one: str, other: str, *, names: Mapping[str, str], log: Collection[str] = ()
 ) -> Any:
-    """A point for each trial, coloured by its rank among the drawn trials: 0 % is the best; ``log``: as above."""
+    """Draw a point for each trial over two axes, coloured by the trial's rank in percent; 0 % is the best.
+
+    ``trials``: a frame of trials with the columns score, dev, ``one`` and ``other``. The other arguments are those of
+    ``means_over``.
+    """
     known = trials[trials["score"].notna() & trials[one].notna() & trials[other].notna()]
     ranks = known["score"].rank(ascending=False, method="min")
     every = max(1, -(-len(known) // MOST))
@@ -122,7 +127,9 @@ def ranks_over(
 
 
 def _parts(values: "pd.Series[Any]", *, log: bool) -> tuple[list[Any], list[Any]]:
-    """The start and end of the field of each value; for a single value, its text twice."""
+    """The start and the end of the field in which each value lies. If the values are not divided into intervals, both
+    are the text of the value.
+    """
     if not is_quantity(values):
         own = placed(values).tolist()
         return own, own

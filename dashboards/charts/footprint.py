@@ -1,4 +1,6 @@
-"""A map of the configs that a search has tried."""
+"""A chart that shows the configs that a search has tried as points on a map, where similar configs are
+close together.
+"""
 
 from typing import Any
 
@@ -12,9 +14,10 @@ from skipstack.data.tasks.measure import Measure
 
 
 def footprint(places: pd.DataFrame, trials: pd.DataFrame, measure: Measure) -> Any:
-    """A point for each config, coloured by its score; hollow without a score.
+    """Draw a point for each config, coloured by its score. The point of a config without a score is hollow.
 
-    ``places`` has the columns trial, x and y, as ``search.exploration.footprint`` has it; ``trials`` has dev.
+    ``places``: the positions of the configs on the map, with the columns trial, x and y. ``trials``: a frame with the
+    column dev, indexed by the number of the trial.
     """
     dev = trials["dev"].reindex(places["trial"]).to_numpy() * shown(measure)
     rows = places.assign(value=np.where(np.isfinite(dev), dev, np.nan))

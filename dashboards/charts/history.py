@@ -1,4 +1,4 @@
-"""The score of each trial in the order of proposal, and the best so far."""
+"""A chart of the score of each trial in the order of proposal, with the best score so far."""
 
 from typing import Any, Final
 
@@ -12,13 +12,13 @@ from skipstack.dashboards.charts.titles import not_drawn, shown, some_of, value_
 from skipstack.data.tasks.measure import Measure
 
 MOST: Final = 2000
-"""The most trials that are drawn, besides those that were the best so far."""
+"""The maximum number of trials that are drawn, besides those that were the best so far."""
 
 
 def history(trials: pd.DataFrame, measure: Measure) -> Any:
-    """A point for each trial, and the best so far as a line of steps.
+    """Draw a point for each trial, and the best score so far as a line of steps.
 
-    ``trials`` has the columns state, score and dev, and is indexed by trial, as ``search.frames`` has it.
+    ``trials``: a frame with the columns state, score and dev, indexed by the number of the trial.
     """
     known = trials[np.isfinite(trials["dev"]) & trials["score"].notna()]
     rows = pd.DataFrame(

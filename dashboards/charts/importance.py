@@ -1,4 +1,4 @@
-"""The importance of each axis, beside what it is by chance alone."""
+"""A chart of the importance of each axis, beside the importance that it would have by chance."""
 
 from typing import Any
 
@@ -11,9 +11,10 @@ SEARCH, CHANCE = LOOKS = (Look("of this search", BLUE), Look("by chance", ORANGE
 
 
 def importance(frame: pd.DataFrame) -> Any:
-    """A row for each axis, in their order: its share, and the one that it has by chance.
+    """Draw a row for each axis, with its importance and the importance that it would have by chance.
 
-    ``frame`` has the columns axis, fanova and by_chance, shares in [0, 1] of the variance of scores, and stands_out.
+    ``frame`` has the columns axis; fanova and by_chance, the two importances as fractions in [0, 1] of the variance of
+    the scores; and stands_out, whether the axis explains more than by chance. Rows keep their order.
     """
     rows = frame.dropna(subset=["fanova"])
     order = rows["axis"].tolist()

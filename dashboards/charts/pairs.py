@@ -1,4 +1,4 @@
-"""Interactions: the effect of two values together beyond the sum of their own effects."""
+"""A chart of interactions: the effect that two values have together, beyond the sum of their separate effects."""
 
 from typing import Any, Final
 
@@ -10,14 +10,15 @@ from skipstack.dashboards.charts.titles import difference_title, shown, some_of
 from skipstack.data.tasks.measure import Measure
 
 MOST: Final = 6
-"""The most pairs of axes that are drawn."""
+"""The maximum number of pairs of axes that are drawn."""
 
 
 def pairs(frame: pd.DataFrame, measure: Measure) -> Any:
-    """A heat map for each pair of axes, with the number in each field; the strongest pairs where there are many.
+    """Draw a heat map of interactions for each pair of axes, with the number in each field. Of more than ``MOST``
+    pairs, those with the strongest interactions are drawn. A field without an interaction stays empty.
 
-    ``frame`` has the columns axis_one, value_one, axis_two, value_two, interaction, in the measure's own unit, and n,
-    the trials that have both values. A field without an interaction stays empty.
+    ``frame`` has the columns axis_one and value_one, axis_two and value_two; interaction, in the unit of the measure;
+    and n, the number of trials that have both values.
     """
     rows = frame.assign(
         pair=frame["axis_one"] + " × " + frame["axis_two"],
@@ -37,7 +38,7 @@ def pairs(frame: pd.DataFrame, measure: Measure) -> Any:
 
 
 def _told(rows: pd.DataFrame, measure: Measure) -> str:
-    """The strongest interaction."""
+    """The chart's title: the strongest interaction."""
     if not rows["points"].notna().any():
         return "What two values do together beyond what each does alone"
     most = rows.iloc[int(rows["points"].abs().fillna(-1).argmax())]
@@ -47,7 +48,9 @@ def _told(rows: pd.DataFrame, measure: Measure) -> str:
 
 
 def _map(rows: pd.DataFrame, most: float, measure: Measure) -> Any:
-    """The heat map of one pair. Fields far from 0 are dark and have pale numbers, with their sign."""
+    """Draw the heat map of one pair of axes. The numbers have their signs, and are pale in dark fields. ``most``: the
+    largest absolute interaction in all heat maps, which sets the limits of the colour scale.
+    """
     one, two = rows["axis_one"].iloc[0], rows["axis_two"].iloc[0]
     x = alt.X("value_one:N", title=one, scale=named(rows["value_one"]), axis=alt.Axis(labelAngle=0))
     above = alt.Axis(titleAngle=0, titleAnchor="end", titleAlign="right", titleBaseline="bottom", titleX=-6, titleY=-6)

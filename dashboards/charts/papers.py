@@ -1,4 +1,4 @@
-"""A paper's differences beside ours."""
+"""A chart that compares the differences reported in a paper with those of a study."""
 
 from typing import Any
 
@@ -17,10 +17,12 @@ OURS, EXPLORED, PAPER = LOOKS = (
 
 
 def against_paper(frame: pd.DataFrame, measure: Measure, *, split: str = "test") -> Any:
-    """A row for each row of the table: the paper's difference to its base as a hollow diamond, ours as a filled circle.
+    """Draw a row for each row of a table: the paper's difference from its base as a hollow diamond, and the study's
+    difference from its own base as a filled mark.
 
-    ``frame`` has the columns row, paper and ours, differences to the base on ``split`` in the measure's own unit, and
-    low and high, the ends of our 95 % interval; NaN where there is none.
+    ``frame`` has the column row, the name of the row; the columns paper and ours, the two differences on ``split`` in
+    the unit of the measure; and the columns low and high, the ends of the 95 % interval of the study's difference. A
+    value that is not known is NaN.
     """
     columns = ["paper", "ours", "low", "high"]
     rows = frame.reindex(columns=["row", *columns]).astype(dict.fromkeys(columns, float))

@@ -1,7 +1,8 @@
-"""Renders Vega-Lite specifications with vl-convert, with its own fonts and without a network.
+"""Renders Vega-Lite specifications as pictures with vl-convert, with its own fonts and without a network.
 
-vl-convert runs V8, which reserves many gigabytes of addresses and ends its process where it gets none, as under
-``ulimit -v``. So pictures of reports are rendered in a process of their own (``reports/pictures/drawing_process.py``).
+vl-convert runs V8, which reserves many gigabytes of address space. If it does not get them, as under ``ulimit -v``, it
+ends the process. So pictures of reports are rendered in a process of their own
+(``reports/pictures/drawing_process.py``).
 """
 
 from collections.abc import Mapping
@@ -11,15 +12,15 @@ import vl_convert
 
 
 def svg(specification: Mapping[str, Any], version: str) -> str:
-    """The picture as SVG. The same specification gives the same text. ``version``: of Vega-Lite."""
+    """Render a specification as SVG. Equal specifications give equal texts. ``version``: of Vega-Lite."""
     return vl_convert.vegalite_to_svg(dict(specification), vl_version=version)
 
 
 def png(specification: Mapping[str, Any], version: str, *, scale: float) -> bytes:
-    """The picture as PNG, enlarged by ``scale``."""
+    """Render a specification as PNG, enlarged by the factor ``scale``. ``version``: of Vega-Lite."""
     return vl_convert.vegalite_to_png(dict(specification), vl_version=version, scale=scale)
 
 
 def load() -> None:
-    """Load the renderer, which takes longer than a chart."""
+    """Load the renderer in advance, since that takes longer than rendering a chart."""
     vl_convert.vegalite_to_svg({"data": {"values": []}, "mark": "point"})

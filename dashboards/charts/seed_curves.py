@@ -1,4 +1,4 @@
-"""The curves of one trial, seed by seed, beside the means of those that it is compared with."""
+"""A chart of the learning curves of one trial, seed by seed, beside the mean curves of other trials."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
@@ -20,10 +20,10 @@ SEED, MEAN, BASE, BEST = LOOKS = (
 )
 
 NAMED: Final = 5
-"""The most seeds that have their names beside the ends of their curves."""
+"""The maximum number of seeds for which the seeds are written at the ends of their curves."""
 
 APART: Final = 0.06
-"""The least distance between two names, as a share of the height."""
+"""The minimum distance between two of these texts, as a fraction of the chart's height."""
 
 
 def seed_curves(
@@ -35,10 +35,11 @@ def seed_curves(
     rungs: Sequence[int] = (),
     epochs: int,
 ) -> Any:
-    """A line for each seed of a trial, their mean, and a rule at each rung.
+    """Draw a line for each seed of a trial, a line for their mean, and an upright line at each rung.
 
-    ``curves`` has the columns trial, epoch, seed and dev; ``beside``: the trials whose means are drawn, too, by the
-    names of their looks; ``epochs``: of a whole trial.
+    ``curves``: a frame with the columns trial, epoch, seed and dev. ``trial``: the number of the trial. ``beside``: the
+    numbers of other trials whose mean curves are drawn for comparison, by the names of their looks. ``rungs``: epochs
+    at which trials are compared. ``epochs``: the number of epochs of a trial that runs to its end.
     """
     finite = curves[np.isfinite(curves["dev"])].assign(value=lambda rows: rows["dev"] * shown(measure))
     own = finite[finite["trial"] == trial]
@@ -91,7 +92,9 @@ def seed_curves(
 
 
 def _spread(ends: pd.DataFrame, values: "pd.Series[float]") -> pd.DataFrame:
-    """The ends of curves, moved up where their names would stand on each other."""
+    """Move the ends of curves apart, so that the texts beside them do not overlap. ``values``: all values in the chart,
+    from which its height follows.
+    """
     gap = APART * float(values.max() - values.min())
     ordered = ends.sort_values("value")
     places: list[float] = []

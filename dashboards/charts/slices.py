@@ -1,4 +1,4 @@
-"""Slices: the score of every trial over its value on one axis."""
+"""A chart of slices: for each axis, the score of every trial over its value on that axis."""
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final
@@ -14,16 +14,16 @@ from skipstack.dashboards.charts.titles import not_drawn, shown, some_of, value_
 from skipstack.data.tasks.measure import Measure
 
 MOST: Final = 1000
-"""The most trials that are drawn."""
+"""The maximum number of trials that are drawn."""
 
 
 def slices(
     trials: pd.DataFrame, measure: Measure, axes: Sequence[str], *, names: Mapping[str, str], log: Collection[str] = ()
 ) -> Any:
-    """A panel for each of the axes, a point for each trial in which it is active.
+    """Draw a panel for each of ``axes``, with a point for each trial in which the axis is active.
 
-    ``names``: of the axes; ``log``: those that are spaced by the logarithm.
-    ``trials`` has the columns state and dev, and one for each axis, as ``search.frames`` has it.
+    ``trials``: a frame of trials with the columns state and dev, and a column for each axis. ``names``: the names of
+    the axes in the chart. ``log``: the axes with a logarithmic scale.
     """
     scored = trials[np.isfinite(trials["dev"])]
     every = max(1, -(-len(scored) // MOST))

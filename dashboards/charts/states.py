@@ -1,4 +1,4 @@
-"""The look of a trial's mark by its state, the same in all charts."""
+"""The colour and shape of a trial's mark by its state, the same in all charts."""
 
 from collections.abc import Iterable
 from typing import Final
@@ -14,14 +14,15 @@ WHOLE, STOPPED, OTHER = LOOKS = (
 )
 
 NAMES: Final = {"completed": WHOLE.name, "stopped": STOPPED.name}
+"""The name of the look by a trial's state; all other states have the look ``OTHER``."""
 
 
 def kinds(states: "pd.Series[str]") -> "pd.Series[str]":
-    """The name of the look of each state."""
+    """Convert the states of trials into the names of their looks."""
     return states.map(NAMES).fillna(OTHER.name)
 
 
 def present(names: Iterable[str]) -> list[Look]:
-    """The looks of these names, in their order."""
+    """The looks with these names, each once, in the order of ``LOOKS``: the entries of a chart's legend."""
     there = set(names)
     return [look for look in LOOKS if look.name in there]

@@ -1,4 +1,6 @@
-"""Trials rung by rung: how many were stopped, and how well the rung predicted final ranks."""
+"""A chart of the trials at each rung: how many were stopped there, and how well the scores at the rung predicted the
+final ranks.
+"""
 
 from typing import Any
 
@@ -11,10 +13,12 @@ ON, STOPPED = LOOKS = (Look("went on", BLUE), Look("stopped there", ORANGE))
 
 
 def survival(frame: pd.DataFrame, *, unit: str = "epochs") -> Any:
-    """A bar for each rung: how many trials reached it, and how many stopped there; below it the rank correlation.
+    """Draw a bar for each rung, with the trials that went on and those that were stopped there, and below the bars the
+    rank correlations.
 
-    ``frame`` has the columns rung, in ``unit``, n, stopped, and correlation: Spearman's, of the scores at the rung with
-    the final ones, of the trials that were trained on; NaN where there are too few.
+    ``frame`` has the columns rung, its level in ``unit``; n, the number of trials that reached the rung; stopped, the
+    number that were stopped there; and correlation, Spearman's, between the scores at the rung and the final scores of
+    the trials that went on. The correlation is NaN if there are too few trials.
     """
     counts = frame.assign(on=frame["n"] - frame["stopped"])
     rows = counts.melt(["rung"], ["on", "stopped"], "which", "count")
@@ -45,7 +49,9 @@ def survival(frame: pd.DataFrame, *, unit: str = "epochs") -> Any:
 
 
 def _correlations(frame: pd.DataFrame, x: alt.X) -> Any:
-    """The rank correlation at each rung; 1: the rung orders trials as their final scores do, 0: not at all."""
+    """Draw the rank correlation at each rung. At 1, the scores at the rung order the trials as the final scores do; at
+    0, they say nothing about the final order.
+    """
     y = alt.Y(
         "correlation:Q", title="rank correlation", scale=alt.Scale(domain=[-1, 1]), axis=alt.Axis(values=[-1, 0, 1])
     )

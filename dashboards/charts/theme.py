@@ -1,7 +1,7 @@
-"""The common look of all charts. Colour, shape and dash distinguish things together, never colour alone.
+"""The common look of all charts. Different things differ in shape or dash as well, never in colour alone.
 
-The colours are those of Okabe and Ito, "Color Universal Design" (2008), distinguishable with any kind of colour vision.
-Colours with different meanings in one chart also differ in grey.
+The colours are those of Okabe and Ito, "Color Universal Design" (2008), which can be distinguished with any kind of
+colour vision. Colours with different meanings in one chart also differ when they are printed in grey.
 """
 
 import textwrap
@@ -18,20 +18,24 @@ INK, PAPER, LINE = "#1f2328", "#ffffff", "#d0d7de"
 BLUE, ORANGE, PURPLE, GREEN, SKY, VERMILLION = "#0072b2", "#e69f00", "#cc79a7", "#009e73", "#56b4e9", "#d55e00"
 
 WIDTH: Final = 380
-"""The width of the plot area in pixels: with axes and 12-pixel letters, it is readable in a column of print."""
+"""The width of a chart's plot area in pixels. With its axes and 12-pixel letters, a chart of this width is readable in
+a column of print.
+"""
 
 FONTS: Final = "Liberation Sans, Arial, Helvetica, sans-serif"
-"""The first font is vl-convert's own; the next two are as wide, so that text fits where they replace it."""
+"""The fonts of charts. The first is vl-convert's own. The letters of the next two are as wide, so that text still fits
+if a browser uses one of them instead.
+"""
 
 LETTERS: Final = 72
-"""The most characters of a line of a title."""
+"""The maximum number of characters in a line of a title."""
 
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """The name of a thing in the legend, and its look.
-
-    ``dash``: lengths of strokes and gaps, in pixels; ``hollow``: whether only the outline of its shape is drawn.
+    """The look of one kind of marks or lines. ``name``: in the legend. ``colour``, ``shape``: of its marks. ``dash``:
+    the lengths of the strokes and gaps of its lines, in pixels. ``hollow``: whether only the outline of the shape is
+    drawn.
     """
 
     name: str
@@ -50,12 +54,12 @@ SERIES: Final = (
     (SKY, "triangle-down", (1, 4)),
     (VERMILLION, "triangle-left", (12, 3)),
 )
-"""Colour, shape and dash of unordered things, one after another."""
+"""The colour, shape and dash of the first, second, ... of several series without an order, such as studies."""
 
 CONFIG: Final[Mapping[str, Any]] = {
     "background": PAPER,
     "font": FONTS,
-    "padding": {"left": 20, "right": 10, "top": 5, "bottom": 5},  # room for wider fonts
+    "padding": {"left": 20, "right": 10, "top": 5, "bottom": 5},  # space for fonts with wider letters
     "view": {"stroke": None, "continuousWidth": WIDTH, "continuousHeight": 240},
     "title": {
         "color": INK,
@@ -100,57 +104,64 @@ CONFIG: Final[Mapping[str, Any]] = {
     },
     "text": {"color": INK, "fontSize": 11},
     "rule": {"color": INK},
-    "aria": False,  # descriptions of each mark would fill most of the file; the picture has one as a whole
+    "aria": False,  # descriptions of each mark would fill most of the file; the picture as a whole has a description
 }
+"""The Vega-Lite config of all charts."""
 
 
 def finished(chart: Any, title: str, *sentences: str) -> Any:
-    """The chart with its title, the sentences below it, and the common style."""
+    """Complete a chart: add its title, the sentences below the title, and the common style. Empty sentences are left
+    out.
+    """
     lines = [line for sentence in sentences if sentence for line in textwrap.wrap(sentence, LETTERS)]
     words = alt.TitleParams(text=textwrap.wrap(title, LETTERS - 6), subtitle=lines)
     return chart.properties(title=words).configure(**CONFIG)
 
 
 def data(frame: pd.DataFrame) -> alt.InlineData:
-    """The rows of a frame as the data of a chart; unknown and infinite values become null."""
+    """Convert the rows of a frame into the data of a chart. Missing and infinite values become null."""
     known = frame.astype(object).where(frame.notna() & ~frame.isin([float("inf"), float("-inf")]), None)
     return alt.InlineData(values=[dict(zip(known.columns, row, strict=True)) for row in known.to_numpy()])
 
 
 def gradient(values: "pd.Series[Any]") -> alt.Legend:
-    """The legend of a scale of colours; if all values are equal, it shows that number alone."""
+    """The legend of a colour scale for ``values``. If all values are equal, it shows only that number."""
     known = sorted(set(values.dropna().tolist()))
     alone: dict[str, Any] = {"values": known, "format": ".4~f"} if len(known) == 1 else {}
     return alt.Legend(gradientLength=200, **alone)
 
 
 def named(names: Iterable[str]) -> alt.Scale:
-    """The scale of these names, in their order; ``sort`` of an axis would fail where one is called ``constructor``."""
+    """The scale of an axis with these names, in this order. (The ``sort`` option of an axis would fail for a name like
+    ``constructor``, a property of JavaScript objects.)
+    """
     return alt.Scale(domain=list(dict.fromkeys(names)))
 
 
 def looks(names: Sequence[str]) -> tuple[Look, ...]:
-    """A look for each of the unordered names; they repeat after seven."""
+    """The look of each of several series without an order, by their names. The looks repeat after seven."""
     return tuple(Look(name, *SERIES[place % len(SERIES)]) for place, name in enumerate(names))
 
 
 def colours(of: Sequence[Look]) -> alt.Scale:
-    """The scale from names to colours."""
+    """The scale that maps the names of looks to their colours."""
     return alt.Scale(domain=[look.name for look in of], range=[look.colour for look in of])
 
 
 def shapes(of: Sequence[Look]) -> alt.Scale:
-    """The scale from names to shapes."""
+    """The scale that maps the names of looks to their shapes."""
     return alt.Scale(domain=[look.name for look in of], range=[look.shape for look in of])
 
 
 def dashes(of: Sequence[Look]) -> alt.Scale:
-    """The scale from names to dashes."""
+    """The scale that maps the names of looks to their dashes."""
     return alt.Scale(domain=[look.name for look in of], range=[list(look.dash) for look in of])
 
 
 def symbols(of: Sequence[Look], field: str = "kind:N", *, columns: int = 2) -> dict[str, Any]:
-    """The channels colour and shape of these looks, with one common legend."""
+    """The channels stroke, fill and shape for marks with these looks, with a common legend. ``field``: the column with
+    the names of the looks. ``columns``: of the legend.
+    """
     legend = alt.Legend(columns=columns)
     names = [look.name for look in of]
     fills = alt.Scale(domain=names, range=["transparent" if look.hollow else look.colour for look in of])

@@ -1,4 +1,4 @@
-"""The timeline of a study: when workers trained and measured which trials, and which waited for a worker."""
+"""A timeline of a study: when workers trained and measured its trials, and when trials waited for a worker."""
 
 from typing import Any, Final
 
@@ -12,25 +12,25 @@ from skipstack.dashboards.charts.theme import INK, LINE, Look, colours, data, fi
 from skipstack.dashboards.charts.titles import some_of, time_unit
 
 MOST: Final = 600
-"""The most bars that are drawn: the last ones."""
+"""The maximum number of bars that are drawn. If there are more, the latest are drawn."""
 
 MEASURED, WAITED = Look("measured on test", INK), Look("waited for a worker", LINE)
 
 LOOKS = (*TRAINED, MEASURED, WAITED)
 
 OTHER: Final = {"measuring": MEASURED.name, "waiting": WAITED.name}
-"""The name of the look of each phase but training, which has that of how it ended."""
+"""The name of the look of each phase except training, whose look is that of the trial's state."""
 
 WAITING: Final = "waiting"
-"""The line of all trials that wait."""
+"""The label of the line with all trials that wait."""
 
 
 def timeline(spans: pd.DataFrame) -> Any:
-    """A bar for each training and each measurement of a trial, on as many lines as workers did this at the same time;
-    on a line of their own, the times in which trials waited for a worker.
+    """Draw a bar for each time in which a trial was trained, was measured or waited for a worker. Training and
+    measuring take as many lines as workers were busy at the same time; waiting has a line of its own.
 
-    ``spans`` has the columns trial, phase (training, measuring or waiting), began, until, in seconds of one clock, and
-    state: why it ended or paused.
+    ``spans`` has a row for each of these times, with the columns trial; phase, which is training, measuring or waiting;
+    began and until, in seconds of the same clock; and state, why the trial ended or paused.
     """
     ordered = spans.sort_values(["began", "trial"], kind="stable")
     waits = ordered["phase"] == "waiting"
@@ -83,7 +83,9 @@ def timeline(spans: pd.DataFrame) -> Any:
 
 
 def lines(spans: pd.DataFrame) -> np.ndarray[Any, Any]:
-    """The line of each span, from 1: the lowest line that is free at its start. ``spans`` are sorted by start."""
+    """The line for the bar of each span, counted from 1: the lowest line that is free when the span begins. ``spans``
+    must be sorted by their beginnings.
+    """
     ends: list[float] = []
     found = []
     for began, until in zip(spans["began"], spans["until"], strict=True):

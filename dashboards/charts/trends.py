@@ -1,4 +1,4 @@
-"""Scores along an axis of numbers: a line for each value of another axis, with intervals."""
+"""A chart of scores over a numeric axis, with a line for each value of another axis, and with intervals."""
 
 from typing import Any, Final, Literal
 
@@ -10,19 +10,20 @@ from skipstack.dashboards.charts.titles import not_drawn, shown, some_of, value_
 from skipstack.data.tasks.measure import Measure
 
 MOST: Final = len(SERIES)
-"""The most lines that are drawn: as many as can be distinguished."""
+"""The maximum number of lines that are drawn, which is the number of different looks."""
 
 WIDE: Final = 8
-"""A logarithmic scale is used if the largest number is at least this many times the smallest."""
+"""The ratio of the largest to the smallest number from which on the x axis is logarithmic."""
 
 
 def trends(frame: pd.DataFrame, measure: Measure, *, axis: str, lines: str, split: str) -> Any:
-    """A point with its interval for each number on each line; the points of a line are joined.
+    """Draw a line for each value of an axis: points with their intervals over a numeric axis, joined by lines.
 
-    ``frame`` has the columns number, line, value, low and high: the ends of the 95 % interval, NaN where there is none;
-    in the measure's own unit. Percents are drawn between 0 and 100. Lines stay in their order; of more than ``MOST``
-    the first are drawn. ``axis``: what the numbers are of; ``lines``: what the lines are values of, empty where there
-    is one.
+    ``frame`` has the columns number, the value on the x axis; line, the value to which the line belongs; value, the
+    score; and low and high, the ends of its 95 % interval, or NaN without an interval. The last three are in the unit
+    of the measure; percentages are cut off at 0 and 100. Lines keep their order; only the first ``MOST`` are drawn.
+    ``axis``: the name of the x axis. ``lines``: the name of the axis whose values the lines are; empty if there is a
+    single line. ``split``: the split of the scores.
     """
     names = list(dict.fromkeys(frame["line"]))
     known = frame[frame["line"].isin(names[:MOST])].dropna(subset=["value"])
@@ -33,7 +34,8 @@ def trends(frame: pd.DataFrame, measure: Measure, *, axis: str, lines: str, spli
     x = alt.X(
         "number:Q",
         title=axis,
-        axis=alt.Axis(values=numbers, labelExpr="toString(datum.value)", grid=False),  # formats round to steps of ticks
+        # Number formats would round the labels to the distance of the ticks.
+        axis=alt.Axis(values=numbers, labelExpr="toString(datum.value)", grid=False),
         scale=alt.Scale(type=spaced, domain=[numbers[0], numbers[-1]], nice=False, padding=12),
     )
     y = alt.Y("value:Q", title=value_title(measure, split), scale=value_scale(measure))
@@ -42,7 +44,7 @@ def trends(frame: pd.DataFrame, measure: Measure, *, axis: str, lines: str, spli
     dash = alt.StrokeDash("line:N", scale=dashes(present), legend=legend)
     joined = alt.Chart(data(rows)).mark_line(strokeWidth=2).encode(x=x, y=y, color=colour, strokeDash=dash)
     ends = rows.dropna(subset=["low", "high"])
-    if measure.in_points:  # intervals of widely spread seeds extend beyond possible values
+    if measure.in_points:  # if seeds differ widely, intervals extend beyond the possible values
         ends = ends.assign(low=ends["low"].clip(lower=0.0), high=ends["high"].clip(upper=100.0))
     intervals = [
         alt.Chart(data(ends[ends["line"] == look.name]))
@@ -56,7 +58,7 @@ def trends(frame: pd.DataFrame, measure: Measure, *, axis: str, lines: str, spli
         .mark_point(filled=True, size=70, opacity=1, color=look.colour, shape=look.shape)
         .encode(x=x, y=y)
         for look in present
-    ]  # separate layers: in one, point shapes would replace the lines in the legend
+    ]  # each in a layer of its own: in a single layer, the shapes of points would replace the lines in the legend
     told = "Points are means over seeds" + (", upright rules 95 % intervals." if intervals else ".")
     return finished(
         alt.layer(*intervals, joined, *points),

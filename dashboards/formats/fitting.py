@@ -1,4 +1,4 @@
-"""Lays out a table at a given width: chooses the columns to show, and the width of each."""
+"""Lays out a table of text at a given width: chooses the columns to show, and the width of each."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -9,21 +9,23 @@ from rich.cells import cell_len
 from skipstack.dashboards.formats.page import Column, Table
 
 MARK = 2
-"""Characters before a label: a mark and a space."""
+"""The number of characters before a label: for a mark and a space."""
 
 NARROWEST_LABEL = 10
-"""The fewest characters of a label before it wraps into a second line."""
+"""The minimum width of the labels in characters; longer labels wrap."""
 
 NARROWEST_TEXT = 16
-"""The fewest characters of a left-justified column before its text wraps."""
+"""The minimum width to which a left-justified column is narrowed, in characters; longer texts wrap."""
 
 GAP, NARROW_GAP = 2, 1
-"""Characters between columns."""
+"""The number of characters between columns: usually, and in a table for which the width is small."""
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """The positions of the columns shown and the width of each, the width of the label, and the gap between columns."""
+    """The layout of a table. ``shown``: the positions of the columns to show. ``widths``: their widths. ``label``: the
+    width of the labels. ``gap``: the number of characters between columns.
+    """
 
     shown: tuple[int, ...]
     widths: tuple[int, ...]
@@ -32,12 +34,14 @@ class Layout:
 
     @property
     def total(self) -> int:
-        """The width of the table."""
+        """The width of the whole table in characters."""
         return MARK + self.label + sum(self.gap + width for width in self.widths)
 
 
 def fitted(table: Table, width: int) -> Layout:
-    """The layout with the most columns that fits into ``width``; if none fits, the narrowest one with wrapped text."""
+    """Lay out a table with as many columns as fit into ``width``. If it does not fit even without its optional columns,
+    its texts and labels are narrowed and wrap.
+    """
     layout = _layout(table, range(len(table.columns)), GAP)
     for name in (None, *table.optional):
         shown = [place for place in layout.shown if table.columns[place].name != name]
@@ -52,7 +56,7 @@ def fitted(table: Table, width: int) -> Layout:
 
 
 def left_out(table: Table, layout: Layout) -> list[str]:
-    """The names of the hidden columns."""
+    """The names of the columns that the layout does not show."""
     return [column.name for place, column in enumerate(table.columns) if place not in layout.shown]
 
 
@@ -66,7 +70,9 @@ def _layout(table: Table, shown: Sequence[int], gap: int) -> Layout:
 
 
 def _in_two_lines(table: Table, room: int) -> bool:
-    """Whether every label fits into two lines of this width without breaking a word."""
+    """Whether every label fits into two lines of ``room`` characters without a broken word, and ``room`` is not too
+    small.
+    """
     return room >= NARROWEST_LABEL and all(
         len(wrap(row.label, room, break_long_words=False, break_on_hyphens=False)) <= 2
         and all(cell_len(word) <= room for word in row.label.split())
@@ -75,7 +81,9 @@ def _in_two_lines(table: Table, room: int) -> bool:
 
 
 def _broken(layout: Layout, columns: Sequence[Column], excess: int) -> Layout:
-    """Narrows a layout by up to ``excess`` characters, the widest text first."""
+    """Narrow a layout by up to ``excess`` characters: first its left-justified columns, the widest first, and after
+    them its labels.
+    """
     widths = list(layout.widths)
     texts = [number for number, place in enumerate(layout.shown) if columns[place].justify == "left"]
     for number in sorted(texts, key=lambda number: -widths[number]):

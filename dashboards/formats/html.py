@@ -1,8 +1,8 @@
-"""Renders a page and its pictures as one HTML file that needs no network and contains no script.
+"""Renders a page and its pictures as a single HTML file that needs no network and contains no script.
 
-Pictures are inline SVG. A script that draws them in the browser (Vega's) would add 0.8 MB to each file, and without it
-the page would show nothing. ``Content-Security-Policy`` makes the browser run no script and load nothing, whatever the
-names in a study contain.
+Pictures are inline SVG. The alternative, Vega's script that draws them in the browser, would add 0.8 MB to each file,
+and browsers that run no scripts would show no pictures. The file's ``Content-Security-Policy`` makes the browser run no
+script and load nothing, whatever the names in a study contain.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -46,7 +46,7 @@ HEAD: Final = """<!DOCTYPE html>
 """
 
 TRIAL: Final = "trial"
-"""The heading of the column that has the number of the row's trial."""
+"""The heading of the column that has the number of the trial that a row describes."""
 
 END: Final = """</main>
 </body>
@@ -55,19 +55,21 @@ END: Final = """</main>
 
 
 AddressOf = Callable[[TrialKey], str]
-"""The address of a trial's page."""
+"""A function that returns the address of a trial's page."""
 
 
 def as_html(page: Page, pictures: Sequence[Picture]) -> str:
-    """The page with its pictures below it, ending in a line break."""
+    """Render a page with its pictures below it as an HTML file that ends in a line break."""
     title = page.title or "skipstack"
     lines = [f"<h1>{escape(title)}</h1>", *as_elements(page), *_pictures(pictures)]
     return HEAD.format(title=escape(title), style=STYLE) + "\n".join(lines) + "\n" + END
 
 
 def as_elements(page: Page, address: AddressOf | None = None) -> Iterator[str]:
-    """The verdict and the blocks of a page as HTML elements, its details folded, without title and pictures, to embed
-    in another page. ``address``: where trials have pages, which the rows about them link to.
+    """Yields the verdict and the blocks of a page as HTML elements, to embed them in another page. Details are folded;
+    the title and pictures are left out.
+
+    ``address``: returns the address of a trial's page, to which the rows about the trial link; None means no links.
     """
     if page.verdict:
         yield f'<p class="verdict">{escape(page.verdict)}</p>'
@@ -77,14 +79,14 @@ def as_elements(page: Page, address: AddressOf | None = None) -> Iterator[str]:
 
 
 def _blocks(groups: Groups, caption: str, address: AddressOf | None) -> Iterator[str]:
-    """The blocks in order; ``caption``: the heading above them."""
+    """Yields the HTML of blocks in their order. ``caption``: the heading above the first block."""
     for block in (block for group in groups for block in group):
         caption = block.text if isinstance(block, Heading) else caption
         yield from _block(block, caption, address)
 
 
 def _folded(heading: str, elements: Iterable[str]) -> Iterator[str]:
-    """Elements that a click on their heading unfolds."""
+    """Yields the HTML of elements that are hidden until the reader clicks on their heading."""
     yield f"<details><summary>{escape(heading)}</summary>"
     yield from elements
     yield "</details>"
@@ -144,7 +146,9 @@ def _sections(table: Table, address: AddressOf | None) -> Iterator[str]:
 
 
 def _row(row: TableRow, table: Table, address: AddressOf | None) -> str:
-    """A row; its link stands on the number of its trial, or else on its label."""
+    """The HTML of a row. If the row describes a trial with a page, the trial's number is a link to that page; in a
+    table without a column of numbers of trials, the label is.
+    """
     href = "" if address is None or row.trial is None else address(row.trial)
     numbered = any(column.heading == TRIAL for column in table.columns)
     mark = f"<span{_class(f'mark {row.mark.style}')}>{escape(row.mark.text)}</span>"
@@ -157,7 +161,9 @@ def _row(row: TableRow, table: Table, address: AddressOf | None) -> str:
 
 
 def _cell(cell: Cell, column: Column, href: str) -> str:
-    """A cell, with the trailing blanks that align its number with those above and below."""
+    """The HTML of a cell. Trailing blanks are kept, since they align numbers with those above and below. ``href``: the
+    address to which the cell links; empty for no link.
+    """
     return f"<td{_class(f'{column.justify} {cell.style}')}>{_linked(escape(cell.text), href)}</td>"
 
 
@@ -166,7 +172,9 @@ def _linked(element: str, href: str) -> str:
 
 
 def _pictures(pictures: Sequence[Picture]) -> Iterator[str]:
-    """The pictures that are drawn, folded ones in a part of their own, and the reasons why others are not."""
+    """Yields the HTML of the pictures, those of the details in a folded part of their own, and a sentence that names
+    the pictures that could not be drawn, with the reasons.
+    """
     drawn = [(f"picture-{place}", picture) for place, picture in enumerate(pictures) if picture.svg]
     missing: dict[str, list[str]] = {}
     for picture in pictures:
@@ -195,5 +203,5 @@ def _code(text: str, *, code: bool) -> str:
 
 
 def _class(names: str) -> str:
-    """The words of a Rich style as CSS classes."""
+    """The HTML attribute that has the words of a Rich style as CSS classes; empty for an empty style."""
     return f' class="{" ".join(names.split())}"' if names.strip() else ""

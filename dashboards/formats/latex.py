@@ -1,4 +1,6 @@
-r"""Renders a page as LaTeX: a file that compiles on its own; a document that ``\input``s it gets only the tables."""
+r"""Renders a page as LaTeX. The file compiles on its own; another document that reads it by ``\input`` gets only the
+tables.
+"""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -35,24 +37,26 @@ BEGINNING: Final = r"""% Compile this file as it is, or \input it in a document,
 \raggedright
 \fi
 """
-r"""``\@nodocument`` is an error until ``\begin{document}``, and nothing after it."""
+r"""The beginning of the file, which detects whether another document reads it. If so, ``\begin{document}`` came before,
+and ``\@nodocument`` does nothing; otherwise ``\@nodocument`` is still an error.
+"""
 
 END: Final = r"""\ifskipstackwhole\else\expandafter\endinput\fi
 \end{document}
 """
 
 MOST_LINES: Final = 40
-"""The most rows of a table on one page; further rows go into another table."""
+"""The maximum number of lines of a table on one page; further rows go into another table."""
 
 WIDEST_TEXT: Final = 40
-"""Cells of text and labels with more characters than this wrap."""
+"""The number of characters above which the text of a cell or label wraps."""
 
 SHRUNK: Final = r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{"
-"""Shrinks a table that is wider than the line."""
+"""The beginning of a command that shrinks a table if it is wider than the line."""
 
 
 def as_latex(page: Page) -> str:
-    """The page, ending in a line break; notes stand below the table before them."""
+    """Render a page as a LaTeX file that ends in a line break. Notes are printed below the table that precedes them."""
     blocks = [block for group in page.groups for block in group]
     lines = _aside([rf"\section*{{{latex_text(page.title)}}}"] if page.title else [])
     lines += _aside([rf"\textbf{{{latex_text(page.verdict)}}}\par"] if page.verdict else [])
@@ -73,7 +77,7 @@ def as_latex(page: Page) -> str:
 
 
 def _aside(lines: Sequence[str]) -> list[str]:
-    """A part of the file that a document skips when it takes the tables."""
+    """Enclose lines so that another document that reads the file skips them, since it takes only the tables."""
     return [r"\ifskipstackwhole", *lines, r"\fi", ""] if lines else []
 
 
@@ -93,7 +97,9 @@ def _text(block: Heading | Sentence | Listing) -> list[str]:
 
 
 def _tables(table: Table, caption: str, notes: Sequence[str], labels: set[str]) -> Iterator[str]:
-    """The table, split by pages, under labels that are not yet in ``labels``."""
+    """Yields the lines of a table, split into several tables if it is longer than a page. ``caption``: of the table.
+    ``notes``: sentences below it. ``labels``: the labels used so far, to which those of the new tables are added.
+    """
     parts = list(_parts(table.rows))
     columns = "".join(column.justify[0] for column in table.columns)
     for number, rows in enumerate(parts, start=1):
@@ -116,7 +122,7 @@ def _tables(table: Table, caption: str, notes: Sequence[str], labels: set[str]) 
 
 
 def _label(caption: str, labels: set[str]) -> str:
-    """A new label made from the letters of the caption."""
+    """Make a label from the letters and digits of a caption that is not in ``labels``, and add it there."""
     name = re.sub(r"[^A-Za-z0-9]+", "-", caption).strip("-") or "skipstack"
     names = chain([name], (f"{name}-{number}" for number in count(2)))
     label = next(each for each in names if each not in labels)
@@ -125,7 +131,7 @@ def _label(caption: str, labels: set[str]) -> str:
 
 
 def _parts(rows: Sequence[TableRow]) -> Iterator[Sequence[TableRow]]:
-    """The rows, page by page."""
+    """Yields the rows of a table in parts, each of which fits on a page."""
     first, lines = 0, 0
     for place, row in enumerate(rows):
         longest = max(map(printed_width, (row.label, *(cell.text for cell in row.cells))))
@@ -146,7 +152,7 @@ def _headings(table: Table) -> Iterator[str]:
 
 
 def _groups(columns: Sequence[Column]) -> Iterator[str]:
-    """The name of each group over its columns, and a rule below it."""
+    """Yields the lines with the name of each group above its columns, and a rule below each name."""
     cells, rules, place = [], [], 3
     for name, group in groupby(columns, lambda column: column.group):
         width = len(list(group))
@@ -176,7 +182,7 @@ def _cells(row: TableRow) -> Iterator[str]:
 
 
 def _cell(cell: Cell) -> str:
-    """A cell; blanks at its ends become as wide as a digit, so that numbers align."""
+    """The text of a cell in LaTeX. Blanks at its ends become as wide as digits, so that numbers align."""
     text = cell.text.strip(" ")
     before, after = (len(cell.text) - len(rest) for rest in (cell.text.lstrip(" "), cell.text.rstrip(" ")))
     blanks = [rf"\phantom{{{'0' * length}}}" if length and text else "" for length in (before, after)]

@@ -1,7 +1,8 @@
-r"""Escapes text for LaTeX: it is printed as it is, and no part of it is read as a command.
+r"""Escapes text for LaTeX, so that it is printed as it is and no part of it is read as a command.
 
-Characters with a LaTeX command become that command. Other characters beyond ASCII become ``\skipstacksign``, which
-prints them if the fonts of the document have them, and else their number, ``<U+4E2D>``, so that none is lost.
+Characters with a LaTeX command become that command. Other characters beyond ASCII become an argument of
+``\skipstacksign``. This command prints the character if the fonts of the document have it, and otherwise its number,
+such as ``<U+4E2D>``, so that no character is lost.
 """
 
 import re
@@ -15,7 +16,9 @@ DEFINITIONS: Final = r"""\protected\def\skipstacknumber#1{\texttt{\textless U+#1
   \else
     \ifcsname u8:\detokenize{#1}\endcsname#1\else\skipstacknumber{#2}\fi
   \fi}"""
-"""LuaTeX and XeTeX know what a font has; under pdfTeX a character is known by the name that ``inputenc`` gives it."""
+"""The definition of ``\\skipstacksign``. LuaTeX and XeTeX can tell whether a font has a character. Under pdfTeX the
+character is printed if ``inputenc`` has a definition for it.
+"""
 
 MATHEMATICS: Final = r"""
 ± \pm  − -  × \times  · \cdot  ≠ \neq  ≤ \leq  ≥ \geq  ≈ \approx  ∞ \infty  → \rightarrow  ← \leftarrow  › \rangle
@@ -40,8 +43,8 @@ COMMANDS: Final = {
     ">": r"\textgreater{}",
     "|": r"\textbar{}",
     "`": r"\textasciigrave{}",
-    '"': r"\char34{}",  # which babel makes a command of in some languages
-    "[": "{[}",  # else what follows \\ and \item is read as their option
+    '"': r"\char34{}",  # in some languages, babel makes the plain character a command
+    "[": "{[}",  # after \\ and \item, a plain bracket would begin an option
     "]": "{]}",
     "*": "{*}",
     "\N{NO-BREAK SPACE}": "~",
@@ -57,17 +60,19 @@ COMMANDS: Final = {
 """The escaped form of each special character."""
 
 ENDS: Final = "/._=,:;-)]}"
-"""Signs in paths and lists after which a line may break."""
+"""The signs in paths and lists after which a line may break."""
 
 LONGEST: Final = 24
-"""The most characters in a row without a place to break the line."""
+"""The maximum number of characters in a row at which a line cannot break."""
 
 LIGATURES: Final = re.compile(r"([-,'])(?=\1)")
-"""LaTeX joins two of these into another sign."""
+"""Matches a sign that is followed by the same sign, where LaTeX would print both as a single other sign."""
 
 
 def latex_text(text: str, *, code: bool = False) -> str:
-    """The text as LaTeX, as code in a typewriter font; any blanks and line breaks are one blank."""
+    """Escape a text for LaTeX. Several blanks or line breaks become a single blank. ``code``: whether to print it as
+    code, in a typewriter font.
+    """
     words = re.split(r"[ \t\n\r]+", unicodedata.normalize("NFC", text))
     written = LIGATURES.sub(r"\1{}", " ".join(map(_word, words)))
     if not code or not written.strip():
@@ -77,12 +82,14 @@ def latex_text(text: str, *, code: bool = False) -> str:
 
 
 def printed_width(text: str) -> int:
-    """An upper bound for the printed length in characters."""
+    """An upper bound of the printed length of a text, in characters."""
     return sum(map(_width, text))
 
 
 def _word(word: str) -> str:
-    """A word, with places to break a long one: after each path sign, or anywhere if there is none for long."""
+    """Escape a word. A long one can be broken after each sign in ``ENDS``, and after ``LONGEST`` characters without
+    such a sign.
+    """
     if printed_width(word) <= LONGEST:
         return "".join(map(_character, word))
     parts, since = [], 0
@@ -101,10 +108,12 @@ def _character(character: str) -> str:
     if character.isascii():
         return character
     number = f"{ord(character):04X}"
-    surrogate = "\ud800" <= character <= "\udfff"  # a byte of a file's name that is no text
+    surrogate = "\ud800" <= character <= "\udfff"  # stands for a byte of a file's name that is not valid text
     return rf"\skipstacknumber{{{number}}}" if surrogate else rf"\skipstacksign{{{character}}}{{{number}}}"
 
 
 def _width(character: str) -> int:
-    """The printed width of a character: one without a LaTeX command may be printed as its number."""
+    """The maximum printed width of a character. A character beyond ASCII without a LaTeX command may be printed as its
+    number.
+    """
     return 1 if character.isascii() or character in COMMANDS else len(f"<U+{ord(character):04X}>")

@@ -1,4 +1,4 @@
-"""A page as GitHub's Markdown."""
+"""Renders a page as GitHub's Markdown."""
 
 from collections.abc import Iterator, Sequence
 from typing import assert_never
@@ -6,13 +6,14 @@ from typing import assert_never
 from skipstack.dashboards.formats.page import Block, Heading, Listing, Page, Sentence, Table, TableRow
 
 SPECIAL = "\\`*_[]<>|#~"
-"""Characters with a meaning in Markdown."""
+"""The characters with a meaning in Markdown, which are escaped."""
 
 RULES = {"left": "---|", "right": "---:|"}
+"""The rule below a column's heading, by the justification of the column."""
 
 
 def as_markdown(page: Page) -> str:
-    """The page, ending in a line break."""
+    """Render a page as Markdown that ends in a line break."""
     blocks = [lines for group in page.groups for block in group if (lines := list(_block(block)))]
     title = [f"## {_escaped(page.title)}"] if page.title else []
     verdict = [f"**{_escaped(page.verdict)}**"] if page.verdict else []
@@ -36,7 +37,7 @@ def _block(block: Block) -> Iterator[str]:
 
 
 def table_headings(table: Table) -> Iterator[str]:
-    """The column headings, those of the row names first."""
+    """Yields the headings of all columns of a table, those of the rows' subjects first."""
     yield from table.names
     yield from (column.name for column in table.columns)
 
@@ -53,7 +54,9 @@ def _row(cells: Sequence[str]) -> str:
 
 
 def _code(text: str) -> str:
-    """Text as code, with bars escaped, since they would end the cell even there; plain text if it has a backtick."""
+    """Format text as code. Bars are escaped, since they would end the cell of a table even within code. A text with a
+    backtick is escaped as plain text instead.
+    """
     return _escaped(text) if "`" in text else f"`{text.replace('|', chr(92) + '|')}`"
 
 

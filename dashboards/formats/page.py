@@ -1,7 +1,7 @@
-"""Reports in one form for all output formats: a page of sentences, lists and tables, and the numbers behind it.
+"""The common form of reports for all output formats: a page of sentences, lists and tables, and the numbers behind it.
 
-Each format has one renderer (``text.py``, ``markdown.py``, ``latex.py``, ``html.py``, ``raw.py``), which knows pages
-and no particular report.
+Each format has one renderer (``text.py``, ``markdown.py``, ``latex.py``, ``html.py``, ``raw.py``), which renders any
+page and depends on no particular report.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -11,15 +11,18 @@ from typing import Any, Literal
 from skipstack.spaces.subject import Scalar
 
 Numbers = Mapping[str, Scalar]
-"""The numbers of a row by their full names."""
+"""The numbers of one row of a table, or of one line of CSV, by their full names."""
 
 TrialKey = tuple[int | None, int]
-"""The number of a trial's ablation, None for the search, and the number of the trial."""
+"""A trial: the number of its ablation, or None for a trial of the search, and the number of the trial."""
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of a table. Columns of one ``group`` are adjacent. Left-justified text may wrap, numbers do not."""
+    """A column of a table. ``heading``: its heading. ``group``: the heading above several columns, which must be
+    adjacent; empty if there is none. ``justify``: ``left`` for text, which may wrap, and ``right`` for numbers, which
+    do not.
+    """
 
     heading: str
     group: str = ""
@@ -27,13 +30,13 @@ class Column:
 
     @property
     def name(self) -> str:
-        """The heading, after its group if it has one."""
+        """The full name of the column: its heading, preceded by its group if it has one."""
         return f"{self.group}: {self.heading}" if self.group else self.heading
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """The text of a cell, and its Rich style if it differs from the row's."""
+    """A cell of a table. ``text``: its content. ``style``: its Rich style; empty if it is that of the row."""
 
     text: str
     style: str = ""
@@ -41,10 +44,12 @@ class Cell:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TableRow:
-    """A row of a table: its subject and its cells.
+    """A row of a table: its subject, what the row is about, and its cells.
 
-    The subject is ``names`` in Markdown, in the columns ``Table.names``, as code if ``code``; in text it is ``label``,
-    below the heading ``section``. ``mark`` precedes it in both. ``trial``: the trial that the row describes.
+    ``names``: the subject in Markdown, one text for each of the columns ``Table.names``. ``cells``: one for each of
+    ``Table.columns``. ``label``: the subject in the other formats. ``section``: a heading above rows with the same
+    section, in the other formats. ``mark``: a sign before the subject. ``style``: the Rich style of the row. ``code``:
+    whether the subject is shown as code. ``trial``: the trial that the row describes; None if it describes none.
     """
 
     names: tuple[str, ...]
@@ -59,12 +64,14 @@ class TableRow:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Table:
-    """Rows under columns.
+    """A table of a page.
 
-    ``names``: the headings of the leading columns in Markdown; ``heading``: that of the label column in text.
-    ``optional``: the names of the columns that a narrow page drops, the first one first; ``tight``: before a column is
-    dropped, gaps are narrowed and labels wrap into a second line. ``caption``: sentences that its caption adds to the
-    heading of its part of the page, and the meaning of bold cells; formats without captions leave it out.
+    ``names``: the headings of the columns with the subjects of rows, in Markdown. ``columns``: the columns with the
+    cells. ``rows``: the rows. ``heading``: the heading of the column with the subjects, in the other formats.
+    ``optional``: the names of columns that may be dropped if the page is narrow, in the order in which they are
+    dropped. ``tight``: whether gaps are narrowed and labels wrap into a second line before a column is dropped.
+    ``caption``: sentences for the table's caption, such as the meaning of bold cells; formats without captions leave
+    them out.
     """
 
     names: tuple[str, ...]
@@ -77,48 +84,51 @@ class Table:
 
 
 def captioned(table: Table, part: str) -> str:
-    """The name of a table in this part of a page, with which its caption begins."""
+    """The name of a table, with which its caption begins. ``part``: the heading of the part of the page
+    with the table.
+    """
     return ": ".join(filter(None, (part, table.heading))) or "table"
 
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """The heading of a part of the page."""
+    """A heading within a page, which begins a new part of it."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """A sentence or paragraph in a Rich style; a ``dim`` one is a note on how to read the tables."""
+    """A sentence or paragraph. ``style``: its Rich style; ``dim`` marks a note on how to read the tables."""
 
     text: str
     style: str = ""
 
     @property
     def is_note(self) -> bool:
-        """Whether it is a note, and so stays with the tables in LaTeX."""
+        """Whether the sentence is a note on how to read the tables, which LaTeX prints below the table."""
         return self.style == "dim"
 
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """A list of items; ``code``: shown as code in formats that have it."""
+    """A list of items. ``code``: whether the items are shown as code, in formats that can show code."""
 
     items: tuple[str, ...]
     code: bool = False
 
 
 Block = Heading | Sentence | Listing | Table
+"""An element of a page."""
 
 
 Groups = tuple[tuple[Block, ...], ...]
-"""Blocks, with space between the groups."""
+"""Groups of blocks. A page has space between two groups."""
 
 
 @dataclass(frozen=True, slots=True)
 class FoldedPart:
-    """A part of a page that is folded at first, under its heading."""
+    """A part of a page with details, which HTML shows folded under its heading and other formats may leave out."""
 
     heading: str
     groups: Groups
@@ -126,9 +136,9 @@ class FoldedPart:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A title, the verdict in a sentence, the groups of blocks that are read first, and the details, part by part.
-
-    ``whole``: the command that prints the details, too, where a format leaves them out.
+    """A report as a page. ``title``: its title. ``groups``: the blocks that are read first. ``verdict``: the main
+    result in a sentence, shown below the title. ``details``: further parts of the page. ``whole``: the command that
+    prints the page with its details, named where they are left out.
     """
 
     title: str
@@ -139,12 +149,14 @@ class Page:
 
 
 def about(page: Page, heading: str) -> str:
-    """The subject of the tables below a heading, for captions and labels, which also name the page."""
+    """The subject of the tables below a heading, for their captions: the heading, preceded by the page's title unless
+    it begins with the title.
+    """
     return heading if not page.title or heading.startswith(page.title) else f"{page.title}: {heading}"
 
 
 def shortened(page: Page) -> Page:
-    """The page without its details, which its last line names."""
+    """Leave out the details of a page, and add a last sentence that names them."""
     if not page.details:
         return page
     named = "; ".join(part.heading for part in page.details)
@@ -154,17 +166,17 @@ def shortened(page: Page) -> Page:
 
 
 def unfolded(page: Page) -> Page:
-    """The page with its details as further groups."""
+    """Turn the details of a page into ordinary groups, below the others."""
     further = (group for part in page.details for group in ((Heading(part.heading),), *part.groups))
     return replace(page, groups=(*page.groups, *further), details=())
 
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """A picture below the page, in formats that show pictures: its heading, its description and the drawing.
+    """A picture below a page, in formats that show pictures.
 
-    ``svg`` is empty if there is no drawing; then ``about`` says why, as a part of a sentence. ``folded``: it belongs to
-    the details of the page.
+    ``heading``: its heading. ``about``: its description. ``svg``: the drawing; if it is empty, the picture could not be
+    drawn, and ``about`` says why, as a part of a sentence. ``folded``: whether the picture belongs to the details.
     """
 
     heading: str
@@ -175,9 +187,11 @@ class Picture:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Report:
-    """A page for people, and the same for machines: ``content`` for JSON, ``records`` for the lines of CSV.
+    """A report in the form that all output formats are rendered from.
 
-    ``names``: the names of the numbers in each record. ``pictures`` draws the pictures for HTML.
+    ``page``: for readers. ``content``: the whole report, for JSON. ``records``: the numbers, for the lines of CSV and
+    the rows of Parquet. ``names``: the names of the numbers in each record, in the order of the columns. ``pictures``:
+    draws the pictures when it is called, for HTML.
     """
 
     page: Page

@@ -1,4 +1,4 @@
-"""A report for machines: its numbers as CSV and Parquet, all of it as JSON."""
+"""Writes a report for other programs: its numbers as CSV or Parquet, or its whole content as JSON."""
 
 import io
 import json
@@ -9,16 +9,18 @@ from skipstack.dashboards.formats.page import Numbers
 
 
 def as_csv(records: Sequence[Numbers], names: Sequence[str]) -> str:
-    """A line of names, then a line for each record; undefined values are empty."""
+    """Write records as CSV: a line of ``names``, the columns, and after it a line for each record. Undefined values are
+    empty.
+    """
     import pandas as pd
 
-    # As objects: whole numbers stay whole beside cells that are empty, and floats keep every digit.
+    # The type object keeps whole numbers whole in columns with empty cells, and keeps every digit of floats.
     frame = pd.DataFrame(records, columns=list(names), dtype=object)
     return frame.to_csv(index=False, lineterminator="\n")
 
 
 def as_parquet(records: Sequence[Numbers], names: Sequence[str]) -> bytes:
-    """A column for each name, typed by its values; undefined values are null."""
+    """Write records as Parquet: a column for each of ``names``, typed by its values. Undefined values are null."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -28,5 +30,7 @@ def as_parquet(records: Sequence[Numbers], names: Sequence[str]) -> bytes:
 
 
 def as_json(content: Mapping[str, Any]) -> str:
-    """The content as JSON text, ending in a line break; undefined values are ``null``."""
+    """Write the content of a report as JSON text that ends in a line break. Undefined values must be None, which
+    becomes ``null``.
+    """
     return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n"

@@ -13,20 +13,23 @@ from skipstack.dashboards.formats.text import PAGE, as_text
 from skipstack.data.basis.printable import UNSEEN, visible
 
 Format = Literal["text", "markdown", "latex", "csv", "json", "html"]
+"""The formats in which a report can be printed."""
+
 FileFormat = Literal[Format, "parquet"]
-"""Parquet is binary, so it is written to files only."""
+"""The formats in which a report can be written to a file. Parquet is binary, so it cannot be printed."""
 
 T = TypeVar("T")
 
 
 def render(report: Report, form: Format, *, width: int = PAGE, terminal: bool = False, full: bool = False) -> str:
-    """The report, ending in a line break; ``full``: with its details, which HTML alone has otherwise, folded.
+    """Render a report as a text that ends in a line break.
 
-    ``text`` is laid out to ``width`` columns, with colours for a ``terminal``.
-    ``markdown`` is GitHub's. ``latex`` compiles as it is, and a document can take its tables. ``html`` is
-    one file with everything in it, pictures included. ``csv`` has a line for each row of a table and ``json`` holds
-    everything; both carry raw numbers by their full names, scores in [0, 1]. In all of them control characters are
-    escaped (``data.basis.printable``).
+    ``form``: the format. ``text`` is laid out to ``width`` columns. ``markdown`` is GitHub's. ``latex`` compiles as it
+    is, and another document can include its tables. ``html`` is a single file that includes the pictures.
+    ``csv`` has a line for each record and ``json`` has the whole report; both have unrounded numbers by their full
+    names, with scores in [0, 1]. ``terminal``: whether ``text`` has colours. ``full``: whether the page has its
+    details; without this, ``html`` has them folded, and other formats leave them out. Control characters are escaped in
+    all formats (``data.basis.printable``).
     """
     page = all_visible(unfolded(report.page) if full else report.page if form == "html" else shortened(report.page))
     match form:
@@ -48,14 +51,16 @@ def render(report: Report, form: Format, *, width: int = PAGE, terminal: bool = 
 
 
 def rendered(report: Report, form: FileFormat, *, width: int = PAGE, full: bool = False) -> bytes:
-    """The report as the bytes of a file. ``parquet`` has the rows and names of ``csv``, with typed values."""
+    """Render a report as the bytes of a file. ``parquet`` has the rows and columns of ``csv``, with typed values. The
+    other arguments are those of ``render``.
+    """
     if form == "parquet":
         return as_parquet(report.records, report.names)
     return render(report, form, width=width, full=full).encode(errors="backslashreplace")
 
 
 def all_visible(value: T) -> T:
-    """A page, or a part of one, with control characters escaped in all its texts."""
+    """Escape the control characters in all texts of a page, or of a part of one."""
     shown: Any = value
     match value:
         case str():

@@ -1,10 +1,10 @@
-"""The CSS of an HTML page: for screens of any width, light and dark, and for paper."""
+"""The CSS of HTML pages, for screens of any width in light and dark mode, and for paper."""
 
 from collections.abc import Mapping
 from typing import Final
 
 FONT: Final = "Liberation Sans, Arial, Helvetica, sans-serif"
-"""The typeface of pages, as of the charts and drawings on them."""
+"""The fonts of pages, which are also those of the charts and drawings on them."""
 
 COLOURS: Final[Mapping[str, tuple[str, str]]] = {
     "ink": ("#1f2328", "#e6edf3"),
@@ -17,19 +17,22 @@ COLOURS: Final[Mapping[str, tuple[str, str]]] = {
     "red": ("#b3261e", "#f47067"),
     "cyan": ("#0b5c75", "#6cb6ff"),
 }
-"""The colours of a page by their names, on a light and on a dark screen."""
+"""The colours of a page by name, each in light mode and in dark mode."""
 
 LIGHT, DARK = (" ".join(f"--{name}: {both[dark]};" for name, both in COLOURS.items()) for dark in (0, 1))
+"""The CSS variables of the colours in light mode, and in dark mode."""
 
 EITHER: Final = " ".join(f"--{name}: light-dark({light}, {dark});" for name, (light, dark) in COLOURS.items())
-"""The colours of a page whose ``color-scheme`` says which."""
+"""The CSS variables of the colours for a page that selects light or dark mode by its ``color-scheme``."""
 
 PICTURES: Final = "\n".join(
     f'svg [{part}="{COLOURS[name][0]}"] {{ {part}: var(--{name}); }}'
     for name in ("ink", "paper", "line", "blue")
     for part in ("fill", "stroke")
 )
-"""Replaces the colours of pictures (``dashboards/charts/theme.py``) by those of the page."""
+"""The CSS that replaces the colours of pictures (``dashboards/charts/theme.py``) by those of the page, so that they
+follow its mode.
+"""
 
 TABLES: Final = """\
 .wide { overflow-x: auto; } .wide:focus-visible { outline: 2px solid var(--cyan); }
@@ -47,7 +50,7 @@ tbody tr:not(.section):hover { background: var(--band); }
 .verdict { font-weight: 600; } summary { cursor: pointer; color: var(--cyan); padding: 0.3rem 0; }
 .green { color: var(--green); } .red { color: var(--red); } .cyan { color: var(--cyan); }
 """
-"""The CSS of tables and of the words of Rich styles."""
+"""The CSS of tables, and of classes named after the words of Rich styles."""
 
 STYLE: Final = (
     f"""\

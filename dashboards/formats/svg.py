@@ -12,16 +12,17 @@ ELEMENTS: Final = frozenset(
         *("path", "rect", "line", "circle", "text", "tspan"),
     }
 )
-"""The allowed elements and attributes: none loads, links or runs anything."""
+"""The elements that a drawing may have. None of them can load, link or run anything."""
 
 INNER: Final = re.compile(r"url\(#([^)]*)\)")
+"""Matches a reference to another element of the same drawing."""
 
 
 def inlined(svg: str, *, name: str, about: str) -> str:
-    """The drawing as an HTML element, with ``about`` as its description for screen readers.
+    """Convert an SVG drawing into an element for an HTML page. ``about``: its description for screen readers.
 
-    Ids inside it are prefixed with ``name``, so that several drawings can share a page. Raises ValueError for an
-    element or attribute that is not allowed.
+    ``name``: is put before the ids inside the drawing, so that several drawings can be on the same page. Raises
+    ValueError for an element or attribute that is not allowed.
     """
     root = ET.fromstring(svg)
     for element in root.iter():

@@ -14,20 +14,22 @@ from skipstack.dashboards.formats.fitting import MARK, Layout, fitted, left_out
 from skipstack.dashboards.formats.page import Block, Column, Heading, Listing, Page, Sentence, Table, TableRow
 
 PAGE: Final = 80
-"""The width of piped output, which people read in mail, diffs and editors. Tables name the columns that they drop;
-the other formats have all columns."""
+"""The width of output that is not printed to a terminal, but read in mail, diffs and editors. Columns that do not fit
+are
+dropped and named below the page; the other formats have all columns."""
 
 HARD: Final = "\u00a0"
-"""A blank where lines do not break."""
+"""The blank at which lines are not broken."""
 
 INDENT = (0, 0, 0, 2)
 """Rich's padding of list items: above, right, below, left."""
 
 
 def as_text(page: Page, width: int, *, terminal: bool) -> str:
-    """The page, with lines up to ``width`` characters and no trailing blanks.
+    """Render a page as text with lines of at most ``width`` characters, without trailing blanks.
 
-    For a ``terminal`` it has colours, as ``TERM`` and ``NO_COLOR`` ask; else it has no control character.
+    ``terminal``: whether the text has colours, as the environment variables ``TERM`` and ``NO_COLOR`` say. Otherwise it
+    has no control characters.
     """
     console = Console(
         file=StringIO(),
@@ -42,7 +44,7 @@ def as_text(page: Page, width: int, *, terminal: bool) -> str:
 
 
 def renderable(page: Page, width: int) -> RenderableType:
-    """The page as Rich prints it on a console of ``width`` columns."""
+    """Convert a page into an object that Rich prints on a console of ``width`` columns."""
     parts: list[RenderableType] = [Text(page.title, style="bold")] if page.title else []
     if page.verdict:
         parts += ["", _wrapped(page.verdict, width)] if parts else [_wrapped(page.verdict, width)]
@@ -58,7 +60,7 @@ def renderable(page: Page, width: int) -> RenderableType:
 
 
 def _wrapped(sentence: str, width: int) -> Text:
-    """A sentence in lines that do not break before ``%`` or next to ``±``."""
+    """Break a sentence into lines, but not before ``%`` or next to ``±``."""
     together = sentence.replace(" %", f"{HARD}%").replace(" ± ", f"{HARD}±{HARD}")
     lines = wrap(together, width, break_on_hyphens=False)
     return Text("\n".join(lines).replace(HARD, " "), style="bold")
@@ -79,7 +81,9 @@ def _block(block: Block, width: int) -> Iterator[RenderableType]:
 
 
 def _sections(table: Table, layout: Layout) -> Iterator[RenderableType]:
-    """The headings of the table, then its rows, section by section."""
+    """Yields the parts of a table for Rich: its column headings, and its rows section by section, each with its
+    heading.
+    """
     grid = _grid(table, layout)
     columns = [table.columns[place] for place in layout.shown]
     groups = [column.group for column in columns]
@@ -125,5 +129,7 @@ def _cells(row: TableRow, table: Table, layout: Layout) -> Iterator[RenderableTy
 
 
 def _spaced(cell: Text, column: Column, layout: Layout) -> RenderableType:
-    """The cell with the gap before it; a right-justified cell gets it from the width of its column."""
+    """Put the gap between columns before the text of a cell. In a right-justified column the width includes the gap, so
+    the cell is returned unchanged.
+    """
     return Padding(cell, (0, 0, 0, layout.gap)) if column.justify == "left" else cell

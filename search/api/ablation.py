@@ -1,4 +1,4 @@
-"""Prepares the ablation of a finished study: its rows, its corpora and its first events."""
+"""Prepares the ablation of a finished study: plans its rows, prepares its corpora and creates its first events."""
 
 import time
 from collections.abc import Sequence
@@ -17,7 +17,9 @@ from skipstack.search.study.record.study_record import StudyRecord
 
 @dataclass(frozen=True, slots=True)
 class PreparedAblation:
-    """An ablation that can begin. ``record``: of the search that it takes apart; ``first``: its own first events."""
+    """An ablation that is ready to begin. ``path``: the study's folder. ``record``: the record of the study's search.
+    ``experiment``: the plan of the ablation. ``first``: the first events of the ablation.
+    """
 
     path: Path
     record: StudyRecord
@@ -38,11 +40,13 @@ def prepare_ablation(
     parts: bool = True,
     data_dir: Path | None,
 ) -> PreparedAblation | None:
-    """The next ablation of the finished study in the folder ``path``; None if no config differs from the base.
+    """Prepare the next ablation of the finished study in the folder ``path``. Returns None if there is nothing to
+    compare, since no config differs from the base.
 
-    ``code``: the files of the study's own code, if they were moved; ``beside``: the folders of other searches. The
-    other arguments are those of ``experiment``. Raises UserError as ``experiment``, ``load_code`` and ``first_events``
-    do.
+    ``code``: the files of the study's own code, needed only if they were moved. ``greedy_path``: the argument ``path``
+    of ``experiment``. ``beside``: the folders of other searches with the same base. ``data_dir``: the folder of the
+    named corpora. The other arguments are those of ``experiment``. Raises UserError as ``read_finished``,
+    ``experiment``, ``load_code`` and ``first_events`` do.
     """
     record = read_finished(path)
     load_constraints(path, record.study.space, code)

@@ -1,4 +1,4 @@
-"""Opens a new study, or one for a look, and extends one that exists."""
+"""Opens a new study, opens a study in a temporary folder to describe it, and extends an existing study."""
 
 import tempfile
 import time
@@ -38,10 +38,11 @@ def open_study(
 ) -> None:
     """Check a study, prepare its corpora and start its ledger in ``folder``.
 
-    ``data_dir`` holds the named corpora; the paths of own files, of vectors and of earlier studies start at
-    ``corpus_folder``. ``placed`` returns the events that record its run options, called once the ledger has its folder:
-    a study that exists has them. Raises UserError for a study that cannot run, for corpora and vectors that cannot be
-    read, and for earlier studies of which no trial can be used.
+    ``data_dir``: the folder of the named corpora. ``corpus_folder``: the folder at which the relative paths of the
+    user's corpus files, of vectors and of earlier studies start. ``clock``: returns the time in Unix seconds.
+    ``placed``: returns the events that record the run options; it is called once the ledger is open, and its events are
+    written together with the first events, so that every study on disk has them. Raises UserError for a study that
+    cannot run, for corpora and vectors that cannot be read, and for an earlier study of which no trial can be used.
     """
     check_study(study)
     earlier = earlier_studies(study, corpus_folder)
@@ -53,8 +54,8 @@ def open_study(
 
 @dataclass(frozen=True, slots=True)
 class Rehearsal:
-    """A study that was opened in a temporary folder. ``absent``: the named corpus that this machine lacks, in one line;
-    None: the study is prepared.
+    """A study that was opened in a temporary folder, to be described. ``absent``: a line that names the corpus that
+    this machine lacks; None means that the study was opened with all its corpora.
     """
 
     folder: StudyFolder
@@ -63,10 +64,11 @@ class Rehearsal:
 
 @contextmanager
 def rehearsed(study: StudyConfig, *, data_dir: Path | None, corpus_folder: Path) -> Iterator[Rehearsal]:
-    """Opens a study as ``search`` does, in a temporary folder that is removed afterwards.
+    """Opens a study as the command ``search`` does, but in a temporary folder that is removed on exit.
 
-    So commands that only describe a study refuse what ``search`` refuses. Raises UserError as ``open_study`` does,
-    except for a named corpus that is not on this machine: a study may be described before its corpus is fetched.
+    Commands that only describe a study use this, so that they refuse every study that ``search`` refuses. Raises
+    UserError as ``open_study`` does, with one exception: if this machine lacks a named corpus, ``absent`` of the result
+    says so, since a study may be described before its corpus is fetched.
     """
     with tempfile.TemporaryDirectory(prefix="skipstack-") as scratch:
         folder, absent = StudyFolder(Path(scratch)), None
@@ -90,10 +92,13 @@ def extend_study(
     corpus_folder: Path,
     clock: Clock,
 ) -> list[Event]:
-    """Check an extension and prepare the corpora that it adds; returns the events to append to the ledger.
+    """Check an extension of a study, prepare the corpora that it adds, and return the events to append to the ledger.
 
-    ``points``: those that are tried next, beside ``trials``, as ``given_point`` reads them. Raises UserError if the
-    extension would change nothing, for a point that the study has or cannot have, and as ``open_study`` does.
+    ``trials``: how many trials to add. ``seeds``: how many seeds to add to each further trial. ``choices``: the values
+    to add, by axis. ``points``: further trials, which are tried next, as ``given_point`` reads them. ``asked_by``: the
+    user who asked for ``points``. ``data_dir``, ``corpus_folder`` and ``clock``: as in ``open_study``. Raises UserError
+    if the extension would change nothing, for a point that the study has tried or does not allow, and as ``open_study``
+    does.
     """
     choices = typed_choices(record.space, choices)
     by = extension(
@@ -114,9 +119,10 @@ def extend_study(
 
 
 def new_points(record: StudyRecord, space: Space, given: Sequence[Mapping[str, Json]]) -> tuple[Point, ...]:
-    """The given points as points of a space, for a study that is to try them.
+    """Convert the points that a user gives into points of ``space``, for a study that is to try them.
 
-    Raises UserError as ``given_point`` does, and for a point that the study has already or that is given twice.
+    Raises UserError as ``given_point`` does, for a point that the study has tried already, and for a point that is
+    given twice.
     """
     owners = {canonical_json(trial.point): f"trial {number} has" for number, trial in record.trials.items()}
     points = []

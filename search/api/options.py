@@ -1,4 +1,6 @@
-"""Run options of a study: engine, device, MLflow store and callbacks. Torch and ray are imported only when needed."""
+"""The run options of a study, and the engine and MLflow runs that follow from them. Torch and ray are imported only
+when they are needed.
+"""
 
 import os
 import shlex
@@ -41,36 +43,43 @@ from skipstack.search.study.record.study_record import StudyRecord
 from skipstack.search.study.task import TrialTask, Workers
 
 CLUSTER: Final = "RAY_ADDRESS"
-"""The environment variable that names the Ray cluster of a study without an address: a submitted job finds its own."""
+"""The environment variable that names the Ray cluster for a study that is run without ``--address``. Ray sets it for a
+submitted job, which so finds its cluster.
+"""
 
 LEAST_ADDRESSES: Final[Mapping[EngineName, float]] = {"ray": 4e9, "serial": 3e9}
-"""Bytes of address space with which a small study was seen to run on two CPUs; with less it did not."""
+"""The smallest address space, in bytes, with which a small study ran on two CPUs in a test, by engine."""
 
 Watch = Callable[[StudyRecord, StudyFolder], AbstractContextManager[Reader]]
-"""Takes the record so far and the study's folder, and returns a context manager, entered while the study runs, whose
-value receives events."""
+"""Creates a reader of a study's events, from the record so far and the study's folder. Returns a context manager that
+is
+entered while the study runs; its value is called with each event."""
 
 
 def unwatched(record: StudyRecord, folder: StudyFolder) -> AbstractContextManager[Reader]:
-    """Ignore all events."""
+    """Create a reader that ignores all events: the default of ``Execution.watch``."""
     return nullcontext(lambda event: None)
 
 
 def unoccupied() -> None:
-    """Do nothing."""
+    """Do nothing: the default of ``Execution.meanwhile``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Execution(RunOptions):
-    """The options of a run, with the study's function and with those who follow the run.
+    """The options of a run, with the user's function and the callbacks that follow the run.
 
-    An ``address`` that is None is the cluster that ``RAY_ADDRESS`` names, or else one that is started for the study; a
-    ``tracking_uri`` that is None is ``MLFLOW_TRACKING_URI``, or else a file in the study's folder. ``function``: what
-    trials call; None: they train our networks. ``say`` receives information, ``warn`` receives losses and missing data.
-    ``meanwhile`` is called once, in a thread, as soon as a CPU is idle: while the last trials end, or after the study
-    while the engine closes. ``compare``: MLflow is asked what it has of every run, also where its mark says that all of
-    the study is written. Raises UserError for a value that is not allowed, and where Ray, or MLflow for a store, is not
-    installed.
+    ``address``: None means the Ray cluster that ``RAY_ADDRESS`` names, or else one that is started for the study.
+    ``tracking_uri``: None means the store that ``MLFLOW_TRACKING_URI`` names, or else a file in the study's folder.
+
+    ``function``: the function that trials call; None means that they train the networks of this project. ``say``:
+    receives lines of information. ``warn``: receives lines about failures and missing data. ``watch``: creates a reader
+    of the study's events. ``meanwhile``: called once, in a thread, as soon as a CPU is idle: while the last trials end,
+    or after them before the engine closes. ``compare``: whether MLflow is asked which events it has of every run, even
+    if it is marked as having all events of the study.
+
+    Raises UserError for a value that is not allowed, if Ray is needed and not installed, and if an MLflow store is
+    named and MLflow is not installed.
     """
 
     function: Objective | None = None
@@ -90,17 +99,20 @@ class Execution(RunOptions):
 
     @property
     def store(self) -> str | None:
-        """The URI of the MLflow store; None: a file in the study's folder."""
+        """The URI of the MLflow store that the options or the environment name. None means a file in the study's
+        folder.
+        """
         return chosen_store(self.tracking_uri)
 
     def runs(self, folder: StudyFolder) -> str:
-        """The URI of the store where the runs of the study in ``folder`` are."""
+        """The URI of the MLflow store that has the runs of the study in ``folder``."""
         return self.store or f"sqlite:///{folder.runs_database.resolve()}"
 
     def start(self, runs: TrackedRuns | None = None) -> Engine:
-        """The engine that trains our networks, or calls the function. Raises UserError if it cannot start.
+        """Start the engine that trains networks, or that calls the user's function. Raises UserError if it cannot
+        start.
 
-        ``runs``: the runs of MLflow that functions may write to; None: none.
+        ``runs``: gives a function the MLflow runs that it may write to; None means that it has no runs.
         """
         function, on_ray, trials = self.function, self.engine == "ray", self.trials_per_program
         if function is None or on_ray:
@@ -121,9 +133,9 @@ class Execution(RunOptions):
     def _ray(self, worker: Workers) -> Engine:
         address, trains, trials = cluster(self.address), self.function is None, self.trials_per_program
         if address is None and is_claimed():
-            # Ray reads this as it is imported: its processes listen to this machine alone
+            # Ray reads this when it is imported. With 0, its processes listen only to connections of this machine.
             os.environ.setdefault("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "0")
-        with uncollected():  # ray takes seconds to import, too; torch is loaded where trials are trained
+        with uncollected():  # ray takes seconds to import; torch is imported only in the workers
             from skipstack.search.execution.engines.ray.engine import RayEngine
         from skipstack.search.execution.engines.ray.sharing import ALONE, Sharing
 
@@ -143,22 +155,27 @@ class Execution(RunOptions):
         return engine
 
     def tracked(self, folder: StudyFolder, opened: StudyOpened) -> TrackedRuns:
-        """The runs of the study in ``folder``, which its functions write to. ``opened``: its first event."""
+        """The MLflow runs of the study in ``folder`` that the user's function can write to. ``opened``: the study's
+        first event.
+        """
         named = experiment(experiment_of(StudyRecord.of([opened]).study))
         return TrialRuns(from_anywhere(self.runs(folder)), named, study_id(opened), folder.ablation)
 
     def track(self, tracker: TrackingProcess, folder: StudyFolder) -> None:
-        """Let ``tracker`` write to MLflow the events of the study that it lacks, and those that happen from now on."""
+        """Make ``tracker`` write the study's events to MLflow: the past ones that MLflow lacks, and
+        those from now on.
+        """
         tracker.record(self.runs(folder), folder.path, private=self.store is None, compare=self.compare)
 
     def publish(
         self, tracker: TrackingProcess, folder: StudyFolder, record: StudyRecord, made: Callable[[], Publication]
     ) -> dict[str, str]:
-        """Publish the report and models of a finished study, which ``made`` returns, once ``tracker`` has written all
-        its events; nothing is made that is published already.
+        """Publish the report and models of a finished study in MLflow. Call this once ``tracker`` has written all
+        events.
 
-        Returns the addresses of its views in a browser by their names, ``trials``, ``charts`` and ``ablation 1``; none
-        if they are not known. Missing parts are a warning.
+        ``made``: creates the report and models; it is called only if they are not published already. Returns the
+        addresses at which a browser shows the study, by the names of the views (``trials``, ``charts``, ``ablation
+        1``); empty if they are not known. If something could not be published, ``warn`` receives a line.
         """
         assert record.opened is not None, "a ledger begins with study_opened"
         own, named = study_id(record.opened), experiment(experiment_of(record.study))
@@ -178,7 +195,9 @@ class Execution(RunOptions):
         return {title(name): at(name) for name in names(record.ablations)}
 
     def register(self, folder: StudyFolder, record: StudyRecord, bundle: BestBundle, name: str) -> int:
-        """Register the network of a trial as ``name`` and return its version. Raises UserError if that fails."""
+        """Register the model in ``bundle`` in MLflow's model registry as ``name``, and return its version. Raises
+        UserError if that fails.
+        """
         assert record.opened is not None, "a ledger begins with study_opened"
         named = experiment(experiment_of(record.study))
         with TrackingProcess() as process:
@@ -186,14 +205,16 @@ class Execution(RunOptions):
 
 
 def cluster(address: str | None) -> str | None:
-    """The Ray cluster that a study joins: ``auto`` is that of the environment; None: one that is started for it."""
+    """The Ray cluster that a study joins, from its option ``--address``. ``auto`` means the cluster that the
+    environment names; None means that one is started for the study.
+    """
     if address is None and os.environ.get(CLUSTER) not in (None, "", "local"):
         return "auto"
     return None if address == "local" else address
 
 
 def _names(record: StudyRecord) -> Iterator[str]:
-    """The names of the study's metrics and parameters."""
+    """Yields the names of the study's parameters and metrics in MLflow."""
     yield from record.study.space.base.flatten()
     yield from (f"axis.{path}" for path in record.study.space.axes)
     for trial in record.trials.values():
@@ -202,13 +223,17 @@ def _names(record: StudyRecord) -> Iterator[str]:
 
 
 def check_program(trials: int, *, is_function: bool) -> None:
-    """Raises UserError where so many ``trials`` are to share a program, and share none."""
+    """Check the option ``--trials-per-program``. Raises UserError if ``trials`` is more than 1 for a study of a
+    function, whose trials cannot share a program.
+    """
     if trials > 1 and is_function:
         raise UserError(f"--trials-per-program: got {trials} for a function (allowed: 1, or a study of networks)")
 
 
 def check_addresses(engine: EngineName) -> None:
-    """Raises UserError where too few addresses are allowed: torch, numba or Ray would fail or abort anywhere."""
+    """Check the limit on the address space of this process. Raises UserError if it is too small, since torch, numba or
+    Ray would fail at an arbitrary place.
+    """
     most = address_limit()
     if most is not None and most < LEAST_ADDRESSES[engine]:
         least = " or ".join(f"{size / 1e9:.0f} GB with --engine {name}" for name, size in LEAST_ADDRESSES.items())
@@ -216,7 +241,7 @@ def check_addresses(engine: EngineName) -> None:
 
 
 def _gpu_memory() -> int:
-    """Bytes of the GPU; called in workers, where torch is loaded."""
+    """The memory of the GPU in bytes. Called only in workers, which import torch anyway."""
     from skipstack.models.ground.device import choose_device
     from skipstack.models.ground.device_memory import device_memory
 
@@ -224,7 +249,7 @@ def _gpu_memory() -> int:
 
 
 def _memory(task: TrialTask) -> int:
-    """Bytes that a trial needs; called in workers, where torch is loaded."""
+    """The GPU memory that a trial needs, in bytes. Called only in workers, which import torch anyway."""
     from skipstack.search.api.planning.memory import memory_of
 
     return memory_of(task)

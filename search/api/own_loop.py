@@ -1,6 +1,6 @@
-"""A study whose trials are trained by a loop of the user's, which asks the study for trials and reports to it.
+"""Runs a study whose trials are trained by the user's own loop, which asks the study for trials and reports to it.
 
-The study runs in a thread, as with any other engine; the loop talks to its driver meanwhile.
+The study runs in a thread, with an engine that trains nothing itself. Meanwhile the loop calls the study's driver.
 """
 
 import time
@@ -27,15 +27,19 @@ from skipstack.spaces.function import FunctionConfig
 
 
 class LeftOpenError(StudyInterruptedError):
-    """A loop has left a study that is not at its end."""
+    """Raised in the thread of a study when the user's loop leaves the study before its end."""
 
 
 @final
 class OwnLoop:
-    """A study that begins or goes on: ``ask`` for its trials, and ``report`` to each.
+    """A running study for the user's own training loop. ``ask`` returns the next trial, to which the loop reports with
+    ``AskedTrial.report``.
 
-    As a context manager it ends the study if all trials have ended, and otherwise leaves it as an interruption does:
-    ``skipstack.begin`` with its folder then hands out the open trials again. Several threads may use it.
+    Use it as a context manager. On exit it finishes the study if all trials have ended. Otherwise it leaves the study
+    as an interruption does; ``skipstack.begin`` with the same folder then continues the study and hands out the open
+    trials again. Several threads may use the object.
+
+    ``run``: the started study. ``ended``: called once the study is finished.
     """
 
     def __init__(self, run: Run, ended: Callable[[], None]) -> None:
@@ -45,16 +49,16 @@ class OwnLoop:
         self._ended = ended
         self._failed: BaseException | None = None
         self._next: TrialTask | None = None
-        """A trial that was begun only to see whether there is one."""
+        """A trial that was taken from the driver only to see whether there is one; ``ask`` returns it next."""
         self._thread = Thread(target=self._run, args=[run], name="study", daemon=True)
         self._thread.start()
 
     def ask(self) -> "AskedTrial | None":
-        """The next trial to train; None if there is none now. Once no asked trial is open, None means that the study
-        has no more.
+        """The next trial to train; None if there is none now. If no trial that ``ask`` returned is still open, None
+        means that the study has no more trials.
 
-        Trials that were open when the last loop ended come first, and paused ones come again once they are promoted.
-        Raises whatever ended the study, such as a full disk.
+        Trials that were open when the last loop ended come first. A paused trial is returned again once it is promoted.
+        Raises the exception that ended the study, if any, such as one for a full disk.
         """
         with self._engine.turn:
             driver = self._driver()
@@ -62,7 +66,9 @@ class OwnLoop:
             return None if task is None else AskedTrial(task, driver, self._engine)
 
     def finish(self) -> None:
-        """End the study, and show it in MLflow. Raises UserError if it has more trials, or open ones."""
+        """Finish the study and publish it in MLflow. Raises UserError if the study has further trials, or if a trial is
+        still open.
+        """
         with self._engine.turn:
             if not self._at_end():
                 raise UserError(
@@ -89,7 +95,7 @@ class OwnLoop:
             raise self._failed
 
     def _at_end(self) -> bool:
-        """Whether no trial is open and the study has no more."""
+        """Whether no trial is open and the study has no further trials."""
         with self._engine.turn:
             driver = self._driver()
             if driver.over and self._next is None:
@@ -115,11 +121,12 @@ class OwnLoop:
 
 @final
 class AskedTrial:
-    """A trial that a loop trains: ``config`` has the values of its axes, ``report(score=0.93)`` ends an epoch.
+    """A trial for the user's loop to train. ``config`` has the values of its axes, and ``report(score=0.93)`` ends an
+    epoch.
 
-    With several seeds there is a config for each, ``configs[seed]``, and ``report(score=..., seed=seed)`` is needed of
-    each of them to end an epoch. With replicates the keys are the numbers of the calls, and each config has its seed
-    and its replicate.
+    If the study has several seeds, there is a config for each of them, ``configs[seed]``, and an epoch of the trial
+    ends once ``report(score=..., seed=seed)`` was called for each seed. With replicates, the keys are the numbers of
+    the calls instead, and each config has its seed and its replicate.
     """
 
     def __init__(self, task: TrialTask, driver: Driver, engine: "_Asked") -> None:
@@ -130,7 +137,7 @@ class AskedTrial:
         self.epoch = task.reported
         """The last epoch that all seeds have reported, in this loop or an earlier one; 0 before the first."""
         self.goes_on = True
-        """Whether the study wants another epoch of it."""
+        """Whether the study wants another epoch of this trial."""
         self._measure = task.config.measure
         self._driver, self._turn = driver, engine.turn
         self._told: dict[int, SeedReport] = {}
@@ -144,16 +151,20 @@ class AskedTrial:
 
     @property
     def seeds(self) -> Sequence[int]:
-        """The seeds with which it is trained."""
+        """The seeds with which the trial is trained."""
         return tuple(self.configs)
 
     @property
     def config(self) -> Values:
-        """The values of its axes, and its seed under ``seed``. Raises UserError if it has several seeds."""
+        """The values of the trial's axes, and its seed under ``seed``. Raises UserError if the trial
+        has several seeds.
+        """
         return self.configs[self._only(None)]
 
     def folder(self, seed: int | None = None) -> Path:
-        """The folder for the files of a seed, which survives interruptions."""
+        """The folder in which the files of a seed survive interruptions. ``seed``: may be left out if there is only
+        one.
+        """
         return self._reports[self._only(seed)].folder
 
     def report(
@@ -166,8 +177,8 @@ class AskedTrial:
         model: Path | str | None = None,
         **metrics: float,
     ) -> bool:
-        """End an epoch of a seed, as ``Report`` does, and return whether the trial goes on. It does while other seeds
-        are at an earlier epoch.
+        """End an epoch of a seed, as ``Report`` does, and return whether the trial goes on. The decision is made once
+        all seeds have reported the epoch; until then the trial goes on.
 
         Raises ReportError for an invalid report, and UserError for a seed that the trial does not have.
         """
@@ -180,44 +191,50 @@ class AskedTrial:
             return self.goes_on
 
     def log(self, *, seed: int | None = None, **figures: float) -> None:
-        """Note figures of a seed's epoch that is under way, as ``Report.log`` does."""
+        """Log figures of a seed within its current epoch, as ``Report.log`` does."""
         with self._turn:
             self._reports[self._only(seed)].log(**figures)
 
     def artifact(self, path: Path | str, *, seed: int | None = None) -> None:
-        """Keep a copy of a file, or of a folder's files, as ``Report.artifact`` does."""
+        """Store a copy of a file, or of a folder's files, for a seed, as ``Report.artifact`` does."""
         with self._turn:
             self._reports[self._only(seed)].artifact(path)
 
     def checkpoint(self, state: Path | str | bytes, *, seed: int | None = None, epoch: int | None = None) -> None:
-        """Save the state from which a seed resumes, as ``Report.checkpoint`` does, while the trial goes on."""
+        """Save the state from which a seed resumes, as ``Report.checkpoint`` does. Does nothing if the trial does not
+        go on.
+        """
         report = self._reports[self._only(seed)]
         with self._turn:
             if self.goes_on:
                 report.checkpoint(state, epoch=epoch)
 
     def restore(self, seed: int | None = None) -> Path | None:
-        """The last checkpoint of a seed, as ``Report.restore`` gives it; None if it has none. Its reports then follow
-        the epoch of that checkpoint: those that the ledger has already do not count again.
+        """The path of a seed's last checkpoint, as ``Report.restore`` returns it; None if the seed has none.
+
+        After this call, the seed's reports continue with the epoch after the checkpoint. Reports of epochs that the
+        ledger has already do not count again.
         """
         with self._turn:
             return self._reports[self._only(seed)].restore()
 
     def mlflow_run(self, seed: int | None = None) -> TrackedRun:
-        """The run of a seed in MLflow, the one that ``Report.mlflow_run`` gives: it is the active run of this thread
-        within ``with trial.mlflow_run():``.
+        """The MLflow run of a seed, as ``Report.mlflow_run`` returns it. Within ``with trial.mlflow_run():`` it is the
+        active run of the current thread.
         """
         return self._tracked[self._only(seed)]
 
     def end(self) -> None:
-        """Note that the training ended before the last possible epoch."""
+        """Tell the study that the training of this trial ended before the last possible epoch."""
         with self._turn:
             if self.goes_on:
                 self.goes_on = False
                 self._driver.returned(self.number)
 
     def fail(self, error: BaseException | str) -> None:
-        """Note that the training failed. The study hands out the trial again, or gives it up (``search.retries``)."""
+        """Tell the study that the training of this trial failed. The study hands out the trial again, up to
+        ``search.retries`` times, and then gives it up.
+        """
         with self._turn:
             if self.goes_on:
                 self.goes_on = False
@@ -248,32 +265,35 @@ class AskedTrial:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OwnLoopExecution(Execution):
-    """The run options of a study whose trials a loop asks for."""
+    """The run options of a study whose trials the user's loop trains."""
 
     function: Any = asked
 
     def start(self, runs: TrackedRuns | None = None) -> Engine:
-        """The engine that hands the driver to the loop."""
+        """The engine that passes the driver to the user's loop instead of training trials."""
         return _Asked(runs or NoRuns())
 
 
 @final
 class _Asked(Engine):
-    """Hands the driver to the loop, until it leaves."""
+    """An engine that passes the driver to the user's loop, and waits until the loop leaves the study."""
 
     words = "trials are trained by who asks for them"
 
     def __init__(self, runs: TrackedRuns) -> None:
         self.runs: Final = runs
         self.turn: Final = Condition(RLock())
-        """The lock that a thread holds while it uses the driver."""
+        """The lock that a thread must hold while it uses the driver. It is notified when the driver is available, and
+        when the loop has left.
+        """
         self._driver: Driver | None = None
         self._left: bool | None = None
 
     def run(self, driver: Driver) -> None:
-        """Wait until the loop has left. Raises LeftOpenError if the study is not at its end then."""
+        """Wait until the loop has left the study. Raises LeftOpenError if the study is then not at its end."""
         with self.turn:
-            again = self._left is not None  # for points that were asked for in the last moment
+            # The study runs the engine again if points were asked for at the last moment.
+            again = self._left is not None
             self._driver = driver
             self.turn.notify_all()
             self.turn.wait_for(lambda: self._left is not None)
@@ -282,13 +302,15 @@ class _Asked(Engine):
             raise LeftOpenError("whoever asked for trials has left")
 
     def wait(self) -> Driver | None:
-        """Wait for the driver and return it; None if the study ended, or the loop has left."""
+        """Wait for the driver, and return it; None if the study has ended, or if the loop has left it."""
         with self.turn:
             self.turn.wait_for(lambda: self._driver is not None or self._left is not None)
             return self._driver
 
     def leave(self, *, finished: bool) -> None:
-        """Note that the loop has left."""
+        """Record that the loop has left the study. ``finished``: whether the study was at its end. Only the first call
+        counts.
+        """
         with self.turn:
             self._left = finished if self._left is None else self._left
             self.turn.notify_all()

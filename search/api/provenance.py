@@ -1,4 +1,4 @@
-"""Provenance of a run: the command line without secrets, the user, and the commit of the code if known."""
+"""Finds the provenance of a run: the command line without secrets, the user, and the commit of the code if known."""
 
 import getpass
 import re
@@ -16,31 +16,36 @@ LONGEST: Final = 2000
 """Maximum length of a recorded command, in characters."""
 
 PATIENCE: Final = 10.0
-"""Timeout of git in seconds, for disks that hang."""
+"""The timeout of a git command in seconds, in case the disk hangs."""
 
 
 def provenance() -> Mapping[str, str]:
-    """``command``, ``user`` and ``commit`` of this process, each empty where it is not known."""
+    """The ``command``, ``user`` and ``commit`` of this process, by these names. Each is empty if it is not known."""
     return {"command": command(), "user": _user(), "commit": commit()}
 
 
 def command(arguments: list[str] | None = None) -> str:
-    """The command line, quoted for a shell, without secrets and without the folder of the program."""
+    """The command line, quoted for a shell, without secrets and without the folder of the program.
+
+    ``arguments``: the program and its arguments; None means those of this process.
+    """
     program, *others = sys.argv if arguments is None else arguments
     return redacted(shlex.join([Path(program).name, *map(_without_secrets, others)]))[:LONGEST]
 
 
 @cache
 def commit() -> str:
-    """The commit of the checkout that holds this file; empty for an installed package, and without git."""
+    """The commit of the git checkout that has this file. Empty for an installed package, and if git is missing or
+    fails.
+    """
     here = Path(__file__).resolve()
     if _git(here.parent, "ls-files", "--error-unmatch", here.name) != here.name:
-        return ""  # the folder may lie in a checkout of another project
+        return ""  # git does not track this file: the folder may lie in a checkout of another project
     return _git(here.parent, "rev-parse", "HEAD")
 
 
 def _without_secrets(argument: str) -> str:
-    """An argument; if it is an address, without its secrets."""
+    """Remove the secrets from a command-line argument, if it is an address or an option with an address."""
     option, equals, address = argument.partition("=") if argument.startswith("-") else ("", "", argument)
     return f"{option}{equals}{without_secrets(address) if re.match(r'[a-z0-9+]+:/', address) else address}"
 
@@ -53,7 +58,7 @@ def _user() -> str:
 
 
 def _git(folder: Path, *arguments: str) -> str:
-    """The output of git; empty if it fails."""
+    """Run git in ``folder``, and return its output; empty if it fails."""
     try:
         done = subprocess.run(
             ["git", "-C", str(folder), *arguments], capture_output=True, text=True, timeout=PATIENCE, check=False

@@ -1,4 +1,4 @@
-"""The run options that a study's ledger has recorded; resuming the study reuses them."""
+"""Records the run options of a study in its ledger, and reads them back when the study is resumed."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -25,18 +25,21 @@ from skipstack.spaces.constraint_functions import check_given
 from skipstack.spaces.trial import code_of
 
 OPTIONS: Final = tuple(option.name for option in fields(RunOptions))
-"""The fields of ``Execution`` that are recorded, as fields of ``Placed``."""
+"""The fields of ``Execution`` that are recorded in the ledger, as fields of the same names of ``Placed``."""
 
 CONTACTED: Final = {"address": "--address", "tracking_uri": "--tracking-uri"}
-"""The recorded options that name a server, which may be sent secrets from the environment."""
+"""The recorded options that name a server, with their command-line names. Such a server may be sent secrets from the
+environment.
+"""
 
 
 def execution_of(options: Mapping[str, Any], before: Path | None = None) -> Execution:
-    """The ``Execution`` of a study. Options that are missing or None are those of the last run of the study in the
-    folder ``before``, or the defaults.
+    """Build the ``Execution`` of a study from ``options``, by name. Options that are missing or None are taken from the
+    last run of the study in the folder ``before``; if it is None or has no recorded run, they have their defaults.
 
-    Raises UserError if that study was copied or moved here and would contact a server that neither the options nor the
-    environment name: a ledger from somebody else could name any server.
+    A copied or moved study may come from somebody else, and its ledger could name any server or file. So for such a
+    study UserError is raised if the recorded options name a server to contact, a listener of the user's own or a code
+    file, and ``options`` do not name these (for the MLflow store, the environment may).
     """
     given = {name: value for name, value in options.items() if value is not None}
     folder = None if before is None else StudyFolder.existing(before)
@@ -46,7 +49,7 @@ def execution_of(options: Mapping[str, Any], before: Path | None = None) -> Exec
     recorded = placed.model_dump(include=set(OPTIONS))
     environment = os.environ.get(URI, "")
     if environment and without_secrets(from_anywhere(environment)) == recorded["tracking_uri"]:
-        given.setdefault("tracking_uri", environment)  # with the secrets that the ledger does not have
+        given.setdefault("tracking_uri", environment)  # it has the secrets, which the ledger leaves out
     if placed.place != _place(folder, folder.path):
         if given.get("engine", recorded["engine"]) == "serial":
             recorded["address"] = None
@@ -67,11 +70,11 @@ def execution_of(options: Mapping[str, Any], before: Path | None = None) -> Exec
 
 
 def load_code(path: Path, code: Sequence[CodeFile], given: Sequence[Path] = ()) -> None:
-    """Load the own code of the study in the folder ``path``: from the files ``given``, or from the paths of its last
-    run.
+    """Load the user's own code of the study in the folder ``path``, from the files ``given`` or, without these, from
+    the paths of its last run. ``code``: the recorded code files; does nothing if there are none.
 
-    Raises UserError as ``load_recorded`` does, and if no files are given for a study that was copied or moved here: a
-    ledger from somebody else could name any file.
+    Raises UserError as ``load_recorded`` does. Raises UserError also if no files are given for a study that was copied
+    or moved, since a ledger from somebody else could name any file.
     """
     if not code:
         return
@@ -84,16 +87,18 @@ def load_code(path: Path, code: Sequence[CodeFile], given: Sequence[Path] = ()) 
 
 
 def load_constraints(path: Path, space: SpaceConfig, given: Sequence[Path] = ()) -> None:
-    """Load the Python functions that constrain a ``space`` of the study in the folder ``path``, as ``load_code`` does.
+    """Load the code files with the functions that constrain ``space``, of the study in the folder ``path``, as
+    ``load_code`` does.
 
-    Raises UserError also for a function that only Python can give, and did not.
+    Raises UserError as ``load_code`` does, and for a constraint function that has no code file and was not passed in
+    Python either.
     """
     load_code(path, [file for file in space.code if set(file.constraints) & set(space.constraints)], given)
     check_given(space.constraint_functions)
 
 
 def code_of_study(folder: StudyFolder) -> tuple[CodeFile, ...]:
-    """The own code files with which a study was started."""
+    """The user's own code files with which the study in ``folder`` was started."""
     return code_of(space_of(folder))
 
 
@@ -105,9 +110,10 @@ def _unasked(path: Path | None, recorded: Sequence[str]) -> str:
 
 
 def placement(execution: Execution, folder: StudyFolder, time: float, *, path: Path | None = None) -> list[Placed]:
-    """The event that records the options of this run; none if they are those of the last run.
+    """The event that records the options of this run, as a list. The list is empty if the options are those of the last
+    run.
 
-    ``path``: the name that the folder will have, if not its own.
+    ``time``: of the event, in Unix seconds. ``path``: the folder's final path, if it still has a temporary name.
     """
     options = {name: getattr(execution, name) for name in OPTIONS}
     options["also"] = with_whole_paths(execution.also)
@@ -124,5 +130,5 @@ def _last(folder: StudyFolder) -> Placed | None:
 
 
 def _place(folder: StudyFolder, path: Path) -> str:
-    """A hash of the folder's path and inode: a copy of the folder has another one, and cannot compute this one."""
+    """A hash of the folder's path and of its ledger's inode number, by which a copied or moved study is recognised."""
     return identity({"path": str(path.resolve()), "inode": folder.ledger.stat().st_ino})

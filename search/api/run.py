@@ -1,7 +1,8 @@
-"""Runs a study to its end with ledger, driver, engine, tracker and retention. Nothing here prints.
+"""Runs a study to its end: connects the ledger, driver, engine, MLflow and the deletion of old weights. Nothing is
+printed.
 
 ``begin``, ``resume``, ``extend`` and ``ablate`` check their arguments, start the engine and test that every machine can
-train; the ``Run`` that they return then finishes the study. Torch and ray are imported only for a valid study.
+train the study. They return a ``Run``, which finishes the study. Torch and ray are imported only for a valid study.
 """
 
 import shlex
@@ -65,13 +66,14 @@ from skipstack.spaces.trial import TrialConfig
 
 @dataclass(slots=True)
 class Run:
-    """A study that is ready to run: its folder and its started engine, None if the study is finished.
+    """A study that is ready to run; ``finish`` runs it to its end.
 
-    ``ablation``: the number of the ablation to run, in a folder of its own; None: the search itself. ``first``: the
-    events that are written before all others. ``resuming``: an earlier driver started it. ``data_dir`` and
-    ``corpus_folder``: the folders where its corpora were looked for, if any. ``tracker``: the process that writes to
-    MLflow and later publishes there; None without MLflow. ``listeners``: the process of those that ``--also`` names.
-    ``missing``: what MLflow and the listeners did not get, a line each.
+    ``folder``: the study's folder. ``execution``: the run options. ``engine``: the started engine; None if the study is
+    finished already. ``resuming``: whether an earlier process started the study. ``first``: the events that are written
+    before all others of this run. ``data_dir`` and ``corpus_folder``: the folders where the study's corpora are looked
+    for. ``ablation``: the number of the ablation to run; None means that the search is run. ``tracker``: the process
+    that writes to MLflow; None without MLflow. ``listeners``: the process of the listeners that ``--also`` names; None
+    without any. ``missing``: a line for each thing that MLflow or the listeners did not receive.
     """
 
     folder: StudyFolder
@@ -86,10 +88,10 @@ class Run:
     listeners: ListenerProcess | None = None
     missing: list[str] = field(default_factory=list)
     recorded: bool = False
-    """Whether MLflow has all events of the study."""
+    """Whether MLflow has all events of the study; known once the run has ended."""
 
     def folders(self, record: StudyRecord) -> list[Path]:
-        """The folders that `skipstack verify` needs as arguments to find the corpus of the best trial."""
+        """The folders that ``skipstack verify`` needs as arguments to find the corpus of the best trial."""
         return [
             folder
             for trial in record.ranked()[:1]
@@ -98,17 +100,18 @@ class Run:
         ]
 
     def finish(self) -> StudyRecord:
-        """Run ``finished`` to its end and return the record."""
+        """Run the study to its end, and return its record. Exceptions are those of ``finished``."""
         with self.finished() as record:
             return record
 
     @contextmanager
     def finished(self) -> Iterator[StudyRecord]:
-        """Run the study to its end; if it is finished already, write to MLflow what is missing there.
+        """Runs the study to its end. If it is finished already, only writes to MLflow the events that are missing
+        there.
 
-        The body gets the record as soon as the last trial has ended. On exit the engine is closed and MLflow is
-        written. KeyboardInterrupt and StudyInterruptedError (a UserError) do both, too, and leave a study that can be
-        resumed.
+        The body of the ``with`` statement receives the record as soon as the last trial has ended. On exit, the engine
+        is closed and the last events are written to MLflow. Both also happen on KeyboardInterrupt and on
+        StudyInterruptedError (a UserError), which leave a study that can be resumed.
         """
         try:
             if self.engine is None:
@@ -125,7 +128,9 @@ class Run:
             raise
 
     def close(self) -> None:
-        """End the engine, and the processes that read the ledger."""
+        """End the engine, the process that writes to MLflow and that of the listeners, without waiting for the events
+        that they still lack.
+        """
         for process in (self.tracker, self.listeners):
             if process is not None:
                 process.end()
@@ -134,7 +139,9 @@ class Run:
 
     @contextmanager
     def _open_ledger(self) -> Iterator[Ledger]:
-        """Open the ledger for writing. A full or a failing disk interrupts already here: the study exists."""
+        """Opens the ledger for writing. Raises LedgerLostError, which counts as an interruption, if the disk is full or
+        fails: the study exists and can be resumed.
+        """
         with ExitStack() as opened:
             try:
                 ledger = opened.enter_context(Ledger(self.folder.ledger))
@@ -176,7 +183,7 @@ class Run:
             "; with --enough it starts no further trial" if self.ablation is None and not execution.function else ""
         )
         preparing = threading.Thread(target=execution.meanwhile, daemon=True)
-        engine.on_idle = cache(preparing.start)  # once
+        engine.on_idle = cache(preparing.start)  # starts the thread only once
         engine.on_late_files = retention.arrived
         try:
             with terminated_as_interrupted(), execution.watch(before, folder) as progress:
@@ -210,10 +217,12 @@ class Run:
     def publish(
         self, made: Callable[[StudyRecord, StudyFolder], Publication], record: StudyRecord | None = None
     ) -> dict[str, str]:
-        """Publish in MLflow what ``made`` returns for the study, if MLflow has all its events. Returns the addresses of
-        the views in a browser, as ``Execution.publish`` does.
+        """Publish the report and models of the study in MLflow, and end the process that writes there. Does nothing if
+        MLflow lacks events of the study. Call this after ``finish``.
 
-        ``record``: the current record of the study with its ablations; None: it is read from the ledger.
+        ``made``: creates the report and models from the record and the folder. ``record``: the current record of the
+        study with its ablations; None means that it is read from the ledger. Returns the addresses of the views in a
+        browser, as ``Execution.publish`` does; empty if nothing was published.
         """
         if self.tracker is None or not self.recorded:
             return {}
@@ -230,7 +239,9 @@ class Run:
         return self.tracker is not None and self.execution.store is None
 
     def _begin_publishing(self) -> None:
-        """Let MLflow and the listeners follow the ledger, each in a process of its own."""
+        """Start the processes that read the ledger and pass its events to MLflow and to the listeners, one process for
+        each.
+        """
         execution, folder = self.execution, self.folder
         if is_installed("mlflow"):
             self.tracker = self.tracker or TrackingProcess()
@@ -249,7 +260,9 @@ class Run:
             self.tracker.let_end()
 
     def _end_publishing(self) -> None:
-        """Wait until MLflow and the listeners have all events, and keep what is missing there."""
+        """Wait until MLflow and the listeners have all events. Warn about each thing that they did not receive, and add
+        it to ``missing``.
+        """
         trouble = None if self.tracker is None else self.tracker.close()
         self.recorded = self.tracker is not None and trouble is None
         lines = [] if self.listeners is None else self.listeners.close()
@@ -270,9 +283,11 @@ def begin(
     data_dir: Path | None,
     corpus_folder: Path,
 ) -> Run:
-    """Start a new study in the new folder ``path``; on any failure nothing of it is left.
+    """Start a new study in the new folder ``path``, and return it ready to run. If anything fails, the folder is
+    removed.
 
-    Raises UserError as ``open_study`` does, and if no engine starts or a machine cannot train.
+    ``data_dir`` and ``corpus_folder``: as in ``open_study``. Raises UserError as ``open_study`` does, if the engine
+    cannot start, and if a machine cannot train the study.
     """
     paths = [code_path(file.name, corpus_folder).resolve() for file in study.space.code]
     execution = replace(execution, code=tuple(map(str, paths)))
@@ -288,17 +303,19 @@ def begin(
             )
             run = Run(beside, execution, None, resuming=False, data_dir=data_dir, corpus_folder=corpus_folder)
             run = _started(run, lambda: read_study(beside.path), path)
-            ending.callback(run.close)  # in case the folder does not get its name
-        ending.pop_all()  # from here on, whoever finishes the run closes it
+            ending.callback(run.close)  # in case the temporary folder cannot be renamed to ``path``
+        ending.pop_all()  # from here on, the caller closes the run by finishing it
     run.folder = StudyFolder(path)
     return run
 
 
 def resume(path: Path, execution: Execution, *, enough: bool = False, hours: float | None = None) -> Run:
-    """Continue an interrupted study or ablation, or a study whose hours were over.
+    """Continue the study in the folder ``path``: an interrupted search or ablation, a search that ended because its
+    hours were over, or a finished one for which points were asked. Returns it ready to run.
 
-    ``enough``: no further trial is started. ``hours``: those of the whole study from now on. Raises UserError, also if
-    one of these is given for an ablation, both are given, or ``hours`` leave no time or nothing to run.
+    ``enough``: start no further trial. ``hours``: the new time limit of the whole study, which includes the hours
+    already spent; None leaves the limit as it is. Raises UserError if both are given, if one is given for an ablation,
+    if ``hours`` leave no time or nothing to run, if the engine cannot start, and if a machine cannot train the study.
     """
     folder, finished = StudyFolder(path), is_finished(path)
     options = {"--enough": enough, "--hours": hours is not None}
@@ -311,7 +328,7 @@ def resume(path: Path, execution: Execution, *, enough: bool = False, hours: flo
         return _ablation(path, execution, number, lambda: read_study(path).ablations[number], resuming=True)
     if finished and hours is None and not AskedPoints(folder.asked).waiting():
         return Run(folder, execution, None, resuming=True)
-    record = cache(lambda: read_study(path))  # slow, and not always needed
+    record = cache(lambda: read_study(path))  # reading is slow, and not always needed
     now = time.time()
     first: list[Event] = [*placement(execution, folder, now)]
     if enough:
@@ -333,7 +350,10 @@ def extend(
     data_dir: Path | None,
     corpus_folder: Path,
 ) -> Run:
-    """Extend a study, finished or not, by trials, seeds, values or points. Raises UserError as ``extend_study``."""
+    """Extend the study in the folder ``path``, finished or not, and return it ready to run. The other arguments are
+    those of ``extend_study``. Raises UserError as ``extend_study`` does, if the engine cannot start, and if a machine
+    cannot train the study.
+    """
     record, folder = read_searched(path), StudyFolder(path)
     load_recorded(record.study.space.code, [Path(each) for each in execution.code])
     first: list[Event] = [*placement(execution, folder, time.time())]
@@ -354,9 +374,10 @@ def extend(
 
 
 def ask_for(path: Path, points: Sequence[Mapping[str, Json]]) -> None:
-    """Ask a study for points, which it tries next: the driver that runs it takes them, or the next one does.
+    """Ask the study in the folder ``path`` to try ``points`` next. If a process runs the study now, that process tries
+    them; otherwise the process that resumes the study does.
 
-    Raises UserError as ``new_points`` does.
+    Raises UserError as ``read_searched`` and ``new_points`` do.
     """
     record = read_searched(path)
     asked = new_points(record, record.space, points)
@@ -364,7 +385,7 @@ def ask_for(path: Path, points: Sequence[Mapping[str, Json]]) -> None:
 
 
 def ablate(prepared: PreparedAblation, execution: Execution) -> Run:
-    """Begin an ablation."""
+    """Start a prepared ablation, and return it ready to run."""
     first = prepared.first
     return _ablation(
         prepared.path,
@@ -377,11 +398,11 @@ def ablate(prepared: PreparedAblation, execution: Execution) -> Run:
 
 
 def sync_to_mlflow(path: Path, execution: Execution) -> Run:
-    """Write to MLflow the events that it lacks of a study, finished or not; ``Run.missing`` of the returned run says
-    what it still lacks.
+    """Write to MLflow the events that it lacks of the study in the folder ``path``, finished or not. The attribute
+    ``missing`` of the returned run says what MLflow still lacks.
 
-    Raises UserError if another process writes the study, since that one writes to MLflow, too; and if MLflow is not
-    installed.
+    Raises UserError if MLflow is not installed, and if another process runs the study, since that process writes to
+    MLflow itself.
     """
     need("mlflow", "sync")
     folder, execution = StudyFolder.existing(path), replace(execution, compare=True)
@@ -407,10 +428,11 @@ def _ablation(
 
 
 def _started(run: Run, record: Callable[[], StudyRecord], path: Path) -> Run:
-    """The run with its started engine, after every machine has passed its test; the engine is closed if one fails.
+    """Start the engine of ``run``, test that every machine can train the study, and return the run.
 
-    Checks that a study of a function gets its function, and that no other study gets one. ``record`` reads the study,
-    which is slow; it is called only if there are machines to test. ``path``: where the study will be.
+    First checks that a study of a function gets its function, and that no other study gets one. If a machine fails its
+    test, the engine is closed and UserError is raised. ``record``: reads the study, which is slow; it is called only if
+    there are machines to test. ``path``: the study's final folder, which ``run`` may still have under a temporary name.
     """
     folder, execution = run.folder, run.execution
     if (changed := check_function_given(folder, execution.function)) is not None:
@@ -418,7 +440,7 @@ def _started(run: Run, record: Callable[[], StudyRecord], path: Path) -> Run:
     check_constraints_given(folder)
     load_recorded(code_of_study(folder), [Path(each) for each in execution.code])
     with lost_disk_interrupts("the start of the study"), ExitStack() as ending:
-        if is_installed("mlflow"):  # it is imported while the engine starts, in a process that does not train
+        if is_installed("mlflow"):  # its process imports MLflow while the engine starts
             run.tracker = TrackingProcess()
             ending.callback(run.tracker.end)
         engine = execution.start(_runs_of(run, path))
@@ -432,7 +454,9 @@ def _started(run: Run, record: Callable[[], StudyRecord], path: Path) -> Run:
 
 
 def _runs_of(run: Run, path: Path) -> TrackedRuns:
-    """The MLflow runs that a study's function can write to; none for networks. ``path``: where the study will be."""
+    """The MLflow runs that a study's function can write to. A study of networks, or one without MLflow, has no runs.
+    ``path``: the study's final folder.
+    """
     if run.execution.function is None or not is_installed("mlflow"):
         return NoRuns()
     opened = next(iter(Ledger(run.folder.ledger).replay()), None)
@@ -442,7 +466,7 @@ def _runs_of(run: Run, path: Path) -> TrackedRuns:
 
 
 def _goes_on(execution: Execution, study: Path) -> str:
-    """A hint on how to continue the interrupted study in this folder."""
+    """A hint for the user on how to continue the interrupted study in the folder ``study``."""
     typed = shlex.join(["skipstack", "resume", str(study)])
     if execution.function is not None:
         typed = continued_by(study, source_of(execution.function))
@@ -450,14 +474,15 @@ def _goes_on(execution: Execution, study: Path) -> str:
 
 
 def _interrupted_twice(error: BaseException | None) -> bool:
-    """Whether the user interrupted twice: then nothing waits for the store."""
+    """Whether the user interrupted twice. The run then does not wait until MLflow has all events."""
     return isinstance(error, KeyboardInterrupt) and isinstance(error.__context__, KeyboardInterrupt)
 
 
 def parameter_counter(record: Callable[[], StudyRecord], folder: StudyFolder) -> Callable[[Subject], int | None]:
-    """A function that counts the parameters of a config's network; None if it cannot be built (the worker says why).
+    """Create a function that counts the parameters of a config's network. The function returns None if the network
+    cannot be built; the worker that trains the trial then reports the error.
 
-    ``record`` returns the driver's record; it is called at the first count.
+    ``record``: returns the driver's record; it is called at the first count. ``folder``: the study's folder.
     """
 
     @cache
@@ -476,7 +501,9 @@ def parameter_counter(record: Callable[[], StudyRecord], folder: StudyFolder) ->
 
 
 def vectors_coverage(name: str, vectors: VectorsPrepared) -> str:
-    """The coverage of pretrained vectors in one line: ``data.vectors glove.txt: 74.9% of 8,120 words, ...``."""
+    """A line for the user that says how many words have a pretrained vector: ``data.vectors glove.txt: 74.9% of 8,120
+    words, ...``.
+    """
     words = f"{vectors.covered_words / max(vectors.words, 1):.1%} of {vectors.words:,} words"
     tokens = f"{vectors.covered_tokens / max(vectors.tokens, 1):.1%} of {vectors.tokens:,} train tokens"
     cut = "" if vectors.cut_line is None else f"; line {vectors.cut_line}, its last, is cut off and left out"

@@ -1,5 +1,7 @@
-"""The options of a run: where and how trials run, and who is told. Names, defaults, help and what is allowed stand here
-once; the command line, the library's signatures and the ledger follow.
+"""The options of a run: where and how trials run, and which listeners receive the study's events.
+
+The names, defaults, help texts and checks of these options are defined only here. The command line, the signatures of
+the library and the fields of the ledger follow them.
 """
 
 from collections.abc import Sequence
@@ -17,7 +19,9 @@ Concurrent = int | Literal["auto"]
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """Help of an option on the command line, and the name of its value there."""
+    """The presentation of an option on the command line. ``help``: its help text. ``metavar``: the placeholder for its
+    value; None means the default of the command line's parser.
+    """
 
     help: str
     metavar: str | None = None
@@ -25,7 +29,9 @@ class Option:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunOptions:
-    """The options of a run. Numbers may be given as text. Raises UserError for a value that is not allowed."""
+    """The options of a run, checked. Numbers may be passed as text. Raises UserError for a value that
+    is not allowed.
+    """
 
     engine: Annotated[
         EngineName,
@@ -115,12 +121,12 @@ class RunOptions:
 
 
 class GivenOptions(TypedDict, total=False):
-    """The options of a run, as the library's functions take them. One that is left out, or None, is that of the study's
-    last run, or else the default.
+    """The options of a run, as keyword arguments of the library's functions. An option that is left out, or None, has
+    the value of the study's last run, or its default if there was none.
 
-    ``code``: the files of the study's own code, needed if they or the study were moved since the last run; a study that
-    begins names them itself. ``progress``: the progress of the study is shown on stderr; without it the logger
-    ``skipstack`` gets the messages to the user.
+    ``code``: the files of the study's own code, needed only if they or the study were moved since the last run. A study
+    that begins names these files in its config. ``progress``: whether the progress of the study is shown on stderr; if
+    not, the messages to the user go to the logger ``skipstack``.
     """
 
     engine: EngineName | None
@@ -138,7 +144,7 @@ class GivenOptions(TypedDict, total=False):
 
 
 def _share(given: str | float) -> Share:
-    """A share of a GPU as a number, or ``auto``. Raises UserError for anything else."""
+    """Convert an option into a share of a GPU: a number, or ``auto``. Raises UserError if it is not allowed."""
     if given == "auto":
         return "auto"
     try:
@@ -151,7 +157,7 @@ def _share(given: str | float) -> Share:
 
 
 def _whole(options: RunOptions, name: str) -> int:
-    """An option that is a whole number from 1 on. Raises UserError for anything else."""
+    """Convert the option ``name`` into a whole number from 1 on. Raises UserError for any other value."""
     given = getattr(options, name)
     is_whole = isinstance(given, int) and not isinstance(given, bool)
     number = int(given) if is_whole or str(given).isdecimal() else 0

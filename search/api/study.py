@@ -18,10 +18,12 @@ if TYPE_CHECKING:
 
 @final
 class Study:
-    """A study in its folder, as it was when this object was created; a notebook shows it by ``page``, if there is one.
+    """Reads the study in ``folder`` and gives its results as pandas frames. The results are those at the time when this
+    object was created.
 
-    Frames have the columns of ``skipstack.search.analysis.frames.columns.COLUMNS``. Raises UserError where ``folder``
-    holds no study, or one that is damaged.
+    ``page``: returns the HTML with which a notebook shows the study; None means that a notebook shows a line of text.
+    Frames have the columns of ``skipstack.search.analysis.frames.columns.COLUMNS``. Raises UserError if ``folder`` has
+    no study, or a damaged one.
     """
 
     def __init__(self, folder: str | Path, page: "Callable[[Study], str] | None" = None) -> None:
@@ -29,17 +31,17 @@ class Study:
 
         self.folder = Path(folder)
         self.frames = study_frames(self.folder)
-        """The frames of the study, and the space that was searched."""
+        """The frames of the study, from which the methods copy; it also has the study's config and space."""
         self._page = page
 
     @property
     def record(self) -> StudyRecord:
-        """The record of the study, trial by trial."""
+        """The record of the study, with the config, reports and result of every trial."""
         return self.frames.record
 
     @property
     def finished(self) -> bool:
-        """Whether the study and its ablations are finished; ``skipstack.resume`` continues what is not."""
+        """Whether the study and all its ablations are finished. If not, ``skipstack.resume`` continues the study."""
         return self.frames.finished
 
     def trials(self) -> "pd.DataFrame":
@@ -47,12 +49,14 @@ class Study:
         return self.frames.trials.copy()
 
     def best(self, n: int = 1) -> "pd.DataFrame":
-        """The ``n`` best trials, the best first: rows as those of ``trials``, fewer where fewer have a score."""
+        """The ``n`` best trials, the best first, as rows of ``trials``. There are fewer rows if fewer trials have a
+        score.
+        """
         return self.frames.trials.loc[[trial.number for trial in self.record.ranked()[:n]]]
 
     def front(self) -> "pd.DataFrame":
-        """The trials on the Pareto front of several objectives, the best score first: rows as those of ``trials``; none
-        for a single objective.
+        """The trials on the Pareto front of several objectives, the best score first, as rows of ``trials``. Empty for
+        a study with a single objective.
         """
         return self.frames.trials.loc[[trial.number for trial in self.record.front()]]
 
@@ -61,11 +65,15 @@ class Study:
         return self._calls_told_apart(self.frames.curves)
 
     def seeds(self) -> "pd.DataFrame":
-        """A row for each seed of each trial with a score: its result on dev, and on test if it was tested."""
+        """A row for each seed of each trial with a score: the seed's result on dev, and on test if the trial was
+        tested.
+        """
         return self._calls_told_apart(self.frames.seeds)
 
     def _calls_told_apart(self, frame: "pd.DataFrame") -> "pd.DataFrame":
-        """The frame with the seed and the replicate of each call in place of its number."""
+        """Replace the number of each call of the user's function by its seed and its replicate, as two columns. Without
+        replicates, return a copy of the frame.
+        """
         replicates = self.frames.study.search.repeated
         if not replicates.name:
             return frame.copy()
@@ -76,11 +84,15 @@ class Study:
         return told[[*first, *(name for name in told.columns if name not in first)]]
 
     def sentences(self) -> "pd.DataFrame":
-        """A row for each test sentence and seed of each tested trial: the counts of the measure."""
+        """A row for each test sentence and seed of each tested trial, with the counts from which the measure is
+        computed.
+        """
         return self.frames.sentences.copy()
 
     def usage(self) -> "pd.DataFrame":
-        """A row for each epoch with the CPU, GPU and memory use of its worker; empty without ``system_metrics``."""
+        """A row for each epoch, with the CPU, GPU and memory use of the worker that trained it. Empty for a study that
+        ran without the option ``system_metrics``.
+        """
         return self.frames.usage.copy()
 
     def events(self) -> "pd.DataFrame":
@@ -88,19 +100,22 @@ class Study:
         return self.frames.events.copy()
 
     def to_parquet(self, folder: str | Path) -> Path:
-        """Write each frame to ``folder`` as a Parquet file of its name, such as ``trials.parquet``; return its path."""
+        """Write each frame to ``folder`` as a Parquet file of its name, such as ``trials.parquet``, and return the path
+        of the folder.
+        """
         self.frames.to_parquet(Path(folder))
         return Path(folder)
 
     def explored(self, by: Sequence[str] = ()) -> "Exploration":
-        """The analysis of the search, its table over all axes or over the axes ``by``.
+        """Analyse the search. ``by``: the axes of the analysis's table; empty means all axes.
 
         Raises UserError for a name in ``by`` that is no axis.
         """
         return self.frames.exploration(by)
 
     def exploration(self, by: Sequence[str] = ()) -> "pd.DataFrame":
-        """The table of the search as a frame: a row for each value of each axis, or of the axes ``by``.
+        """The table of the search's analysis as a frame, with a row for each value of each axis. ``by``: the axes;
+        empty means all axes.
 
         Raises UserError for a name in ``by`` that is no axis.
         """
@@ -120,15 +135,20 @@ class Study:
         device: str = "auto",
         code: Sequence[str | Path] = (),
     ) -> Path:
-        """Write the bundle of the best trial, or of the trial number ``trial``, to a new folder or .zip, and return its
-        path. The bundle has the trial's network, or the model that its function gave.
+        """Export the model of a trial as a bundle, and return the bundle's path. A bundle is a new folder or .zip with
+        the trial's network, or with the model that the study's function reported. Without further arguments, the best
+        trial is exported.
 
-        With ``best`` > 1, ``to`` is a folder of so many bundles; with ``pareto``, of all trials on the Pareto front of
-        several objectives. ``ensemble``: all seeds of a trial together. ``retrain``: train it again on train and dev
-        together. ``code``: the network's own code files, if it has any, which are run; none: those of the last run.
-        Raises UserError if these are not the recorded files, if ``to`` exists, if more than one of ``best``, ``trial``
-        and ``pareto`` is given, if there is no such trial, if its weights were not kept and it is not retrained, if its
-        function gave no model, and for an ensemble of one seed.
+        ``to``: the path of the bundle; if several trials are exported, of a folder with a bundle for each. ``best``:
+        export this many of the best trials. ``trial``: export the trial with this number. ``pareto``: export all trials
+        on the Pareto front of several objectives. ``ensemble``: export all seeds of a trial together instead of the
+        best seed. ``retrain``: train the network again on train and dev together. ``device``: where to compute.
+        ``code``: the files of the network's own code, if it has any; they are executed. Empty means those of the last
+        run.
+
+        Raises UserError if the files in ``code`` are not the recorded ones, if ``to`` exists, if more than one of
+        ``best``, ``trial`` and ``pareto`` is given, if there is no such trial, if a trial's weights were not kept and
+        it is not retrained, if the function reported no model, and for an ensemble of one seed.
         """
         need("torch", "bundles")
         from functools import partial
@@ -153,17 +173,21 @@ class Study:
         return Path(to)
 
     def enqueue(self, *points: "Mapping[str, Json]") -> None:
-        """Ask for points, which are tried next: by the process that runs the study now, or by the next ``resume``.
+        """Ask the study to try these points next. If a process runs the study now, that process tries them; otherwise
+        the next ``resume`` does.
 
-        A point has values by axis, a dotted path or its unambiguous end; other axes have the base's value. Raises
-        UserError for an unknown axis, a value that is not allowed, and a point that the study has tried already.
+        A point has values by axis. An axis is named by its dotted path, or by an unambiguous end of it; axes that are
+        not named have the base's value. Raises UserError for an unknown axis, for a value that is not allowed, and for
+        a point that the study has tried already.
         """
         from skipstack.search.api.run import ask_for
 
         ask_for(self.folder, points)
 
     def _repr_html_(self) -> str | None:
-        """The HTML for a notebook: the best trials, and the pictures of the search; None: the line of ``repr``."""
+        """The HTML with which a notebook shows the study: the best trials, and the charts of the search. None means
+        that the notebook shows the line of ``repr``.
+        """
         return None if self._page is None else self._page(self)
 
     def __repr__(self) -> str:
@@ -177,7 +201,9 @@ class Study:
 
 
 def exploration_of(record: StudyRecord, by: Sequence[str] = ()) -> "Exploration":
-    """The analysis of a study's search. Raises UserError for a name in ``by`` that is no axis."""
+    """Analyse a study's search from its record. ``by``: the axes of the analysis's table; empty means all axes. Raises
+    UserError for a name in ``by`` that is no axis.
+    """
     from skipstack.search.analysis.study_frames import StudyFrames
 
-    return StudyFrames.of(record, Path()).exploration(by)  # nobody asks for its events
+    return StudyFrames.of(record, Path()).exploration(by)  # the folder is needed only for the frame of events

@@ -1,4 +1,4 @@
-"""The total number of epochs of a study: in the best, a typical and the worst case."""
+"""Estimates how many epochs a study trains in all: in the best, a typical and the worst case."""
 
 from dataclasses import dataclass
 from fractions import Fraction
@@ -12,10 +12,12 @@ from skipstack.search.study.config import SearchConfig
 
 @dataclass(frozen=True, slots=True)
 class EpochTotals:
-    """Epochs of all trials together, counting an epoch of all seeds as one; ``base``: those of the base trial.
+    """The number of epochs that all trials of a study train together. An epoch of all seeds of a trial counts as one.
 
-    ``best``: all others are stopped as early as possible; ``worst``: none is stopped. ``typical``: the study's
-    scheduler decides on trials that run one after another in random order, with constant scores.
+    ``best``: if all trials but the base are stopped as early as possible. ``typical``: if each trial has a constant
+    score, trials run one after another in random order, and the study's scheduler decides which are stopped. ``worst``:
+    if no trial is stopped. ``base``: the epochs of the base trial alone, which the other three include; 0 if the base
+    is not a trial.
     """
 
     best: int
@@ -27,10 +29,12 @@ class EpochTotals:
 def epoch_totals(
     search: SearchConfig, epochs: int, trials: int, *, spared: bool, epoch_seconds: float | None = None
 ) -> EpochTotals:
-    """The totals of ``trials`` with ``epochs`` each; ``spared``: the base is among them, and is never stopped.
+    """Estimate the total epochs of a study.
 
-    If rungs are counted in seconds and ``epoch_seconds`` is unknown, ``epochs`` epochs are assumed to take the maximum
-    seconds of a trial.
+    ``search``: the study's search options. ``epochs``: of a trial that runs to its end. ``trials``: how many there are.
+    ``spared``: whether the base is among the trials; it is then never stopped. ``epoch_seconds``: the duration of an
+    epoch, needed only for rungs in seconds. None means that it is unknown; ``epochs`` epochs are then assumed to take
+    exactly the maximum seconds of a trial.
     """
     subject = scheduler(
         search.scheduler, epochs, frozenset({0}) if spared else frozenset(), seeds=search.lanes_of_a_trial
@@ -55,7 +59,9 @@ def epoch_totals(
 
 
 def _one_after_another(subject: Scheduler, scores: list[float], seconds: float) -> Fraction:
-    """The epochs of trials with constant scores on a single worker."""
+    """Run the scheduler ``subject`` on trials with constant scores on a single simulated worker, and return the epochs
+    that they train. ``scores``: by the number of the trial. ``seconds``: the duration of an epoch.
+    """
     spent, born = Fraction(0), 0
     while True:
         trial = subject.promotable()

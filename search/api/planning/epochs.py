@@ -1,4 +1,4 @@
-"""The size of an epoch: the number of updates to read all of train once."""
+"""The size of an epoch, in which a trial reads the whole training split once: its sentences, tokens and updates."""
 
 from dataclasses import dataclass
 from typing import Self
@@ -12,7 +12,9 @@ from skipstack.spaces.trial import TrialConfig
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class EpochSize:
-    """The sentences and tokens of train, and the updates in which a trial of the ``task`` reads them once."""
+    """The size of a trial's epoch. ``task``: the name of the corpus's task. ``sentences`` and ``tokens``: those of the
+    training split. ``updates``: the number of optimiser updates in an epoch.
+    """
 
     task: str
     sentences: int
@@ -21,7 +23,9 @@ class EpochSize:
 
     @classmethod
     def of(cls, config: TrialConfig, stored: StoredCorpus) -> Self:
-        """The size of a trial's epoch; the updates are the batches of ``models.training.loop``."""
+        """The size of an epoch of a trial with this config, on its prepared corpus ``stored``. The updates are counted
+        as ``models.training.loop`` forms its batches.
+        """
         if config.data.longest is not None:
             stored = with_longest(stored, config.data.longest)
         split, training = stored.splits["train"], config.training

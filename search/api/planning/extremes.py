@@ -1,4 +1,4 @@
-"""A local search for the smallest and the largest network of a space."""
+"""Finds the smallest and the largest network of a space by local search."""
 
 from collections.abc import Callable, Iterator
 
@@ -10,12 +10,15 @@ from skipstack.spaces.space import Point, Space
 from skipstack.spaces.subject import Subject
 
 LOOKED_AT = 64
-"""The number of random points from which the search starts."""
+"""The number of random points that are drawn; the search starts from the smallest and the largest of them."""
 
 
 def extremes(space: Space, size: Callable[[Subject], int], generator: np.random.Generator) -> tuple[Point, Point]:
-    """Points of the smallest and the largest ``size``: from the best of ``LOOKED_AT`` random points, one axis is
-    changed at a time as long as that helps. A point that needs changes of several axes at once may be missed.
+    """Search for the points (a value for each axis) with the smallest and the largest config, and return both.
+
+    ``size``: the size of a config. The search starts from the smallest and the largest of ``LOOKED_AT`` random points,
+    and changes one axis at a time as long as that helps. It may miss a point that only a change of several axes at once
+    would reach.
     """
     sizes: dict[str, int] = {}
 
@@ -31,7 +34,7 @@ def extremes(space: Space, size: Callable[[Subject], int], generator: np.random.
 
 
 def _climb(space: Space, point: Point, height: Callable[[Point], int]) -> Point:
-    """Hill-climb from ``point`` until no change of an axis increases ``height``."""
+    """Climb from ``point`` to a point where no change of a single axis increases ``height``, and return that point."""
     while True:
         below = height(point)
         for path in list(point):
@@ -44,8 +47,8 @@ def _climb(space: Space, point: Point, height: Callable[[Point], int]) -> Point:
 
 
 def _far(domain: Domain) -> Iterator[Json]:
-    """The values to try: all choices, or the two ends of a range of integers; none of other numbers, which change no
-    size.
+    """Yields the values of an axis to try: all values of a choice, or the two ends of a range of integers. A range of
+    real numbers yields nothing, since no real number changes a network's size.
     """
     match domain:
         case Choice():

@@ -1,4 +1,4 @@
-"""Measures parameters, memory and time of configs on real batches. No trial is trained and nothing is saved."""
+"""Measures the parameters, memory and time of configs on real batches, without training a trial or saving anything."""
 
 import gc
 from collections.abc import Callable, Iterable, Sequence
@@ -29,12 +29,14 @@ from skipstack.spaces.subject import Subject
 from skipstack.spaces.trial import TrialConfig, as_network
 
 UPDATES, READINGS = 5, 3
-"""The numbers of updates and of dev batches that are timed for each config."""
+"""The number of updates, and the number of dev batches, that are timed for each config."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Some:
-    """A sample of batches: their total number, a few representative ones, and the one with the most positions."""
+    """A sample of the batches of an epoch. ``count``: the number of all batches. ``timed``: a few representative ones.
+    ``largest``: the one with the most positions.
+    """
 
     count: int
     timed: tuple[Batch, ...]
@@ -42,9 +44,11 @@ class _Some:
 
     @classmethod
     def of(cls, batches: Callable[[], Iterable[Batch]], timed: int) -> Self:
-        """Sort the batches by positions, cut them into ``timed`` equal runs and take the middle one of each.
+        """Sample batches. They are sorted by their numbers of positions and cut into ``timed`` equal runs; the middle
+        batch of each run is sampled.
 
-        Batches are generated twice, so that only these are held in memory.
+        ``batches`` is called twice, and must return the same batches each time, so that only the sampled ones are held
+        in memory.
         """
         positions = [batch.forms_RTB.size for batch in batches()]
         order = sorted(range(len(positions)), key=positions.__getitem__)
@@ -55,10 +59,11 @@ class _Some:
 
 @final
 class TrainingMeter(Meter):
-    """Measures with the program of the worker. ``record``: of the study and its prepared corpora. ``trials``: how many
-    share a program; the seconds of a program are divided among them.
+    """Measures configs with the code with which workers train trials.
 
-    Raises UserError if there is no such ``device``.
+    ``record``: the study's record, which names its prepared corpora. ``folder``: the study's folder. ``device``: where
+    to measure. ``trials``: how many trials share a program; the seconds of a program are divided among them. Raises
+    UserError if this machine has no such ``device``.
     """
 
     def __init__(self, record: StudyRecord, folder: StudyFolder, device: str, trials: int = 1) -> None:
@@ -71,7 +76,9 @@ class TrainingMeter(Meter):
         self._read: dict[str, tuple[_Some, _Some]] = {}
 
     def parameters(self, subject: Subject) -> int:
-        """The parameters of one lane, from a network without lanes: it has all shapes, but no weights to initialise."""
+        """The number of parameters of one lane (one seed's copy of the network). They are counted on a network with 0
+        lanes, which has the shapes of all parameters but no weights to initialise.
+        """
         config = as_network(subject)
         key = canonical_json([config.data.model_dump(mode="json"), config.model.model_dump(mode="json")])
         if key not in self._parameters:
@@ -81,9 +88,11 @@ class TrainingMeter(Meter):
         return self._parameters[key]
 
     def measure(self, subject: Subject) -> Measurement:
-        """Time the first group of the trial's lanes; if there are several groups, they run one after another."""
+        """Measure the first group of lanes that the trial trains in one batch. If a trial has several groups, they are
+        trained one after another, and the seconds returned are those of all groups.
+        """
         config = as_network(subject)
-        gc.collect()  # frees the network that was measured before
+        gc.collect()  # frees the network of the previous measurement
         task = self._task(config)
         own = lane_groups(task, self.device)[0]
         seeds = tuple(range(self.trials * len(own)))
@@ -117,7 +126,7 @@ class TrainingMeter(Meter):
         return self._sizes[key]
 
     def _batches(self, config: TrialConfig, training: Training) -> tuple[_Some, _Some]:
-        """Samples of the batches of a training epoch, and of its evaluation."""
+        """Sample the batches of a training epoch, and those of its evaluation on dev."""
         recipe = config.training.model_dump(mode="json", include={"batch_size", "window"})
         key = canonical_json([config.data.model_dump(mode="json"), recipe, len(training.lanes)])
         if key not in self._read:
@@ -139,11 +148,13 @@ def room(
     concurrent: int | None = None,
     trials_per_program: int = 1,
 ) -> Room:
-    """The number of trials that fit on this machine, each with its CPUs and its share of a GPU, if there is one, and at
-    most ``concurrent``; or the number of programs of ``trials_per_program``.
+    """Compute how many trials this machine can train in parallel, or how many programs of ``trials_per_program``
+    trials.
 
-    ``auto`` counts a whole GPU for each trial, its maximum; without a share trials run on a CPU. Raises UserError if
-    there is no such ``device``, no trial fits, or kernels are asked for that cannot run there.
+    ``device``: where trials compute. ``gpus_per_trial``: the share of a GPU for each trial; ``auto`` counts a whole
+    GPU, the most that a trial can take, and 0 means a CPU. ``cpus_per_trial``: the CPUs of each trial. ``concurrent``:
+    the maximum number of trials; None means no maximum. Raises UserError if there is no such ``device``, if no trial
+    fits, or if kernels are asked for that cannot run on the device.
     """
     chosen = choose_device(device if gpus_per_trial or device == "cuda" else "cpu").type
     share = float(chosen == "cuda") if gpus_per_trial == "auto" else gpus_per_trial
@@ -169,19 +180,21 @@ def room(
 
 
 def middles(order: Sequence[int], runs: int) -> list[int]:
-    """The middle element of each of ``runs`` equal runs; all elements of a short ``order``."""
+    """Cut ``order`` into ``runs`` equal runs, and return the middle element of each. Returns all elements if there are
+    not more than ``runs``.
+    """
     runs = min(runs, len(order))
     return [order[(2 * run + 1) * len(order) // (2 * runs)] for run in range(runs)]
 
 
 @torch.no_grad()
 def _read(training: Training, batch: Batch) -> None:
-    """Run the costly part of an evaluation."""
+    """Run the costly part of an evaluation on one batch."""
     training.model.measure(*training.loader.load(batch), training.lexicon)
 
 
 def _kept_for_backward(training: Training, batch: Batch) -> int:
-    """The bytes that the forward pass of an update saves for its backward pass, without weights."""
+    """Run one update, and return the bytes that its forward pass saves for the backward pass, without the weights."""
     weights = {parameter.untyped_storage().data_ptr() for parameter in training.model.parameters()}
     kept: dict[int, int] = {}
 
@@ -197,7 +210,9 @@ def _kept_for_backward(training: Training, batch: Batch) -> int:
 
 
 def _with_gradients(training: Training) -> list[Tensor]:
-    """The weights with gradients. Their size bounds that of the gradients, since those of tables may be sparse."""
+    """The weights that have gradients. Their bytes are an upper bound of the bytes of the gradients, since the
+    gradients of lookup tables may be sparse.
+    """
     return [weight for weight in training.model.parameters() if weight.grad is not None]
 
 

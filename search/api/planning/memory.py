@@ -1,4 +1,4 @@
-"""The memory that a trial takes of a GPU, counted by a worker before the trial begins."""
+"""Counts the GPU memory that a trial needs, in a worker before the trial begins."""
 
 from functools import lru_cache
 
@@ -12,11 +12,12 @@ from skipstack.spaces.trial import as_network
 
 
 def memory_of(task: TrialTask) -> int:
-    """The bytes of a GPU that training all seeds of a trial at once takes, beside the context of its process.
+    """The bytes of GPU memory needed to train all seeds of a trial at once, without the CUDA context of the process.
 
-    They are counted without a GPU and without the memory (``models/conformance/accelerator/trial_memory.py``); trials
-    that differ only in options without an effect on it are counted once. Raises what a network of own code raises on
-    the simulated GPU, such as HostReadsError, and UserError where torch can simulate none.
+    The bytes are counted on a simulated GPU, which needs neither a GPU nor the memory
+    (``models/conformance/accelerator/trial_memory.py``). The count is cached for all trials that differ only in options
+    without an effect on memory. Raises UserError if torch cannot simulate a GPU, and whatever a network of the user's
+    own code raises on the simulated GPU, such as HostReadsError.
     """
     own = as_network(task.config)
     config = own.model_copy(update={"training": _sized(own.training)})
@@ -53,7 +54,9 @@ def _memory_of(task: TrialTask) -> int:
 
 
 def _sized(training: TrainingConfig) -> TrainingConfig:
-    """The training config with fixed values of the options that have no effect on memory."""
+    """The training config with fixed values for the options that have no effect on memory, so that
+    counts are cached.
+    """
     return training.model_copy(
         update={"optimiser": training.optimiser.model_copy(update={"learning_rate": 0.01}), "epochs": 1}
     )

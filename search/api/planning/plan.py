@@ -1,4 +1,4 @@
-"""Plans a study before training: the size of its space, of its networks, and its hours."""
+"""Plans a study before training: counts its space, measures some of its networks, and estimates its hours."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -28,15 +28,17 @@ DRAWN = 5
 """The number of random configs that are measured, besides the base, the smallest and the largest."""
 
 HOUR = 3600.0
+"""Seconds in an hour."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Measurement:
-    """Memory and time of one config on this machine.
+    """The memory and time that one config takes on this machine. A lane is one seed's copy of the network.
 
-    The bytes are those of all ``lanes`` that are trained in one batch; ``activations``: saved for the backward pass of
-    the largest batch. ``step_seconds``: of an update of all seeds, averaged over an epoch; ``epoch_seconds``: of an
-    epoch with its evaluation on dev, without pretraining.
+    ``lanes``: how many are trained in one batch. ``weights``, ``gradients``, ``optimiser``: the bytes of the weights,
+    of their gradients and of the optimiser's state, of all these lanes. ``activations``: the bytes saved for the
+    backward pass of the largest batch. ``step_seconds``: the duration of an update of all seeds, averaged over an
+    epoch. ``epoch_seconds``: the duration of an epoch of all seeds with its evaluation on dev, without pretraining.
     """
 
     lanes: int
@@ -49,27 +51,32 @@ class Measurement:
 
     @property
     def memory(self) -> int:
-        """The sum of all bytes, without temporary buffers of single operations."""
+        """The sum of all bytes. Temporary buffers of single operations are not included."""
         return self.weights + self.gradients + self.optimiser + self.activations
 
 
 class Meter(ABC):
-    """Measures configs on the corpora of a study."""
+    """Measures the networks of configs on the corpora of a study."""
 
     @abstractmethod
     def parameters(self, subject: Subject) -> int:
-        """The number of parameters of one lane; must be fast, since many configs are compared."""
+        """The number of parameters of one lane. Implementations must be fast, since many configs are compared."""
 
     @abstractmethod
     def measure(self, subject: Subject) -> Measurement:
-        """Build the network and time a few updates. Raises RuntimeError or MemoryError if that is impossible."""
+        """Build the config's network, and measure its memory and the time of a few updates. Raises RuntimeError or
+        MemoryError if the network cannot be built or does not run.
+        """
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Network:
-    """A config of the space. ``roles``: ``base``, ``smallest``, ``largest``, ``drawn``; ``changes`` to the base.
+    """A config of the space that was chosen to be measured.
 
-    ``measured``: None if the network does not run; then ``failed`` says why, such as missing memory.
+    ``roles``: why it was chosen: ``base``, ``smallest``, ``largest`` or ``drawn`` (at random), or several of these.
+    ``identity``: the config's hash. ``changes``: its values that differ from the base, by axis. ``parameters``: the
+    parameters of one lane. ``measured``: its memory and time; None if the network does not run. ``failed``: why it does
+    not run, such as too little memory; empty otherwise.
     """
 
     roles: tuple[str, ...]
@@ -82,11 +89,13 @@ class Network:
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """The number of trials in parallel, their device and kernels, and each one's share of a GPU. Where programs hold up
-    to ``trials_per_program`` trials, these are the number of programs, and each program's share.
+    """The capacity of this machine for trials.
 
-    ``cpus``: the CPUs that this process may use; ``load_average``: how many programs ran or waited for a CPU in
-    the minute before anything was measured, None if unknown.
+    ``slots``: how many trials run in parallel. ``device``: where they compute. ``gpus_per_trial``: the share of a GPU
+    of each trial. ``kernels``: the kernels of the device, in a line. ``trials_per_program``: how many trials train
+    together as one program; if it is more than 1, ``slots`` counts programs, and ``gpus_per_trial`` is the share of
+    each program. ``cpus``: the CPUs that this process may use. ``load_average``: how many programs ran or waited for a
+    CPU in the minute before anything was measured; None if unknown.
     """
 
     slots: int = 1
@@ -100,11 +109,13 @@ class Room:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Forecast:
-    """The cost of a study in one case. The hours are None if nothing could be measured.
+    """The expected cost of a study in one case. All fields after ``epochs`` are None if nothing could be measured.
 
-    ``hours``: the sum over the trials; ``error``: its standard error, since it is estimated from a few configs.
-    ``elapsed``: hours by the clock with all slots busy, at least those of the base trial; ``trials_an_hour``: all
-    trials over these.
+    ``case``: as in ``EpochTotals``. ``epochs``: of all trials together. ``hours``: the training hours of all trials
+    together. ``error``: the standard error of ``hours``, which are estimated from a few configs; None if only one of
+    them was measured. ``gpu_hours``: ``hours`` times the share of a GPU. ``elapsed``: the hours by the clock if all
+    slots are busy, at least those that the base trial takes. ``trials_an_hour``: the number of trials divided by
+    ``elapsed``.
     """
 
     case: Literal["best", "typical", "worst"]
@@ -118,8 +129,13 @@ class Forecast:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Plan:
-    """The plan of a study. ``rungs`` are in the ``resource``; ``unmeasured`` says why, if ``networks`` are missing.
-    ``trials_per_shared_program``: how many trials share a program on the average.
+    """The plan of a study.
+
+    ``study``: the study's config. ``space``: how many points its space has. ``trials``: how many trials the study will
+    have. ``rungs``: the amounts of ``resource`` at which trials are compared. ``room``: the capacity of the machine.
+    ``forecasts``: the cost in the best, the typical and the worst case. ``trials_per_shared_program``: how many trials
+    share a program on average. ``networks``: the configs that were measured. ``unmeasured``: why there are no hours;
+    None if there are, or if nothing was to be measured.
     """
 
     study: StudyConfig
@@ -131,19 +147,20 @@ class Plan:
     forecasts: tuple[Forecast, ...]
     trials_per_shared_program: float = 1.0
     one_network: tuple[OneNetwork, ...] = ()
-    """Values of axes that change nothing."""
+    """The values of axes that make no difference: different points with the same network."""
     networks: tuple[Network, ...] = ()
     unmeasured: str | None = None
 
     @property
     def together(self) -> int:
-        """The number of trials that a program has, as a whole number."""
+        """The average number of trials in a program, rounded to a whole number, at least 1."""
         return max(1, round(self.trials_per_shared_program))
 
 
 def plan(study: StudyConfig, room: Room) -> Plan:
-    """The part of a plan that needs no corpus: the size of the space, the trials and their epochs. Random draws use
-    the study's seed.
+    """Plan a study as far as that needs no corpus: count the points of its space, its trials and their epochs.
+
+    ``room``: the capacity of the machine. Random draws use the study's seed.
     """
     space = Space(study.space)
     counted = count(space, generator(study.search.seed, "plan", "count"))
@@ -165,7 +182,9 @@ def plan(study: StudyConfig, room: Room) -> Plan:
 
 
 def measured(made: Plan, meter: Meter, *, tell: Say) -> Plan:
-    """The plan with networks and hours; ``tell`` prints the progress in lines."""
+    """Measure some networks with ``meter``, and return the plan ``made`` with these networks and the estimated hours.
+    ``tell`` receives lines about the progress.
+    """
     space = Space(made.study.space)
     networks = _networks(made, space, meter, tell)
     made = replace(made, networks=networks)
@@ -195,7 +214,10 @@ def _courses(study: StudyConfig, trials: int, space: Space, epoch_seconds: float
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Paces:
-    """Seconds per epoch: of the base, which has ``base_epochs``, and of all other trials on average."""
+    """The seconds of an epoch. ``base_epochs``: the epochs of the base trial. ``base``: the seconds of one of these.
+    ``others``: the seconds of an epoch of the other trials, on average. ``error``: the standard error of ``others``;
+    None if it is unknown.
+    """
 
     base_epochs: int
     base: float
@@ -204,8 +226,8 @@ class _Paces:
 
 
 def _error_of_mean(drawn: Sequence[float], *, of: int | None) -> float | None:
-    """The standard error of the mean; None for a single value. ``of``: the size of a finite population; if all of it
-    is drawn, the error is 0.
+    """The standard error of the mean of the values ``drawn``; None for a single value. ``of``: the size of the
+    population, if it is finite; if all of it is drawn, the error is 0. None means an infinite population.
     """
     if of == len(drawn):
         return 0.0
@@ -261,7 +283,7 @@ def _networks(made: Plan, space: Space, meter: Meter, tell: Say) -> tuple[Networ
 
 
 def _changes(space: Space, config: Subject, base: Subject) -> Point:
-    """The values of the config that differ from the base's."""
+    """The values of a config that differ from those of the base, by axis."""
     if config == base:
         return {}
     own = space.base_point()
@@ -269,7 +291,9 @@ def _changes(space: Space, config: Subject, base: Subject) -> Point:
 
 
 def _drawn(search: SearchConfig, space: Space, trials: int, base: Subject) -> list[Point]:
-    """Points that represent all trials but the base's: a sample of them if they are fixed in advance, else random."""
+    """Draw points that represent all trials but the base: a sample of these trials if the proposer fixes them in
+    advance, random points of the space otherwise.
+    """
     source = generator(search.seed, "plan", "draw")
     if search.proposer.kind in WALKS:
         walk = space.one_at_a_time() if search.proposer.kind == "one_at_a_time" else space.enumerate()
@@ -281,7 +305,9 @@ def _drawn(search: SearchConfig, space: Space, trials: int, base: Subject) -> li
 
 
 def _timed(made: Plan, forecast: Forecast, paces: _Paces) -> Forecast:
-    """The forecast with hours: the base's epochs at its own pace, all others at the mean pace of the drawn configs."""
+    """Add the hours to a forecast. The epochs of the base take the base's seconds, and all other epochs the mean
+    seconds of the configs that were drawn at random.
+    """
     own = paces.base_epochs * paces.base / HOUR
     others = forecast.epochs - paces.base_epochs
     hours = own + others * paces.others / HOUR

@@ -1,4 +1,4 @@
-"""The number of trials that share a program, if each program is filled from the next few trials."""
+"""Estimates how many trials train together as one program, if each program is filled from the next few trials."""
 
 from collections.abc import Sequence
 from itertools import islice
@@ -11,12 +11,15 @@ from skipstack.search.study.config import SearchConfig
 from skipstack.spaces.space import Space
 
 LOOKED_AT = 200
-"""Maximum number of trials that are compared for what they have in common."""
+"""The maximum number of trials for which the programs are counted."""
 
 
 def trials_per_shared_program(search: SearchConfig, space: Space, trials: int, most: int, *, on_cpu: bool) -> float:
-    """The mean number of trials of a program that holds up to ``most``, of a study of so many ``trials``. The trials
-    come in the order of a walk, or at random.
+    """The mean number of trials in a program, for a study of ``trials`` trials whose programs hold up to ``most`` of
+    them.
+
+    The trials are simulated: in the order of the proposer if it enumerates the space, at random otherwise. ``on_cpu``:
+    whether trials compute on a CPU, where some networks train by themselves.
     """
     if most == 1 or search.time_limit is not None or not trials:
         return 1.0
@@ -35,8 +38,12 @@ def trials_per_shared_program(search: SearchConfig, space: Space, trials: int, m
 
 
 def programs(kinds: Sequence[str], most: int) -> int:
-    """The number of programs that trials of these kinds begin, one after another: the first that waits begins one, with
-    all of its kind that come before ``most`` others wait (as in ``search/execution/engines/ray/loop.py``).
+    """The number of programs needed to train trials of these ``kinds``, which are proposed in this order. Trials of the
+    same kind can share a program of up to ``most`` trials.
+
+    Programs begin one after another. The first waiting trial begins a program, which also takes the trials of its kind
+    that wait or are proposed next, until it is full or ``most`` trials of other kinds wait (as in
+    ``search/execution/engines/ray/loop.py``).
     """
     coming, waiting, count = list(reversed(kinds)), list[str](), 0
     while coming or waiting:

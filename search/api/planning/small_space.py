@@ -1,4 +1,4 @@
-"""Spaces so small that every config may as well be trained to its end, instead of stopping some early."""
+"""Finds spaces so small that every config may as well be trained to its end, instead of stopping some of them early."""
 
 from dataclasses import dataclass
 from itertools import islice
@@ -10,15 +10,19 @@ from skipstack.search.study.config import StudyConfig
 from skipstack.spaces.space import Space
 
 FEW: Final = 12
-"""Maximum number of configs of a small space: a scheduler that twice keeps a third of a dozen trains one to its end."""
+"""The maximum number of configs of a small space. Of 12 trials, a scheduler that twice keeps one third trains only one
+to its end.
+"""
 
 LISTED: Final = 1_000
-"""Maximum number of points, allowed or not, that are listed."""
+"""The maximum number of points, allowed or not, up to which a space is enumerated to count its configs."""
 
 
 @dataclass(frozen=True, slots=True)
 class SmallSpace:
-    """The configs of a small space, the epochs of training all to their ends, and those expected with the scheduler."""
+    """The cost of a small space. ``configs``: how many it has. ``epochs``: the epochs to train all of them to their
+    ends. ``expected``: the epochs that the study's scheduler is expected to spend. As text it is a hint for the user.
+    """
 
     configs: int
     epochs: int
@@ -32,8 +36,8 @@ class SmallSpace:
 
 
 def small_space(study: StudyConfig) -> SmallSpace | None:
-    """The cost of training all of a space; None for one that is large, that the study's trials do not cover, or that
-    its scheduler does not cut short.
+    """The cost of training every config of a small space to its end. None if the space is large, if the study has fewer
+    trials than the space has configs, or if its scheduler would not save epochs or races seeds.
     """
     search, scheduler = study.search, study.search.scheduler
     races = isinstance(scheduler, RungConfig) and scheduler.resource == "seeds"

@@ -1,4 +1,4 @@
-"""The recorded curves of a study, and the space of the points whose curves are known.
+"""The recorded curves of a study, for simulations; and a space of only those points whose curves are recorded.
 
 Shapes: P recorded points, A axes.
 """
@@ -26,16 +26,18 @@ from skipstack.spaces.domains import Choice, Domain, Json, Log
 from skipstack.spaces.space import Point, Space
 
 LANES = "dev_score"
-"""The metric of a recorded epoch: the dev score of each seed."""
+"""The name of the metric that has the dev score of each seed, in a recorded epoch."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Recordings:
-    """The trials whose curves can be replayed to any epoch, by the identity of their config.
+    """The trials of a study whose curves can be replayed to any epoch. A curve is complete if it has all epochs, if the
+    trial diverged, or if the user's function returned earlier.
 
-    A curve is whole if it has all epochs, diverged, or ended when its function returned. ``extended``: how many stopped
-    curves were extrapolated; ``left_out``: the number of trials without a whole curve, by their end. ``scores``: of all
-    recorded trials with one, the best first.
+    ``curves``: the reports of each trial, by the hash (``identity``) of its config. ``points``: the trials' points (a
+    value for each axis). ``extended``: how many stopped curves were extrapolated. ``left_out``: how many trials have no
+    complete curve, by the state in which they ended. ``scores``: the scores of all recorded trials that have one, the
+    best first.
     """
 
     curves: Mapping[str, tuple[EpochResult, ...]]
@@ -44,20 +46,21 @@ class Recordings:
     left_out: Mapping[str, int]
     scores: tuple[float, ...]
     parameters: Mapping[str, int | None]
-    """The number of parameters by the identity of the config."""
+    """The number of parameters of each trial's network, by the hash of its config; None if unknown."""
 
     @property
     def best(self) -> float | None:
-        """The best score that a simulation can return, of the curves that do not diverge; None if all do."""
+        """The best score that a simulation can reach: that of the curves that do not diverge. None if all diverge."""
         scores = ([result.score for result in curve] for curve in self.curves.values())
         return max((max(each) for each in scores if each and all(map(math.isfinite, each))), default=None)
 
 
 def recordings(record: StudyRecord, *, extrapolate: bool = False) -> Recordings:
-    """The recordings of a study. With ``extrapolate``, a stopped curve keeps its last score up to the last epoch, with
-    its mean seconds per epoch. Seeds that a race did not train get the mean of the trained ones.
+    """Collect the curves of a study that can be replayed.
 
-    Raises UserError if no curve is left.
+    ``extrapolate``: whether the curves of stopped trials are used as well; they keep their last score up to the last
+    epoch, and their mean seconds per epoch. Seeds that a race did not train get the mean score of the trained seeds.
+    Raises UserError if no curve can be used.
     """
     whole = record.study.space.base.epochs
     curves: dict[str, tuple[EpochResult, ...]] = {}
@@ -95,8 +98,10 @@ def recordings(record: StudyRecord, *, extrapolate: bool = False) -> Recordings:
 
 
 def _curve(trial: TrialRecord, seeds: int, further: Sequence[str]) -> tuple[EpochResult, ...]:
-    """The curve of a trial, with the ``further`` objectives that are metrics; racing seeds as if trained together, and
-    missing seeds with the mean of the others.
+    """The curve of a trial as if all its seeds had been trained together.
+
+    ``seeds``: how many seeds the curve has; seeds that the trial did not train get the mean of the others. ``further``:
+    the names of metrics that are objectives, which are kept.
     """
     reports = [joined(each) for each in zip(*groups(trial.reports), strict=False)] if trial.raced else trial.reports
     return tuple(_result(report, tuple(trial.dev_of(report).values()), seeds, further) for report in reports)
@@ -127,11 +132,12 @@ def _held(curve: tuple[EpochResult, ...], whole: int) -> tuple[EpochResult, ...]
 
 @final
 class RecordedSpace(Space):
-    """The recorded points of a space that were not yet proposed (``take``); other points that a proposer composes are
-    replaced by the nearest of them.
+    """A space that has only the recorded points of a study, and loses each point once it is proposed (``take``). If a
+    proposer composes another point, the nearest point left is returned instead.
 
-    The distance is the sum over the axes: 0 or 1 between choices, the share of the range between numbers (of the
-    logarithm for ``log``), 1 if only one of the points has the axis. Ties go to the first recorded point.
+    The distance of two points is a sum over the axes. On a choice, equal values contribute 0 and others 1. On a number,
+    the difference contributes as a fraction of the range (of the logarithms for ``log``). An axis that only one of the
+    points has contributes 1. Ties go to the point recorded first.
     """
 
     def __init__(self, config: SpaceConfig, points: Sequence[Point]) -> None:
@@ -140,7 +146,8 @@ class RecordedSpace(Space):
         self._whole = Space(config)
         self._texts = tuple(self._left)
         self._rows = {text: row for row, text in enumerate(self._texts)}
-        # For drawing: when a point is taken, the last one moves to its index.
+        # The points left, in a list from which ``sample`` draws: when a point is taken, the last one moves to its
+        # index.
         self._places = list(self._texts)
         self._place_of = dict(self._rows)
         self._points_PA = np.array([self._coordinates(point) for point in self._left.values()])
@@ -149,39 +156,43 @@ class RecordedSpace(Space):
 
     @property
     def finite(self) -> bool:
-        """True: recorded points are finitely many."""
+        """True, since a study has recorded finitely many points."""
         return True
 
     def everything(self) -> Iterator[Point]:
-        """The points that are left, in the order of their axes."""
+        """Yields the points that are left, sorted by their values on the axes."""
         texts = sorted(self._left, key=lambda text: self._order(self._left[text]))
         yield from (self._left[text] for text in texts if text in self._left)
 
     def refusal(self, point: Point) -> str | None:
-        """The reason if a point is not allowed: it was not recorded, or was proposed already."""
+        """The reason why a point is not allowed: it was not recorded, or was proposed already. None if
+        it is allowed.
+        """
         return None if canonical_json(point) in self._left else "not a recorded trial that is left"
 
     def sample(self, generator: np.random.Generator) -> Point:
-        """A random point of those left. Raises UserError if none is."""
+        """A random point of those that are left. Raises UserError if none is left."""
         if not self._left:
             raise UserError("no recorded trial is left (allowed: as many trials as were recorded)")
         return self._left[self._places[int(generator.integers(len(self._places)))]]
 
     def repaired(self, point: Point, generator: np.random.Generator) -> Point:
-        """The point itself: every recorded one keeps the rules."""
+        """Return the point unchanged, since every recorded point keeps the study's rules."""
         return point
 
     def one_at_a_time(self) -> Iterator[Point]:
-        """The points of ``one_at_a_time`` in the whole space that were recorded."""
+        """Yields the points that ``one_at_a_time`` of the study's full space yields, as far as they are left here."""
         return (point for point in self._whole.one_at_a_time() if self.allowed(point))
 
     def compose(self, choose: Callable[[str, Domain], Json]) -> Point:
-        """The nearest point that is left."""
+        """The point left that is nearest to the one that ``choose`` composes in the study's full space."""
         wanted_A = np.array(self._coordinates(self._whole.compose(choose)))
         return self._left[self._nearest(wanted_A)]
 
     def take(self, event: Event) -> None:
-        """Remove a proposed point; a reader of the driver's events."""
+        """Remove the point of a ``Proposed`` event; other events are ignored. The driver calls this
+        with every event.
+        """
         if not isinstance(event, Proposed):
             return
         text = canonical_json(event.point)
@@ -201,8 +212,8 @@ class RecordedSpace(Space):
         return self._texts[int(np.argmin(distance_P))]
 
     def _coordinates(self, point: Point) -> list[float]:
-        """The coordinate on each axis: the index of a choice, a number as a share of its range, NaN if the axis is not
-        active.
+        """The coordinates of a point, one for each axis: the index of a choice's value, the position of a number in its
+        range, or NaN if the axis is not active.
         """
         return [
             _coordinate(domain, point[path]) if path in point else math.nan for path, domain in self.domains.items()

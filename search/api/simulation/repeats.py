@@ -1,4 +1,4 @@
-"""Simulates one setting with many seeds, and summarises the outcomes."""
+"""Simulates a study with the same options and many seeds of the proposer, and summarises the outcomes."""
 
 import math
 from collections.abc import Sequence
@@ -13,15 +13,15 @@ from skipstack.search.study.config import SearchConfig
 from skipstack.search.study.record.study_record import StudyRecord
 
 BUDGET: Final = 1 / 5
-"""The share of the grid's epochs after which the early regret is measured."""
+"""The fraction of the grid's epochs after which ``regret_early`` is measured."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Goal:
     """The target of a simulation.
 
-    ``best``: the best score of all recorded curves. ``within``: the tolerance by which a score counts as the best.
-    ``grid``: the epochs of all trials together if none is stopped.
+    ``best``: the best score of all recorded curves. ``within``: how much lower a score may be to count as the best.
+    ``grid``: the epochs of all recorded trials together if none is stopped.
     """
 
     best: float
@@ -29,19 +29,23 @@ class Goal:
     grid: int
 
     def until(self, course: Trajectory) -> float:
-        """Epochs until the incumbent reaches the best score and stays there; infinite if it never does."""
+        """The number of epochs until the incumbent reaches the best score and stays there; infinite if
+        it never does.
+        """
         moment = course.until(self.best - self.within)
         return math.inf if moment is None else moment.epochs
 
     def regret(self, course: Trajectory, epochs: float = math.inf) -> float:
-        """The difference of the incumbent to the best after so many epochs; infinite without an incumbent."""
+        """The difference between the best score and the incumbent's score after ``epochs`` epochs; infinite if there is
+        no incumbent then.
+        """
         score = course.after(epochs)
         return math.inf if score is None else max(self.best - score, 0.0)
 
 
 @dataclass(frozen=True, slots=True)
 class Quartiles:
-    """The quartiles of a result over several seeds; None: infinite."""
+    """The quartiles of a result over several seeds. A quartile that is infinite is None."""
 
     lower: float | None
     median: float | None
@@ -49,17 +53,19 @@ class Quartiles:
 
     @classmethod
     def of(cls, values: Sequence[float]) -> "Quartiles":
-        """The quartiles of values, some of which may be infinite."""
+        """Compute the quartiles of values, some of which may be infinite."""
         return cls(*(value if math.isfinite(value) else None for value in (quantile(values, at) for at in QUARTILES)))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Repeated:
-    """The results of one setting with several seeds of the proposer.
+    """The results of simulations that differ only in the proposer's seed.
 
-    ``trials``: of each seed; ``epochs``: of all its trials. ``until_found``: epochs until the incumbent has the best
-    recorded score, as it does with ``found`` of the seeds. ``regret_early``, ``regret_at_end``: the difference to that
-    score after ``BUDGET`` of the grid's epochs, and at the end.
+    ``proposer``, ``scheduler``: their names. ``seeds``: the seeds. ``trials``: the number of trials of one simulation.
+    ``epochs``: the epochs of all trials of a simulation. ``until_found``: the epochs until the incumbent, the best
+    trial so far, has the best recorded score to stay. ``found``: with how many seeds it gets there. ``regret_early``
+    and ``regret_at_end``: how much lower its score is than the best, after ``BUDGET`` of the grid's epochs and at the
+    end.
     """
 
     proposer: str
@@ -74,7 +80,9 @@ class Repeated:
 
 
 def goal_of(record: StudyRecord, recorded: Recordings, within: float) -> Goal:
-    """The goal in a study's recordings; ``within``: in scores."""
+    """The target of simulations of a study. ``within``: how much lower a score may be to count as the best, in the
+    units of the score.
+    """
     best = recorded.best
     return Goal(
         best=-math.inf if best is None else best,
@@ -86,7 +94,9 @@ def goal_of(record: StudyRecord, recorded: Recordings, within: float) -> Goal:
 def repeated(
     record: StudyRecord, recorded: Recordings, search: SearchConfig, goal: Goal, *, repeats: int, workers: int
 ) -> Repeated:
-    """Simulate a setting with so many seeds, from that of ``search`` on. Raises UserError as ``simulate`` does."""
+    """Simulate a study with ``repeats`` consecutive seeds, the first of which is that of ``search``. The other
+    arguments are those of ``simulate``. Raises UserError as ``simulate`` does.
+    """
     seeds = tuple(range(search.seed, search.seed + repeats))
     outcomes = [simulate(record, recorded, search.model_copy(update={"seed": seed}), workers=workers) for seed in seeds]
     courses = [outcome.course for outcome in outcomes]

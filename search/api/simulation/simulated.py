@@ -1,4 +1,4 @@
-"""An engine that replays recorded curves on a simulated clock, without workers."""
+"""An engine that trains nothing: it replays recorded curves on a simulated clock."""
 
 import heapq
 import math
@@ -18,10 +18,11 @@ Curve = Sequence[EpochResult]
 
 @final
 class SimulatedEngine(Engine):
-    """Simulates parallel ``workers``, each of which gets the next trial as soon as it is free.
+    """Replays recorded curves on simulated parallel workers, each of which gets the next trial as soon as it is free.
 
-    ``curves``: by the identity of the config. An epoch takes its recorded seconds; everything else takes no time.
-    Simultaneous events are ordered by the start of their epochs.
+    ``curves``: the recorded curve of each config, by the config's hash (``identity``). ``workers``: how many there are.
+    An epoch takes its recorded seconds; everything else takes no time. Epochs that end at the same time are reported in
+    the order in which they began.
     """
 
     def __init__(self, curves: Mapping[str, Curve], *, workers: int) -> None:
@@ -33,7 +34,7 @@ class SimulatedEngine(Engine):
         self._running: list[tuple[float, int, int, EpochResult, Iterator[EpochResult]]] = []
 
     def run(self, driver: Driver) -> None:
-        """Run until no trial runs and none is left."""
+        """Replay trials until none runs and the driver has no trial to start."""
         self._fill(driver)
         while self._running:
             self.now, _, number, result, rest = heapq.heappop(self._running)
@@ -59,13 +60,15 @@ class SimulatedEngine(Engine):
 
 
 def _rest(curve: Curve, task: TrialTask) -> Iterator[EpochResult]:
-    """The remaining reports of a task."""
+    """Yields the recorded reports of a task that come after those it has reported already, for the task's seeds."""
     for result in islice(curve, task.reported, None):
         yield _of_seeds(result, task.seeds)
 
 
 def _of_seeds(result: EpochResult, seeds: tuple[int, ...]) -> EpochResult:
-    """An epoch of some of the seeds: their mean score, and their share of the seconds."""
+    """Restrict a recorded epoch of all seeds to ``seeds``: with their mean score, and their share of the seconds. A
+    score that is not finite is kept.
+    """
     scores = result.metrics[LANES]
     if len(seeds) == len(scores):
         return result

@@ -1,7 +1,7 @@
 """Simulates a recorded study with another scheduler, proposer or number of workers.
 
-Driver, schedulers and proposers are those of real studies. Three parts are replaced: the engine replays the recorded
-curves, the history is not written, and the space has only the recorded points.
+The driver, schedulers and proposers are those of real studies. Three components are replaced: the engine replays the
+recorded curves, the history is not written to disk, and the space has only the recorded points.
 """
 
 from bisect import bisect_left
@@ -34,18 +34,22 @@ from skipstack.search.study.record.study_record import StudyRecord
 from skipstack.spaces.trial import as_network
 
 SCHEDULERS = ("asha", "asha-promotion", "hyperband", "median", "keep_best", "none")
+"""The names of schedulers that ``with_scheduler`` accepts."""
 
 NOWHERE = Path("simulation")
+"""The path of a simulated study's folder, to which nothing is written."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Outcome:
-    """The outcome of one setting.
+    """The outcome of one simulated study.
 
-    ``best``: the best dev score, None if none was a number; ``rank``: 1 + the number of better recorded trials, stopped
-    ones included. ``seconds``: simulated time until the last trial ended; ``best_after``: until the best score was
-    reported. ``epochs``: of all seeds together; epochs of some racing seeds count in part. ``trials``: all of them;
-    ``stopped``, ``completed`` and ``diverged``: by end. ``course``: the score of the incumbent over time.
+    ``scheduler``: described in a few words. ``trials``: the number of trials. ``best``: the best dev score; None if no
+    trial has a finite one. ``rank``: 1 + the number of recorded trials with a better score, stopped ones included; None
+    like ``best``. ``seconds``: the simulated time until the last trial ended. ``best_after``: the simulated time until
+    the best score was reported. ``epochs``: the epochs of all trials; an epoch of all seeds counts as one, an epoch of
+    some racing seeds as a fraction. ``stopped``, ``completed``, ``diverged``: how many trials ended in this way.
+    ``course``: the score of the incumbent, the best trial so far, over time.
     """
 
     scheduler: str
@@ -69,9 +73,11 @@ def with_scheduler(
     reduction: int | None = None,
     keep: int | None = None,
 ) -> SearchConfig:
-    """The search with another scheduler. Options that are None are as in the search, or the defaults.
+    """Replace the scheduler of a search by the one called ``name``.
 
-    Raises UserError for a name that is not in ``SCHEDULERS``.
+    ``grace``, ``reduction`` and ``keep``: options of the scheduler; those that it does not have are ignored. An option
+    that is None is as in the search, if its scheduler has the option, or else the default. Raises UserError for a name
+    that is not in ``SCHEDULERS``.
     """
     given: dict[str, int | None] = {"grace": grace, "reduction": reduction, "keep": keep}
     own, rungs = search.scheduler, {}
@@ -95,7 +101,7 @@ def with_scheduler(
 
 
 def _changed(config: Frozen, given: Mapping[str, int | None]) -> Frozen:
-    """The config with the given options that it has."""
+    """Set those of the ``given`` options that ``config`` has and that are not None."""
     fields = type(config).model_fields
     return config.model_copy(
         update={name: value for name, value in given.items() if value is not None and name in fields}
@@ -103,7 +109,7 @@ def _changed(config: Frozen, given: Mapping[str, int | None]) -> Frozen:
 
 
 class _Unwritten:
-    """A history that has the first events of a study, and drops all others."""
+    """A history of a simulated study: it returns the study's first events, and drops all events that are appended."""
 
     def __init__(self, *opening: Event) -> None:
         self.folder = NOWHERE
@@ -116,12 +122,14 @@ class _Unwritten:
         return []
 
     def append(self, *events: Event) -> None:
-        """Drop events."""
+        """Drop events instead of writing them."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Simulated:
-    """A simulated study as it is at its end: its record, the simulated ``seconds``, and the course of its incumbent."""
+    """A simulated study at its end. ``record``: of its trials. ``seconds``: the simulated time. ``course``: the score
+    of the incumbent, the best trial so far, over time.
+    """
 
     record: StudyRecord
     seconds: float
@@ -136,7 +144,7 @@ def simulate(
     workers: int,
     suggested: Suggested | None = None,
 ) -> Outcome:
-    """The outcome of the study with the options ``search`` (``simulated``)."""
+    """Simulate a study as ``simulated`` does, and return a summary of the outcome."""
     return _outcome(simulated(record, recorded, search, workers=workers, suggested=suggested), recorded)
 
 
@@ -148,13 +156,14 @@ def simulated(
     workers: int,
     suggested: Suggested | None = None,
 ) -> Simulated:
-    """Simulate the study with the options ``search`` on ``workers``. Deterministic.
+    """Simulate a recorded study with other search options. The result is deterministic.
 
-    There are at most as many trials as were recorded; ``search.hours`` does not count. ``suggested``: recorded points
-    that are tried first. Raises UserError if the proposer does not support the space.
+    ``record``: the record of the study. ``recorded``: its curves. ``search``: the options; there are at most as many
+    trials as curves were recorded, and ``search.hours`` is ignored. ``workers``: how many trials run in parallel.
+    ``suggested``: recorded points to try first. Raises UserError if the proposer does not support the space.
     """
     trials = min(search.trials, len(recorded.points))
-    # Hours are those of the recorded study's machines.
+    # A limit in hours would refer to the machines of the recorded study, not to simulated time.
     study = record.study.model_copy(update={"search": search.model_copy(update={"trials": trials, "hours": None})})
     assert record.opened is not None
     opened = StudyOpened(time=0.0, study=study.model_dump(mode="json"), code_version=record.opened.code_version)
@@ -177,7 +186,9 @@ def simulated(
 
 
 def _corpora(record: StudyRecord) -> Iterable[CorpusPrepared]:
-    """The corpora of the trials. For an identity of an older version, any corpus is used."""
+    """The prepared corpora of the trials. A trial of an older version may name its corpus by a hash that the record
+    lacks; some recorded corpus then stands in for it.
+    """
     corpora = dict(record.corpora)
     for trial in record.trials.values() if corpora else ():
         name = identity(as_network(trial.config).data.corpus)

@@ -1,7 +1,8 @@
-"""The trajectory of a simulation: the score of its incumbent over time.
+"""Records the trajectory of a simulation: the score of its incumbent over time.
 
-The incumbent is the trial that a study would return if it ended at that moment: the first of ``StudyRecord.ranked``,
-with the weights of its best epoch so far. Later events do not count, such as that a trial will diverge.
+The incumbent at a moment is the trial that the study would return if it ended then: the first of
+``StudyRecord.ranked``, with the weights of its best epoch so far. Later events make no difference: a trial that will
+diverge can be the incumbent.
 """
 
 import math
@@ -17,14 +18,13 @@ from skipstack.search.study.record.trial_record import TrialRecord
 from skipstack.search.study.task import EpochResult
 
 ROUNDING: Final = 1e-9
-"""Tolerance of equal scores: a tenth of a point is not exact in floating point."""
+"""Scores that differ by less than this count as equal, since most decimal fractions are not exact in floating point."""
 
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """A change of the incumbent's score; None if there is no incumbent any more.
-
-    ``epochs``: reported so far, of all trials; ``seconds``: simulated time.
+    """A change of the incumbent's score. ``epochs``: the epochs that all trials have reported until then. ``seconds``:
+    the simulated time. ``score``: the new score; None means that there is no incumbent any more.
     """
 
     epochs: float
@@ -34,17 +34,19 @@ class Moment:
 
 @dataclass(frozen=True, slots=True)
 class Trajectory:
-    """The changes of the incumbent's score, in order."""
+    """The score of the incumbent over time. ``moments``: its changes, the earliest first."""
 
     moments: tuple[Moment, ...]
 
     def after(self, epochs: float) -> float | None:
-        """The incumbent's score after so many epochs."""
+        """The incumbent's score once all trials together have reported ``epochs`` epochs; None without an incumbent."""
         past = [moment.score for moment in self.moments if moment.epochs <= epochs]
         return past[-1] if past else None
 
     def until(self, level: float) -> Moment | None:
-        """The moment from which the incumbent's score is at least ``level`` to the end; None if there is none."""
+        """The moment at which the incumbent's score reaches ``level`` and from which it stays there to the end. None if
+        there is none.
+        """
         found = None
         for moment in self.moments:
             if moment.score is None or moment.score < level - ROUNDING:
@@ -55,20 +57,22 @@ class Trajectory:
 
 
 def share(report: Reported, search: SearchConfig) -> Fraction:
-    """The share of an epoch of all seeds that a report covers."""
+    """The fraction of an epoch of all seeds that a report covers; below 1 if seeds race."""
     return Fraction(len(report.seeds), search.lanes_of_a_trial) if report.seeds else Fraction(1)
 
 
 def reached(curve: Sequence[EpochResult], epochs: int) -> float:
-    """The best score of the first ``epochs`` of a curve; minus infinity if none is finite."""
+    """The best score in the first ``epochs`` epochs of a curve; minus infinity if none is finite."""
     return max((result.score for result in curve[:epochs] if math.isfinite(result.score)), default=-math.inf)
 
 
 @final
 class TrajectoryRecorder:
-    """A reader of the driver's events that records the trajectory of the study.
+    """Records the trajectory of a simulated study from the driver's events, which ``take`` receives.
 
-    Scores are the recorded ones of all seeds; if seeds race, the incumbent is chosen by the seeds trained so far.
+    ``record``: the driver's record of the simulated study, which must have each event before ``take`` receives it.
+    ``curves``: the recorded curves, by the config's hash. The scores of the trajectory are those of all seeds, even if
+    seeds race; which trial is the incumbent is then decided by the seeds trained so far.
     """
 
     def __init__(self, record: StudyRecord, curves: Mapping[str, Sequence[EpochResult]]) -> None:
@@ -81,11 +85,11 @@ class TrajectoryRecorder:
 
     @property
     def course(self) -> Trajectory:
-        """The trajectory so far."""
+        """The trajectory up to the latest event."""
         return Trajectory(tuple(self._moments))
 
     def take(self, event: Event) -> None:
-        """Read an event."""
+        """Update the trajectory after an event."""
         if isinstance(event, Reported):
             self._epochs += share(event, self._record.study.search)
         if isinstance(event, Reported | Ended):
@@ -95,7 +99,9 @@ class TrajectoryRecorder:
                 self._moments.append(Moment(float(self._epochs), event.time, score))
 
     def _judge(self, trial: TrialRecord) -> None:
-        """Update the incumbent after a change of one trial; all are compared only if the incumbent fell back."""
+        """Update the incumbent after a change of one trial. All trials are compared only if the incumbent itself got
+        worse.
+        """
         key = None if trial.score is None else trial.rank_key
         if trial is self._first and (key is None or self._rank_key is None or key > self._rank_key):
             self._first = next(iter(self._record.ranked()), None)

@@ -2,10 +2,11 @@
 
     config.json          the trial's config        vocabulary.json  words and characters
     weights.safetensors  the weights, lane by lane tags.json        the labels, in the order of their ids
-    metrics.json         counts by split           provenance.json  where it comes from
-    README.md            the model card            manifest.json    size and SHA-256 of the others
+    metrics.json         counts by split           provenance.json  study, trial, seeds and corpus
+    README.md            the model card            manifest.json    size and SHA-256 of the other files
 
-Shapes: R lanes (one: the lanes of an ensemble decide as one), T time, U tags of a sentence, B sentences.
+A lane is one seed's copy of the network. Shapes: R = 1 (all lanes of an ensemble decide together), T tokens, U tags of
+a sentence, B sentences.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -53,20 +54,25 @@ from skipstack.search.publishing.bundles.files import WEIGHTS, parsed, read_file
 from skipstack.spaces.trial import TrialConfig
 
 SENTENCES_AT_ONCE = 64
-"""The batch size of ``predict``."""
+"""The number of sentences that are annotated in one batch."""
 
 CPU = torch.device("cpu")
 
 Metrics = dict[str, dict[str, int | float]]
-"""Counts by split: ``correct`` tags of ``total``, and those of the ranking measure (``data.tasks.measure.Counts``)."""
+"""The metrics of a network by split and name: the number of ``correct`` tags, the ``total`` number of tags, and the
+counts of the measure by which trials are ranked (``data.tasks.measure.Counts``).
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Bundle:
-    """A trained network with everything it needs to read text; also called ``skipstack.Model``.
+    """A trained network, or an ensemble, with everything that it needs to annotate text; also called
+    ``skipstack.Model``.
 
-    ``task``: the task of its tags; ``unit``: the kind of its tokens; ``metrics``: its counts on dev and test, without
-    dev if it was trained on dev; ``provenance``: its study, trial, seeds and corpus.
+    ``path``: of the bundle. ``config``: the trial's config. ``vocabulary``: the words and characters that it knows.
+    ``tags``: the labels that it predicts, in the order of their ids. ``model``: the network. ``metrics``: its counts on
+    dev and test; without dev if it was trained on dev. ``provenance``: its study, trial, seeds and corpus. ``device``:
+    where it computes.
     """
 
     path: Path
@@ -80,30 +86,32 @@ class Bundle:
 
     @property
     def task(self) -> Task:
-        """The task of its tags."""
+        """The task for which the network was trained."""
         return TASKS[self.provenance["task"]]
 
     @property
     def unit(self) -> Unit:
-        """The kind of its tokens: words, or characters if it segments text into words."""
+        """The kind of the network's tokens: words, or characters if the network segments text into words."""
         return token_unit(self.config.data.corpus)
 
     @property
     def segmentation(self) -> Scheme | None:
-        """The scheme by which tags of characters mark words; None if tokens are words."""
+        """The scheme by which the tags of characters mark the limits of words; None if tokens are words."""
         return self.provenance["scheme"] if self.unit == "character" else None
 
     def words(self, tokens: Sequence[str], tags: Sequence[str]) -> list[tuple[str, str]]:
-        """The words of a tagged sentence with their tags, which are empty if words are segmented but not tagged."""
+        """The words of a tagged sentence, each with its tag. If tokens are characters, they are joined into words; the
+        tags are then empty if the network only segments text. ``tokens`` and ``tags``: of equal length.
+        """
         segmentation = self.segmentation
         return list(zip(tokens, tags, strict=True)) if segmentation is None else in_words(tokens, tags, segmentation)
 
     def predict(self, sentences: Iterable[Sequence[str]]) -> list[Sentence]:
-        """Annotate sentences, each a list of tokens, in order: the ``tags`` of each.
+        """Annotate sentences, each a list of tokens, and return them in the same order with their ``tags``.
 
-        One tag per token; in text classification, a single one, the label; in parsing, the tags are relations, and
-        ``heads`` has the number of each token's head, from 1, or 0 for the root. The tags of a language model are its
-        predicted next words. Raises UserError for a text that is not split into tokens.
+        There is a tag for each token; in text classification there is a single tag, the label. In parsing, the tags are
+        relations, and ``heads`` has the number of each token's head, counted from 1, or 0 for the root. The tags of a
+        language model are the next words that it predicts. Raises UserError for a text that is not split into tokens.
         """
         split = []
         for sentence in sentences:
@@ -113,21 +121,26 @@ class Bundle:
         return list(self.annotate(split))
 
     def tag(self, sentences: Iterable[list[str]]) -> Iterator[tuple[list[str], list[str]]]:
-        """Annotate sentences as ``annotate`` does, but yield pairs of tokens and tags, without heads."""
+        """Annotates sentences as ``annotate`` does, but yields a pair for each, its tokens and its
+        tags, without heads.
+        """
         for sentence in self.annotate(sentences):
             yield list(sentence.words), list(sentence.tags)
 
     def annotate(self, sentences: Iterable[list[str]]) -> Iterator[Sentence]:
-        """Annotate sentences, each a list of tokens, in order: with tags and, in parsing, heads.
+        """Annotates sentences, each a list of tokens. Yields them in the same order with their tags and, in parsing,
+        heads.
 
-        An empty sentence has no tags, but one label in text classification.
+        An empty sentence gets no tags; in text classification it gets a label.
         """
         pending = iter(sentences)
         while batch := list(islice(pending, SENTENCES_AT_ONCE)):
             yield from self._annotate_together(batch)
 
     def read(self, sentences: list[list[str]]) -> tuple[Tokens, LexiconTensors]:
-        """Sentences as the network's input, with the features of their words; an empty one becomes its boundary."""
+        """Convert sentences into the network's input: the ids of their words, and the features of these words. An empty
+        sentence becomes one with the boundary as its only token.
+        """
         forms = ("", *dict.fromkeys(word for sentence in sentences for word in sentence))
         ids = {form: place for place, form in enumerate(forms)}
         lengths_B = [max(1, len(sentence)) for sentence in sentences]
@@ -138,10 +151,11 @@ class Bundle:
         return tokens, LexiconTensors.on(self.device, lexicon(self.vocabulary, forms, LONGEST_AFFIX))
 
     def program_inputs(self, sentences: Sequence[Sequence[str]], length: int | None = None) -> dict[str, Tensor]:
-        """The inputs for ``sentences`` of the program that ``skipstack export --torch-export`` writes.
+        """Convert sentences into the inputs of the program that ``skipstack export --torch-export`` writes. The tensors
+        are described in ``models/views/program.py``.
 
-        ``length``: the fixed length of the program, if any, to which texts are padded. ``models/views/program.py``
-        describes the tensors.
+        ``length``: the fixed length of the program's inputs, to which texts are padded; None if the program takes any
+        length.
         """
         longest = self.config.data.longest
         return inputs_of(*self.read([list(sentence[:longest]) for sentence in sentences]), length)
@@ -159,7 +173,7 @@ class Bundle:
             yield Sentence(tuple(sentence), tags, heads)
 
     def measure(self, corpus: PreparedCorpus) -> Metrics:
-        """Measure the network on dev and test of its corpus, without dev if it was trained on dev."""
+        """Measure the network on dev and test of its corpus; without dev if the network was trained on dev."""
         features = LexiconTensors.on(self.device, corpus.lexicon)
         metrics: Metrics = {}
         for split in ("dev", "test") if self.provenance["trained_on"] == "train" else ("test",):
@@ -170,13 +184,16 @@ class Bundle:
 
 
 def load_bundle(path: Path, device: torch.device, code: Sequence[Path] = ()) -> Bundle:
-    """Load the bundle at ``path``, a folder or a .zip, which may be untrusted. Nothing in it is run or unpacked.
+    """Load the bundle at ``path``, a folder or a .zip, which may be untrusted. Nothing in the bundle is run or
+    unpacked.
 
-    A network with own code needs its files in ``code``, which are run; their hashes must be those in the bundle.
+    ``device``: where the network computes. ``code``: the files of the user's own code, for a network that has any.
+    These files are run; their hashes must be those recorded in the bundle.
 
-    Raises UserError, one line, if these are missing, if there is no bundle, if a file is missing, damaged, larger than
-    announced or links out of the bundle (``search/publishing/bundles/files.py``), and if weights do not fit the config,
-    which is checked by their shapes before anything is allocated.
+    Raises UserError, with a message of one line, if code files are missing, if there is no bundle, if one of its files
+    is missing, damaged, larger than the manifest says or a link out of the bundle
+    (``search/publishing/bundles/files.py``), and if the weights do not fit the config. The last is checked by shapes
+    before the weights are allocated.
     """
     files = read_files(path)
     provenance = checked(path, files, "provenance.json", Provenance)
@@ -208,14 +225,16 @@ def load_bundle(path: Path, device: torch.device, code: Sequence[Path] = ()) -> 
 
 
 def bundle_config(path: Path) -> TrialConfig:
-    """The config of the bundle at ``path``, which may be untrusted; no network is built. Raises UserError as
-    ``load_bundle`` does.
+    """Read the config of the bundle at ``path``, which may be untrusted, without building the network. Raises UserError
+    as ``load_bundle`` does.
     """
     return _config(path, read_files(path))[0]
 
 
 def _config(path: Path, files: Mapping[str, bytes]) -> tuple[TrialConfig, Shapes]:
-    """The config, checked against the size of the weights, and the shapes of the weights."""
+    """Read the config and the shapes of the weights from a bundle's ``files``. Raises UserError if the config asks for
+    a larger network than the weights have.
+    """
     value = parsed(f"{path / 'config.json'}", files["config.json"])
     found = shapes(files[WEIGHTS], f"{path / WEIGHTS}")
     check_extent(path, value, found)
@@ -223,7 +242,9 @@ def _config(path: Path, files: Mapping[str, bytes]) -> tuple[TrialConfig, Shapes
 
 
 def _shapes(model: Network, lanes: int) -> Shapes:
-    """The shapes of the weights of so many lanes, from a network without lanes, which has no allocated weights."""
+    """The shapes that the weights of ``lanes`` lanes have. ``model``: a network with 0 lanes, which has shapes but no
+    allocated weights.
+    """
     return {name: (lanes, *weight.shape[1:]) for name, weight in model.state_dict().items()}
 
 

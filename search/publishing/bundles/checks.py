@@ -1,4 +1,4 @@
-"""Checks of a bundle's files and of the size of its network, before the network is built."""
+"""Checks the contents of a bundle's files, and the size of its network, before the network is built."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -26,16 +26,18 @@ from skipstack.data.tasks.tasks import TaskName
 from skipstack.search.publishing.bundles.files import parsed
 
 PARTS = ("depth", "highways", "sets")
-"""Config fields that count parts of a network, each of which has at least one tensor."""
+"""Config fields that count components of a network, such as its layers. Each component has at least one tensor of
+weights, so the number of tensors limits these fields.
+"""
 
 FARTHEST = 1000
-"""The maximum number of states that a layer may reach back, which does not show in the weights."""
+"""The maximum of the field ``reach``: how many states a layer may reach back. The weights do not limit this number."""
 
 TrainedOn = Literal["train", "train and dev"]
 """The splits on which a network was trained."""
 
 Shapes = Mapping[str, tuple[int, ...]]
-"""The shapes of tensors by name."""
+"""The shapes of the weights by name."""
 
 
 def _of_one_line(tag: str) -> str:
@@ -45,9 +47,13 @@ def _of_one_line(tag: str) -> str:
 
 
 class Provenance(Frozen):
-    """The origin of a bundle, and the kind of its tags.
+    """The origin of a network's bundle, and the kind of its tags.
 
-    ``seeds``: of its networks, one or more; ``epochs``: the training epochs of each, in the same order.
+    ``study``, ``trial``: the study's name and the trial's number. ``config_identity``: the hash of the trial's config.
+    ``seeds``: the seed of each of its networks, one or more. ``epochs``: the epochs for which each network was trained,
+    in the same order. ``trained_on``: the splits used for training. ``corpus_fingerprint``: the hash of the corpus's
+    content. ``scheme``: the scheme of the tags; None if they have none. ``task``: the corpus's task. ``code_version``:
+    of skipstack. ``vectors_sha256``: the hash of the pretrained vectors; None without any.
     """
 
     study: str
@@ -65,7 +71,7 @@ class Provenance(Frozen):
     @model_validator(mode="before")
     @classmethod
     def _of_one_network(cls, value: Any) -> Any:
-        """Up to format 4 a bundle had one network, with its ``seed`` and its ``epoch``."""
+        """Convert the provenance of a bundle up to format 4, which had one network with a ``seed`` and an ``epoch``."""
         if not isinstance(value, Mapping) or not {"seed", "epoch"} <= value.keys():
             return value
         rest = {key: each for key, each in value.items() if key not in ("seed", "epoch")}
@@ -79,7 +85,7 @@ class Provenance(Frozen):
 
 
 class Tags(RootModel[tuple[Annotated[str, AfterValidator(_of_one_line)], ...]]):
-    """The labels, in the order of their ids."""
+    """The content of ``tags.json``: the labels that the network predicts, in the order of their ids."""
 
     @model_validator(mode="after")
     def _differ(self) -> Self:
@@ -90,19 +96,23 @@ class Tags(RootModel[tuple[Annotated[str, AfterValidator(_of_one_line)], ...]]):
 
 
 class CheckedMetrics(RootModel[dict[str, dict[str, NonNegativeInt | NonNegativeFloat]]]):
-    """Metrics as they are read."""
+    """The content of ``metrics.json``: numbers by split and name, none of them negative."""
 
 
 Read = TypeVar("Read", bound=BaseModel)
 
 
 def checked(path: Path, files: Mapping[str, bytes], name: str, model: type[Read]) -> Read:
-    """Parse a file of the bundle at ``path`` as ``model``. Raises UserError."""
+    """Parse the JSON file ``name`` of the bundle at ``path``, and validate it as ``model``. ``files``: the contents of
+    the bundle's files. Raises UserError if it is not valid.
+    """
     return validated(path, name, parsed(f"{path / name}", files[name]), model)
 
 
 def validated(path: Path, name: str, value: Any, model: type[Read]) -> Read:
-    """Validate the content of a file of the bundle at ``path`` as ``model``. Raises UserError."""
+    """Validate ``value``, the parsed content of the file ``name`` of the bundle at ``path``, as ``model``. Raises
+    UserError if it is not valid.
+    """
     try:
         return model.model_validate(value)
     except ValidationError as error:
@@ -110,9 +120,10 @@ def validated(path: Path, name: str, value: Any, model: type[Read]) -> Read:
 
 
 def check_extent(path: Path, config: Any, found: Shapes) -> None:
-    """Raise UserError for a config with more parts than there are tensors, or a number larger than all their elements.
+    """Raise UserError if an untrusted config asks for a larger network than the weights ``found`` can belong to: for
+    more components than there are tensors, or for a number larger than the elements of all tensors together.
 
-    To be called before the config is validated, which takes time in the depth.
+    Call this before the config is validated, since validation takes time in proportion to the depth.
     """
     elements = sum(prod(shape) for shape in found.values())
     for place, number in _integers(config.get("model") if isinstance(config, Mapping) else None, ()):
@@ -123,7 +134,7 @@ def check_extent(path: Path, config: Any, found: Shapes) -> None:
 
 
 def _integers(value: Any, place: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], int]]:
-    """The integers in a JSON value, with their paths of keys."""
+    """Yields the integers in a JSON value, each with the keys that lead to it."""
     match value:
         case bool():
             return
@@ -138,7 +149,9 @@ def _integers(value: Any, place: tuple[str, ...]) -> Iterator[tuple[tuple[str, .
 
 
 def check_shapes(found: Shapes, wanted: Shapes) -> None:
-    """Raise ValueError if the tensors of a file do not have the names and shapes of the network."""
+    """Raise ValueError unless the tensors ``found`` in a file have exactly the names and shapes that the network has
+    (``wanted``).
+    """
     for name in dict.fromkeys([*wanted, *found]):
         if wanted.get(name) != found.get(name):
             raise ValueError(f"{name[:60]}: got {found.get(name, 'nothing')}, allowed: {wanted.get(name, 'nothing')}")

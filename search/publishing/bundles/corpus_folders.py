@@ -1,4 +1,4 @@
-"""The folders from which the corpus of a bundle may be read: only those that the user names."""
+"""Limits the folders from which the corpus of a bundle may be read to those that the user names."""
 
 import glob
 import os
@@ -11,12 +11,12 @@ from skipstack.data.formats.format import FileCorpus
 from skipstack.data.formats.sentences import SPLITS
 
 MOST_GENERATED = 1_000_000
-"""The maximum number of sentences per split that ``verify`` generates for a bundle."""
+"""The maximum number of sentences of a split that ``verify`` generates for a bundle with a generated corpus."""
 
 
 def check_corpus(path: Path, corpus: Corpus, folders: Sequence[Path]) -> None:
-    """Raise UserError if the bundle at ``path`` names a file outside of ``folders``, or a generated corpus that is too
-    large. Relative paths start at the first of the folders.
+    """Raise UserError if ``corpus``, which the bundle at ``path`` names, has a file outside of ``folders``, or is
+    generated and too large. Relative paths start at the first of the folders.
     """
     for split, value in _splits(corpus):
         if isinstance(value, int) and value > MOST_GENERATED:
@@ -31,9 +31,10 @@ def check_corpus(path: Path, corpus: Corpus, folders: Sequence[Path]) -> None:
 
 
 def folders_of(corpus: Corpus, *, data_dir: Path | None, corpus_folder: Path) -> list[Path]:
-    """The folders to give to ``verify``, so that it finds the corpus of this study's bundles.
+    """The folders that the user must give to ``verify`` so that it finds the corpus of a study's bundles. Empty if the
+    corpus is generated, or lies where ``verify`` looks by default.
 
-    Empty if the corpus is generated, or lies where ``verify`` looks by default.
+    ``data_dir``, ``corpus_folder``: the folders in which the study looked for named corpora and for the user's files.
     """
     names = [name for _, value in _splits(corpus) if not isinstance(value, int) for name in value]
     elsewhere = dict.fromkeys(_settled(Path(name)) for name in names if Path(name).is_absolute())
@@ -46,13 +47,15 @@ def folders_of(corpus: Corpus, *, data_dir: Path | None, corpus_folder: Path) ->
 
 
 def _splits(corpus: Corpus) -> Iterator[tuple[str, int | tuple[str, ...]]]:
-    """Yields each split with the number of generated sentences or the files; files beside them share their folders."""
+    """Yields each split with its number of generated sentences, or with its files. Further files of a corpus, which are
+    not yielded, lie in the same folders.
+    """
     files = corpus.files if isinstance(corpus, FileCorpus) else {}
     for split in SPLITS:
         yield split, files.get(split) or getattr(corpus, split, None) or ()
 
 
 def _settled(path: Path) -> Path:
-    """The folder of a file; for a name with wildcards, the deepest folder without one."""
+    """The folder of a file. If its path has wildcards, the deepest folder above the first wildcard."""
     whole = [parent for parent in path.parents if not glob.has_magic(str(parent))]
     return whole[0]

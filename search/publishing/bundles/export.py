@@ -34,17 +34,20 @@ from skipstack.search.study.record.trial_record import TrialRecord
 from skipstack.spaces.subject import Subject
 
 ARCHIVE = ".zip"
+"""The suffix by which an export is written as a zip archive instead of a folder."""
 
 ROUNDING = 1e-5
-"""The relative tolerance of a perplexity between processors."""
+"""The relative difference up to which perplexities count as equal, since processors round differently."""
 
 
 ConfirmedOf = Callable[[Subject], Sequence[Confirmed]]
-"""Returns the confirmed scores of a config."""
+"""A function that returns the confirmed scores of a config: scores on test from seeds that were not
+used to select it.
+"""
 
 
 def nothing_confirmed(config: Subject) -> Sequence[Confirmed]:
-    """No confirmed scores, for any config."""
+    """Return no confirmed scores: the default where none are known."""
     return ()
 
 
@@ -52,9 +55,9 @@ def nothing_confirmed(config: Subject) -> Sequence[Confirmed]:
 class Recipe:
     """Options for exporting a trial.
 
-    ``retrain``: train it again on train and dev (``search/publishing/bundles/retraining.py``), with progress to
-    ``tell``; else export the weights of the trial. ``ensemble``: export all its seeds as an ensemble
-    (``models/networks/ensemble.py``).
+    ``retrain``: whether to train the network again on train and dev (``search/publishing/bundles/retraining.py``)
+    instead of exporting the weights that the trial saved. ``ensemble``: whether to export all seeds as an ensemble
+    (``models/networks/ensemble.py``) instead of one. ``tell``: receives lines about the progress of the retraining.
     """
 
     retrain: bool = False
@@ -63,19 +66,21 @@ class Recipe:
 
     @property
     def suffix(self) -> str:
-        """A suffix that distinguishes exports of the same trial."""
+        """A suffix for names, which tells apart exports of the same trial by different recipes."""
         return "/retrained" * self.retrain + "/ensemble" * self.ensemble
 
 
 AS_LEFT = Recipe()
+"""The default: export the weights that the trial saved, of its best seed."""
 
 
 def chosen_trials(
     record: StudyRecord, *, best: int | None, trial: int | None, pareto: bool = False
 ) -> list[TrialRecord]:
-    """The ``best`` highest-ranked trials, the one numbered ``trial``, or those of the Pareto front.
+    """Select the trials to export: the ``best`` highest-ranked ones, the one with the number ``trial``, or those on the
+    Pareto front. Without any of these, the best trial.
 
-    Raises UserError if there are none, and if more than one of these is requested.
+    Raises UserError if there is no such trial with a score, and if more than one of these is requested.
     """
     given = {"--best": best is not None, "--trial": trial is not None, "--pareto": pareto}
     asked = [option for option, is_given in given.items() if is_given]
@@ -96,7 +101,7 @@ def chosen_trials(
 
 
 def code_of_trials(trials: Sequence[TrialRecord]) -> list[CodeFile]:
-    """The distinct own code files that their networks need."""
+    """The distinct files of the user's own code that the networks of ``trials`` need."""
     return list(dict.fromkeys(file for trial in trials for file in trial.config.network_code))
 
 
@@ -112,10 +117,12 @@ def export_bundles(
     recipe: Recipe = AS_LEFT,
     confirmed: ConfirmedOf = nothing_confirmed,
 ) -> list[Path]:
-    """Write the bundle of the ``best`` trial, or of the one numbered ``trial``, ``to`` a new folder or .zip.
+    """Export the trials that ``chosen_trials`` selects by ``best``, ``trial`` and ``pareto``, and return the paths of
+    their bundles.
 
-    With ``best`` > 1, ``to`` is a folder of so many bundles; with ``pareto``, of all on the Pareto front. Raises
-    UserError as ``chosen_trials`` and ``export_bundle`` do; where one cannot be written, none is.
+    ``to``: the path of the bundle, or, if there are several, of the folder that gets them. ``device``: where to
+    compute. ``recipe``: how to export. ``confirmed``: returns the confirmed scores of a config, for the card. Raises
+    UserError as ``chosen_trials`` and ``export_bundle`` do. If one of the bundles cannot be written, none is.
     """
     chosen = chosen_trials(record, best=best, trial=trial, pareto=pareto)
     with refused_where_unwritable(to):
@@ -155,13 +162,17 @@ def export_bundle(
     recipe: Recipe = AS_LEFT,
     confirmed: ConfirmedOf = nothing_confirmed,
 ) -> Path:
-    """Write the bundle ``to``, a folder or, by its name, a .zip.
+    """Write the bundle of a trial and return its path. ``to``: a new folder or, if its name ends in .zip, a new
+    archive.
 
-    For a function it contains the model that the function gave (``search/publishing/bundles/own_export.py``). For a
-    network it contains the lane with the best dev score at its best epoch; if retrained, the trial's first seed, since
-    there is no dev score to choose by; or all lanes, as an ensemble. Its metrics are measured on the written bundle;
-    the model card has them and the ``confirmed`` scores. Raises UserError if ``to`` exists, if an ensemble would have
-    one member, and as ``left_by`` and ``retrained`` do.
+    The bundle of a function has the model that the function reported (``search/publishing/bundles/own_export.py``). The
+    bundle of a network has the lane (one seed's copy of the network) with the best dev score, at the trial's best
+    epoch. If the network is retrained, it is the trial's first seed, since there is no dev score to choose by. An
+    ensemble has all lanes. The metrics are measured on the written bundle; the model card has these and the
+    ``confirmed`` scores.
+
+    Raises UserError if ``to`` exists, if an ensemble would have one member, and as ``left_by``, ``retrained`` and
+    ``check_model`` do.
     """
     _check_writable(record, folder, trial, to, recipe)
     with temporary_folder_beside(to) as temporary:
@@ -207,7 +218,7 @@ def _fill(
 
 
 def _provenance(record: StudyRecord, trial: TrialRecord, members: Members) -> dict[str, Any]:
-    """The provenance of the bundle."""
+    """The content of the bundle's ``provenance.json``."""
     stored = members.corpus.stored
     provenance = {
         "study": record.study.name,
@@ -227,8 +238,9 @@ def _provenance(record: StudyRecord, trial: TrialRecord, members: Members) -> di
 
 
 def _check_writable(record: StudyRecord, folder: StudyFolder, trial: TrialRecord, to: Path, recipe: Recipe) -> None:
-    """Raise UserError if ``to`` exists, if the weights of the trial are needed but were deleted, or its function left
-    no model, and if an ensemble would have one member.
+    """Raise UserError if the bundle cannot be written. For any trial: ``to`` exists. For a trial of a network: its
+    weights are needed and were deleted, or an ensemble would have one member. For a trial of a function: the function
+    reported no model, or ``recipe`` has an option that only networks have.
     """
     if to.exists():
         raise UserError(f"{to}: exists (allowed: a new folder or .zip for the bundle)")
@@ -257,12 +269,13 @@ def _packed(folder: Path) -> Path:
 def verify_bundle(
     path: Path, *, data_dir: Path | None, device: str, others: Sequence[Path] = (), code: Sequence[Path] = ()
 ) -> Metrics:
-    """Evaluate a bundle again on its corpus, read from its files; returns the metrics, which equal those of the bundle.
+    """Evaluate a bundle's network again on its corpus, and return the metrics, which equal those of the bundle.
 
-    Named corpora and own files are looked for under ``data_dir``, by default in the data directory and in the working
-    directory; files with an absolute path may also lie in ``others``. ``code``: as for ``load_bundle``, and the code of
-    the corpus's own format. Raises UserError if the corpus is another one, if it names files outside these folders, or
-    if any count differs.
+    ``data_dir``: the folder in which named corpora and the user's corpus files are looked for. None means the data
+    directory for named corpora, and the working directory for files. ``others``: further folders in which files with an
+    absolute path may lie. ``code``: the code files of the network, as for ``load_bundle``, and of the corpus's own
+    format. Raises UserError if the corpus differs from the one that the network was trained on, if the bundle names
+    corpus files outside these folders, and if any metric differs.
     """
     bundle = load_bundle(path, choose_device(device), code)
     load_recorded(bundle.config.code, code)
@@ -289,7 +302,7 @@ def verify_bundle(
 
 
 def _same(measured: Mapping[str, float], recorded: Mapping[str, float]) -> bool:
-    """Whether counts are equal; perplexities up to the rounding of processors."""
+    """Whether metrics are equal: counts exactly, perplexities up to ``ROUNDING``."""
     return measured.keys() == recorded.keys() and all(
         math.isclose(value, recorded[name], rel_tol=ROUNDING) if isinstance(value, float) else value == recorded[name]
         for name, value in measured.items()

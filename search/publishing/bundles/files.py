@@ -1,11 +1,11 @@
-"""Reads the files of a bundle, a folder or a zip archive, which may be untrusted.
+"""Writes and reads the files of a bundle, a folder or a zip archive. A bundle that is read may be untrusted.
 
-Nothing is unpacked and no code is run. Only the files in ``FILES`` are read, none larger than the manifest says, and
-the SHA-256 of each must be that in ``manifest.json``. The manifest detects damage; it does not prove who made the
-bundle.
+Nothing is unpacked and no code is run. Of a network's bundle only the files in ``FILES`` are read. No file may be
+larger than ``manifest.json`` says, and its SHA-256 must be the one recorded there. The manifest detects damage; it does
+not prove who made the bundle.
 
-A bundle of kind ``own`` has the model of a user's function: files of any name below ``model/``, of which nothing is
-known but their bytes (``search/publishing/bundles/own_model.py``).
+A bundle of kind ``own`` has the model of a user's function: files of any name below ``model/``, which are only copied
+and never interpreted (``search/publishing/bundles/own_model.py``).
 """
 
 import hashlib
@@ -24,46 +24,50 @@ from skipstack.data.basis.printable import UNSEEN
 from skipstack.search.publishing.bundles.sources import ArchiveSource, FolderSource, source_at, too_large
 
 FORMAT: Final = 6
-"""The latest format of a bundle's manifest; raised when a bundle of another version would be misread.
+"""The latest format of a bundle's manifest. Increase it when older code would misread a new bundle, or new code an old
+one.
 
-Format 4 added the model card. Format 5 added the splits of the training, and the seeds and epochs of several networks;
-earlier bundles have one network, trained on train (``search/publishing/bundles/checks.py`` reads those). Format 6 is
-that of bundles of kind ``own``; networks are still written in format 5.
+Format 4 added the model card. Format 5 added the splits used for training, and the seeds and epochs of several
+networks; earlier bundles have one network, trained on train (``search/publishing/bundles/checks.py`` reads their
+provenance). Format 6 is that of bundles of kind ``own``; networks are still written in format 5.
 """
 
 NETWORK_FORMAT: Final = 5
+"""The format in which the bundles of networks are written."""
 
 Kind = Literal["network", "own"]
+"""The kind of a bundle: with a trained network, or with the model of a user's own function."""
 
 MANIFEST, WEIGHTS, CARD = "manifest.json", "weights.safetensors", "README.md"
 
 FILES = ("config.json", "vocabulary.json", "tags.json", "metrics.json", "provenance.json", WEIGHTS, CARD)
+"""The files of a network's bundle, beside the manifest."""
 
 FILES_OF: Final[Mapping[int, tuple[str, ...]]] = {3: FILES[:-1], 4: FILES, NETWORK_FORMAT: FILES}
-"""The files of each format of networks that can be read."""
+"""The files of a network's bundle, beside the manifest, by each format that can be read."""
 
 OWN_FILES: Final = ("config.json", "scores.json", "provenance.json", "versions.json", CARD)
-"""The files of a bundle of kind ``own``, beside those of its model."""
+"""The files of a bundle of kind ``own``, beside the manifest and the files of the model."""
 
 MODEL: Final = "model"
-"""The folder of these."""
+"""The folder with the model's files, in a bundle of kind ``own``."""
 
 LARGEST_MANIFEST, LARGEST_TEXT, LARGEST_WEIGHTS = 2**20, 2**28, 2**34
-"""The maximum bytes of the manifest, of any other text and of the weights."""
+"""The maximum size in bytes of the manifest, of any other text file, and of the weights."""
 
 CHUNK: Final = 2**20
-"""Bytes that are read at once where a file may be large."""
+"""The number of bytes that are read at once from a file that may be large."""
 
 
 class Sealed(Frozen):
-    """The expected size and hash of a file."""
+    """The size in bytes and the SHA-256 that a file must have."""
 
     bytes: NonNegativeInt
     sha256: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
 
 
 class Manifest(Frozen):
-    """The manifest of a bundle: its format and all its files."""
+    """The manifest of a bundle: its format, its kind, and the size and hash of every other file by name."""
 
     format: PositiveInt
     kind: Kind = "network"
@@ -71,19 +75,19 @@ class Manifest(Frozen):
 
 
 def write_json(path: Path, value: Any) -> None:
-    """Write one of a bundle's files: the same text for the same value."""
+    """Write a value as a JSON file of a bundle. Equal values give files with the same bytes."""
     text = json.dumps(json.loads(canonical_json(value)), indent=2, ensure_ascii=False)
     path.write_text(f"{text}\n", encoding="utf-8")
 
 
 def seal(folder: Path) -> None:
-    """Write the manifest of a network's files in ``folder``."""
+    """Write the manifest for a network's bundle in ``folder``, whose other files must be there already."""
     _seal(folder, {"format": NETWORK_FORMAT}, FILES)
 
 
 def seal_own(folder: Path) -> None:
-    """Write the manifest of a bundle of kind ``own`` in ``folder``. Raises UserError for a file's name that no bundle
-    can have, and for too many files.
+    """Write the manifest for a bundle of kind ``own`` in ``folder``, whose other files must be there already. Raises
+    UserError if a file of the model has a name that a bundle cannot have, and if there are too many files.
     """
     model = sorted(path.relative_to(folder).as_posix() for path in (folder / MODEL).rglob("*") if path.is_file())
     for name in model:
@@ -105,7 +109,7 @@ def _seal(folder: Path, notes: Mapping[str, Any], names: Iterable[str]) -> None:
 
 
 def pack(folder: Path, archive: Path) -> None:
-    """Write a bundle's folder as an uncompressed zip archive, with the same bytes for the same bundle."""
+    """Write a bundle's folder as an uncompressed zip archive. Equal bundles give archives with the same bytes."""
     names = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))["files"]
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_STORED) as packed:
         for name in (MANIFEST, *names):
@@ -115,8 +119,8 @@ def pack(folder: Path, archive: Path) -> None:
 
 
 def copy_bundle(path: Path, to: Path) -> None:
-    """Write the bundle at ``path``, a folder or a zip archive, into the new folder ``to``. Raises UserError as
-    ``read_files`` does.
+    """Copy the bundle of any kind at ``path``, a folder or a zip archive, into the new folder ``to``, and check its
+    files. Raises UserError if the bundle is missing or damaged.
     """
     to.mkdir(parents=True)
     with source_at(path) as source:
@@ -129,8 +133,10 @@ def copy_bundle(path: Path, to: Path) -> None:
 
 
 def read_files(path: Path) -> dict[str, bytes]:
-    """Every file of the bundle at ``path``, a folder or a zip archive, of a network. Raises UserError, one line, on
-    anything else.
+    """Read and check the files of a network's bundle at ``path``, a folder or a zip archive. Returns their contents by
+    name.
+
+    Raises UserError, with a message of one line, if the bundle is missing or damaged, or is of kind ``own``.
     """
     with source_at(path) as source:
         manifest = manifest_of(path, source)
@@ -143,13 +149,17 @@ def read_files(path: Path) -> dict[str, bytes]:
 
 
 def is_own(path: Path) -> bool:
-    """Whether the bundle at ``path`` is of kind ``own``. Raises UserError as ``read_files`` does."""
+    """Whether the bundle at ``path`` is of kind ``own``. Raises UserError if there is no bundle with a
+    valid manifest.
+    """
     with source_at(path) as source:
         return manifest_of(path, source).kind == "own"
 
 
 def manifest_of(path: Path, source: FolderSource | ArchiveSource) -> Manifest:
-    """The manifest of the bundle at ``path``, whose files are exactly those of its kind. Raises UserError."""
+    """Read and check the manifest of the bundle at ``path``. Raises UserError if it is not valid, if its files are not
+    those that its kind must have, and if an archive has further files.
+    """
     with source.open(MANIFEST, LARGEST_MANIFEST) as file:
         manifest = _manifest(path, file.read(LARGEST_MANIFEST + 1))
     source.check_names((MANIFEST, *manifest.files))
@@ -159,7 +169,9 @@ def manifest_of(path: Path, source: FolderSource | ArchiveSource) -> Manifest:
 def check_sealed(
     path: Path, name: str, source: FolderSource | ArchiveSource, sealed: Sealed, to: Path | None = None
 ) -> None:
-    """Raise UserError unless a file has the size and the hash of the manifest; it is copied ``to`` a new file."""
+    """Read a file of the bundle at ``path`` in chunks, and raise UserError unless it has the size and the hash in
+    ``sealed``. ``to``: the new file to which it is copied meanwhile; None means that it is only checked.
+    """
     with source.open(name, sealed.bytes) as file:
         digest, size = hashlib.sha256(), 0
         copy = None if to is None else to.open("xb")
@@ -176,7 +188,9 @@ def check_sealed(
 
 
 def parsed(where: str, content: bytes) -> Any:
-    """Parse untrusted JSON: UTF-8, finite numbers, limited depth. Raises UserError."""
+    """Parse untrusted JSON. ``where``: names the file in messages. Raises UserError if it is not UTF-8, not valid JSON,
+    has numbers that are not finite, or is nested too deeply.
+    """
     try:
         text = content.decode("utf-8")
         value = json.loads(text, parse_constant=_refuse_constant)
@@ -222,14 +236,18 @@ def _manifest(path: Path, content: bytes) -> Manifest:
 
 
 def _is_of_model(name: str) -> bool:
-    """Whether a file of a function's model may have this name: a path below ``model/``, which can be printed."""
+    """Whether a file of a function's model may have this name. It must be a plain relative path below ``model/`` that
+    has only printable characters.
+    """
     parts = name.split("/")
     plain = all(part not in ("", ".", "..") for part in parts) and "\\" not in name and not UNSEEN.search(name)
     return plain and len(parts) > 1 and parts[0] == MODEL and not PurePosixPath(name).is_absolute()
 
 
 def unsealed(path: Path, name: str, source: FolderSource | ArchiveSource, sealed: Sealed) -> bytes:
-    """The content of a file that is read at once. Raises UserError unless it is as the manifest says."""
+    """Read a file of the bundle at ``path`` whole, and return its content. Raises UserError if it is too large, or does
+    not have the size and the hash in ``sealed``.
+    """
     largest = LARGEST_WEIGHTS if name == WEIGHTS else LARGEST_TEXT
     if sealed.bytes > largest:
         raise too_large(f"{path / name}", sealed.bytes, largest)

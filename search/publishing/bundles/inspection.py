@@ -1,4 +1,4 @@
-"""Inspects a bundle's network on sentences, token by token."""
+"""Shows what the layers of a bundle's network do on sentences, token by token."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from skipstack.search.publishing.bundles.bundle import SENTENCES_AT_ONCE, Bundle
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SentenceView:
-    """A sentence with its predicted tags, and the network's layers bottom up."""
+    """A sentence with its predicted tags, and a view of each layer of the network, the lowest first."""
 
     words: tuple[str, ...]
     tags: tuple[str, ...]
@@ -18,7 +18,9 @@ class SentenceView:
 
 
 def inspected(bundle: Bundle, sentences: Iterable[list[str]]) -> Iterator[SentenceView]:
-    """Yield a view of every non-empty sentence. Raises UserError as ``models.views.insight.views`` does."""
+    """Yields a view of each non-empty sentence, a list of tokens. Raises UserError as ``models.views.insight.views``
+    does.
+    """
     pending = (sentence[: bundle.config.data.longest] for sentence in sentences if sentence)
     while batch := list(islice(pending, SENTENCES_AT_ONCE)):
         layers = views(bundle.model, *bundle.read(batch))

@@ -1,4 +1,4 @@
-"""The networks of a trial that go into a bundle."""
+"""Collects the trained networks of a trial that are exported into a bundle."""
 
 from dataclasses import dataclass
 
@@ -16,9 +16,12 @@ from skipstack.spaces.trial import as_network
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class Members:
-    """Trained networks of one config, one lane each, with their seeds and the epochs of their weights.
+    """Trained networks of one config, to be exported into one bundle. Each network is a lane (one seed's copy of the
+    network).
 
-    ``corpus``: the corpus of their training, with its vocabulary; ``trained_on``: its splits that were used.
+    ``weights_R``: the weights by name, each with the lanes as its first axis R. ``seeds``, ``epochs``: the seed of each
+    lane, and the number of epochs after which its weights were saved. ``corpus``: the corpus of the training, with its
+    vocabulary. ``trained_on``: the splits that were used for training.
     """
 
     weights_R: Tensors
@@ -29,7 +32,8 @@ class Members:
 
 
 def left_by(record: StudyRecord, folder: StudyFolder, trial: TrialRecord, *, ensemble: bool) -> Members:
-    """The networks of a trial at its best epoch: all lanes for an ``ensemble``, or the one with the best dev score.
+    """Read the networks that a trial saved at its best epoch. ``ensemble``: whether to take all lanes of the trial
+    instead of the one with the best dev score.
 
     Raises UserError as ``best_weights`` does.
     """
@@ -47,7 +51,9 @@ def left_by(record: StudyRecord, folder: StudyFolder, trial: TrialRecord, *, ens
 
 
 def course_of(trial: TrialRecord, seed: int) -> list[Reported]:
-    """The reports of a seed of a trial with a score, up to its best epoch; if seeds race, that of its own group."""
+    """The reports of a seed up to the best epoch of its trial, which must have a score. If seeds race, the best epoch
+    is that of the group of seeds that was trained together with this seed.
+    """
     own = next(group for group in groups(trial.reports) if seed in (group[0].seeds or trial.seeds))
     best = best_of(own)
     assert best is not None, "seeds that count in a score have a best epoch"

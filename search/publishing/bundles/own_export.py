@@ -1,4 +1,4 @@
-"""Writes the model that a user's function gave as a bundle of kind ``own``."""
+"""Writes the model that a user's function reported as a bundle of kind ``own``."""
 
 from collections.abc import Iterator, Sequence
 from math import isfinite
@@ -21,11 +21,13 @@ from skipstack.spaces.function import FunctionConfig
 from skipstack.spaces.subject import leaves
 
 FLAVOURS = "MLmodel"
-"""The file that makes a folder one of MLflow's models."""
+"""The file by which a folder is recognised as an MLflow model."""
 
 
 def check_model(record: StudyRecord, folder: StudyFolder, trial: TrialRecord) -> tuple[int, CallModel]:
-    """The call and the model that stand for a trial. Raises UserError where its function left none."""
+    """Find the model to export for a trial. Returns the number of the call of the user's function that reported it, and
+    the model. Raises UserError if the function reported no model.
+    """
     found = chosen_model(trial, folder.trial(trial.number))
     if found is None:
         having = [str(each.number) for each in record.ranked() if chosen_model(each, folder.trial(each.number))]
@@ -40,7 +42,9 @@ def check_model(record: StudyRecord, folder: StudyFolder, trial: TrialRecord) ->
 def fill_own(
     record: StudyRecord, folder: StudyFolder, trial: TrialRecord, to: Path, confirmed: Sequence[Confirmed]
 ) -> None:
-    """Write the bundle of a trial's model into the folder ``to``. Raises UserError as ``check_model`` does."""
+    """Write the bundle of the model that a trial's function reported into the folder ``to``. ``confirmed``: the
+    confirmed scores of the trial's config, for the card. Raises UserError as ``check_model`` does.
+    """
     call, model = check_model(record, folder, trial)
     copy = to / MODEL / model.name
     copy.parent.mkdir()
@@ -77,7 +81,9 @@ def fill_own(
 
 
 def _scores(trial: TrialRecord, epoch: int) -> dict[str, dict[str, float]]:
-    """The metrics that each call reported at an epoch, by the call in words; non-finite numbers are left out."""
+    """The metrics that each call of the function reported at an epoch, by the call in words and the metric's name.
+    Numbers that are not finite are left out.
+    """
     report = trial.reports[epoch - 1]
     scores: dict[str, dict[str, float]] = {trial.replicates.words(call): {} for call in trial.seeds}
     for name, values in report.metrics.items():
@@ -88,7 +94,7 @@ def _scores(trial: TrialRecord, epoch: int) -> dict[str, dict[str, float]]:
 
 
 def own_card(model: OwnModel, measure: Measure, confirmed: Sequence[Confirmed]) -> Iterator[str]:
-    """The card in Markdown, line by line."""
+    """Yields the lines of the bundle's card, in Markdown."""
     origin = model.provenance
     called = f"`{visible(origin.function.name)}`"
     yield f"# {visible(origin.study)}, trial {origin.trial}"
@@ -133,5 +139,5 @@ def own_card(model: OwnModel, measure: Measure, confirmed: Sequence[Confirmed]) 
 
 
 def _values(model: OwnModel) -> list[tuple[str, Any]]:
-    """The values of the config by dotted path, without the function."""
+    """The values of the trial's config with their dotted paths, without the function."""
     return leaves(model.config.values)

@@ -1,9 +1,9 @@
-"""Bundles of kind ``own``: the model that a user's function gave, as files; loading one runs and unpickles nothing.
+"""Bundles of kind ``own``: the model that a user's function reported, as files. Loading one runs and unpickles nothing.
 
-config.json      the trial's config              scores.json      what each call reported at the model's epoch
-model/...        the files, as the function      provenance.json  where they come from
-                 gave them                       versions.json    packages that its process had loaded
-README.md        the card                        manifest.json    size and SHA-256 of the others
+config.json      the trial's config              scores.json      metrics of each call at the model's epoch
+model/...        the files, as the function      provenance.json  study, trial, call and epoch of the model
+                 reported them                   versions.json    packages that its process had loaded
+README.md        the card                        manifest.json    size and SHA-256 of the other files
 """
 
 from collections.abc import Mapping
@@ -23,9 +23,13 @@ from skipstack.spaces.function import FunctionConfig, FunctionSource
 
 
 class OwnProvenance(Frozen):
-    """The origin of a function's model: its study, its trial, and the call that gave it, after which epoch.
+    """The origin of a function's model.
 
-    ``trials``: the number of trials with a score, from which this one was chosen.
+    ``study``, ``trial``: the study's name and the trial's number. ``trials``: the number of trials with a score, from
+    which this trial was chosen. ``config_identity``: the hash of the trial's config. ``function``: the function's name
+    and source. ``seed``, ``replicate``: those of the call that reported the model; ``replicate`` is empty if the study
+    has no replicates. ``epoch``: the epoch after which the model was reported. ``best_epoch``: the trial's best epoch.
+    ``code_version``: of skipstack.
     """
 
     study: str
@@ -46,20 +50,25 @@ class OwnProvenance(Frozen):
 
 
 class Scores(RootModel[dict[str, dict[str, float]]]):
-    """The finite numbers that each call reported at the model's epoch, by the call in words."""
+    """The content of ``scores.json``: the finite metrics that each call reported at the model's epoch, by the call in
+    words and the metric's name.
+    """
 
 
 class Versions(RootModel[dict[str, str]]):
-    """Versions by package, and Python's."""
+    """The content of ``versions.json``: the versions of packages by name, and that of Python."""
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class OwnModel:
-    """The model that a user's function gave, as a bundle has it; ``skipstack.load_own`` reads one.
+    """A bundle of the model that a user's function reported. ``skipstack.load_own`` reads one; ``save`` writes the
+    model's files.
 
-    ``config``: the values that the function was called with; ``scores``: what each call of its trial reported, by call
-    and name; ``files``: bytes by path, as the function gave them; ``card``: the bundle's, in Markdown.
+    ``path``: of the bundle. ``config``: the values with which the function was called. ``scores``: the metrics that
+    each call of the trial reported, by the call in words and the metric's name. ``provenance``: the origin of the
+    model. ``versions``: of the packages that the function's process had loaded. ``card``: the bundle's card, in
+    Markdown. ``files``: the sizes of the model's files in bytes, by the paths that the function gave them.
     """
 
     path: Path
@@ -72,12 +81,12 @@ class OwnModel:
 
     @property
     def values(self) -> Mapping[str, Any]:
-        """The values of the axes and of the base, by name."""
+        """The values with which the function was called, of the axes and of the base, by name."""
         return self.config.values
 
     def save(self, to: str | Path) -> Path:
-        """Write the files, whose hashes are checked, into the new folder ``to``; the path of the file or folder that
-        the function gave. Raises UserError where ``to`` exists, and for a damaged bundle.
+        """Write the model's files into the new folder ``to``, and return the path of the file or folder in it that the
+        function reported. Hashes are checked. Raises UserError if ``to`` exists, and if the bundle is damaged.
         """
         to = Path(to)
         if to.exists():
@@ -92,11 +101,11 @@ class OwnModel:
 
 
 def load_own(path: Path) -> OwnModel:
-    """The bundle of kind ``own`` at ``path``, a folder or a .zip, which may be untrusted. Every file is checked by its
-    hash, none is run, unpickled or unpacked.
+    """Read the bundle of kind ``own`` at ``path``, a folder or a .zip, which may be untrusted. The hash of every file
+    is checked; no file is run, unpickled or unpacked.
 
-    Raises UserError, one line, if it is a network's, and if a file is missing, damaged, larger than announced or leads
-    out of the bundle.
+    Raises UserError, with a message of one line, if the bundle has a network, and if a file is missing, damaged, larger
+    than the manifest says, or outside of the bundle.
     """
     with source_at(path) as source:
         manifest = manifest_of(path, source)

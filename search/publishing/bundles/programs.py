@@ -1,8 +1,8 @@
-"""Exports the network of a bundle as a torch program, after comparing the two.
+"""Exports the network of a bundle as a torch program (``torch.export``), and checks that both give the same results.
 
-skipstack never reads such a file, since loading one may run code, unlike loading a bundle.
+skipstack never reads such a file, since loading it may run code; loading a bundle does not.
 
-Shapes: T time, U tags of a sentence, B sentences, K tags.
+Shapes: R lanes, T tokens, U tags of a sentence, B sentences, K possible tags, F features.
 """
 
 import json
@@ -24,20 +24,23 @@ from skipstack.search.publishing.bundles.bundle import Bundle
 from skipstack.spaces.trial import TrialConfig
 
 SUFFIX = ".pt2"
+"""The suffix of a torch program's file."""
 
 NOTES = "skipstack.json"
-"""The file in a program's archive with its provenance."""
+"""The file in a program's archive that has its provenance and the result of the comparison."""
 
 COMPARED = 64
-"""The number of sentences of dev, and of test, on which program and network are compared."""
+"""The approximate number of sentences of dev, and of test, on which the program and the network are compared."""
 
 ROUNDING = {torch.float32: 1e-4, torch.float64: 1e-10}
-"""The tolerance of scores, relative to the score or to 1 if that is larger."""
+"""The tolerated difference of scores by number format, relative to the score, or to 1 if the score is smaller."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ProgramComparison:
-    """The comparison of program and network: how many sentences and decisions, and the largest score difference."""
+    """The result of comparing a program with its network. ``sentences``, ``decisions``: how many were compared.
+    ``largest_difference``: of the scores, relative to the score, or to 1 if the score is smaller.
+    """
 
     sentences: int
     decisions: int
@@ -45,22 +48,26 @@ class ProgramComparison:
 
 
 def check_program(config: TrialConfig, to: Path) -> None:
-    """Raise UserError if a network of this config cannot be exported, or ``to`` is not a new file."""
+    """Raise UserError if a network of this config cannot be exported as a program, or if ``to`` is not a new file that
+    can be written and whose name ends in ``SUFFIX``.
+    """
     if to.suffix != SUFFIX:
         raise UserError(f"--torch-export: got {to.name} (allowed: a new file whose name ends in {SUFFIX})")
     with refused_where_unwritable(to):
         if to.exists():
             raise UserError(f"--torch-export: {to}: exists (allowed: a new file)")
         with temporary_folder_beside(to):
-            pass  # it can be written, which takes minutes to find out otherwise
+            pass  # the folder is writable; without this check, an error would come only after minutes
     if (reason := why_not(config.model)) is not None:
         raise UserError(f"--torch-export: {reason}")
 
 
 def write_program(bundle: Bundle, corpus: StoredCorpus, to: Path) -> ProgramComparison:
-    """Write the program of a bundle's network ``to`` a new file, if both agree on ``corpus``.
+    """Export a bundle's network as a program, compare the two on sentences of ``corpus``, and write the program to the
+    new file ``to`` if they agree.
 
-    Raises UserError if torch cannot export the network, and if the program's decisions differ.
+    Raises UserError as ``check_program`` does, if torch cannot export the network, and if the program's decisions or
+    scores differ from the network's.
     """
     check_program(bundle.config, to)
     any_length = takes_any_length(bundle.config.model)
@@ -81,7 +88,7 @@ def write_program(bundle: Bundle, corpus: StoredCorpus, to: Path) -> ProgramComp
 
 
 def _sentences(corpus: StoredCorpus, split: str) -> list[list[str]]:
-    """Sentences of a split over its range of lengths, with the shortest and the longest."""
+    """Pick sentences of a split, spread over the range of lengths, with the shortest and the longest among them."""
     chosen = corpus.splits[split]
     order_S = chosen.lengths_S.argsort(kind="stable").tolist()
     step = max(1, len(order_S) // COMPARED)
@@ -93,7 +100,7 @@ def _sentences(corpus: StoredCorpus, split: str) -> list[list[str]]:
 def _exported(bundle: Bundle, sentences: list[list[str]], length: int | None) -> ExportedProgram:
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # torch's own, of its own code
+            warnings.simplefilter("ignore")  # warnings of torch about its own code
             inputs = bundle.program_inputs(sentences, length)
             return exported(bundle.model, inputs, any_length=length is None)
     except Exception as error:
@@ -104,7 +111,10 @@ def _exported(bundle: Bundle, sentences: list[list[str]], length: int | None) ->
 def _compared(
     bundle: Bundle, program: ExportedProgram, sentences: list[list[str]], length: int | None
 ) -> ProgramComparison:
-    """Compare single sentences and all in a batch: the result must not depend on the batch."""
+    """Compare a program with its network on the first sentence, on the last one, and on all sentences in one batch,
+    since the results must not depend on the batch. ``length``: the fixed length of the program's inputs; None means any
+    length.
+    """
     run, decisions, largest = program.module(), 0, 0.0
     for batch in (sentences[:1], sentences[-1:], sentences):
         tokens, lexicon = bundle.read(batch)
@@ -127,7 +137,9 @@ def _compared(
 
 
 def _difference(ours_UBK: Tensor, theirs_UBK: Tensor, inside_UB: Tensor) -> float:
-    """The largest |ours - theirs| / max(1, |theirs|) over all finite scores; inf if the finite ones differ."""
+    """The largest |ours - theirs| / max(1, |theirs|) over all finite scores. Infinite if a score is finite in one of
+    the arrays only. ``inside_UB``: which tags exist in each sentence.
+    """
     steps, _, tags = theirs_UBK.shape
     ours, theirs = ours_UBK[:steps, :, :tags][inside_UB], theirs_UBK[inside_UB]
     finite = theirs.isfinite()

@@ -1,6 +1,7 @@
-"""A bundle as an MLflow model (``python_function``), which names this module as its loader.
+"""Serves a bundle as an MLflow model of the flavour ``python_function``. Such a model names this module as its loader.
 
-MLflow stores only the bundle, plain data, and the name of this module: loading runs no code from the model's folder.
+MLflow stores only the bundle, which is plain data, and the name of this module. So loading the model runs no code from
+the model's folder.
 """
 
 from pathlib import Path
@@ -13,23 +14,23 @@ from skipstack.models.ground.device import choose_device
 from skipstack.search.publishing.bundles.bundle import Bundle, load_bundle
 
 TEXT = "text"
-"""The column of texts."""
+"""The column of the input that has the texts."""
 
 
 @final
 class Served:
-    """Predicts as ``skipstack predict`` does.
+    """A bundle with the interface that MLflow calls. It predicts as ``skipstack predict`` does.
 
-    The input is a frame with a column ``text``, one sentence or text per row. The output has a row for each: ``words``,
-    its tokens; ``tags``, one for each token, or only the label in text classification; for a parser also ``heads``, the
-    number of each word's head, from 1, or 0 for the root.
+    The input is a frame with a column ``text``, one sentence or text per row. The output has a row for each row of the
+    input. Its column ``words`` has the tokens. ``tags`` has a tag for each token, or only the label in text
+    classification. For a parser, ``heads`` has the number of each token's head, counted from 1, or 0 for the root.
     """
 
     def __init__(self, bundle: Bundle) -> None:
         self.bundle = bundle
 
     def predict(self, data: pd.DataFrame, params: dict[str, Any] | None = None) -> pd.DataFrame:
-        """The words and tags of each text. There are no ``params``."""
+        """Predict the words and tags of each text. ``params`` is part of MLflow's interface and ignored."""
         texts = [tokens_in(str(text), self.bundle.unit) for text in data[TEXT]]
         found = self.bundle.predict(texts)
         columns: dict[str, list[list[Any]]] = {
@@ -42,5 +43,7 @@ class Served:
 
 
 def _load_pyfunc(path: str) -> Served:
-    """Called by MLflow with the folder of the bundle. Raises UserError if it is no valid bundle."""
+    """Load the bundle in the folder ``path``. MLflow calls this function by its name. Raises UserError if the folder
+    has no valid bundle.
+    """
     return Served(load_bundle(Path(path), choose_device("auto")))

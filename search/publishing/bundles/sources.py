@@ -1,4 +1,6 @@
-"""Opens the files of a bundle, a folder or a zip archive, which may be untrusted: nothing is unpacked."""
+"""Opens the files of a bundle, a folder or a zip archive, which may be untrusted. Archives are not unpacked to the
+disk.
+"""
 
 import os
 import stat
@@ -12,14 +14,16 @@ from typing import IO, Final, NoReturn
 from skipstack.data.basis.errors import UserError, unknown
 
 MOST_PACKED: Final = 200
-"""The maximum compression ratio of an archive: trained weights hardly compress at all."""
+"""The maximum compression ratio of an archive, against zip bombs: trained weights hardly compress at all."""
 
 WHOLE_BUNDLE: Final = "a folder or .zip that `skipstack export` made"
 
 
 @contextmanager
 def source_at(path: Path) -> Iterator["FolderSource | ArchiveSource"]:
-    """The files of the bundle at ``path``. Raises UserError, one line, where there is none, or it cannot be read."""
+    """Yields access to the files of the bundle at ``path``. Raises UserError, with a message of one line, if there is
+    no bundle, or if it cannot be read.
+    """
     try:
         if path.is_dir():
             yield FolderSource(path)
@@ -27,23 +31,25 @@ def source_at(path: Path) -> Iterator["FolderSource | ArchiveSource"]:
             yield ArchiveSource(path)
         else:
             raise UserError(f"{path}: no bundle here (allowed: {WHOLE_BUNDLE})")
-    except (OSError, RuntimeError) as error:  # the latter of a link to itself
+    except (OSError, RuntimeError) as error:  # RuntimeError comes from a symbolic link to itself
         reason = getattr(error, "strerror", None) or " ".join(str(error).split())
         raise UserError(f"{path}: cannot be read: {reason} (allowed: {WHOLE_BUNDLE})") from None
 
 
 class FolderSource:
-    """A bundle as a folder."""
+    """Reads the files of a bundle that is a folder."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
 
     def check_names(self, names: Iterable[str]) -> None:
-        """Accepts any names: other files may lie beside those of the bundle, and are not read."""
+        """Do nothing: a folder may have further files beside those of the bundle, which are not read."""
 
     @contextmanager
     def open(self, name: str, most: int) -> Iterator[IO[bytes]]:
-        """A file of no more bytes than ``most``."""
+        """Opens a file for reading. Raises UserError if it is missing, outside of the bundle, no ordinary file, or
+        larger than ``most`` bytes.
+        """
         file = self.path / name
         if not os.path.lexists(file):
             raise UserError(f"{file}: no such file (allowed: every file of {WHOLE_BUNDLE})")
@@ -59,7 +65,10 @@ class FolderSource:
 
 
 class ArchiveSource:
-    """A bundle as a zip archive; no file is unpacked to the disk."""
+    """Reads the files of a bundle that is a zip archive, without unpacking it. Raises UserError for a damaged archive,
+    and for one with suspicious contents: repeated names, encrypted files, links, or a compression ratio above
+    ``MOST_PACKED``.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -70,14 +79,16 @@ class ArchiveSource:
         self.members = self._checked(archive)
 
     def check_names(self, names: Iterable[str]) -> None:
-        """Raises UserError for a file with another name than these."""
+        """Raise UserError if the archive has a file whose name is not among ``names``."""
         allowed = list(names)
         for name in self.members.keys() - set(allowed):
             raise UserError(f"{self.path}: {unknown('file', name, allowed)}")
 
     @contextmanager
     def open(self, name: str, most: int) -> Iterator[IO[bytes]]:
-        """A file of no more bytes than ``most``, as the archive announces."""
+        """Opens a file for reading. Raises UserError if it is missing or damaged, or if the archive says that it is
+        larger than ``most`` bytes.
+        """
         if name not in self.members:
             raise UserError(f"{self.path}: {name}: no such file (allowed: every file of {WHOLE_BUNDLE})")
         member = self.members[name]
@@ -113,10 +124,12 @@ class ArchiveSource:
 
 
 def too_large(where: str, size: int, most: int) -> UserError:
-    """The error of a file with too many bytes."""
+    """Create the UserError for a file of ``size`` bytes where at most ``most`` are allowed. ``where``:
+    names the file.
+    """
     return UserError(f"{where}: got {size:,} bytes (allowed: {most:,})")
 
 
 def _without_waiting(path: str, flags: int) -> int:
-    """Open a file without blocking, since opening a pipe could wait forever."""
+    """Open a file without blocking, since opening a named pipe could wait forever."""
     return os.open(path, flags | os.O_NONBLOCK)

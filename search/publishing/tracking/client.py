@@ -1,6 +1,6 @@
-"""Requests to a store by MLflow's client: a study's runs, and files among their artifacts.
+"""Requests to a store by MLflow's client: finds a study's runs, and writes and reads files among their artifacts.
 
-The callers run in the process that has MLflow (``tracking_process.py``).
+Call these functions only in the process that has MLflow (``tracking_process.py``).
 """
 
 from collections.abc import Iterator, Mapping
@@ -19,24 +19,26 @@ if TYPE_CHECKING:
     from mlflow.entities import Run
 
 PAGE = 200
-"""Runs that are looked up at once: a thousand of them take 100 MB."""
+"""The number of runs that are requested at once; a thousand of them take 100 MB of memory."""
 
 
 @dataclass(frozen=True, slots=True)
 class ExperimentRuns:
-    """The experiment of a study, by its number, and the runs of the study."""
+    """The runs of a study in MLflow, by their keys, and the id of the experiment that has them."""
 
     experiment_id: str
     runs: "dict[RunKey, Run]"
 
     @property
     def study(self) -> "Run":
-        """The study's own run."""
+        """The run of the study as a whole."""
         return self.runs[STUDY]
 
 
 def found_study(client: "MlflowClient", experiment: str, study_id: str) -> ExperimentRuns | None:
-    """The study of this id in the experiment of this name; None where it is not there."""
+    """Find the runs of the study with this id in the experiment with this name. None if the experiment or the study's
+    own run does not exist.
+    """
     named = client.get_experiment_by_name(experiment)
     if named is None:
         return None
@@ -45,7 +47,7 @@ def found_study(client: "MlflowClient", experiment: str, study_id: str) -> Exper
 
 
 def own_run(client: "MlflowClient", experiment: str, study_id: str) -> "Run | None":
-    """The run of a study as a whole; None where it is not there."""
+    """Find the run of a study as a whole. None if the experiment or the run does not exist."""
     named = client.get_experiment_by_name(experiment)
     if named is None:
         return None
@@ -54,7 +56,7 @@ def own_run(client: "MlflowClient", experiment: str, study_id: str) -> "Run | No
 
 
 def search_runs(client: "MlflowClient", experiment_ids: list[str], having: str) -> "Iterator[Run]":
-    """The runs of these experiments that match the filter ``having``, page by page."""
+    """Yields the runs of these experiments that match the filter ``having``. They are requested page by page."""
     token = None
     while True:
         page = client.search_runs(experiment_ids, having, max_results=PAGE, page_token=token)
@@ -65,7 +67,7 @@ def search_runs(client: "MlflowClient", experiment_ids: list[str], having: str) 
 
 
 def connected(uri: str) -> "MlflowClient":
-    """A client of the store at ``uri``, which is not contacted yet."""
+    """Create a client of the store at ``uri``, without contacting the store."""
     hide(uri)
     from mlflow import MlflowClient
 
@@ -73,7 +75,9 @@ def connected(uri: str) -> "MlflowClient":
 
 
 def put(client: "MlflowClient", run_id: str, files: Mapping[str, str | bytes | Path]) -> None:
-    """Write files among the artifacts of a run. A path is a file of the same name."""
+    """Write files among the artifacts of a run. ``files``: by name, a content or the path of a file, whose own name
+    must be the last part of that name.
+    """
     with TemporaryDirectory(prefix="skipstack-") as folder:
         for name, content in files.items():
             path = content if isinstance(content, Path) else Path(folder) / name
@@ -85,7 +89,7 @@ def put(client: "MlflowClient", run_id: str, files: Mapping[str, str | bytes | P
 
 
 def got(uri: str, place: str) -> str:
-    """The text of the file that lies at a ``place`` of the store at ``uri``."""
+    """Download a text file from the store at ``uri``, and return its content. ``place``: the URI of the file."""
     from mlflow.artifacts import download_artifacts
 
     with TemporaryDirectory(prefix="skipstack-") as folder:
@@ -94,7 +98,9 @@ def got(uri: str, place: str) -> str:
 
 @contextmanager
 def told(asked: str, uri: str) -> Iterator[None]:
-    """Turns a refusal of the store at ``uri``, or a missing answer, into a UserError: one line, without secrets."""
+    """Turns exceptions of requests to the store at ``uri``, made within the ``with`` statement, into UserError with a
+    line without secrets. ``asked``: the beginning of that line.
+    """
     try:
         yield
     except UserError:

@@ -1,4 +1,4 @@
-"""The content to write into one run, as MLflow takes it, and the keys of a study's runs."""
+"""The content to write into one run, in the form that MLflow takes, and the keys of a study's runs."""
 
 import json
 from dataclasses import dataclass, field
@@ -17,29 +17,32 @@ if TYPE_CHECKING:
     from mlflow.entities import Run
 
 RunKey = tuple[int | None, int | None] | tuple[int, int | None, str]
-"""The key of a run, by ablation and trial: a trial of the search is ``(None, number)``, an ablation ``(number, None)``.
+"""The key of a run: the number of its ablation and the number of its trial. ``(None, 3)`` is trial 3 of the search, and
+``(1, None)`` is ablation 1 as a whole.
 
-A third part names a row of an ablation and its reference: then the run trains nothing. It stands for a second part that
-a trial plays, or for a mean over corpora, which has no trial.
+A key with a third element is that of a run that trains nothing and stands for a row of an ablation: for a further row
+that the same trial is, or for a mean over corpora, which has no trial. The element names the row and its reference.
 """
 
 STUDY: Final[RunKey] = (None, None)
+"""The key of the run of a study as a whole."""
 
 ROW: Final = "ablation_row"
-"""The kind of a run that trains nothing, and stands for a row of an ablation."""
+"""The kind, a tag, of a run that trains nothing and stands for a row of an ablation."""
 
 Status = Literal["RUNNING", "FINISHED", "FAILED", "KILLED"]
+"""The status of a run in MLflow."""
 
 NOTE: Final = "mlflow.note.content"
-"""The tag with a run's description. Once it is there, people or the end of a study may have replaced it."""
+"""The tag with a run's description. If a run has it already, a user or the published report may have replaced it."""
 
 MEGABYTE: Final = 1e6
-"""Bytes in a megabyte, as MLflow counts."""
+"""The number of bytes in a megabyte, as MLflow counts them."""
 
 
 @dataclass(frozen=True, slots=True)
 class CorpusOfRun:
-    """A corpus that a run reads: its name, the fingerprint of its content, and its config as JSON."""
+    """A corpus that a run reads. ``name``: its title. ``fingerprint``: the hash of its content. ``config``: as JSON."""
 
     name: str
     fingerprint: str
@@ -48,11 +51,14 @@ class CorpusOfRun:
 
 @dataclass(slots=True)
 class Entry:
-    """The content to write into one run. ``name`` and ``start`` are set only before the run was first written.
+    """The content to write into one run.
 
-    ``formerly``: the name that an earlier version gave the run, which is replaced if it still has it. ``status`` is
-    None if it stays as it is. ``start`` and ``end`` are Unix milliseconds. ``files``: texts by their names among the
-    run's artifacts; ``log``: whether the log of the trial and the artifacts of its function are to be among them, too.
+    ``name``, ``start``: the run's name and start, which are set only until the run is first written. ``formerly``: the
+    name that an earlier version of skipstack gave to the run; it is replaced by ``name`` if the run still has it.
+    ``tags``, ``params``: by name. ``metrics``: values with their times, by name and step. ``files``: texts, by their
+    names among the run's artifacts. ``log``: whether the log of the trial and the artifacts of its function are written
+    as well. ``corpus``: the corpus that the run reads. ``status``: the new status; None leaves it as it is. ``end``:
+    the run's end. Times are Unix milliseconds.
     """
 
     name: str = ""
@@ -68,39 +74,43 @@ class Entry:
     end: int | None = None
 
     def fit(self) -> None:
-        """Adapt its texts so that every store takes them."""
+        """Adapt the texts of the tags and parameters so that every store accepts them."""
         self.tags = {name: stored_value(value) for name, value in self.tags.items()}
         self.params = {name: stored_value(value) for name, value in self.params.items()}
 
     @property
     def says(self) -> bool:
-        """Whether there is anything in it for a run that is there already."""
+        """Whether there is anything to write into a run that exists already."""
         held = self.tags, self.params, self.metrics, self.files, self.log, self.corpus, self.status, self.formerly
         return any(map(bool, held))
 
 
 def made_of(events: int) -> str:
-    """The text of a tag that says what was made of so many events of the ledger, and by which version of this code."""
+    """The text of a tag on content that was created from the first ``events`` events of the ledger: this number, and
+    the version of skipstack.
+    """
     return f"{events} events, {code_version()}"
 
 
 def note(text: str) -> dict[str, str]:
-    """The tag that MLflow shows as a run's description."""
+    """The tag that MLflow shows as a run's description, by its name; empty if ``text`` is."""
     return {NOTE: text[:LONGEST]} if text else {}
 
 
 def of_study(study_id: str) -> str:
-    """The filter for all runs of a study."""
+    """The filter of MLflow's search for all runs of a study."""
     return f"tags.`skipstack.study` = '{study_id}'"
 
 
 def of_role(study_id: str, role: str) -> str:
-    """The filter for the runs of a study that play a part in one ranking: ``trial`` or ``ablation row``."""
+    """The filter of MLflow's search for the runs of a study that are ranked together. ``role``: ``trial`` or ``ablation
+    row``.
+    """
     return f"{of_study(study_id)} AND tags.`skipstack.role` = '{role}'"
 
 
 def key_of(run: "Run") -> RunKey:
-    """The key of a run: its ablation and trial, and its row if it trains nothing."""
+    """The key of a run in MLflow, from its tags."""
     ablation, trial = _number(run, "skipstack.ablation"), _number(run, "skipstack.trial")
     tags = run.data.tags
     if tags.get("skipstack.kind") != ROW or ablation is None:
@@ -109,28 +119,30 @@ def key_of(run: "Run") -> RunKey:
 
 
 def part_of(row: str, reference: str) -> str:
-    """The third part of a key, which distinguishes the rows of an ablation that one trial plays."""
+    """The third element of a run's key, which tells apart several rows of an ablation that are the same trial."""
     return f"{row}, measured from {reference}"
 
 
 def is_whole(key: RunKey) -> bool:
-    """Whether it is the run of a study or of an ablation as a whole, which others are part of."""
+    """Whether a key is that of a study or of an ablation as a whole, whose run has others below it."""
     return len(key) == 2 and key[1] is None
 
 
 def _number(run: "Run", tag: str) -> int | None:
-    """The number that a tag has; None where the run has no such tag."""
+    """The value of a run's tag as a number; None if the run does not have the tag."""
     text = run.data.tags.get(tag)
     return None if text is None else int(text)
 
 
 def corpus_read(corpus: Corpus, fingerprint: str) -> CorpusOfRun:
-    """The corpus with this config and this content."""
+    """Describe a corpus for MLflow. ``fingerprint``: the hash of its content."""
     return CorpusOfRun(title_of(corpus)[:500], fingerprint, canonical_json(corpus.model_dump(mode="json"))[:60_000])
 
 
 def source_tags(placed: Placed) -> dict[str, str]:
-    """The tags that MLflow shows as source, version and user. Of a ``LOCAL`` source it shows what follows a slash."""
+    """The tags that MLflow shows as the source, version and user of a run. The type of the source is ``JOB``, since
+    MLflow shows a ``LOCAL`` source only from its last slash on.
+    """
     tags = {
         "mlflow.source.name": placed.command,
         "mlflow.source.type": "JOB" if placed.command else "",
@@ -141,9 +153,11 @@ def source_tags(placed: Placed) -> dict[str, str]:
 
 
 def system_metrics(usage: Usage) -> dict[str, float]:
-    """A worker's use of its machine, by MLflow's names of system metrics, where it has one, and in its units.
+    """Convert a worker's use of its machine into metrics with MLflow's names and units for system metrics, as far as
+    MLflow has them.
 
-    The numbers of the machine and of the GPU include all programs there, as MLflow's own do; ``process``: the worker's.
+    Like MLflow's own, the metrics of the machine and of the GPU include all programs that run there. Those whose names
+    begin with ``system/process_`` are of the worker alone.
     """
     metrics = {
         "cpu_utilization_percentage": usage.machine_cpu,
@@ -163,16 +177,18 @@ def _memory(of: str, used: int, total: int) -> dict[str, float]:
 
 
 def column_of(axis: str, between: str = "/") -> str:
-    """The parameter of an axis by its short name: ``axis.depth``."""
+    """The name of an axis's parameter in MLflow, such as ``axis.depth``. ``axis``: the short name of the axis.
+    ``between``: as for ``stored_name``.
+    """
     return stored_name(f"axis.{axis}", between)
 
 
 def axis_value(domain: Domain, value: Json) -> str:
-    """A value of an axis: its name, if it has one, or the value itself."""
+    """The text of an axis's value in MLflow: its name, if it has one, or the value itself."""
     named = domain.name(value) if isinstance(domain, Choice) else None
     return (named or value_text(value))[:LONGEST]
 
 
 def as_file(value: Any) -> str:
-    """A value as a file of JSON that people read."""
+    """The text of a JSON file with a value, indented for readers."""
     return json.dumps(value, indent=2, ensure_ascii=False) + "\n"

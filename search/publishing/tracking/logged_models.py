@@ -1,10 +1,11 @@
-"""Bundles as MLflow's models: what it shows, registers and serves.
+"""Stores bundles as MLflow models, which MLflow shows, registers and serves.
 
-A network is the bundle, data only, and the name of our module that loads it (``search/publishing/bundles/served.py``).
-The model of a user's function is what the function gave, in the user's own flavours where that is a model of MLflow's.
+The MLflow model of a network has the bundle, which is data only, and the name of the module of skipstack that loads it
+(``search/publishing/bundles/served.py``). The MLflow model of a user's function has the files that the function
+reported; if these are an MLflow model already, its flavours are kept.
 
-Since version 3, MLflow has logged models, with a page of their own. Where the client or the server is older, a model is
-a folder among the artifacts of its trial's run.
+Since version 3, MLflow has logged models, with a page of their own. If the client or the server is older, a model is
+stored as a folder among the artifacts of its trial's run.
 """
 
 from collections.abc import Callable, Mapping
@@ -27,8 +28,8 @@ CARD: Final = "README.md"
 """The file of a bundle that describes it (``search/publishing/bundles/files.py``)."""
 
 TAG: Final = "skipstack.bundle"
-"""The tag of a logged model that says which network it is. Of a model among artifacts it begins the tag of the run that
-has its card, once its files are there.
+"""The tag of a logged model that identifies the bundle. For a model among artifacts, it is the beginning of the name of
+a tag of the trial's run; that tag has the model's card, and is set once the model's files are written.
 """
 
 UNKNOWN: Final = "ENDPOINT_NOT_FOUND"
@@ -37,11 +38,12 @@ UNKNOWN: Final = "ENDPOINT_NOT_FOUND"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class BestBundle:
-    """The best network of a study, or the model of its function: ``name`` tells it from any other of the study,
-    ``write`` writes its bundle.
+    """A bundle to store in MLflow: of the best network of a study, or of the model that its function reported.
 
-    ``write`` takes a new folder and raises UserError if the weights are gone. ``scores``: the metrics that each of its
-    seeds reached, if the network is that of one seed. ``alias``: its name in the registry, beside its number.
+    ``name``: differs from those of the study's other bundles. ``trial``: the number of the trial. ``write``: writes the
+    bundle into a new folder; it raises UserError if the weights were deleted. ``scores``: the metrics of each seed of
+    the trial, which are stored if the bundle has the network of one seed. ``alias``: the alias of the model's version
+    in the registry; empty means none.
     """
 
     name: str
@@ -53,8 +55,8 @@ class BestBundle:
 
 @dataclass(frozen=True, slots=True)
 class StoredModel:
-    """A model in a store: the ``place`` of its files, the run that it belongs to, if any, and its ``card``; its id as a
-    logged model, None of one among artifacts.
+    """A model in an MLflow store. ``place``: the URI of its files. ``run_id``: the run of its trial; None if there is
+    none. ``card``: the card of its bundle. ``model_id``: the id of the logged model; None for a model among artifacts.
     """
 
     place: str
@@ -66,9 +68,8 @@ class StoredModel:
 def keep(
     client: "MlflowClient", uri: str, found: ExperimentRuns, bundle: BestBundle, study_id: str
 ) -> StoredModel | None:
-    """The bundle of this study as a model in the store at ``uri``, made if need be. None where the weights are gone.
-
-    One whose files were not written to the end is made again.
+    """Store a bundle of a study as a model in the store at ``uri``, unless it is there already, and return the model.
+    None if the weights were deleted. A model of which not all files were written is deleted and written again.
     """
     before = _logged(client, found, f"tags.`{TAG}` = '{study_id}/{bundle.name}'")
     if before is None:
@@ -89,10 +90,11 @@ def keep(
 
 
 def register(uri: str, experiment: str, study_id: str, bundle: BestBundle, name: str) -> int:
-    """Put the network of a trial into the registry of the store under ``name``; the number of its version.
+    """Register the model of a bundle in the store's model registry as ``name``, and return the number of its version.
 
-    One that is registered under this name keeps its number. Its alias is given to it, whichever version had it. Raises
-    UserError where the store has no such study, where the weights are gone, and where the store refuses.
+    A model that is registered under this name already keeps its number. The bundle's alias is set to this version, even
+    if another version had it. Raises UserError if the store does not have the study, if the weights were deleted, and
+    if the store refuses.
     """
     with told(name, uri):
         client = connected(uri)
@@ -111,7 +113,9 @@ def register(uri: str, experiment: str, study_id: str, bundle: BestBundle, name:
 
 
 def _version(client: "MlflowClient", kept: StoredModel, name: str) -> int:
-    """The version of this name that the model is, made if need be."""
+    """The number of the version by which the model is registered as ``name``. The version is created if
+    there is none.
+    """
     for version in client.search_model_versions(f"name = '{name}'"):
         if version.source == kept.place:  # `models:/ID` is looked for in MLflow's own store
             return int(version.version)
@@ -121,7 +125,9 @@ def _version(client: "MlflowClient", kept: StoredModel, name: str) -> int:
 
 
 def _logged(client: "MlflowClient", found: ExperimentRuns, having: str) -> "list[LoggedModel] | None":
-    """The logged models of a study that match the filter ``having``; None if client or server has no logged models."""
+    """The logged models in the study's experiment that match the filter ``having``. None if the client or the server
+    does not support logged models.
+    """
     from mlflow.exceptions import MlflowException
 
     if not hasattr(client, "search_logged_models"):
@@ -135,7 +141,9 @@ def _logged(client: "MlflowClient", found: ExperimentRuns, having: str) -> "list
 
 
 def _among_artifacts(client: "MlflowClient", found: ExperimentRuns, bundle: BestBundle) -> StoredModel | None:
-    """The bundle as a folder among the artifacts of its trial's run, or else of the study's; made if need be."""
+    """Store a bundle as a folder among the artifacts of its trial's run, unless it is there already. If that run was
+    deleted, the study's own run is used. None if the weights were deleted.
+    """
     from mlflow.entities import Metric, RunTag
 
     run = _run_of(found, bundle) or found.study
@@ -158,7 +166,7 @@ def _among_artifacts(client: "MlflowClient", found: ExperimentRuns, bundle: Best
 
 
 def _run_of(found: ExperimentRuns, bundle: BestBundle) -> "Run | None":
-    """The run of the trial that trained the network; None where the user deleted it."""
+    """The run of the bundle's trial; None if the user deleted it."""
     return found.runs.get((None, bundle.trial))
 
 
@@ -186,7 +194,7 @@ def _log(
 
 
 def _save(folder: Path, run_id: str | None, model_id: str | None = None) -> None:
-    """Write the bundle in ``folder`` as a model, into the folder ``model`` beside it."""
+    """Convert the bundle in the subfolder ``bundle`` of ``folder`` into an MLflow model in its subfolder ``model``."""
     save = save_own_model if is_own(folder / "bundle") else save_model
     save(folder / "bundle", folder / "model", run_id=run_id, model_id=model_id)
 
@@ -198,8 +206,8 @@ def _card(folder: Path) -> str:
 def _complete(
     client: "MlflowClient", found: ExperimentRuns, bundle: BestBundle, model: "LoggedModel", card: str
 ) -> str | None:
-    """Give a model what it lacks: its card as its description, its trial's run as its origin, and the metrics of its
-    network with their corpus. Returns the id of that run.
+    """Add to a logged model what it lacks: the card as its description, the trial's run as its origin, and the metrics
+    of its network with their corpus. Returns the id of the trial's run; None if the user deleted it.
     """
     from mlflow.entities import LoggedModelOutput, Metric
 
@@ -223,6 +231,6 @@ def _complete(
 
 
 def _scores(bundle: BestBundle, provenance: Mapping[str, str]) -> Mapping[str, float]:
-    """The metrics of a network of one seed; empty for an ensemble."""
+    """The metrics of a bundle's network if it has a single seed; empty for an ensemble."""
     seeds = provenance.get("seeds", provenance.get("seed", "")).strip("[]")
     return next((scores for seed, scores in bundle.scores.items() if seeds == str(seed)), {})

@@ -1,8 +1,9 @@
-"""A bundle as the folder of one of MLflow's models: what it loads, serves and shows.
+"""Writes a bundle as the folder of an MLflow model, which MLflow loads, serves and shows.
 
-It is not written by MLflow's ``pyfunc.save_model``, which searches all installed packages, for a second of CPU time, to
-check the three requirements just read from the installation, and puts the ``pyproject.toml`` of the working directory
-beside the model. ``tests/search/publishing/tracking/test_publishing.py`` compares the two folders.
+MLflow's own ``pyfunc.save_model`` is not used for two reasons. It takes a second of CPU time to search all installed
+packages, only to check the three requirements that were just read from the installation. And it copies the
+``pyproject.toml`` of the working directory beside the model. ``tests/search/publishing/tracking/test_publishing.py``
+compares the two folders.
 """
 
 import json
@@ -18,16 +19,19 @@ if TYPE_CHECKING:
     from mlflow.models import ModelSignature
 
 LOADER: Final = "skipstack.search.publishing.bundles.served"
-"""Our module that loads the bundle: no code lies beside it."""
+"""The module with which MLflow loads the bundle; the folder of the model has no code."""
 
 EXAMPLE: Final = {"columns": ["text"], "data": [["the old dogs sleep"]]}
-"""An example input, as a frame in the orientation ``split``: any text of the kind that it reads will do."""
+"""An example input, as a frame in the orientation ``split``. Its text is arbitrary."""
 
 NEEDS: Final = ("skipstack", "mlflow", "torch")
+"""The packages that loading the model requires."""
 
 
 def save_model(bundle: Path, to: Path, *, run_id: str | None = None, model_id: str | None = None) -> None:
-    """Write the bundle in the new folder ``to``, as a ``python_function`` with signature and example."""
+    """Write a network's bundle into the new folder ``to``, as an MLflow model of the flavour ``python_function`` with a
+    signature and an example input. ``run_id``, ``model_id``: those of the trial's run and of the logged model, if any.
+    """
     from mlflow.models import Model
 
     data = Path("data", bundle.name)
@@ -60,13 +64,16 @@ def save_model(bundle: Path, to: Path, *, run_id: str | None = None, model_id: s
 
 
 def is_own(bundle: Path) -> bool:
-    """Whether a bundle has the model of a user's function, and no network."""
+    """Whether a bundle has the model of a user's function instead of a network."""
     return bool(json.loads((bundle / "manifest.json").read_text(encoding="utf-8")).get("kind") == "own")
 
 
 def save_own_model(bundle: Path, to: Path, *, run_id: str | None = None, model_id: str | None = None) -> None:
-    """Write the bundle of a function's model in the new folder ``to``. A model of MLflow's is copied byte for byte,
-    with its flavours, and the rest of the bundle stands beside it; of other files MLflow knows nothing.
+    """Write the bundle of a function's model into the new folder ``to``, as an MLflow model.
+
+    If the function reported an MLflow model, that is copied byte for byte with its flavours, and the rest of the bundle
+    goes into a subfolder. Otherwise the bundle is stored as it is, in an MLflow model without flavours. ``run_id``,
+    ``model_id``: as for ``save_model``.
     """
     from mlflow.models import Model
 
@@ -80,18 +87,22 @@ def save_own_model(bundle: Path, to: Path, *, run_id: str | None = None, model_i
 
 
 def provenance(bundle: Path) -> dict[str, str]:
-    """The provenance of a bundle, as text."""
+    """The provenance of a bundle, by name, each value as text."""
     told = json.loads((bundle / "provenance.json").read_text(encoding="utf-8"))
     return {name: str(value) for name, value in told.items()}
 
 
 def _of(run_id: str | None, model_id: str | None) -> dict[str, Any]:
-    """The ids of a model's run and of the model, unless that is None: MLflow below version 3 would write any id."""
+    """The ids of a model's run and of the logged model, as arguments. An id of the model that is None is left out,
+    since MLflow below version 3 would write it into the file.
+    """
     return {"run_id": run_id} if model_id is None else {"run_id": run_id, "model_id": model_id}
 
 
 def _write_environment(to: Path) -> None:
-    """Write the model's requirements for pip, virtualenv and conda, without local versions, which no index knows."""
+    """Write the model's requirements for pip, virtualenv and conda. Local parts of versions, such as ``+cpu``, are left
+    out, since no package index has them.
+    """
     needs = [f"{name}=={metadata.version(name).partition('+')[0]}" for name in NEEDS]
     python = platform.python_version()
     conda = {

@@ -1,7 +1,8 @@
-"""The names and values of a study as MLflow takes them: any name that a function reports has one of its own there.
+"""Converts the names and values of a study into names and values that MLflow accepts. Different names stay different.
 
-A name that MLflow takes stays. Of any other, the characters that it refuses are spelt out or become underscores, and
-eight digits of its SHA-256 follow, so that two names never share one: ``hits@10`` is ``hits_at_10-47663a73``.
+A name that MLflow accepts is kept. In any other name, the characters that MLflow refuses are spelt out or become
+underscores, and eight digits of the name's SHA-256 are appended, so that two names never become the same: ``hits@10``
+becomes ``hits_at_10-47663a73``.
 """
 
 import hashlib
@@ -10,22 +11,26 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 LONGEST_NAME: Final = 200
-"""Characters of a name at most; MLflow takes 250, and the seed follows."""
+"""The maximum number of characters of a name. MLflow accepts 250, but a lane's name also has its seed."""
 
 LONGEST: Final = 6000
-"""Characters of a value at most; MLflow takes 6000 of a parameter and 8000 of a tag."""
+"""The maximum number of characters of a value. MLflow accepts 6000 in a parameter and 8000 in a tag."""
 
 SPELT: Final[Mapping[str, str]] = {"@": "_at_", "%": "_percent_", "&": "_and_", "+": "_plus_"}
+"""The characters that are spelt out in names."""
 
 _TAKEN: Final = re.compile(r"[\w.\- ]+(/[\w.\- ]+)*")
 _REFUSED: Final = re.compile(r"[^\w.\- ]+")
 _OURS: Final = re.compile(r".*(-[0-9a-f]{8}|[./]seed_-?[0-9]+)", re.DOTALL)
-"""Matches names that end as those made here, or as those of lanes."""
+"""Matches names that end like those created here, or like those of lanes. Such a name is converted, so that it cannot
+be taken for one of these.
+"""
 
 
 def stored_name(name: str, between: str = "/") -> str:
-    """The name in a store of a metric or parameter. ``between``: ``.`` in stores where a metric is a file, which can
-    hold no other: there a slash is refused as well.
+    """The name that a metric or parameter has in a store. ``between``: the sign between a metric's name and the seed of
+    a lane. It is ``/``, or ``.`` for stores that keep each metric as a file, since a file cannot contain another; such
+    a store refuses names with a slash.
     """
     if _is_taken(name) and (between == "/" or "/" not in name):
         return name
@@ -35,7 +40,7 @@ def stored_name(name: str, between: str = "/") -> str:
 
 
 def renamed(names: Iterable[str], between: str = "/") -> str | None:
-    """A line on the names that MLflow refuses; None if it takes all."""
+    """A line for the user on those of ``names`` that MLflow refuses, and what they become. None if it accepts all."""
     other = {name: stored for name in sorted(set(names)) if (stored := stored_name(name, between)) != name}
     if not other:
         return None
@@ -45,8 +50,8 @@ def renamed(names: Iterable[str], between: str = "/") -> str | None:
 
 
 def stored_value(value: str) -> str:
-    """The text of a parameter or a tag as every store takes it: not too long, and with characters escaped that no
-    encoding has.
+    """Convert the text of a parameter or a tag so that every store accepts it: cut it to ``LONGEST`` characters, and
+    escape characters that cannot be encoded.
     """
     return value[:LONGEST].replace("\0", "\\0").encode("utf-8", "backslashreplace").decode()[:LONGEST]
 

@@ -1,8 +1,10 @@
-"""A study in Optuna's storage, so that its dashboard and others that read it open the study.
+"""Writes a study into an Optuna storage, so that Optuna's dashboard and other programs that read such storages can open
+it.
 
-An axis is a parameter: active axes alone are those of a trial. A trial that completed is COMPLETE, with what it is
-ranked by; one that the scheduler stopped is PRUNED; one that diverged, or that a fault ended, is FAIL; one that did not
-end yet is RUNNING. Intermediate values are the mean dev scores by epoch.
+Each axis becomes a parameter; a trial has the parameters of its active axes. A trial that completed becomes COMPLETE,
+with the values by which trials are ranked. A trial that the scheduler stopped becomes PRUNED, a trial that diverged or
+failed becomes FAIL, and a trial that has not ended becomes RUNNING. Intermediate values are the mean dev scores by
+epoch.
 """
 
 import math
@@ -26,18 +28,18 @@ from skipstack.search.study.record.trial_record import TrialRecord
 from skipstack.spaces.domains import Choice, Domain, Integer, Json, Log, Real
 
 Label = str | int | float | bool | None
-"""A value of a choice as Optuna takes it."""
+"""The type of a choice's value in Optuna."""
 
 NAME: Final = "skipstack/{}"
-"""The name of the study in Optuna, as that of the experiment in MLflow."""
+"""The name of the study in Optuna, which is that of its experiment in MLflow."""
 
 
 def write_study(record: StudyRecord, events: Iterable[Event], uri: str) -> str:
-    """Write the study as a new one into the storage at ``uri``, a database as Optuna names it; returns its name there.
+    """Write a study into the storage at ``uri``, and return the study's name in the storage.
 
-    ``events``: at least those by which trials started and ended, for the times. Values are in the measure's own unit.
-    Raises UserError where the storage cannot be reached, and where it has a study of this name; then nothing of ours is
-    in it.
+    ``events``: of the study; the times of trials are read from its ``Started`` and ``Ended`` events. ``uri``: a
+    database, as Optuna names it. Values are in the unit of the study's measure. Raises UserError if the storage cannot
+    be reached, and if it has a study of this name; nothing is then left in it.
     """
     hide(uri)
     name = NAME.format(record.study.name)
@@ -56,7 +58,7 @@ def write_study(record: StudyRecord, events: Iterable[Event], uri: str) -> str:
 
 
 def _opened(record: StudyRecord, name: str, uri: str) -> optuna.storages.BaseStorage:
-    """The storage, with a study of this name that has no trial yet."""
+    """Open the storage, create an empty study called ``name`` in it, and return the storage."""
     score = StudyDirection.MAXIMIZE if record.measure.factor > 0 else StudyDirection.MINIMIZE
     further = [each.sign > 0 for each in record.study.search.further]
     directions = [score, *(StudyDirection.MAXIMIZE if larger else StudyDirection.MINIMIZE for larger in further)]
@@ -74,7 +76,7 @@ def _unwritten(uri: str, error: Exception) -> UserError:
 
 
 def _fill(storage: optuna.storages.BaseStorage, name: str, record: StudyRecord, times: "_Times") -> None:
-    """Write the whole study, or nothing."""
+    """Write the contents of the study. If that fails, the study is deleted from the storage."""
     study = optuna.load_study(study_name=name, storage=storage)
     axes = {path: _Axis(domain) for path, domain in record.space.domains.items()}
     try:
@@ -106,7 +108,7 @@ def _trial(record: StudyRecord, trial: TrialRecord, axes: "Mapping[str, _Axis]",
             state, values = TrialState.FAIL, None
     ended = times.ended.get(trial.number) if state.is_finished() else None
     return FrozenTrial(
-        number=-1,  # Optuna counts them as they come
+        number=-1,  # Optuna numbers trials in the order in which they are added
         trial_id=-1,
         state=state,
         value=None,
@@ -130,7 +132,9 @@ def _state(trial: TrialRecord) -> TrialState:
 
 
 def _about(trial: TrialRecord) -> dict[str, Any]:
-    """The attributes for which Optuna has no field; each takes it some milliseconds."""
+    """The attributes of a trial for which Optuna has no field. They are few, since writing each takes some
+    milliseconds.
+    """
     known = {
         "end": trial.reason,
         "seeds": list(trial.seeds),
@@ -144,7 +148,7 @@ def _about(trial: TrialRecord) -> dict[str, Any]:
 
 
 class _Times:
-    """The times at which trials first started, and at which they ended."""
+    """Collects from a study's events the times at which trials first started (``started``) and ended (``ended``)."""
 
     def __init__(self, events: Iterable[Event]) -> None:
         self.started: dict[int, datetime] = {}
@@ -157,7 +161,9 @@ class _Times:
 
 
 class _Axis:
-    """An axis as people read it in Optuna: values that are plain are themselves, others have a name or are JSON."""
+    """Converts the values of an axis for Optuna. A value that has a name is replaced by the name, a plain value is
+    kept, and any other value becomes JSON.
+    """
 
     def __init__(self, domain: Domain) -> None:
         self._labels: dict[str, Label] = {}
@@ -173,12 +179,14 @@ class _Axis:
                 self.distribution = FloatDistribution(low, high, log=True)
 
     def label(self, value: Json) -> Any:
-        """A value as Optuna has it."""
+        """The value in Optuna for a value of the axis."""
         return self._labels[canonical_json(value)] if self._labels else value
 
 
 def _labels(domain: Choice) -> dict[str, Label]:
-    """The labels by each value's JSON; all are this JSON itself if two would be equal to Optuna, as 1 and true are."""
+    """The labels of a choice's values in Optuna, by the JSON of each value. If Optuna would take two labels for equal,
+    as 1 and true, all labels are the JSON itself.
+    """
     texts = [canonical_json(value) for value in domain.values]
     labels: list[Label] = [
         domain.name(value) or (value if isinstance(value, Label) else text)

@@ -1,4 +1,6 @@
-"""Publishes a study in its runs once it is over: its report as a note and as files, its best network as a model."""
+"""Publishes a finished study in MLflow: its report as descriptions and files of its runs, and its best network as a
+model.
+"""
 
 import time
 from collections.abc import Callable, Mapping
@@ -17,17 +19,20 @@ if TYPE_CHECKING:
     from mlflow import MlflowClient
 
 FILES: Final = "skipstack.files"
-"""The tag of a run that says what the files there were made of."""
+"""The tag of a run that has the ``made_of`` of the publication whose files were written there."""
 
 PUBLISHED: Final = "skipstack.published"
-"""The tag of a study's run that says what was published last, as a whole."""
+"""The tag of a study's run that has the ``made_of`` of the last publication that was written completely."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Publication:
-    """The content to publish, by run: ``notes``, in Markdown, ``metrics``, ``tags`` and ``files``.
+    """The content to publish for a study.
 
-    ``made_of``: identifies the source of the files, which are not written again if the store has those of the same one.
+    ``made_of``: identifies the events and the version of skipstack from which the content was created; files are not
+    written again if the store has those with the same value. ``notes``: the descriptions of runs, in Markdown, by the
+    key of the run. ``metrics``, ``tags``, ``files``: those of runs by name, by the key of the run. ``best``: the bundle
+    to store as a model; None if there is none.
     """
 
     made_of: str
@@ -41,9 +46,9 @@ class Publication:
 
 @dataclass(slots=True)
 class PublishingResult:
-    """The result of publishing a study: the number of its experiment, once it is known. ``missing``: one line on why
-    something is missing, or None; ``otherwise``: one line on what is shown in another way than by newer versions of
-    MLflow, or None.
+    """The result of publishing a study. ``experiment_id``: the id of its experiment; None if it is not known.
+    ``missing``: a line on why something could not be published; None if nothing is missing. ``otherwise``: a line on
+    what this version of MLflow shows in another way than newer ones; None if there is nothing.
     """
 
     experiment_id: str | None = None
@@ -52,27 +57,30 @@ class PublishingResult:
 
 
 def published(uri: str, experiment: str, study_id: str, what: str) -> PublishingResult | None:
-    """The place of a study whose last publication had the source ``what`` (``made_of``); None: publish it (again)."""
+    """Look up whether a study is published already, from the source ``what`` (``Publication.made_of``). Returns the
+    result with the experiment's id if it is. None means that it is to be published, also because the store fails.
+    """
     try:
         client = connected(uri)
         run = own_run(client, experiment, study_id)
         if run is None or run.data.tags.get(PUBLISHED) != what:
             return None
         return PublishingResult(experiment_id=run.info.experiment_id)
-    except Exception:  # noqa: BLE001 (what the store refuses is told where it is written)
+    except Exception:  # noqa: BLE001 (``publish`` will report why the store fails)
         return None
 
 
 def publish(uri: str, experiment: str, study_id: str, publication: Publication, loop: RetryLoop) -> PublishingResult:
-    """Write a publication beside the numbers of a study, which the store has already.
+    """Write a publication into the runs of a study. Call this once the store has all events of the study.
 
-    The ``loop``, whose listener waits, tries again where the store fails; nothing is written twice.
+    ``loop``: repeats the writing if the store fails; its listener must wait for the end. What was written is not
+    written again.
     """
     shown = PublishingResult()
     told: set[object] = set()
 
     def progressed(part: object) -> None:
-        if part not in told:  # what is written again, since something later failed, is no progress
+        if part not in told:  # writing a part again, after a later part failed, is no progress
             told.add(part)
             loop.progressed()
 
@@ -83,7 +91,7 @@ def publish(uri: str, experiment: str, study_id: str, publication: Publication, 
 
 
 def unpublished(uri: str, trouble: str) -> str:
-    """The line on why a report is not shown as a whole, without secrets."""
+    """A line for the user on why a report is not complete in MLflow, without secrets."""
     return redacted(f"MLflow at {uri}: the report is not all there ({trouble})")
 
 
@@ -118,12 +126,15 @@ def _publish(
                 f"MLflow at {without_secrets(uri)} has no page of models, which came with version 3 of server and "
                 "client: the best network is a folder among the artifacts of its trial's run"
             )
-    if kept is None or kept.model_id is not None:  # else it is said each time
+    # A study whose model is among artifacts is not marked, so that ``otherwise`` is reported each time.
+    if kept is None or kept.model_id is not None:
         client.set_tag(found.study.info.run_id, PUBLISHED, publication.made_of)
 
 
 def _say(client: "MlflowClient", found: ExperimentRuns, key: RunKey, publication: Publication, between: str) -> None:
-    """Write the note, metrics and tags that the run lacks or has otherwise. ``between``: as for ``stored_name``."""
+    """Write those of the note, metrics and tags of a publication that the run lacks or has with another value.
+    ``between``: as for ``stored_name``.
+    """
     from mlflow.entities import Metric, RunTag
 
     run = found.runs[key]
@@ -137,7 +148,7 @@ def _say(client: "MlflowClient", found: ExperimentRuns, key: RunKey, publication
     if tags or metrics:
         at, now = run.info.end_time or run.info.start_time, round(1000 * time.time())
         client.log_batch(
-            run.info.run_id,  # of two points of a metric, the later one counts
+            run.info.run_id,  # MLflow shows the later of two points of a metric, so a new value has the present time
             metrics=[Metric(name, value, now if name in held else at, 0) for name, value in metrics.items()],
             tags=[RunTag(name, value) for name, value in tags.items()],
         )

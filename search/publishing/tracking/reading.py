@@ -1,7 +1,7 @@
 """Reads a study from MLflow, without its folder: from the copy of its ledger among the artifacts of its run.
 
-The copy is a ledger like any other from elsewhere: lines with checksums, compressed. It is read, and runs no code. A
-process of its own asks the store (``tracking_process.py``).
+The copy is a compressed ledger, whose lines have checksums; reading it runs no code. The requests to the store are made
+in a process of their own (``tracking_process.py``).
 """
 
 import atexit
@@ -29,19 +29,24 @@ if TYPE_CHECKING:
     from mlflow.entities import Run
 
 STUDY, RUN = "mlflow:", "runs:/"
-"""The prefixes of a study's address in MLflow: before its name or its id, or before the id of one of its runs."""
+"""The prefixes of a study's address in MLflow: ``mlflow:`` is followed by the study's name or id, ``runs:/`` by the id
+of one of its runs.
+"""
 
 LEDGERS: Final = {LEDGER: "000001.jsonl.gz", "ledger.parquet": "000001.parquet"}
-"""The copy's names among artifacts (the second one in versions up to 0.2.0), each with its name in a ledger's folder.
+"""The names that the copy of a ledger can have among artifacts, each with the name that the file then gets in the
+ledger's folder. The second is of versions up to 0.2.0.
 """
 
 STUDIES: Final = "tags.`skipstack.kind` = 'study'"
+"""The filter for the runs of studies as a whole."""
 
 
 def located(studies: Sequence[Path], tracking_uri: str | None) -> list[Path]:
-    """The folders of studies: the given ones or, for an address in MLflow, a temporary one with the study's ledger.
+    """The folders of ``studies``, each of which is a folder or an address in MLflow. A study at an address is read from
+    the store into a temporary folder with its ledger.
 
-    Raises UserError where there is no such study, or more than one.
+    Raises UserError if there is no study at an address, or more than one.
     """
     asked = [str(study) for study in studies if str(study).startswith((STUDY, RUN)) and not study.exists()]
     if not asked:
@@ -53,9 +58,11 @@ def located(studies: Sequence[Path], tracking_uri: str | None) -> list[Path]:
 
 
 def all_located(tracking_uri: str | None) -> dict[str, Path]:
-    """The temporary folders of all studies of a store that has copies of their ledgers, by address, the latest first.
+    """Read all studies of a store that have copies of their ledgers into temporary folders. Returns these by the
+    studies' addresses, the latest study first.
 
-    The address has the study's name, or its id where several have that name. Raises UserError where there is none.
+    An address has the study's name, or its id if several studies have that name. Raises UserError if the store has no
+    study.
     """
     uri, folder = _store(STUDY, tracking_uri), _temporary_folder()
     with TrackingProcess() as process:
@@ -66,7 +73,9 @@ def all_located(tracking_uri: str | None) -> dict[str, Path]:
 
 
 def fetch(addresses: Sequence[str], uri: str, to: Path) -> dict[str, Path]:
-    """The folder of each study, made in ``to``, by address. Raises UserError as ``located`` does."""
+    """Read the studies at ``addresses`` in the store at ``uri`` into new folders in ``to``. Returns the folders by
+    address. Raises UserError as ``located`` does.
+    """
     found = {}
     for text in addresses:
         with told(text, uri):
@@ -82,7 +91,9 @@ def fetch(addresses: Sequence[str], uri: str, to: Path) -> dict[str, Path]:
 
 
 def fetch_all(uri: str, to: Path) -> dict[str, Path]:
-    """The folder of each study of the store, made in ``to``, by address. Raises UserError if it does not answer."""
+    """Read all studies of the store at ``uri`` into new folders in ``to``. Returns the folders by address. Raises
+    UserError if the store does not answer.
+    """
     with told(STUDY, uri):
         client = connected(uri)
         runs = sorted(_studies(client), key=lambda run: -(run.info.start_time or 0))
@@ -96,14 +107,16 @@ def fetch_all(uri: str, to: Path) -> dict[str, Path]:
 
 
 def _temporary_folder() -> Path:
-    """A new folder, which is removed when this process ends."""
+    """Create a folder that is removed when this process ends."""
     folder = Path(mkdtemp(prefix="skipstack-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return folder
 
 
 def _store(text: str, tracking_uri: str | None) -> str:
-    """The URI of the store in which an address is looked up."""
+    """The URI of the store in which the address ``text`` is looked up. Raises UserError if neither ``tracking_uri`` nor
+    the environment names one.
+    """
     uri = chosen_store(tracking_uri)
     if uri is None:
         raise UserError(f"{text}: in which store? (allowed: with --tracking-uri URI, or {URI} in the environment)")
@@ -111,8 +124,11 @@ def _store(text: str, tracking_uri: str | None) -> str:
 
 
 def _received(client: "MlflowClient", run: "Run", to: Path, uri: str) -> Path | None:
-    """A new folder in ``to`` with the ledger of the study whose own run this is, or the study's own folder where the
-    store is the file that lies in it; None where the run has no copy.
+    """Read the ledger of a study into a new folder in ``to``, and return the folder. ``run``: the run of the study as a
+    whole.
+
+    If the run has no copy of the ledger, the store may be a file in the study's own folder; that folder is then
+    returned. None if neither is the case.
     """
     files = {file.path for file in client.list_artifacts(run.info.run_id)}
     if not files & LEDGERS.keys():
@@ -127,7 +143,7 @@ def _received(client: "MlflowClient", run: "Run", to: Path, uri: str) -> Path | 
 
 
 def _own_folder(run: "Run", uri: str) -> Path | None:
-    """The folder of the study whose own run this is, if the store lies in it."""
+    """The folder of the study to which ``run`` belongs, if the store is a file in that folder; None otherwise."""
     database = database_file(uri)
     folder = None if database is None else StudyFolder(database.resolve().parent)
     if folder is None or database is None or database.name != folder.runs_database.name or not folder.ledger.is_dir():
@@ -138,15 +154,17 @@ def _own_folder(run: "Run", uri: str) -> Path | None:
 
 
 def _studies(client: "MlflowClient") -> "Iterator[Run]":
-    """The own runs of all studies of a store."""
+    """Yields the runs of all studies of a store, without those of their trials."""
     return search_runs(client, [each.experiment_id for each in client.search_experiments()], STUDIES)
 
 
 def _run(client: "MlflowClient", text: str) -> "Run":
-    """The own run of the study at an address."""
+    """Find the run of the study at the address ``text``. Raises UserError if there is no such study, or
+    more than one.
+    """
     if text.startswith(RUN):
         run = client.get_run(text.removeprefix(RUN).strip("/"))
-        for _ in range(2):  # a trial of an ablation has two runs above it
+        for _ in range(2):  # above the run of an ablation's trial are those of the ablation and of the study
             above = run.data.tags.get("mlflow.parentRunId")
             run = run if above is None else client.get_run(above)
         return run

@@ -1,10 +1,10 @@
-"""Records every trial as a run in MLflow: a loop reads what is new in the ledger and writes it, a batch at a time.
+"""Records every trial as a run in MLflow: a loop reads new events from the ledger and writes them, a batch at a time.
 
-A batch is written in few calls: one for the metrics, parameters and tags of a run, however many reports they came from.
-The ledger stays the truth. Runs are found by their tags, so a later loop writes what an earlier one could not, and
-nothing twice.
+A batch is written in few calls: one call for the metrics, parameters and tags of a run, however many reports they came
+from. The ledger stays the authoritative record. Runs are found in the store by their tags, so a later loop writes what
+an earlier one could not write, and writes nothing twice.
 
-SQL stores keep an infinite metric as the largest float of its sign (MLflow's own way), and NaN as NaN.
+MLflow's SQL stores keep an infinite metric as the largest float of its sign, and NaN as NaN.
 """
 
 import time
@@ -28,29 +28,35 @@ from skipstack.search.publishing.tracking.writer import Writer
 from skipstack.search.study.record.folder import StudyFolder
 
 BATCH = 1000
-"""Events that are turned into entries, at most, before these are written: memory does not grow with the past."""
+"""The maximum number of events that are turned into entries before these are written, so that memory does not grow with
+the length of the ledger.
+"""
 
 COPY_EVERY = 60.0
-"""Seconds between two copies of a ledger that grows, at least."""
+"""The minimum number of seconds between two copies of a growing ledger."""
 
 COPY_SHARE = 50.0
-"""Minimum pause after a copy, as a multiple of its own time: copying takes 2 % of the time of one thread, at most."""
+"""The minimum pause after a copy of the ledger, as a multiple of the time that copying took. So copying takes at most 2
+% of the time of one thread.
+"""
 
 
 class Recorder:
-    """Writes the events of a study into the store at ``uri``, in the ``loop``.
+    """Writes the events of a study into the store at ``uri``. ``run`` does so until all events are written.
 
-    ``news``: returns the events that it has not returned yet, the study's first ones at first; those that the store has
-    already are left out.
-    ``private``: the store is an sqlite file of this study alone. The ledger can rebuild it, so commits
-    do not wait for the disk: a killed process harms nothing, but after a power cut the file may have
-    to be deleted before the study is resumed.
+    ``news``: returns the events that it has not returned before, from the study's first event on. ``loop``: repeats
+    what failed, and says when no further events follow.
 
-    ``folder``: of the study; artifacts lie there where the store does not say where. A store that is not private gets a
-    copy of the ledger that lies there, from time to time and at the end.
+    ``folder``: the study's folder. Artifacts are stored in it if the store does not say where. Unless the store is
+    private, it also gets a copy of the ledger in this folder, from time to time and at the end. None means that there
+    is no folder.
 
-    The study's run is marked with the number of events that the store has. Their entries are not compared with the
-    content of the store, unless ``compare``.
+    ``private``: whether the store is an sqlite file for this study alone. Such a file can be rebuilt from the ledger,
+    so commits do not wait for the disk. A killed process does no harm, but after a power cut the file may have to be
+    deleted before the study is resumed.
+
+    ``compare``: whether all events are compared with the content of the store. Otherwise a mark in the study's run says
+    how many events the store has, and these are not compared.
     """
 
     def __init__(
@@ -82,7 +88,9 @@ class Recorder:
         self._loop = loop
 
     def run(self) -> str | None:
-        """Write until nothing is left, once the loop's listener waits; None, or one line on what is missing and why."""
+        """Write events until the loop's listener waits for the end and all events are written. Returns None, or a line
+        on what is missing and why.
+        """
         with unflushed_sqlite() if self._database is not None else nullcontext():
             trouble = self._loop.run(self._step)
         if trouble is None and self._writer is not None and self._writer.without_files is not None:
@@ -97,7 +105,8 @@ class Recorder:
             self._copy_ledger(closing)
             if closing and self._writer is not None and self._applied > self._written:
                 self._writer.mark(self._applied)
-            if closing and self._doubtful:  # a request that was given up may have been carried out since
+            # A request that was given up may have been carried out later: reading the runs again removes its traces.
+            if closing and self._doubtful:
                 writer = self._connected()
                 writer.forget()
                 writer.recall()
@@ -108,7 +117,9 @@ class Recorder:
             raise
 
     def _take_in(self) -> bool:
-        """Whether anything is to be written: entries that could not be written, or else those of the next events."""
+        """Turn the next events into entries, unless entries are left that could not be written. Returns whether there
+        are entries to write.
+        """
         pending = self._runs.pending
         while not pending and self._read():
             while self._batch:
@@ -122,9 +133,10 @@ class Recorder:
         return bool(pending)
 
     def _read(self) -> bool:
-        """Whether there is a batch of events that were there in this step: what comes meanwhile makes the next batch.
+        """Read the next batch of events, and return whether there is one. All events that the ledger has are read in
+        batches; events that are appended meanwhile are left for the next step.
 
-        A reading that fails goes on where it was.
+        After a failure, the next call continues where the reading stopped.
         """
         if self._read_all:
             return False
@@ -141,7 +153,9 @@ class Recorder:
 
     @cached_property
     def _written(self) -> int:
-        """The number of events that the store has, by its mark; read once the first event has named the study."""
+        """The number of events that the store has, by the mark in the study's run; 0 if everything is to be compared.
+        The first event must have been applied, since it names the study.
+        """
         return 0 if self._compare else self._connected().marked()
 
     def _connected(self) -> Writer:
@@ -154,7 +168,9 @@ class Recorder:
         return self._writer
 
     def _write(self) -> None:
-        """Write all that is pending. Parents come first; a run that fails goes behind the others."""
+        """Write all pending entries. The runs of the study and of ablations are written before those below them. An
+        entry that cannot be written is moved behind the others.
+        """
         pending, writer, record = self._runs.pending, self._connected(), self._runs.record
         writer.recall()
         if record.opened is not None and any(is_whole(key) for key in pending):
@@ -173,7 +189,9 @@ class Recorder:
             self._loop.progressed()
 
     def _copy_ledger(self, closing: bool) -> None:
-        """Keep the ledger beside the runs, where they are not beside the ledger; seldom, while the study goes on."""
+        """Copy the ledger into the store, unless the store is private and so beside the ledger anyway. While the study
+        goes on, this happens only from time to time.
+        """
         now = time.monotonic()
         if self._ledger is None or self._writer is None or not (closing or now >= self._copy_next):
             return
@@ -184,6 +202,6 @@ class Recorder:
 
 
 def unrecorded(uri: str, trouble: str) -> str:
-    """The line on why the store lacks some of what happened, without secrets."""
+    """A line for the user that says that the store lacks events, and why, without secrets."""
     message = redacted(f"MLflow at {uri}: not everything is recorded ({trouble})")
     return f"{message}; resuming the study writes what is missing"

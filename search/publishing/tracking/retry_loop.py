@@ -1,4 +1,6 @@
-"""The loop of a process that writes into a store: poll, write, and back off where the store does not answer."""
+"""The loop of a process that writes into a store. It calls the work again and again, and waits longer
+after failures.
+"""
 
 from collections.abc import Callable
 from typing import Final, Protocol
@@ -6,49 +8,55 @@ from typing import Final, Protocol
 from skipstack.data.basis.errors import one_line
 
 POLL: Final = 0.25
-"""Seconds between two calls of the work."""
+"""The seconds between two calls of the work."""
 
 PAUSE: Final = 1.0
-"""Seconds until a call that failed is made again: doubled with each failure in a row, ``DOUBLINGS`` times at most."""
+"""The seconds, doubled once for each failure in a row, until a call that failed is repeated."""
 
 DOUBLINGS: Final = 6
+"""The maximum number of times that ``PAUSE`` is doubled."""
 
 LAST_PAUSE: Final = 4.0
-"""Seconds between two calls, at most, once somebody waits for the end."""
+"""The maximum number of seconds between two calls once the owner waits for the end."""
 
 ATTEMPTS: Final = 5
-"""Failures in a row, without progress between them, after which work that is to end is given up."""
+"""The number of failures in a row, without progress between them, after which the work is given up if
+the owner waits.
+"""
 
 
 class WorkOwner(Protocol):
-    """The owner of the work, who is told how it goes and may wait for its end."""
+    """The owner of the work, who receives its progress and its failures, and may wait for its end."""
 
     def waits(self, seconds: float) -> bool:
-        """Sleep for so many seconds, or until somebody waits for the end; returns whether somebody does."""
+        """Sleep for ``seconds``, or until the owner waits for the end. Returns whether the owner waits."""
 
     def progressed(self) -> None:
-        """The work made progress."""
+        """Note that the work made progress. ``RetryLoop`` calls this."""
 
     def failed(self, trouble: str) -> None:
-        """A call of the work failed; ``trouble`` is one line."""
+        """Note that a call of the work failed. ``RetryLoop`` calls this. ``trouble``: why it failed, in one line."""
 
 
 class RetryLoop:
-    """Calls work again and again, for a ``listener``."""
+    """Calls work again and again until it is done, and repeats it after failures. ``listener``: the
+    owner of the work.
+    """
 
     def __init__(self, listener: WorkOwner) -> None:
         self._listener = listener
         self._progress = False
 
     def progressed(self) -> None:
-        """Called by the work when it made progress: whoever waits goes on waiting, and failures are counted anew."""
+        """Record progress; the work calls this. The owner is informed, and the count of failures starts again."""
         self._progress = True
         self._listener.progressed()
 
     def run(self, work: Callable[[bool], None]) -> str | None:
-        """Call ``work`` until it succeeds once while somebody waits for the end, which its argument says.
+        """Call ``work`` repeatedly until a call succeeds while the owner waits for the end. The argument of ``work``
+        says whether the owner waits.
 
-        Returns None, or one line on the last failure if the work was given up.
+        Returns None, or a line on the last failure if the work was given up.
         """
         failures = 0
         closing = self._listener.waits(0)

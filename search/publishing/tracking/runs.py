@@ -1,15 +1,17 @@
-"""The content that a study's runs should have: a reading of its events, without MLflow.
+"""Computes from a study's events the content that its runs in MLflow should have, without MLflow.
 
-The study is one run, each trial another, and each ablation a run with trials of its own. Runs are keyed by ablation and
-trial: the study's is ``STUDY``, its trials ``(None, number)``, an ablation ``(number, None)``. A trial of an ablation
-is a row beside its reference. If it plays a second part, beside another reference, that part has a run of its own,
-which trains nothing; so has the mean of a row over corpora.
+The study has a run, each of its trials has one, and each ablation has a run with runs of its trials. The key of a run
+is ``STUDY`` for the study, ``(None, number)`` for a trial of the search, ``(number, None)`` for an ablation, and
+``(number, number)`` for a trial of an ablation. A trial of an ablation is a row, compared with a reference. If the same
+trial is a row for a second reference, that second row has a run of its own, which trains nothing. The mean of a row
+over corpora also has such a run.
 
-Metrics are points ``(key, step) -> (value, milliseconds)``: a metric's mean over the lanes under its name, and each
-lane's value under ``name/seed_3``. Steps are epochs; for the test split, the epoch whose weights were tested; for the
-study's best score, the number of trials that ended. ``score`` is a curve; ``best_score``, that of ``best_epoch``, ranks
-the trials: both have a point at each epoch that is the best so far, and end with NaN if a trial lost its score to a
-fault. Varied values are parameters that begin with ``axis.``.
+Metrics are points ``(key, step) -> (value, milliseconds)``. A metric's mean over the lanes (one seed's copy of the
+network each) has the metric's name, and each lane's value has a name such as ``name/seed_3``. Steps are epochs. For the
+test split the step is the epoch whose weights were tested, and for the study's best score the number of trials that
+have ended. ``score`` has a point for every epoch. ``best_score``, by which trials are ranked, and ``best_epoch`` have a
+point at each epoch that is the best so far; they end with NaN if a trial lost its score by a failure. The values of
+axes are parameters that begin with ``axis.``.
 """
 
 import math
@@ -67,10 +69,11 @@ from skipstack.spaces.trial import CORPUS, TrialConfig, as_network
 
 
 class ExpectedRuns:
-    """Turns events into entries, which wait in ``pending`` until a writer takes them out.
+    """Turns a study's events into entries, the content of runs. Pass the events to ``apply`` in ledger order. The
+    entries are in ``pending``, from which a writer takes them.
 
-    ``between``: the sign between a metric and its lane in the names of lanes. ``of``: the study to whose ablation
-    ``number`` the events belong.
+    ``between``: the sign between a metric's name and the seed, in the names of lanes' metrics. ``of`` and ``number``:
+    for the events of an ablation, the object of its study and the number of the ablation.
     """
 
     def __init__(self, between: str = "/", of: "ExpectedRuns | None" = None, number: int | None = None) -> None:
@@ -88,7 +91,7 @@ class ExpectedRuns:
 
     @property
     def experiment(self) -> str:
-        """The name of the experiment."""
+        """The name of the experiment in MLflow that has the study's runs."""
         return experiment_of(self.record.study)
 
     @property
@@ -97,7 +100,7 @@ class ExpectedRuns:
         return {number: own.record for number, own in self._ablations.items()}
 
     def apply(self, event: Event) -> None:
-        """Take in the next event; events come in the order of the ledger, from its first."""
+        """Add the next event of the ledger to the entries. All events must be passed in order, from the first on."""
         if isinstance(event, Ablated):
             self._ablations.setdefault(
                 event.ablation, ExpectedRuns(self._between, of=self, number=event.ablation)
@@ -217,7 +220,9 @@ class ExpectedRuns:
             self._name(entry, trial)
 
     def _name(self, entry: Entry, trial: TrialRecord) -> None:
-        """Say which row of the ablation a trial is, and give each further part that it plays a run of its own."""
+        """Name a trial of the ablation by the row that it is, and create a run of its own for each further row that it
+        is. ``entry``: the content of the trial's run.
+        """
         entry.formerly = f"ablation {self._ablation}, trial {trial.number}"
         own = [row for row in compared(self.record) if row.trials[0] is trial]
         if not own:
@@ -232,7 +237,9 @@ class ExpectedRuns:
             part.corpus, part.tags = entry.corpus, entry.tags | part.tags
 
     def _stand(self, row: RowComparison, start: int, end: int | None = None) -> Entry:
-        """A run for a row that no run trains; a mean ``end``s in the moment in which it is there."""
+        """Create the entry of a run that stands for a row and trains nothing. ``start``, ``end``: its times in Unix
+        milliseconds. ``end`` is given for a mean over corpora, which is finished at once; None for a row of one trial.
+        """
         trial, entry = row.trials[0], self._part(row)
         entry.name, entry.start = self._named(row), start
         entry.tags = self._tags(ROW) | _row_tags(row)
@@ -249,14 +256,16 @@ class ExpectedRuns:
         return self.pending.setdefault((self._ablation, trial, part_of(row.row, row.reference)), Entry())
 
     def _named(self, row: RowComparison) -> str:
-        """A row in words, with its corpus where there are several."""
+        """The name of a row's run: the row in words, and its corpus if the ablation has several."""
         if len(row.trials) > 1:
             return f"{row.row}, mean of {len(row.trials)} corpora"
         several = self.record.plan is not None and len(self.record.plan.corpora) > 1
         return f"{row.row} on {row.corpus}" if several else row.row
 
     def _params(self, trial: TrialRecord, without: str | None = None) -> dict[str, str]:
-        """The config of a trial and its values on the axes, as parameters, but for a part of the config."""
+        """The config of a trial and its values on the axes, as MLflow parameters. ``without``: the path of a part of
+        the config that is left out.
+        """
         domains = self.record.space.domains
         columns = _columns(tuple(domains), self._between)
         flat = {
@@ -270,7 +279,9 @@ class ExpectedRuns:
         return flat | varied
 
     def _report(self, event: Reported, trial: TrialRecord) -> None:
-        """Add means and lanes; for further seeds of a race, whose epochs begin anew, the lanes alone."""
+        """Add the metrics of a report: their means and the values of the lanes. The epochs of further seeds in a race
+        start again at 1, so only the values of their lanes are added.
+        """
         values = _by_lane(event.metrics, event.seeds or trial.seeds, self._between)
         if event.seeds and event.seeds != trial.reports[0].seeds:
             means = {stored_name(name, self._between) for name in event.metrics}
@@ -284,7 +295,9 @@ class ExpectedRuns:
             self._entry(event.trial).tags["skipstack.seeds"] = _listed(trial.seeds)
 
     def _lead(self, trial: TrialRecord, event: Reported) -> None:
-        """Add the best score so far, if this report changed it; if seeds race, that of their groups as one."""
+        """Add the trial's best score so far, if this report changed it. If seeds race, it is the score of all their
+        groups together.
+        """
         reports = trial.reports
         if trial.raced or reports.best() == len(reports) - 1:
             best, step = trial.best, len(reports) if trial.raced else event.epoch
@@ -293,7 +306,9 @@ class ExpectedRuns:
                 self._measure(trial.number, values, step, _milliseconds(event.time))
 
     def _end(self, event: Ended) -> None:
-        """End a trial's runs: a stop by the scheduler is an ordinary end; a fault or divergence leaves no score."""
+        """End a trial's runs. A trial that failed or diverged has the status FAILED and loses its score; one that the
+        scheduler stopped has the status FINISHED, like a completed one.
+        """
         time = _milliseconds(event.time)
         entry = self._entry(event.trial)
         entry.log = True
@@ -302,7 +317,7 @@ class ExpectedRuns:
         entry.tags |= {"skipstack.end_reason": event.reason} | note(event.message)
         self._ended += 1
         trial = self.record.trials[event.trial]
-        if event.reason in SCORELESS and trial.best is not None:  # it is ranked no more
+        if event.reason in SCORELESS and trial.best is not None:  # the trial is not ranked any more
             after = len(trial.reports) + 1
             self._measure(trial.number, {"best_score": math.nan, "best_epoch": math.nan}, after, time)
         if trial.score is not None and (self._best is None or trial.rank_key < self._best.rank_key):
@@ -314,14 +329,14 @@ class ExpectedRuns:
         return self.pending.setdefault((self._ablation, trial), Entry())
 
     def _unfinished(self) -> Iterator[Entry]:
-        """The entries of the study and of the trials that have not ended."""
+        """Yields the entries of the study and of the trials that have not ended."""
         yield self._entry()
         for trial in self.record.trials.values():
             if trial.reason is None:
                 yield from self._of(trial.number)
 
     def _of(self, trial: int) -> Iterator[Entry]:
-        """The entries of a trial, and of the further parts that it plays."""
+        """Yields the entry of a trial, and those of the further rows that it is."""
         yield self._entry(trial)
         yield from map(self._part, self._further.get(trial, ()))
 
@@ -342,28 +357,32 @@ class ExpectedRuns:
 
 @cache
 def _columns(paths: tuple[str, ...], between: str) -> dict[str, str]:
-    """The names of axes among the parameters of a run, by their paths: ``axis.depth``."""
+    """The name of each axis among the parameters of a run, such as ``axis.depth``, by the axis's path."""
     return {path: column_of(short, between) for path, short in names_by_path(paths).items()}
 
 
 def _row_tags(row: RowComparison) -> dict[str, str]:
-    """The tags that say which row of an ablation a run is."""
+    """The tags that say which row of an ablation a run stands for."""
     tags = {"row": row.row, "reference": row.reference, "corpus": row.corpus, "role": "ablation row"}
     return {f"skipstack.{name}": value for name, value in tags.items() if value}
 
 
 def experiment_of(study: StudyConfig) -> str:
-    """The name of the experiment that a study's runs stand in: studies of one name share it."""
+    """The name of the experiment in MLflow that has a study's runs. Studies of the same name share it."""
     return stored_value(f"skipstack/{study.name[:LONGEST_NAME]}")
 
 
 def study_id(opened: StudyOpened) -> str:
-    """16 hexadecimal digits that name this study, apart from others of the same name: by what was opened, and when."""
+    """The id of a study: hexadecimal digits computed from its config and the time at which it was opened. It tells
+    apart studies of the same name.
+    """
     return opened.earlier_identity or identity(opened)
 
 
 def _why(event: Shortened) -> str:
-    """The reason for which a study shortened itself; empty if the user did."""
+    """The clause on why a study was shortened, by its time limit or its stopping rule; empty if the
+    user shortened it.
+    """
     gain, over = event.gain, event.over
     if over is not None:
         return f": its {over.hours:g} hours were over"
@@ -382,7 +401,7 @@ def _by_lane(metrics: Metrics, seeds: Sequence[int], between: str) -> dict[str, 
 
 
 def _in_words(search: SearchConfig) -> Iterator[str]:
-    """The objectives by name, those of a function with their directions: ``accuracy:maximize``."""
+    """Yields the names of the objectives; for those of a function with their directions: ``accuracy:maximize``."""
     if not search.reported:
         yield from search.objectives
     yield from (f"{name}:{direction}" for name, direction in search.reported.items())

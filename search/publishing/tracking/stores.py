@@ -1,4 +1,6 @@
-"""The store that runs are written to: chosen by an option or, as everywhere with MLflow, by the environment."""
+"""Chooses and checks the MLflow store that runs are written to. An option names it or, as usual with MLflow, the
+environment.
+"""
 
 import os
 from importlib.metadata import entry_points
@@ -10,24 +12,26 @@ from skipstack.data.basis.parts import need
 from skipstack.data.basis.redaction import hide
 
 DATABASES: Final = ("sqlite", "postgresql", "mysql", "mssql")
-"""The kinds of databases that MLflow writes to, also with a driver, as in ``mysql+pymysql``."""
+"""The kinds of databases that MLflow writes to. In a URI, a driver may follow, as in ``mysql+pymysql``."""
 
 SCHEMES: Final = (*DATABASES, "http", "https", "databricks", "file")
-"""The kinds of store that MLflow 3 writes runs to; installed plug-ins add to them."""
+"""The kinds of store that MLflow 3 writes runs to, without those of installed plug-ins."""
 
 BARE: Final = ("databricks", "databricks-uc", "uc")
-"""Words that name a store by themselves; any other word would be the name of a folder."""
+"""Words that are a complete URI of a store; any other word is the name of a folder."""
 
 URI, EXPERIMENT, FILES = "MLFLOW_TRACKING_URI", "MLFLOW_EXPERIMENT_NAME", "MLFLOW_ALLOW_FILE_STORE"
+"""MLflow's environment variables for the store, for the experiment, and for allowing a folder as the store."""
 
 ARTIFACTS: Final = "mlartifacts"
-"""The folder that a server of MLflow keeps artifacts in, too."""
+"""The name of the folder for artifacts, which is also that of an MLflow server."""
 
 
 def chosen_store(option: str | None) -> str | None:
-    """The URI of ``option``, or else of the environment; None where neither names one. It is not contacted.
+    """The URI of the store that ``option`` names, or else the environment; None if neither names one. The store is not
+    contacted.
 
-    Raises UserError where MLflow would not write there, or is not installed.
+    Raises UserError if MLflow cannot write to such a store, or if MLflow is not installed.
     """
     for source, uri in (("--tracking-uri", option), (URI, os.environ.get(URI))):
         if uri:
@@ -39,22 +43,22 @@ def chosen_store(option: str | None) -> str | None:
 
 
 def experiment(own: str) -> str:
-    """The experiment that the environment names, or else our ``own``."""
+    """The name of the experiment: that in the environment, or else ``own``."""
     return os.environ.get(EXPERIMENT) or own
 
 
 def is_folder(uri: str) -> bool:
-    """Whether MLflow keeps the runs as files in a folder."""
+    """Whether the store keeps its runs as files in a folder."""
     return _kind(uri) in ("", "file")
 
 
 def has_page(uri: str) -> bool:
-    """Whether the store is a server, which shows its runs in a browser."""
+    """Whether the store is a server, which has a page that shows its runs in a browser."""
     return _kind(uri) in ("http", "https")
 
 
 def from_anywhere(uri: str) -> str:
-    """The same store, named so that it does not depend on the working directory."""
+    """Convert the URI of a store into one of the same store that does not depend on the working directory."""
     before, slashes, path = uri.partition(":///")
     if _kind(uri) == "sqlite" and path and not path.startswith("/"):
         return f"{before}{slashes}{Path.cwd() / path}"
@@ -62,8 +66,9 @@ def from_anywhere(uri: str) -> str:
 
 
 def artifacts_beside(uri: str, folder: Path | None) -> str | None:
-    """The URI of the artifacts of a store that leaves their location to its clients: beside its file, or else in a
-    study's ``folder``. None if the store has a location itself.
+    """The URI for the artifacts of a store that is a database, which leaves their location to its clients. They are
+    stored beside the file of an sqlite store, and in the study's ``folder`` for any other database. None if the store
+    is no database, since it then chooses the location itself, or if there is no ``folder``.
     """
     if _kind(uri) not in DATABASES:
         return None
@@ -73,12 +78,12 @@ def artifacts_beside(uri: str, folder: Path | None) -> str | None:
 
 
 def database_file(uri: str) -> Path | None:
-    """The file of an sqlite store; None of any other."""
+    """The file of an sqlite store; None for any other store."""
     return Path(uri.partition(":///")[2].partition("?")[0]) if _kind(uri) == "sqlite" else None
 
 
 def _kind(uri: str) -> str:
-    """The part of a URI before the colon, without the driver of a database; empty for a bare path."""
+    """The kind of a store: the part of its URI before the colon, without the driver of a database; empty for a path."""
     scheme = uri if uri in BARE else uri.partition(":")[0] if ":" in uri.partition("/")[0] else ""
     database, _, driver = scheme.partition("+")
     return database if database in DATABASES and driver else scheme

@@ -1,7 +1,7 @@
-"""The process that talks to MLflow: it records a study while that runs, publishes its report, reads what a store has.
+"""The process that talks to MLflow: it records a study while it runs, publishes its report, and reads from a store.
 
-MLflow is loaded and set up there alone, so that the process of a user stays as it is; in the driver it would also delay
-decisions. The process reads the events to record from the ledger itself.
+MLflow is imported and set up only in this process, so that the user's own process is not changed by it. In the driver's
+process, MLflow would also delay decisions. The process reads the events to record from the ledger itself.
 """
 
 import logging
@@ -37,61 +37,66 @@ SETTINGS: Final = {
     "MLFLOW_DISABLE_TELEMETRY": "true",
     "MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT": "true",
     "MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR": "false",
-    "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "0",  # our own loop tries again
+    "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "0",  # ``RetryLoop`` repeats failed requests instead
     "MLFLOW_HTTP_REQUEST_TIMEOUT": "30",
 }
-"""Variables of MLflow's in that process, where its owner did not set them."""
+"""MLflow's environment variables in the process, unless the user has set them."""
 
 PATIENCE: Final = 120.0
-"""Seconds without progress after which a call that hangs is not waited for any longer."""
+"""The number of seconds without progress after which the owner stops waiting for the process."""
 
 TELL_EVERY: Final = 1.0
-"""Seconds between two messages of progress: while nobody reads them they have room for minutes."""
+"""The seconds between two messages of progress. So few messages fit into the connection for minutes if the owner does
+not read them.
+"""
 
 END: Final = "the study is over"
-"""The message to the process when no event follows."""
+"""The message by which the owner tells the process that no event follows."""
 
 Value = TypeVar("Value")
 
 
 @dataclass(frozen=True, slots=True)
 class _Returned:
-    """The result of the work."""
+    """A message to the owner: the work returned ``value``."""
 
     value: Any
 
 
 @dataclass(frozen=True, slots=True)
 class _Refused:
-    """The work raised UserError."""
+    """A message to the owner: the work raised UserError with this message."""
 
     message: str
 
 
 @dataclass(frozen=True, slots=True)
 class _Progressed:
-    """The work made progress."""
+    """A message to the owner: the work made progress, so that it is worth waiting."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Failed:
-    """A try of the work failed; another follows."""
+    """A message to the owner: an attempt of the work failed, and it will be repeated. ``trouble``: why, in one line."""
 
     trouble: str
 
 
 @dataclass(frozen=True, slots=True)
 class _Wanted:
-    """The bundle of the best network is to be written into this new folder; the answer is None, or the exception."""
+    """A message to the owner: write the bundle of the best network into the new folder ``to``. The owner answers with
+    None, or with the exception that was raised.
+    """
 
     to: Path
 
 
 class TrackingProcess:
-    """The process as its owner sees it; it loads MLflow at once, and does one thing after another.
+    """Starts the process that talks to MLflow, and sends it work, one thing after another. The owner is the process
+    that has this object.
 
-    It may be started before there is a study. Whoever made it ends it; it ends with this object, and with this process,
-    at the latest. Raises UserError where MLflow is not installed.
+    The process imports MLflow at once, and may be started before there is a study. Call ``end`` when it is not needed
+    any more; it also ends with this object and with the owner's process. Raises UserError if MLflow is not installed.
     """
 
     def __init__(self) -> None:
@@ -112,11 +117,12 @@ class TrackingProcess:
 
     @property
     def pid(self) -> int:
-        """The number of the process."""
+        """The process id."""
         return self._child.pid
 
     def record(self, uri: str, folder: Path, *, private: bool, compare: bool = False) -> None:
-        """Write into the store at ``uri`` what it lacks of the study in ``folder``, and what happens there from now on.
+        """Start recording the study in ``folder`` in the store at ``uri``: the events that the store lacks, and all
+        further ones. Returns at once; ``close`` waits for the end.
 
         ``private``, ``compare``: as for ``Recorder``.
         """
@@ -125,13 +131,15 @@ class TrackingProcess:
         self._ask(uri, _record, uri, folder.resolve(), private, compare)
 
     def let_end(self) -> None:
-        """Tell the process that no event follows: it writes the rest while the caller does something else."""
+        """Tell the process that no event follows, without waiting. It writes the remaining events and is then done."""
         if not self._told_end:
             self._told_end = True
             self._child.send(END)
 
     def close(self) -> str | None:
-        """Wait until everything is written, while there is progress; None, or one line on what is missing and why."""
+        """Wait until all events are recorded, as long as the process makes progress. Returns None, or a line on what is
+        missing and why; in the latter case the process is ended.
+        """
         self.let_end()
         trouble: str | None = "nobody waits for it"
         try:
@@ -144,7 +152,9 @@ class TrackingProcess:
         return trouble
 
     def published(self, experiment: str, study_id: str, what: str) -> PublishingResult | None:
-        """The place where this was published before, as ``publishing.published`` returns it."""
+        """Look up whether a study is published already, as ``publishing.published`` does. ``what``: the ``made_of`` of
+        the publication.
+        """
         self._ask(self._uri, _published, self._uri, experiment, study_id, what)
         try:
             shown: PublishingResult | None = self._answer(PATIENCE)
@@ -153,7 +163,7 @@ class TrackingProcess:
         return shown
 
     def publish(self, experiment: str, study_id: str, publication: Publication) -> PublishingResult:
-        """Publish a study as ``publishing.publish`` does, once ``close`` returned None."""
+        """Publish a study as ``publishing.publish`` does. Call this only after ``close`` has returned None."""
         best = publication.best
         sent = replace(publication, best=None if best is None else replace(best, write=_elsewhere))
         self._ask(self._uri, _publish, self._uri, experiment, study_id, sent)
@@ -164,21 +174,25 @@ class TrackingProcess:
         return shown
 
     def register(self, uri: str, experiment: str, study_id: str, bundle: BestBundle, name: str) -> int:
-        """Put a network into the registry, as ``logged_models.register`` does."""
+        """Register a model in MLflow's model registry as ``name``, and return its version, as
+        ``logged_models.register`` does.
+        """
         hide(uri)
         self._ask(uri, _register, uri, experiment, study_id, replace(bundle, write=_elsewhere), name)
         return int(self._told(name, bundle))
 
     def call(self, about: str, uri: str, work: Callable[..., Value], *arguments: object) -> Value:
-        """The result of ``work``, a function of a module of ours, run in the process with the store at ``uri``. Raises
-        UserError: that of the work, or because the process ended.
+        """Run ``work`` in the process, with the store at ``uri`` set in MLflow, and return its result.
+
+        ``about``: the beginning of an error message. ``work``: a function of a module, so that it can be pickled.
+        Raises UserError if the work does, and if the process ended.
         """
         self._ask(uri, _call, work, arguments)
         value: Value = self._told(about)
         return value
 
     def end(self) -> None:
-        """End the process, whatever it does."""
+        """End the process at once, even if it is working."""
         self._end()
 
     def _ask(self, uri: str, work: Callable[..., Any], *arguments: object) -> None:
@@ -191,7 +205,9 @@ class TrackingProcess:
             raise UserError(f"{about}: MLflow could not be asked: {ended} (allowed: again)") from ended
 
     def _answer(self, patience: float, best: BestBundle | None = None) -> Any:
-        """The result of the work. Raises UserError as that does, NoAnswerError after ``patience`` without progress."""
+        """Wait for the result of the work that was sent, and return it. Writes the bundle ``best`` if the process asks
+        for it. Raises UserError if the work does, and NoAnswerError after ``patience`` seconds without progress.
+        """
         trouble, until = "no answer", time.monotonic() + patience
         while True:
             try:
@@ -214,13 +230,13 @@ class TrackingProcess:
 
 
 def serve(link: Link) -> None:
-    """The loop of the process: it does the work that it is sent, and answers."""
+    """Run the loop of the process: call each function that the owner sends, and send back its result."""
     with uncollected():
         import mlflow
-    logging.disable(logging.ERROR)  # what fails we tell ourselves, without secrets
+    logging.disable(logging.ERROR)  # failures are reported to the owner instead, without secrets
     while True:
         uri, work, arguments = link.recv()
-        mlflow.set_tracking_uri(uri)  # older clients reach artifacts of a server that is set, and of no other
+        mlflow.set_tracking_uri(uri)  # older clients can read artifacts only from the server that is set
         try:
             answer: _Returned | _Refused = _Returned(work(link, *arguments))
         except UserError as error:
@@ -229,7 +245,9 @@ def serve(link: Link) -> None:
 
 
 class _Owner:
-    """The owner of the process, as the process sees it while it works."""
+    """The connection to the owner, for the ``RetryLoop`` in the process. It sends progress and failures once the owner
+    waits. ``waits``: whether the owner waits for the end from the beginning.
+    """
 
     def __init__(self, link: Link, *, waits: bool = False) -> None:
         self._link = link
@@ -277,7 +295,7 @@ def _call(_: Link, work: Callable[..., Value], arguments: tuple[object, ...]) ->
 
 
 def _want(link: Link, to: Path) -> None:
-    """Have the bundle written by the owner, which has the weights and the user's code."""
+    """Ask the owner to write the bundle into ``to``, since only the owner has the weights and the user's code."""
     link.send(_Wanted(to))
     if (error := link.recv()) is not None:
         raise error
@@ -288,7 +306,9 @@ def _elsewhere(to: Path) -> None:
 
 
 def _written(best: BestBundle, to: Path) -> Exception | None:
-    """Write the bundle; returns None, or the exception to raise in the process that asked for it."""
+    """Write the bundle in the owner's process. Returns None, or the exception to raise in the process that asked for
+    the bundle.
+    """
     try:
         best.write(to)
     except UserError as lost:

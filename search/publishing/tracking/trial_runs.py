@@ -1,7 +1,8 @@
-"""The runs of a study's trials as a user's function sees them: where the function's own MLflow calls write.
+"""Gives a user's function the MLflow run to which its own MLflow calls write.
 
-If a trial has one call, it is the trial's run, which the study writes, too. If it has several, each has a run below
-that one, named by its seed, so that what they log under one name stays apart.
+If a trial has a single call of the function, that is the trial's run, to which the study writes as well. If a trial has
+several calls, each of them has a run below the trial's run, named by its seed, so that equal names in different calls
+do not collide.
 """
 
 import os
@@ -26,30 +27,33 @@ if TYPE_CHECKING:
     from mlflow.entities import Run
 
 CALL: Final = "skipstack.call"
-"""The tag of a run below that of a trial which says whose it is: ``seed 1``."""
+"""The tag that says to which call of the function a run below a trial's run belongs: ``seed 1``."""
 
 PATIENCE: Final = 180.0
-"""Seconds after which a run that the study has not begun is not waited for any longer."""
+"""The number of seconds to wait for the study to begin a trial's run."""
 
 ASK_EVERY: Final = 0.2
-"""Seconds between two looks whether it is there."""
+"""The seconds between two checks whether a trial's run exists."""
 
 STACK: Final = "_active_run_stack"
-"""MLflow's own stack of this thread's active runs, a private name (docs/decisions/private-names.md)."""
+"""The private name of MLflow's stack of this thread's active runs (docs/decisions/private-names.md)."""
 
 _lock = threading.Lock()
 _active = 0
-"""Number of runs that are active in this process; while there are any, MLflow's store is the study's."""
+"""The number of runs of the study that are active in this process. While it is not 0, MLflow is set to the study's
+store.
+"""
 
 _before: str | None = None
-"""The store that MLflow was set to before the first of them."""
+"""The store that the environment named before the first of these runs became active; None if it named none."""
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class TrialRuns(TrackedRuns):
-    """The runs of the study ``study_id``, or of its ablation number ``ablation``, in the ``experiment`` of the store at
-    ``uri``.
+    """Gives the functions of a study their MLflow runs. ``uri``: of the store. ``experiment``: the name of the
+    experiment with the study's runs. ``study_id``: of the study. ``ablation``: the number of the ablation; None for the
+    search.
     """
 
     uri: str
@@ -58,13 +62,15 @@ class TrialRuns(TrackedRuns):
     ablation: int | None = None
 
     def of(self, task: TrialTask, call: int) -> TrackedRun:
-        """The run of a call of a trial; the store is not contacted yet."""
+        """The run of one call of a trial's function. The store is not contacted yet."""
         return CallRun(self, task, call)
 
 
 @final
 class CallRun(TrackedRun):
-    """The run of one ``call`` of a trial."""
+    """The MLflow run of one ``call`` of a trial's function. ``begin`` makes it the active run, and
+    ``end`` undoes that.
+    """
 
     def __init__(self, runs: TrialRuns, task: TrialTask, call: int) -> None:
         self._runs = runs
@@ -76,7 +82,9 @@ class CallRun(TrackedRun):
 
     @property
     def id(self) -> str:
-        """The run's id in MLflow. Raises ReportError where the store cannot be reached, or has no such run."""
+        """The run's id in MLflow. The first use waits until the study has begun the trial's run. Raises ReportError if
+        the store cannot be reached, or if it does not get the run.
+        """
         if self._id is None:
             self._check_reachable()
             run = self._trial_s_run()
@@ -87,7 +95,9 @@ class CallRun(TrackedRun):
         return self._id
 
     def begin(self) -> Self:
-        """Make it the active run of this thread, unless it is."""
+        """Make this run the active run of the current thread, unless it is already. Raises ReportError if MLflow
+        refuses.
+        """
         run_id = self.id
         if not self._is_active:
             import mlflow
@@ -107,8 +117,9 @@ class CallRun(TrackedRun):
         return self
 
     def end(self, *, failed: bool = False) -> None:
-        """Make it inactive, in the thread in which it began. A trial's own run goes on: the study ends it. One below
-        ends, until it begins again.
+        """Make this run inactive; call this in the thread that called ``begin``. A trial's own run continues in MLflow,
+        since the study ends it. A run below a trial's run is ended in MLflow until it begins again; ``failed``: with
+        which status.
         """
         if not self._is_active:
             return
@@ -132,20 +143,22 @@ class CallRun(TrackedRun):
             )
 
     def _trial_s_run(self) -> "Run":
-        """The run of the trial, which the process that records the study begins and gives its parameters."""
+        """Wait until the process that records the study has begun the run of the trial, and return that run. Raises
+        ReportError after ``PATIENCE`` seconds.
+        """
         until, trouble = time.monotonic() + PATIENCE, "the study has not begun it"
         while True:
             try:
                 if (run := self._found()) is not None:
                     return run
-            except Exception as error:  # noqa: BLE001 (a store may be in the making, or be back in a moment)
+            except Exception as error:  # noqa: BLE001 (the store may be about to be created, or fail only for a moment)
                 trouble = one_line(error)
             if time.monotonic() > until:
                 raise self._refused(f"no run of trial {self._trial} after {PATIENCE:g} s ({trouble})")
             time.sleep(ASK_EVERY)
 
     def _found(self) -> "Run | None":
-        """The run of the trial, once it is whole."""
+        """Find the run of the trial. None if it does not exist yet, or has no parameters yet."""
         database = database_file(self._runs.uri)
         if database is not None and not _has_experiment(database, self._runs.experiment):
             return None
@@ -156,7 +169,7 @@ class CallRun(TrackedRun):
         return next((run for run in runs if key_of(run) == key and run.data.params), None)
 
     def _below(self, trial: "Run") -> str:
-        """The run of this call below that of the trial, made if need be."""
+        """The id of this call's run below the trial's run, which is created unless it exists."""
         client = connected(self._runs.uri)
         above = f"tags.mlflow.parentRunId = '{trial.info.run_id}' AND tags.`{CALL}` = '{self._words}'"
         for run in search_runs(client, [trial.info.experiment_id], above):
@@ -175,8 +188,8 @@ class CallRun(TrackedRun):
 
 
 def _has_experiment(database: Path, name: str) -> bool:
-    """Whether an sqlite store has the experiment. MLflow is not asked before: it would make the tables of a file that
-    lacks them, at the same time as the process that records the study.
+    """Whether an sqlite store has the experiment called ``name``. The file is read directly, since MLflow would create
+    the tables of a file that lacks them, at the same time as the process that records the study.
     """
     try:
         with closing(sqlite3.connect(f"{database.resolve().as_uri()}?mode=ro", uri=True)) as connection:
@@ -186,7 +199,9 @@ def _has_experiment(database: Path, name: str) -> bool:
 
 
 def _set_store(uri: str) -> None:
-    """Set MLflow of this process to the study's store, while any of its runs is active."""
+    """Set MLflow in this process to the study's store, and count one more active run. Raises ReportError if runs of
+    another store are active.
+    """
     global _active, _before
     import mlflow
 
@@ -203,7 +218,7 @@ def _set_store(uri: str) -> None:
 
 
 def _reset_store() -> None:
-    """Set MLflow back to its former store, once none of the runs is active."""
+    """Count one less active run. If none is left, set MLflow back to the store that it had before."""
     global _active
     import mlflow
 
@@ -216,7 +231,7 @@ def _reset_store() -> None:
 
 
 def _end_active(run_id: str, status: str) -> None:
-    """End the active run of this thread, and whatever was begun within it and never ended."""
+    """End the active run of this thread, and the runs that were begun within it and not ended."""
     import mlflow
 
     while (active := mlflow.active_run()) is not None:
@@ -226,8 +241,12 @@ def _end_active(run_id: str, status: str) -> None:
 
 
 def _leave_active(run_id: str) -> None:
-    """Take the active run of this thread off MLflow's stack: ``end_run`` would also end it in the store, maybe after
-    the study did, and so change its end. Where MLflow has no such stack, what was changed is put back.
+    """Make the active run of this thread inactive without ending it in the store. Runs that were begun within it are
+    ended.
+
+    The run is taken off MLflow's private stack. MLflow's ``end_run`` would also end it in the store, possibly after the
+    study has ended it, and so change its end. If this version of MLflow has no such stack, ``end_run`` is called, and
+    the run's former end is then restored.
     """
     import mlflow
     from mlflow.tracking import fluent

@@ -1,9 +1,9 @@
-"""The page of an experiment in MLflow as a study's reader wants it, kept as some of the views that the page can save.
+"""Creates saved views of a study for the page of its experiment in MLflow.
 
-A view is a tag of the experiment: an envelope with a name and, as JSON, the state of the page. An address that names
-the view opens the page in this state: the trials of the search, the best first; their charts; the rows of an ablation,
-sorted by their differences. Trials, rows and the runs above them are never in one ranking. The names within are those
-of MLflow 3.17's own page.
+A view is stored as a tag of the experiment: JSON with a name and the state of the page. An address that names the view
+opens the page in this state. There is a view of the trials of the search, the best first; a view of their charts; and a
+view of the rows of each ablation, sorted by their differences. Trials, rows and the runs above them are never in one
+ranking. The names in the state of the page are those of MLflow 3.17.
 """
 
 import json
@@ -27,20 +27,26 @@ LOCAL: Final = "http://127.0.0.1:5000"
 """The address at which ``mlflow ui`` shows a store that has no page of its own."""
 
 LONGEST: Final = 15_000
-"""Characters of a view at most: MLflow takes 20,000 of a tag of an experiment."""
+"""The maximum number of characters of a view. MLflow accepts 20,000 in a tag of an experiment."""
 
 DIFFERENCE: Final = ("difference", "low", "high", "p")
-"""The metrics of a row beside its reference."""
+"""The metrics that compare a row with its reference: the difference, its interval and its p value."""
 
 ViewName = Literal["trials", "charts"] | int
-"""A view of a study; that of an ablation by its number."""
+"""A view of a study. A number means the view of the ablation with this number."""
 
 OURS: Final = "skipstack"
-"""The section that our charts stand in, above those that the page makes of every metric."""
+"""The id of the page's section with the charts of this module, above the charts that the page creates
+of every metric.
+"""
 
 
 def views(record: StudyRecord, ablations: Mapping[int, StudyRecord], study_id: str, time: int) -> dict[str, str]:
-    """The views of a study, by the names of their tags. ``time``: when it began, in Unix milliseconds."""
+    """The views of a study, by the names of their tags.
+
+    ``record``: of the search. ``ablations``: the records of its ablations, by number. ``study_id``: of the study.
+    ``time``: the beginning of the study in Unix milliseconds.
+    """
     kept = {}
     for name in names(ablations):
         own = ablations[name] if isinstance(name, int) else record
@@ -49,17 +55,19 @@ def views(record: StudyRecord, ablations: Mapping[int, StudyRecord], study_id: s
 
 
 def names(ablations: Iterable[int]) -> list[ViewName]:
-    """The views of a study with these ablations."""
+    """The names of the views of a study. ``ablations``: the numbers of its ablations."""
     return ["trials", "charts", *ablations]
 
 
 def title(name: ViewName) -> str:
-    """A view as it is called: ``trials``, ``ablation 1``."""
+    """The title of a view for users, such as ``trials`` or ``ablation 1``."""
     return f"ablation {name}" if isinstance(name, int) else name
 
 
 def address(uri: str, experiment_id: str, study_id: str, name: ViewName = "trials") -> str:
-    """The address of a view of a study in a browser, in the mode that it needs, without the secrets of ``uri``."""
+    """The address at which a browser shows a view of a study, without the secrets of ``uri``. ``uri``: of the store. If
+    the store has no page, the address is that of ``mlflow ui``.
+    """
     place = without_secrets(uri).rstrip("/") if has_page(uri) else LOCAL
     view = {"viewStateShareKey": _key(study_id, name)}
     asked = {**view, "compareRunsMode": "CHART" if name == "charts" else "TABLE", "workflowType": "machine_learning"}
@@ -67,7 +75,9 @@ def address(uri: str, experiment_id: str, study_id: str, name: ViewName = "trial
 
 
 def is_changed(view: str | None) -> bool:
-    """Whether somebody changed a view on the page after it was made."""
+    """Whether a user has changed a view on the page since it was created. ``view``: the content of the view's tag; None
+    if there is no tag.
+    """
     try:
         told = json.loads(view or "{}")
         return bool(told.get("updatedAt") != told.get("createdAt"))
@@ -76,18 +86,18 @@ def is_changed(view: str | None) -> bool:
 
 
 def _key(study_id: str, name: ViewName) -> str:
-    """The name of a view in addresses; that of the trials is the study's own."""
+    """The key of a view in addresses. For the view of the trials, it is the study's id."""
     return study_id if name == "trials" else f"{study_id}-{title(name).replace(' ', '-')}"
 
 
 def _fitting(record: StudyRecord, study: str, name: ViewName, study_id: str, time: int) -> str:
-    """A view, with as many axes as it has room for."""
+    """The content of a view's tag, with as many axes as fit into ``LONGEST`` characters."""
     axes = list(record.study.space.axes)
     while True:
         view = _view(f"{study}: {title(name)}", _state(record, name, study_id, axes), time)
         if not axes or len(view) <= LONGEST:
             return view
-        axes.pop()  # so many axes have no room in a table either
+        axes.pop()  # a table could not show so many axes either
 
 
 def _state(record: StudyRecord, name: ViewName, study_id: str, axes: list[str]) -> Mapping[str, Any]:
@@ -101,15 +111,17 @@ def _state(record: StudyRecord, name: ViewName, study_id: str, axes: list[str]) 
 
 
 def _trials(record: StudyRecord, study_id: str, axes: Iterable[str]) -> Mapping[str, Any]:
-    """The trials of the search, with the columns that matter."""
+    """The page's state for a table of the trials of the search. ``axes``: the names of the parameters to show."""
     metrics = ["best_score", "best_epoch", f"test_{record.measure.name}", *(DIFFERENCE if _designed(record) else ())]
     columns = [*_of("metrics", metrics), *_of("params", axes), *_of("tags", ["skipstack.end_reason"])]
-    # Attributes, such as the source, would stand before these and fill the page.
+    # Columns of attributes, such as the source, are left out: the page shows them first, and they would fill it.
     return {**_page(of_role(study_id, "trial"), "best_score"), "selectedColumns": columns}
 
 
 def _rows(record: StudyRecord, number: int, study_id: str, axes: Iterable[str]) -> Mapping[str, Any]:
-    """The rows of an ablation, the largest gain first."""
+    """The page's state for a table of the rows of an ablation, the largest difference first. ``axes``: the names of the
+    parameters to show.
+    """
     metrics = [*DIFFERENCE, f"test_{record.measure.name}" if record.study.space.base.keeps_weights else "best_score"]
     tags = ["skipstack.reference", *(["skipstack.corpus"] if _corpora(record) > 1 else [])]
     columns = [*_of("metrics", metrics), *_of("tags", tags), *_of("params", axes)]
@@ -118,7 +130,7 @@ def _rows(record: StudyRecord, number: int, study_id: str, axes: Iterable[str]) 
 
 
 def _drawn(record: StudyRecord, study_id: str, axes: list[str]) -> Mapping[str, Any]:
-    """The charts of the trials of the search."""
+    """The page's state for charts of the trials of the search. ``axes``: the names of the parameters to draw."""
     section = {"uuid": OURS, "name": "The study", "display": True, "isReordered": True, "deleted": False}
     return {
         **_page(of_role(study_id, "trial"), "best_score"),
@@ -132,12 +144,14 @@ def _drawn(record: StudyRecord, study_id: str, axes: list[str]) -> Mapping[str, 
 
 
 def _of(kind: str, fields: Iterable[str]) -> list[str]:
-    """Columns of the page."""
+    """The names of columns of the page, for fields of a kind such as ``metrics``."""
     return [f"{kind}.`{field}`" for field in fields]
 
 
 def _page(asked: str, best: str) -> Mapping[str, Any]:
-    """The runs that match the filter ``asked``, the best first."""
+    """The page's state for the runs that match the filter ``asked``, sorted by the metric ``best``, the
+    largest first.
+    """
     return {
         "searchFilter": asked,
         "orderByKey": f"metrics.`{best}`",
@@ -150,7 +164,9 @@ def _page(asked: str, best: str) -> Mapping[str, Any]:
 
 
 def _designed(record: StudyRecord) -> bool:
-    """Whether trials of the search may have differences."""
+    """Whether the search is a fixed design in which no trial is stopped, so that its trials may have tested
+    differences.
+    """
     search = record.study.search
     return search.stops_nothing and search.proposer.kind in FIXED_DESIGNS
 
@@ -160,8 +176,11 @@ def _corpora(record: StudyRecord) -> int:
 
 
 def _charts(axes: list[str], measure: str) -> list[dict[str, Any]]:
-    """The charts: how each trial learns, the scores that they reached, and the values of the ``axes`` that went with
-    them. The axes are those that every trial has, since the page leaves out the lines of the others.
+    """The charts of the page: the learning curve of each trial, its best score, its score on test, and the values of
+    its axes with its score.
+
+    ``axes``: those that are active in every trial, since the page leaves out the line of a trial that lacks one.
+    ``measure``: the name of the study's measure.
     """
     common: dict[str, Any] = {
         "metricSectionId": OURS,

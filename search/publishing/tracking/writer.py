@@ -1,4 +1,6 @@
-"""The runs of one study in MLflow: found by their tags, made once, and completed."""
+"""Writes the runs of one study to MLflow: finds them by their tags, creates the missing ones, and adds
+what they lack.
+"""
 
 import hashlib
 import re
@@ -29,30 +31,36 @@ if TYPE_CHECKING:
     from mlflow.entities import DatasetInput, Run
 
 KIND: Final = {"mlflow.experimentKind": "custom_model_development"}
-"""The tag of an experiment that is about training networks: without it, MLflow's page looks for chats with a model."""
+"""The tag by which MLflow's page treats an experiment as one that trains models. Without it, the page looks for chats
+with a model.
+"""
 
 
 LEDGER: Final = "ledger.jsonl.gz"
-"""The artifact of a study's run that has the whole ledger: a study can be read from there alone."""
+"""The artifact of a study's run that is a copy of the complete ledger, from which the study can be read."""
 
 COPY: Final = "skipstack.ledger"
-"""The tag that says which copy it is: the first 16 hexadecimal digits of its SHA-256."""
+"""The tag of a study's run that identifies its copy of the ledger: the first 16 hexadecimal digits of its SHA-256."""
 
 TEXTS: Final = "skipstack.texts"
-"""The tag that names the texts which lie among the artifacts of a run, once they do."""
+"""The tag of a run that lists the text files among its artifacts; it is set once they are written."""
 
 MARK: Final = "skipstack.written"
-"""The tag of a study's run that says how many events of the ledger stand in the store, by which code."""
+"""The tag of a study's run that says how many events of the ledger the store has, and which version of skipstack wrote
+them.
+"""
 
 _FORMERLY: Final = re.compile(r"ablation \d+, trial \d+")
-"""Matches the name that earlier versions gave a trial of an ablation."""
+"""Matches the name that earlier versions gave to the run of an ablation's trial."""
 
 
 class _Had(NamedTuple):
-    """The content of a finished run when the store was read: the names of its metrics, parameters and tags, its own
-    name if it is one that earlier versions gave, whether it names its corpus, and whether its texts are there.
+    """The content of a finished run at the time when the store was read. A metric of such a run has all its steps or
+    none.
 
-    A metric has every step or none.
+    ``names``: of its metrics, parameters and tags, each after its kind, as in ``metric score``. ``named``: the run's
+    own name, if an earlier version of skipstack gave it; empty otherwise. ``corpus``: whether the run names its corpus.
+    ``texts``: whether its text files are among its artifacts.
     """
 
     names: frozenset[str]
@@ -63,8 +71,9 @@ class _Had(NamedTuple):
 
 @dataclass(slots=True)
 class _Stands:
-    """A ``run`` that goes on, or was found to lack something: ``points``, its metrics with all their steps, and what
-    changes while it is written, its ``tags``, its ``status`` and its ``end``.
+    """The content of an unfinished ``run``, or of one that lacks something. ``points``: the names and steps of its
+    metrics, when the store was read. ``tags``, ``status``, ``end``: their present values, which are updated when the
+    run is written.
     """
 
     run: "Run"
@@ -75,21 +84,24 @@ class _Stands:
 
     @classmethod
     def of(cls, run: "Run", points: set[tuple[str, int]]) -> Self:
-        """The run as it was found."""
+        """The content of a run as the store has it. ``points``: the names and steps of its metrics."""
         return cls(run, points, dict(run.data.tags), run.info.status, run.info.end_time)
 
     def written(self, entry: Entry) -> None:
-        """Take in what was written in it."""
+        """Update the content after ``entry`` was written to the run."""
         self.tags |= entry.tags
         if entry.status is not None:
             self.status, self.end = entry.status, entry.end
 
 
 class Writer:
-    """The runs of one study in MLflow. ``artifacts``: the URI for those of a new experiment; None: the store's choice.
-    ``folder``: the study's, where the logs of its trials are.
+    """Writes the runs of one study to MLflow. Call ``recall`` before ``leave_out`` and ``write``.
 
-    ``without_files``: why no files are written, once the place of the artifacts refused one.
+    ``uri``: of the store. ``experiment``: the name of the experiment. ``study_id``: of the study. ``artifacts``: the
+    URI of the artifacts if the experiment is created; None leaves it to the store. ``folder``: the study's folder, from
+    which the logs and artifacts of trials are read; None means that none are written.
+
+    The attribute ``without_files`` says why no files are written; None as long as no file was refused.
     """
 
     def __init__(
@@ -103,30 +115,36 @@ class Writer:
         self._views: dict[str, str] = {}
         self._study_id = study_id
         self._run_ids: dict[RunKey, str] | None = None
-        # The content of the store when it was read: the names for runs that are over, else the run.
+        # The content of the store when it was read: of finished runs, and of all others.
         self._whole: dict[RunKey, _Had] = {}
         self._partial: dict[RunKey, _Stands] = {}
         self._copied: str | None = None
         self.without_files: str | None = None
 
     def marked(self) -> int:
-        """The number of the ledger's events that this code has written to the store, by the mark of the study's run."""
+        """The number of the ledger's events that this version of skipstack has written to the store, according to the
+        mark of the study's run; 0 without a mark, or with that of another version.
+        """
         run = own_run(self._client, self._experiment, self._study_id)
         mark = "" if run is None else run.data.tags.get(MARK, "")
         count, _, _ = mark.partition(" ")
         return int(count) if count.isdigit() and mark == made_of(int(count)) else 0
 
     def mark(self, events: int) -> None:
-        """Mark the study's run with the number of ``events`` that the store has."""
+        """Mark the study's run as having the first ``events`` events of the ledger. Does nothing if
+        files are missing.
+        """
         if self._run_ids is not None and STUDY in self._run_ids and self.without_files is None:
             self._client.set_tag(self._run_ids[STUDY], MARK, made_of(events))
 
     def forget(self) -> None:
-        """Forget the runs after a failed call, since what it wrote is unknown: the next ``recall`` reads them again."""
+        """Discard what is known about the runs, so that the next ``recall`` reads them again. Call this after a failed
+        request, of which it is unknown how much it has written.
+        """
         self._run_ids = self._copied = None
 
     def recall(self) -> None:
-        """Find this study's runs, and what they have, unless they are known."""
+        """Read this study's runs from the store, unless they are known."""
         if self._run_ids is not None:
             return
         self._find_experiment()
@@ -144,14 +162,14 @@ class Writer:
             else:
                 run_ids[key], self._partial[key] = run.info.run_id, _Stands.of(run, self._points(run))
         for key, run in empty:
-            if key in run_ids:  # made by a request that was given up, and made again
+            if key in run_ids:  # the request that created it was given up and repeated, so there are two runs
                 self._client.delete_run(run.info.run_id)
             else:
                 run_ids[key], self._partial[key] = run.info.run_id, _Stands.of(run, set())
         self._run_ids = run_ids
 
     def leave_out(self, pending: dict[RunKey, Entry]) -> None:
-        """Take out of ``pending`` what the store had. A trial that is over has every step of a metric or none of it."""
+        """Remove from ``pending`` what the store had when it was read."""
         for key, entry in pending.items():
             if key in self._whole:
                 _leave_out_names(entry, self._whole[key])
@@ -159,11 +177,15 @@ class Writer:
                 _leave_out(entry, self._partial[key])
 
     def caught_up(self) -> None:
-        """Forget what the store had: it cannot have what happens from now on."""
+        """Discard the content of the store that was read. Call this once all past events are written: the store cannot
+        have later ones.
+        """
         self._whole, self._partial = {}, {}
 
     def write(self, key: RunKey, entry: Entry) -> None:
-        """Make the run if need be; write the entry, the status last: a run that ended has all its metrics."""
+        """Write an entry to the run with the key ``key``, which is created if the store lacks it. The status is written
+        last, so that a run that has ended has all its metrics.
+        """
         from mlflow.entities import Metric, Param, RunTag
 
         assert self._run_ids is not None, "the runs are not known"
@@ -172,7 +194,7 @@ class Writer:
         tags, made = entry.tags, key not in self._run_ids
         if made:
             if entry.start is None:
-                return  # the user deleted the run meanwhile
+                return  # an entry without a start belongs to a run that existed: the user has deleted it
             above = STUDY if is_whole(key) else (key[0], None)
             parent = {"mlflow.parentRunId": self._run_ids[above]} if above in self._run_ids else {}
             run = self._client.create_run(
@@ -184,7 +206,7 @@ class Writer:
         if entry.formerly and not made:
             self._client.update_run(run_id, name=entry.name)
         refused = self._put(run_id, entry.files | (self._left(key) if entry.log else {}))
-        if entry.files and refused is None:  # after the files: whoever finds the tag need not look for them
+        if entry.files and refused is None:  # written after the files, so that the tag proves that they are there
             tags = tags | {TEXTS: ", ".join(entry.files)}
         self._client.log_batch(
             run_id,
@@ -200,10 +222,12 @@ class Writer:
             self._client.update_run(run_id, entry.status)
         elif entry.status is not None and entry.end is not None:
             self._client.set_terminated(run_id, entry.status, entry.end)
-        self.without_files = self.without_files or refused  # the store itself answers
+        self.without_files = self.without_files or refused  # only now, since the store itself has accepted the run
 
     def keep_ledger(self, made: Callable[[], bytes]) -> None:
-        """Write the copy of the ledger that is ``made`` among the artifacts of the study's run, unless it is there."""
+        """Write a copy of the ledger among the artifacts of the study's run, unless the same copy is there. ``made``:
+        returns the content of the copy.
+        """
         assert self._run_ids is not None, "the runs are not known"
         run_id = self._run_ids.get(STUDY)
         if run_id is None or self.without_files is not None:
@@ -219,7 +243,9 @@ class Writer:
                 self._copied = digest
 
     def show(self, views: Mapping[str, str]) -> None:
-        """Keep views of the experiment's page, by the names of their tags; those that people changed stay theirs."""
+        """Save views of the experiment's page, by the names of their tags. A view that a user has changed on the page
+        is not replaced.
+        """
         for tag, view in views.items():
             if self._views.get(tag) != view and not is_changed(self._views.get(tag)):
                 self._client.set_experiment_tag(self._experiment_id, tag, view)
@@ -238,18 +264,18 @@ class Writer:
                 self._client.set_experiment_tag(found.experiment_id, name, value)
 
     def _put(self, run_id: str, files: Mapping[str, str | bytes | Path]) -> str | None:
-        """Write files among the artifacts of a run; None, or why they are not there."""
+        """Write files among the artifacts of a run. Returns None, or why they were not written."""
         if self.without_files is not None or not files:
             return self.without_files
         try:
             put(self._client, run_id, files)
-        except Exception as error:  # noqa: BLE001 (artifacts lie elsewhere: numbers need not wait for them)
+        except Exception as error:  # noqa: BLE001 (artifacts may be stored elsewhere; metrics need not wait for them)
             return one_line(error)
         return None
 
     def _left(self, key: RunKey) -> dict[str, str | bytes | Path]:
-        """The log of a trial by its name, and the artifacts of its function; no log if it said nothing, or cannot be
-        read.
+        """The files that a trial has left, by name: its log, and the artifacts of its function. A log that is empty or
+        cannot be read is left out.
         """
         if self._folder is None or key[1] is None:
             return {}
@@ -262,13 +288,13 @@ class Writer:
         return left | {path.relative_to(trial / ARTIFACTS).as_posix(): path for path in kept}
 
     def _points(self, run: "Run") -> set[tuple[str, int]]:
-        """The metrics of a run, each with all its steps."""
+        """The name and step of every point of a run's metrics, as the store has them."""
         histories = [(name, self._client.get_metric_history(run.info.run_id, name)) for name in run.data.metrics]
         return {(name, point.step) for name, history in histories for point in history}
 
 
 def _dataset(corpus: CorpusOfRun) -> "DatasetInput":
-    """A corpus as MLflow shows what a run has read."""
+    """Convert a corpus into MLflow's description of a run's input."""
     from mlflow.entities import Dataset, DatasetInput, InputTag
 
     read = Dataset(corpus.name, corpus.fingerprint, "skipstack", corpus.config)
@@ -281,12 +307,14 @@ def has_corpus(run: "Run") -> bool:
 
 
 def has_texts(run: "Run") -> bool:
-    """Whether the texts of a run lie among its artifacts; earlier versions said so by naming the corpus after them."""
+    """Whether the text files of a run are among its artifacts. Earlier versions of skipstack had no tag for this, but
+    named the corpus only after the files were written.
+    """
     return has_corpus(run) or TEXTS in run.data.tags
 
 
 def _had(run: "Run") -> _Had:
-    """The content of a run; each name follows its kind, as in ``metric score``."""
+    """The content of a finished run."""
     held: list[tuple[str, Iterable[str]]] = [
         ("metric", run.data.metrics),
         ("param", run.data.params),
@@ -298,7 +326,7 @@ def _had(run: "Run") -> _Had:
 
 
 def _leave_out_names(entry: Entry, had: _Had) -> None:
-    """Take out of an entry what a run that is over has by name."""
+    """Remove from an entry everything of which a finished run has the name. Values are not compared."""
     entry.tags = {name: value for name, value in entry.tags.items() if f"tag {name}" not in had.names}
     entry.params = {name: value for name, value in entry.params.items() if f"param {name}" not in had.names}
     entry.metrics = {at: value for at, value in entry.metrics.items() if f"metric {at[0]}" not in had.names}
@@ -309,7 +337,7 @@ def _leave_out_names(entry: Entry, had: _Had) -> None:
 
 
 def _leave_out(entry: Entry, stands: _Stands) -> None:
-    """Take out of an entry what the run has."""
+    """Remove from an entry what an unfinished run has, with the same values. A run's description is never replaced."""
     run, held = stands.run, stands.tags
     entry.tags = {
         name: value

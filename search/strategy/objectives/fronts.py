@@ -1,6 +1,7 @@
 """Incremental non-dominated sorting: points arrive one by one, and their ranks and places are kept up to date.
 
-Shapes: N distinct points, K objectives. Ranks and places are defined in ``search/strategy/objectives/pareto.py``.
+A point has the values of one trial in all objectives. Its rank and its place, the number of points ordered before it,
+are defined in ``search/strategy/objectives/pareto.py``. Shapes: N distinct points, K objectives.
 """
 
 from collections.abc import Iterator
@@ -16,28 +17,29 @@ Places = NDArray[np.intp]
 
 @final
 class Fronts:
-    """The points so far; equal points are stored once, with their number.
+    """The points added so far, sorted into non-dominated ranks. Equal points are stored once, with a count.
 
-    The rank of a new point is 1 plus the highest rank of the points that dominate it. The points of its rank that it
-    dominates move to the next rank, those that they dominate there move on, and so on (Li et al., "Efficient
-    Nondomination Level Update Method for Steady-State Evolutionary Multiobjective Optimization", 2017). Adding a point
-    takes O(N) time; epsilon-nets are computed only as far as needed.
+    The rank of a new point is 1 plus the highest rank number of the points that dominate it, or 0 if none does. The
+    points of its rank that it dominates move to the next rank; the points of that rank that these dominate move one
+    rank further, and so on (Li et al., "Efficient Nondomination Level Update Method for Steady-State Evolutionary
+    Multiobjective Optimization", 2017). Adding a point takes O(N) time. Epsilon-nets are computed only as far as
+    needed.
     """
 
     def __init__(self) -> None:
         self._places: dict[Vector, int] = {}
-        """The index of each distinct point in the following arrays."""
+        """The index of each distinct point in ``_distinct`` and in the arrays, which have unused rows at their ends."""
         self._distinct: list[Vector] = []
         self._points_NK = np.empty((0, 0))
         self._ranks_N = np.empty(0, dtype=np.int64)
         self._times_N = np.empty(0, dtype=np.int64)
 
     def __len__(self) -> int:
-        """The number of points, counting equal ones separately."""
+        """The number of points that were added, counting equal ones separately."""
         return int(self._times_N.sum())
 
     def add(self, point: Vector) -> None:
-        """Add a point."""
+        """Add a point, and update the ranks of the points that it dominates."""
         if (known := self._places.get(point)) is not None:
             self._times_N[known] += 1
             return
@@ -54,26 +56,30 @@ class Fronts:
         self._push(np.array([place]), np.flatnonzero(below_N), rank)
 
     def rank(self, point: Vector) -> int:
-        """The rank of a point that was added."""
+        """The rank of a point that was added; 0 is the Pareto front."""
         return int(self._ranks_N[self._places[point]])
 
     def times(self, point: Vector) -> int:
-        """The number of points equal to this one that were added."""
+        """The number of times that ``point`` was added."""
         return int(self._times_N[self._places[point]])
 
     def before(self, rank: int) -> int:
-        """The number of points with a lower rank."""
+        """The number of added points whose rank is below ``rank``, counting equal ones separately."""
         return int(self._times_N[self._ranks_N < rank].sum())  # unused rows count 0
 
     def order(self, rank: int, first: Vector | None = None) -> Iterator[Vector]:
-        """The distinct points of a rank, by epsilon-net. Ties go to ``first``, then to the earliest."""
+        """Yields the distinct points of a rank in the order of their epsilon-net. Ties go to ``first`` if it has this
+        rank, then to the point added earliest.
+        """
         alike = [self._distinct[place] for place in self._of(rank)]
         if first in alike:
             alike = [first, *(point for point in alike if point != first)]
         return (alike[place] for place in net_order(alike))
 
     def place(self, point: Vector, *, most: int) -> int:
-        """The place of the latest point, which is the number of points ordered before it; at most ``most``."""
+        """The place of ``point``, which must be the latest point added: the number of points ordered before it, at most
+        ``most``.
+        """
         before = self.before(rank := self.rank(point))
         for other in self.order(rank, point):
             if other == point or before >= most:
@@ -82,7 +88,9 @@ class Fronts:
         return min(before, most)
 
     def place_at(self, position: int, first: Vector) -> int:
-        """The place of the point at ``position`` in the order of all points; ``first``: the latest point."""
+        """The place of the point at ``position`` in the order of all points. It is less than ``position`` only if equal
+        points come before. ``first``: the latest point added, which wins ties.
+        """
         used = len(self._distinct)
         sizes = np.bincount(self._ranks_N[:used], weights=self._times_N[:used]).astype(np.int64)
         rank = int(np.searchsorted(np.cumsum(sizes), position, side="right"))
@@ -99,7 +107,9 @@ class Fronts:
         return np.flatnonzero(self._ranks_N[: len(self._distinct)] == rank)
 
     def _push(self, moving: Places, candidates: Places, rank: int) -> None:
-        """Move the ``candidates`` of ``rank`` that the ``moving`` points dominate to the next rank, and so on."""
+        """Move the ``candidates`` of ``rank`` that the ``moving`` points dominate to the next rank, where they displace
+        further candidates in the same way. Both are indices of points.
+        """
         while len(moving):
             there = candidates[self._ranks_N[candidates] == rank]
             there = np.setdiff1d(there, moving, assume_unique=True)

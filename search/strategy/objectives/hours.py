@@ -1,4 +1,4 @@
-"""The hours of a study, counted over all its runs from the times of its events."""
+"""Counts the hours for which a study has run, over all its runs, from the times of its events."""
 
 from collections.abc import Iterable
 from typing import Final
@@ -7,17 +7,19 @@ from skipstack.search.ledger.events import Event, Finished, Interrupted, Measuri
 from skipstack.search.strategy.objectives.stopping_rule import WORK
 
 HOUR: Final = 3600.0
-"""Seconds of an hour."""
+"""Seconds in an hour."""
 
 LAST_OF_A_RUN: Final = (Finished, Interrupted)
 
 DURING_A_RUN: Final = (*WORK, Measuring, Tested, Untested, *LAST_OF_A_RUN)
-"""Events of a run. Time next to other events does not count: nobody may have run the study."""
+"""Events that occur only while a study runs. The time before and after any other event does not count, since the study
+may not have been running.
+"""
 
 
 def cut_short(ends: Iterable[tuple[int, str, str]]) -> dict[str, list[int]]:
-    """The trials that ended because the study's hours were over, by the message with which they were stopped. ``ends``:
-    number, state and message of each trial.
+    """Group the numbers of the trials that were stopped because the study's hours were over by the message with which
+    they were stopped. ``ends``: the number, state and message of each trial; other stopped trials have no message.
     """
     cut: dict[str, list[int]] = {}
     for number, state, message in ends:
@@ -27,8 +29,8 @@ def cut_short(ends: Iterable[tuple[int, str, str]]) -> dict[str, list[int]]:
 
 
 class Working:
-    """The time for which a study's search was run: each run from its first trial to its end, or to its last event if
-    it was killed.
+    """Adds up the time for which a study's search was run. Pass its events to ``happened`` in ledger order. Each run
+    counts from its first trial to its end, or to its last event if it was killed.
     """
 
     def __init__(self) -> None:
@@ -36,7 +38,7 @@ class Working:
         self._last: float | None = None
 
     def happened(self, event: Event) -> None:
-        """Add the time of an event."""
+        """Add the time between the previous event and this one, if the study was running."""
         if not _during_a_run(event):
             self._last = None
             return
@@ -45,14 +47,17 @@ class Working:
         self._last = None if isinstance(event, LAST_OF_A_RUN) else event.time
 
     def rests(self) -> None:
-        """Count no time until the next event: nobody runs the study."""
+        """Record that the study is not running: the time until the next event does not count."""
         self._last = None
 
     def seconds(self, now: float | None = None) -> float:
-        """The seconds so far, up to ``now`` if a run goes on."""
+        """The seconds counted so far. If the study is running, the time since its last event is included up to
+        ``now``; None leaves this time out.
+        """
         return self._seconds + (0.0 if self._last is None or now is None else max(now - self._last, 0.0))
 
 
 def _during_a_run(event: Event) -> bool:
-    asked = isinstance(event, Shortened) and event.gain is None and event.over is None  # by the user, between two runs
+    # The user shortens a study between two of its runs; the stopping rule and the time limit do so during a run.
+    asked = isinstance(event, Shortened) and event.gain is None and event.over is None
     return isinstance(event, DURING_A_RUN) or (isinstance(event, Shortened) and not asked)

@@ -1,4 +1,4 @@
-"""The objectives of a study, as numbers of which larger is better."""
+"""The objectives of a study: their names and directions, and their values as numbers of which larger is better."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -11,24 +11,25 @@ from skipstack.search.strategy.objectives.pareto import Vector
 from skipstack.spaces.function import Direction
 
 Objective = Literal["score", "parameters", "latency"]
-"""An objective of networks. ``score``: the mean dev score. ``parameters``: the number of parameters of one lane's
-network, known when a trial is proposed. ``latency``: seconds that one lane takes to read 1,000 tokens of dev, on the
-worker that trained it."""
+"""An objective of networks. A lane is one seed's copy of the network. ``score``: the mean dev score. ``parameters``:
+the number of parameters of one lane, known when a trial is proposed. ``latency``: the seconds that one lane takes to
+read
+1,000 tokens of dev, on the worker that trained it."""
 
 Objectives = tuple[Objective, ...] | dict[str, Direction]
-"""The objectives of a study, the score first: names for networks, or the values that a function reports, each with its
-direction.
+"""The objectives of a study, the score first. A study of networks has names from ``Objective``. A study of a function
+has the names of the values that the function reports, each with its direction.
 """
 
 TAKEN: Final = ("epoch", "seed", "test", "model")
-"""Arguments of a report, whose names no objective can have."""
+"""Names that no objective can have, since a report has arguments of these names."""
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class Further:
-    """An objective after the score, called ``name``. ``column``: its name among metrics and in frames; ``sign``: 1
-    where larger values are better, -1 where smaller ones are.
+    """An objective after the score. ``name``: as the study has it. ``column``: its name among metrics and in frames.
+    ``sign``: 1 if larger values are better, -1 if smaller values are.
     """
 
     name: str
@@ -37,7 +38,9 @@ class Further:
 
 
 def further(objectives: Objectives) -> tuple[Further, ...]:
-    """The objectives after the score; those of networks are minimised."""
+    """The objectives of a study after the score; empty if the score is the only one. For networks these are
+    ``parameters`` and ``latency``, which are minimised.
+    """
     if len(objectives) == 1:
         return ()
     if not isinstance(objectives, dict):
@@ -47,12 +50,16 @@ def further(objectives: Objectives) -> tuple[Further, ...]:
 
 
 def column(name: str) -> str:
-    """The name of a function's objective among metrics and in frames, prefixed since these have names of their own."""
+    """The name of a function's objective among metrics and in frames: ``objective_`` and its name, so that it differs
+    from all other columns.
+    """
     return f"objective_{name}"
 
 
 def vector(sought: Sequence[Further], values: Mapping[str, float | None]) -> Vector:
-    """The values by column as numbers of which larger is better: -inf if unknown."""
+    """Convert values into numbers of which larger is better, one for each objective in ``sought``. ``values``: by
+    column. A value that is missing or not finite becomes -inf.
+    """
     return tuple(_ranked(each, values.get(each.column)) for each in sought)
 
 
@@ -61,7 +68,7 @@ def _ranked(sought: Further, value: float | None) -> float:
 
 
 def checked_objectives(given: Any) -> Any:
-    """Check the objectives that a study states, and return them. Raises ValueError for any that are not allowed."""
+    """Check the objectives in a study file, and return them. Raises ValueError if they are not allowed."""
     if isinstance(given, Mapping):
         return _checked_directions(given)
     if not isinstance(given, list | tuple):

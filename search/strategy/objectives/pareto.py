@@ -1,6 +1,7 @@
-"""Several objectives: Pareto front, non-dominated ranks, and an order of all points.
+"""Comparisons in several objectives: the Pareto front, non-dominated ranks, and an order of all points.
 
-Larger is better in every objective; an unmeasured value is -inf, worse than any other. Shapes: N points, K objectives.
+A point has the values of one trial in all objectives. Larger is better in each; a value that was not measured is -inf,
+which is worse than any other. Shapes: N points, K objectives.
 """
 
 from collections import Counter
@@ -10,15 +11,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 Vector = tuple[float, ...]
-"""The objectives of a trial, in the order of the study."""
+"""The values of a trial in all objectives, in the order in which the study names them."""
 
 Points = Sequence[Vector]
 
 
 def front(points: Points) -> list[int]:
-    """The indices of the points on the Pareto front, which no point dominates. Equal points are on it together."""
+    """The indices of the points on the Pareto front: the points that no other point dominates. Equal points do not
+    dominate each other, so they are on the front together.
+    """
     best: set[Vector] = set()
-    left_NK = np.asarray(sorted(set(points), reverse=True))  # points that dominate another come before it
+    left_NK = np.asarray(sorted(set(points), reverse=True))  # a point that dominates another comes before it
     while len(left_NK):
         best.add(tuple(left_NK[0].tolist()))
         left_NK = left_NK[(left_NK > left_NK[0]).any(axis=1)]
@@ -26,9 +29,10 @@ def front(points: Points) -> list[int]:
 
 
 def ranks(points: Points) -> list[int]:
-    """Non-dominated sorting (Deb et al., 2002): rank 0 is the front, rank 1 the front of the other points, and so on.
+    """The rank of each point by non-dominated sorting (Deb et al., 2002). The points of the front have rank 0, the
+    points on the front of all others have rank 1, and so on.
 
-    a dominates b if a_k >= b_k in each objective k and a_k > b_k in one. Takes O(N²) time and memory.
+    A point a dominates b if a_k >= b_k in each objective k and a_k > b_k in at least one. Takes O(N²) time and memory.
     """
     if not points:
         return []
@@ -52,11 +56,11 @@ def ranks(points: Points) -> list[int]:
 
 
 def places(points: Points) -> list[int]:
-    """The place of each point, the number of points before it: ordered by rank, then by the rank's epsilon-net
-    (``net``).
+    """The place of each point: the number of points before it, if points are ordered by rank and, within a rank, by the
+    epsilon-net of its points (``net``).
 
-    So any first part of the order is spread along the front. Equal points have equal places. With a single objective
-    the place is the number of larger values.
+    The first points of this order are therefore spread along the front, however many are taken. Equal points have equal
+    places. With a single objective, the place is the number of larger values.
     """
     distinct = list(dict.fromkeys(points))
     order: list[Vector] = []
@@ -76,7 +80,9 @@ def places(points: Points) -> list[int]:
 
 
 def best(points: Points, most: int) -> list[int]:
-    """The indices of the first ``most`` distinct points by place (``places``), without ranking the others."""
+    """The indices of the first ``most`` points in the order of ``places``; ranks behind these are not computed. With
+    several objectives, repetitions of a point come after all distinct points of its rank.
+    """
     left = list(range(len(points)))
     if points and len(points[0]) == 1:
         return sorted(left, key=lambda place: -points[place][0])[:most]
@@ -89,10 +95,11 @@ def best(points: Points, most: int) -> list[int]:
 
 
 def net(points: Points) -> list[int]:
-    """The greedy epsilon-net of points that do not dominate each other, as an order of their indices.
+    """The indices of points in the order of their greedy epsilon-net. No point may dominate another.
 
-    The first is the best in the first objective; each next one is farthest from all before. Distances are Euclidean
-    after each objective is scaled to [0, 1] over these points; an unmeasured value is at -1. Ties go to the earliest.
+    The first point is the best in the first objective; each next point is the one whose distance to the nearest point
+    before it is largest. Distances are Euclidean, after each objective is scaled to [0, 1] over these points; a value
+    that was not measured is at -1. Ties go to the earliest point.
 
     Source: Salinas et al., "A Multi-objective Perspective on Jointly Tuning Hardware and Hyperparameters" (2021), the
     tie-break of Schmucker et al., "Multi-objective Asynchronous Successive Halving" (2021).
@@ -101,7 +108,7 @@ def net(points: Points) -> list[int]:
 
 
 def net_order(points: Points) -> Iterator[int]:
-    """Yields the indices of ``net`` one by one; each takes O(N) time."""
+    """Yields the indices that ``net`` returns one by one; each takes O(N) time."""
     if not points:
         return
     scaled_KN = np.ascontiguousarray(_scaled(np.asarray(points, dtype=np.float64)).T)

@@ -1,6 +1,6 @@
-"""The stopping rule ``search.enough``: a study has enough trials once a further hour would hardly raise its best score.
+"""The stopping rule ``search.enough``: no further trial starts once a further hour would hardly raise the best score.
 
-Like proposers and schedulers it depends on the events of the ledger alone, here including their times.
+Like proposers and schedulers, the rule depends only on the events of the ledger; it also uses their times.
 """
 
 import math
@@ -28,12 +28,14 @@ from skipstack.search.ledger.events import (
 from skipstack.search.statistics.maxima import gain_of_more
 
 WORK: Final = (Proposed, Reused, Started, Begun, Reported, Used, Decided, Promoted, Retried, Ended)
-"""Events between which trials are trained. Time next to other events does not count: no driver may have run."""
+"""Events between which trials are trained. The time before and after any other event does not count, since the study
+may not have been running.
+"""
 
 
 class StoppingRuleConfig(Frozen):
-    """The study starts no further trial once ``hours`` more would raise its best score by less than ``deviations``
-    times the standard deviation between seeds of one config, in expectation.
+    """The stopping rule of a study: no further trial starts once ``hours`` more would be expected to raise the best
+    score by less than ``deviations`` times the standard deviation between seeds of one config.
     """
 
     hours: Annotated[float, Field(gt=0)] = 1.0
@@ -43,14 +45,18 @@ class StoppingRuleConfig(Frozen):
 
 
 class StoppingRule:
-    """Estimates from the trials so far whether more of them are worth their time.
+    """Estimates from the trials so far whether further trials are worth their time. Pass the study's events to
+    ``happened`` in ledger order, and each trial that ends or pauses to ``left``; ``gain`` then tells whether to stop.
 
-    Trials count in the order of proposal, up to the first that has neither ended nor paused: those that end early are a
-    biased sample, since the worse ones are stopped. A stopped trial counts with its score so far. The spacing of the
-    best trials is estimated from as many as were trained to the end, but at most from the better half. The gain of the
-    next hour is the larger of two numbers: the upper bound for as many independent trials (``statistics/maxima.py``),
-    and the actual gain of the last that many trials, at most the last half of all, since proposers learn. While the
-    best trial is paused at a rung, the rule does not apply: it may still improve.
+    Trials count in the order of proposal, up to the first that still runs: the trials that end early are a biased
+    sample, since the worse ones are stopped. A stopped trial counts with its best score so far.
+
+    The gain of the next ``hours`` is the larger of two numbers, where h is the number of trials that the study ends in
+    this time. The first is an upper bound for h independent trials (``statistics/maxima.py``), which uses the spacing
+    of the best scores; it is estimated from as many scores as trials were trained to the end, but at most from the
+    better half. The second is how much the last h trials actually raised the best score, since proposers learn; they
+    are at most the last half of all trials. The rule does not apply while the best trial is paused at a rung, since
+    that trial may still improve.
     """
 
     def __init__(self, config: StoppingRuleConfig) -> None:
@@ -58,13 +64,13 @@ class StoppingRule:
         self._seconds = 0.0
         self._last: float | None = None
         self._reasons: dict[int, Reason | None] = {}
-        """The end reason of each ended trial; None for a paused one."""
+        """The reason for which each ended trial ended; None for a paused trial."""
         self._scores: dict[int, float] = {}
         self._variances: dict[int, float] = {}
         self._prefix = 0
 
     def happened(self, event: Event) -> None:
-        """Add the time of an event."""
+        """Add the time between the previous event and this one, if trials were being trained."""
         if not isinstance(event, WORK):
             self._last = None
             return
@@ -73,8 +79,8 @@ class StoppingRule:
         self._last = event.time
 
     def left(self, number: int, reason: Reason | None, score: float | None, by_seed: list[float]) -> None:
-        """Note that trial ``number`` ended for this reason, or paused (None), with its best score, if any, and the
-        scores of its seeds.
+        """Record that trial ``number`` ended or paused. ``reason``: why it ended; None means that it paused. ``score``:
+        its best score; None if it has none. ``by_seed``: the scores of its seeds.
         """
         self._reasons[number] = reason
         for known in (self._scores, self._variances):
@@ -87,7 +93,9 @@ class StoppingRule:
             self._prefix += 1
 
     def gain(self) -> Gain | None:
-        """The gain of a further hour, if it is too small to go on; None if it is not, or is unknown."""
+        """The expected gain of the next ``hours`` of the config, if it is too small for further trials. None means that
+        the study goes on: the gain is large enough, or cannot be estimated yet.
+        """
         numbers = [number for number in range(self._prefix) if number in self._scores]
         scores, deviation = [self._scores[number] for number in numbers], self._seed_deviation
         if len(scores) < self._config.minimum_trials or not self._seconds or deviation is None:

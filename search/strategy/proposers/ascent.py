@@ -1,6 +1,7 @@
-"""Maximises an acquisition function: first over many drawn rows, then axis by axis from the best of them.
+"""Maximises an acquisition function: first over many random rows, then axis by axis from the best of them.
 
-Shapes: N known rows, C candidates, D axes, E columns, V values of an axis, M moves: values of all candidates.
+A row encodes a point of the space as numbers (``encoding.py``). Shapes: N known rows, C candidates, D axes, E columns
+of a row with a column for each value of a choice, V values to try on an axis, M = C * V rows to try.
 """
 
 from collections.abc import Callable, Sequence
@@ -13,23 +14,26 @@ from skipstack.search.strategy.proposers.encoding import Encoding, Numbers
 from skipstack.search.strategy.proposers.regression import Process
 
 DRAWN, MUTATED = 384, 256
-"""Numbers of candidates that are drawn uniformly, and of mutations of the best known rows."""
+"""The number of candidates that are drawn uniformly, and the number that are mutations of the best known rows."""
 
 CHANGED: Final = 3.0
-"""Mean number of axes on which a mutation is drawn anew."""
+"""The mean number of axes on which a mutation gets a new random value."""
 
 CLIMBERS, SWEEPS = 3, 3
-"""Number of candidates that are improved, and maximum number of times that each of their axes is."""
+"""The number of candidates that are improved axis by axis, and the maximum number of passes over all axes."""
 
 GAIN: Final = 1e-6
-"""Smaller improvements do not count."""
+"""Improvements of the acquisition function that are not larger than this do not count."""
 
 
 @final
 class Promises:
-    """The acquisition function of rows, from the values that processes expect there, less the charge for their time.
+    """An acquisition function that can be evaluated at rows and maximised. It is computed from the predictions of
+    Gaussian processes; a charge for the predicted time of an epoch can be subtracted.
 
-    ``charge``: from the number of an axis and its values to their charges.
+    ``encoding``: of the space. ``processes``: one for each objective. ``of``: computes the acquisition values from the
+    means and standard deviations that each process predicts. ``charge``: takes the number of an axis and values on it,
+    and returns the charge for each value; None means that time is free.
     """
 
     def __init__(
@@ -46,7 +50,9 @@ class Promises:
         self._charge = charge
 
     def climbed(self, source: np.random.Generator, best_ND: Numbers) -> Numbers:
-        """Whole rows with high acquisition values, the highest first. ``best_ND``: the best known rows."""
+        """Search for rows with high acquisition values, and return the best ones found, the highest first. They have
+        values for inactive axes as well. ``best_ND``: the best known rows, from which some candidates are mutated.
+        """
         parents_ND = best_ND[source.integers(len(best_ND), size=MUTATED)]
         candidates_CD = np.concatenate(
             [self._encoding.random(source, DRAWN), self._encoding.mutated(source, parents_ND, CHANGED)]
@@ -64,7 +70,9 @@ class Promises:
         return rows_CD[np.argsort(-values_C, kind="stable")]
 
     def value(self, rows_CD: Numbers, active_CD: NDArray[np.bool_]) -> Numbers:
-        """The acquisition function of whole rows; values of inactive axes make no difference."""
+        """The acquisition function at each row. Rows have a value on every axis; the values of axes that are not active
+        (``active_CD``) make no difference.
+        """
         known_CD = np.where(active_CD, rows_CD, np.nan)
         spread_CE = self._encoding.spread(known_CD)
         expected = [
@@ -78,7 +86,9 @@ class Promises:
         return value_C
 
     def _improve(self, axis: int, rows_CD: Numbers, active_CD: NDArray[np.bool_], values_C: Numbers) -> None:
-        """Set an axis to its most promising value in each row in which it is active, in place."""
+        """Set an axis to the value with the highest acquisition value, in each row in which it is active. Rows,
+        activity and acquisition values are changed in place.
+        """
         among = np.flatnonzero(active_CD[:, axis])
         if not len(among):
             return

@@ -21,9 +21,9 @@ from skipstack.spaces.space import Space
 
 
 def proposer(config: ProposerConfig, space: Space, *, seed: int, objectives: int, trials: int) -> Proposer:
-    """The proposer of a study with this ``seed``, so many ``objectives`` and so many ``trials``.
+    """Build the proposer of a study. ``seed``: of the study. ``objectives`` and ``trials``: how many the study has.
 
-    Raises UserError if it does not support the space.
+    Raises UserError if the proposer does not support the space.
     """
     match config:
         case EvolutionConfig():

@@ -1,4 +1,4 @@
-"""Configs of proposers: a kind, and the options of that kind. Torch-free, optuna-free."""
+"""Configs of proposers: a kind, and the options of that kind. This module imports neither torch nor optuna."""
 
 from typing import Annotated, Final, Literal
 
@@ -8,13 +8,13 @@ from skipstack.data.basis.frozen import Frozen
 from skipstack.spaces.domains import Json
 
 PlainName = Literal["grid", "one_at_a_time", "random"]
-"""The proposers without options."""
+"""The kinds of proposers without options."""
 
 ModelName = Literal["tpe", "gp", "prior"]
-"""The proposers that fit a model to the trials so far."""
+"""The kinds of proposers that fit a model to the trials so far."""
 
 WALKS: Final = ("grid", "one_at_a_time")
-"""The proposers that enumerate the space: their points are known in advance."""
+"""The kinds of proposers that enumerate the space in a fixed order, so that their points are known in advance."""
 
 
 class PlainProposerConfig(Frozen):
@@ -24,10 +24,10 @@ class PlainProposerConfig(Frozen):
 
 
 class ModelBasedConfig(Frozen):
-    """Proposers that fit a model to the trials so far.
+    """A proposer that fits a model to the trials so far.
 
-    ``per_second``: divide the expected improvement at a point by the predicted time of an epoch there; the weight of
-    the time falls to 0 over the study's trials.
+    ``per_second``: whether the expected improvement of a point (a value for each axis) is divided by the predicted time
+    of an epoch at that point. The weight of the time falls to 0 over the study's trials.
     """
 
     kind: ModelName = "tpe"
@@ -37,7 +37,8 @@ class ModelBasedConfig(Frozen):
 class EvolutionConfig(Frozen):
     """Regularised evolution (Real et al., 2019).
 
-    The last ``population`` trials are alive; of ``sample`` of them, drawn at random, the best has a child.
+    The last ``population`` trials form the population. For each new trial, ``sample`` of them are drawn at random, and
+    the best of these is changed on one axis.
     """
 
     kind: Literal["evolution"] = "evolution"
@@ -46,23 +47,23 @@ class EvolutionConfig(Frozen):
 
 
 class ListedConfig(Frozen):
-    """The listed points in order; each has a value for every axis that is active there."""
+    """Proposes the listed points in order. Each point has a value for every axis that is active at that point."""
 
     kind: Literal["listed"] = "listed"
     points: Annotated[tuple[dict[str, Json], ...], Field(min_length=1)]
 
     @property
     def most(self) -> int:
-        """The number of points."""
+        """The number of points that are proposed."""
         return len(self.points)
 
 
 class PathConfig(Frozen):
-    """The listed points, then a greedy path: from ``starts``, each step takes the one of the ``changes`` that helps
-    most.
+    """Proposes the listed points, and after them a greedy path: from ``starts``, each step keeps the one of the
+    ``changes`` that helps most.
 
-    ``starts``: the same config on one corpus or on several; a change is judged by the mean over them. ``changes``:
-    values by axis.
+    ``starts``: the config from which the path starts, once for each corpus; a change is judged by its mean score over
+    these corpora. ``changes``: the values to change to, by axis.
     """
 
     kind: Literal["path"] = "path"
@@ -72,7 +73,7 @@ class PathConfig(Frozen):
 
     @property
     def most(self) -> int:
-        """The maximum number of points; some points of the path may be listed already."""
+        """The maximum number of points that are proposed. There are fewer if the path meets listed points."""
         return len(self.points) + len(self.starts) * (1 + len(self.changes) * (len(self.changes) + 1) // 2)
 
 
@@ -81,4 +82,4 @@ ProposerConfig = Annotated[
 ]
 
 ProposerName = Literal[PlainName, ModelName, "evolution"]
-"""The kinds that can be given as a word; the others need a list of points."""
+"""The kinds of proposers that a study can name by a single word; the others need a list of points."""

@@ -1,4 +1,4 @@
-"""A regression of the time of an epoch on the axes of a space, so that a proposer can prefer cheap points."""
+"""Predicts the time of an epoch from the axes of a space by regression, so that a proposer can prefer cheap points."""
 
 import math
 from dataclasses import dataclass
@@ -12,38 +12,41 @@ from skipstack.spaces.domains import Choice, Domain, Integer, Log, Real
 from skipstack.spaces.space import Point, Space
 
 PENALTY: Final = 0.01
-"""The ridge penalty on squared effects: the residual variance of log seconds over the variance of the effects."""
+"""The ridge penalty on squared effects: the residual variance of the log seconds divided by the variance of the
+effects.
+"""
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class AxisCost:
-    """The effect of an axis on the log seconds of an epoch.
+    """The effect of one axis on the logarithm of the seconds of an epoch.
 
-    ``effects``: for a choice, one for each value; for a number at position p in [0, 1] of its range, the coefficients
-    of p - 1/2 and its square.
+    ``effects``: for a choice, the effect of each value. For a number with the position p in [0, 1] in its range, the
+    coefficients of p - 1/2 and of (p - 1/2)².
     """
 
     domain: Domain
     effects: tuple[float, ...]
 
     def of(self, numbers: Any) -> Any:
-        """The effects for an array of values, or of value indices if the axis is a choice."""
+        """The effect of each value in an array. For a choice, the array has the indices of its values."""
         if isinstance(self.domain, Choice):
             return np.asarray(self.effects)[np.asarray(numbers, dtype=int)]
         return self.at(places(self.domain, numbers))
 
     def at(self, place: Any) -> Any:
-        """The effects at positions in the range of a number, for any kind of array."""
+        """The effect at each position (from 0 to 1) in the range of a number, for any kind of array."""
         slope, bend = self.effects
         return slope * (place - 0.5) + bend * (place - 0.5) ** 2
 
 
 class Costs:
-    """Ridge regression of the log seconds of an epoch on the active axes.
+    """Ridge regression of the logarithm of the seconds of an epoch on the active axes.
 
-    The effects of depth and width on the time multiply, approximately, so those on its logarithm add up. (Snoek et al.,
-    2012, model the same logarithm by a Gaussian process; Syne Tune has linear models.)
+    The logarithm is used because the effects of depth and width on the time multiply, approximately, so that their
+    effects on its logarithm add up. (Snoek et al., 2012, model the same logarithm by a Gaussian process; Syne Tune has
+    linear models.)
     """
 
     def __init__(self, space: Space) -> None:
@@ -52,16 +55,18 @@ class Costs:
         self._seconds: dict[int, list[float]] = {}
 
     def proposed(self, number: int, point: Point) -> None:
-        """Trial ``number`` runs at ``point``."""
+        """Record the point (a value for each axis) of trial ``number``."""
         self._points[number] = point
 
     def took(self, number: int, seconds: float) -> None:
-        """An epoch of trial ``number`` took so many seconds per seed."""
+        """Record that an epoch of trial ``number`` took ``seconds`` per seed."""
         if seconds > 0:
             self._seconds.setdefault(number, []).append(seconds)
 
     def by_axis(self) -> dict[str, AxisCost]:
-        """The effect of each axis relative to the mean of all trials; empty before the first report."""
+        """The effect of each axis, by its path, relative to the mean of all trials. Empty before the first time is
+        recorded.
+        """
         if not self._seconds:
             return {}
         points = [self._points[number] for number in self._seconds]
@@ -79,8 +84,11 @@ class Costs:
         }
 
     def charged(self, number: int, cooled: int | None) -> "Charged | None":
-        """The penalty for the time of an epoch of trial ``number``, to the power of 1 - ``number`` / ``cooled``, from
-        all reports so far; None if there are none, or the time does not count.
+        """The charge for the predicted time of an epoch, to be subtracted from a logarithm when trial ``number`` is
+        proposed. It stands for the time to the power of 1 - ``number`` / ``cooled``.
+
+        ``cooled``: the trial from which on the time does not count; None means that it never counts. Returns None if
+        the time does not count, or if no time is recorded.
         """
         weight = 0.0 if cooled is None else max(1 - number / cooled, 0.0)
         costs = self.by_axis() if weight else {}
@@ -90,21 +98,25 @@ class Costs:
 @final
 @dataclass(frozen=True, slots=True)
 class Charged:
-    """The penalty for the time of a point: ``weight`` times the sum of its axes' effects. ``costs``: in the order of
-    the axes.
+    """The charge for the predicted time of a point: ``weight`` times the sum of the effects of its axes. ``costs``: the
+    effects of each axis, in the order of the axes.
     """
 
     costs: tuple[AxisCost, ...]
     weight: float
 
     def of(self, axis: int, places: Any) -> Any:
-        """The part of an axis, for positions in its range, or for indices of a choice's values."""
+        """The contribution of one axis to the charge. ``places``: positions in the range of a number (0 to 1), or
+        indices of a choice's values.
+        """
         cost = self.costs[axis]
         return self.weight * (cost.of(places) if isinstance(cost.domain, Choice) else cost.at(places))
 
 
 def places(domain: Domain, numbers: Any) -> Any:
-    """The positions of numbers in the range of an axis, from 0 to 1."""
+    """The positions of numbers in the range of an axis, from 0 to 1. Raises TypeError for a choice,
+    which has no order.
+    """
     match domain:
         case Log(low, high):
             return np.log(np.asarray(numbers) / low) / (math.log(high / low) or 1.0)
@@ -115,7 +127,9 @@ def places(domain: Domain, numbers: Any) -> Any:
 
 
 def _features(domain: Domain, path: str, points: list[Point]) -> NDArray[np.float64]:
-    """The features of an axis, a row for each point: centred where it is active, 0 where it is not."""
+    """The regression's features for one axis, a row for each point: centred where the axis is active, 0 where it is
+    not.
+    """
     if isinstance(domain, Choice):
         texts = {canonical_json(value): number for number, value in enumerate(domain.values)}
         rows = np.zeros((len(points), len(texts)))

@@ -1,4 +1,6 @@
-"""Points of a space as rows of numbers, one for each axis, which a model over all axes can learn from."""
+"""Encodes points of a space as rows of numbers, one number for each axis, so that a model over all axes can learn from
+them.
+"""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -19,16 +21,19 @@ from skipstack.spaces.space import Point, Space
 Numbers = NDArray[np.float64]
 
 STEPS: Final = (0.003, 0.01, 0.03, 0.1, 0.3)
-"""Distances by which a position in a range is moved down and up, as shares of the range."""
+"""Distances by which a position in a range is moved down and up to find a better one, as fractions of the range."""
 
 LISTED: Final = 16
-"""Maximum number of integers in a range of which every value is tried."""
+"""The maximum number of integers in a range for every one of them to be tried; in a larger range only near ones are."""
 
 
 @final
 class Encoding:
-    """Rows of a space: a number is its position in its range, from 0 to 1, a choice the index of its value, and an axis
-    that is not active is NaN. A whole row has values for inactive axes, too.
+    """Converts points of a space into rows of numbers, and rows into points.
+
+    In a row, a number stands as its position in its range, from 0 to 1, a choice as the index of its value, and an axis
+    that is not active as NaN. A whole row has a value for every axis, whether active or not. A row that is spread out
+    (``spread``) has a column for each number and for each value of each choice.
 
     Shapes: N rows, D axes, E columns of a row that is spread out.
     """
@@ -46,19 +51,19 @@ class Encoding:
         self._widths = np.array([len(indices) or 1 for indices in self._indices], dtype=int)
         self._steps = np.array([_steps(domain) for domain in self._domains], dtype=float)
         self.starts = np.cumsum(self._widths) - self._widths
-        """The first column of each axis."""
+        """The first column of each axis in a row that is spread out."""
         self.axes = np.repeat(np.arange(len(self._widths)), self._widths)
-        """The axis of each column."""
+        """The axis of each column in a row that is spread out."""
         asked = {
             axis: (self._conditions_on(owners(space, path)), self._conditions_on(space.conditions[path]))
             for axis, path in enumerate(space.domains)
         }
         self._asked = {axis: both for axis, both in asked.items() if any(both)}
         self.asked = {each.on for both in self._asked.values() for own in both for each in own}
-        """The axes whose values decide whether others are active."""
+        """The axes whose values decide whether other axes are active."""
 
     def row(self, point: Point) -> Numbers:
-        """The row of a point."""
+        """The row of a point, with NaN for axes that are not active."""
         row = np.full(len(self._domains), np.nan)
         for axis, (path, domain) in enumerate(self._space.domains.items()):
             if path in point:
@@ -67,15 +72,17 @@ class Encoding:
         return row
 
     def point(self, row: Numbers) -> Point:
-        """The point of a whole row."""
+        """The point of a row that has a value for every axis. Values of axes that are not active are dropped."""
         numbers = dict(zip(self._space.domains, row, strict=True))
         return self._space.compose(lambda path, domain: _value(domain, float(numbers[path])))
 
     def active(self, rows_ND: Numbers) -> NDArray[np.bool_]:
-        """Whether each axis of whole rows is active: its field exists, and its conditions hold.
+        """Whether each axis is active in each of N rows that have a value for every axis. An axis is active if its
+        config field exists and its conditions hold.
 
-        A condition on an axis that is not active is judged by the base's value, if the field exists. (Another kind has
-        other defaults than the base, which are not looked up; so a point is made of a row by the space itself.)
+        A condition on an axis that is not active is judged by the value of the space's base config, if the field
+        exists. This is approximate: a component of another kind than the base's has other defaults, which are not
+        looked up. So ``point`` lets the space decide which axes are active.
         """
         exist_ND = np.ones(rows_ND.shape, dtype=bool)
         active_ND = np.ones(rows_ND.shape, dtype=bool)
@@ -88,8 +95,9 @@ class Encoding:
         return active_ND
 
     def spread(self, rows_ND: Numbers) -> Numbers:
-        """The rows with a column for each value of a choice. Squared distances are 1 between two values of a choice,
-        and 1/2 between a value and none. A number that is not active is in the middle of its range.
+        """Spread rows out, so that a choice has a column for each of its values. The squared distance between two
+        values of a choice is 1, and between a value and an inactive choice 1/2. A number that is not active is set to
+        the middle of its range.
         """
         spread_NE = np.zeros((len(rows_ND), len(self.axes)))
         numbers_ND, chosen_ND = rows_ND[:, ~self._chosen], rows_ND[:, self._chosen]
@@ -99,7 +107,7 @@ class Encoding:
         return spread_NE
 
     def random(self, source: np.random.Generator, count: int) -> Numbers:
-        """Whole rows, drawn uniformly."""
+        """Draw ``count`` rows uniformly, with a value for every axis."""
         uniform_ND = source.random((count, len(self._domains)))
         chosen, whole = self._chosen, self._steps > 0
         uniform_ND[:, chosen] = np.floor(uniform_ND[:, chosen] * self._widths[chosen])
@@ -107,14 +115,16 @@ class Encoding:
         return uniform_ND
 
     def mutated(self, source: np.random.Generator, rows_ND: Numbers, axes: float) -> Numbers:
-        """Whole rows made from these: values are drawn uniformly where there are none, and on about ``axes`` axes of
-        each.
+        """Mutate rows. In each row, values are drawn uniformly for the axes that have none, and for randomly chosen
+        axes, on average ``axes`` of them. So the rows returned have a value for every axis.
         """
         changed_ND = source.random(rows_ND.shape) < axes / len(self._domains)
         return np.where(changed_ND | np.isnan(rows_ND), self.random(source, len(rows_ND)), rows_ND)
 
     def moves(self, axis: int, rows_ND: Numbers) -> Numbers:
-        """The values to be tried on one axis of each row."""
+        """The values to try on one axis in each row, as an array of N rows. They are all values of a choice or of a
+        short range of integers, and otherwise positions near that of the row.
+        """
         if (listed := self._listed[axis]) is not None:
             return np.broadcast_to(listed, (len(rows_ND), len(listed)))
         near_NV: Numbers = np.clip(rows_ND[:, axis, None] + _BOTH_WAYS, 0.0, 1.0)
@@ -149,8 +159,9 @@ class Encoding:
 @final
 @dataclass(frozen=True, slots=True)
 class _Condition:
-    """A condition on the choice ``on``. ``allowed``: whether each of its values fulfils it; ``otherwise``: whether the
-    base's value does.
+    """A condition on the value of one axis, which is a choice. ``on``: the number of this axis. ``allowed``: whether
+    each value of the choice fulfils the condition. ``otherwise``: whether the base's value fulfils it, which decides
+    where the axis is not active.
     """
 
     on: int
@@ -167,7 +178,9 @@ _BOTH_WAYS: Final = np.array([sign * step for step in STEPS for sign in (-1, 1)]
 
 
 def _steps(domain: Domain) -> int:
-    """The steps between the ends of a range of integers; 0 for any other domain, and for a single integer."""
+    """The number of steps from the low to the high end of a range of integers; 0 for any other domain, and for a single
+    integer.
+    """
     return domain.high - domain.low if isinstance(domain, Integer) else 0
 
 

@@ -18,14 +18,16 @@ from skipstack.spaces.space import Point, Space
 class Evolution(Proposer):
     """Regularised evolution (Real et al., 2019, algorithm 1), asynchronous.
 
-    The first trials are random, until ``population`` of them have ended with a score. Then ``sample`` living ones are
-    drawn with replacement, and the best of them has a child: one of its neighbours (``Space.neighbours``) that was not
-    proposed before, each with the same probability. The last ``population`` trials that ended are alive; the oldest
-    dies, whatever its score. If all neighbours were proposed, a point is drawn at random.
+    The first trials are random, until ``population`` of them have ended with a score. The population consists of the
+    last ``population`` trials that ended; the oldest leaves it, whatever its score. For each further trial, ``sample``
+    members are drawn with replacement, and the best of them gets a child: one of its neighbours (``Space.neighbours``)
+    that was not proposed before, each with the same probability. If all neighbours were proposed, a point is drawn at
+    random.
 
-    The best of a sample is the first by ``standing.py``. A trial that is paused at a rung enters the population like a
-    stopped one; if it is promoted, it enters again when it ends. Trials that diverged or failed never enter. Where the
-    paper replaces one operation of a cell, a child here differs on one axis, and on the axes that it activates.
+    ``ranks.py`` decides which trial of a sample is the best. A trial that is paused at a rung enters the population
+    like a stopped one; if it is promoted, it enters again when it ends. Trials that diverged or failed never enter.
+    Departure: the paper replaces one operation of a cell; here a child differs from its parent on one axis, and on the
+    axes that this change activates.
     """
 
     def __init__(self, space: Space, seed: int, config: EvolutionConfig) -> None:
@@ -37,7 +39,9 @@ class Evolution(Proposer):
         self._living: deque[tuple[Point, Rank]] = deque(maxlen=config.population)
 
     def ask(self, number: int) -> Point | None:
-        """A child of the best of a sample; None if the space is exhausted."""
+        """The point for trial ``number``: a child of the best trial in a sample of the population, or a random point
+        while the population is not full. None if the space is exhausted.
+        """
         source = generator(self._seed, "evolution", number)
         if len(self._living) == self._config.population:
             children = self._space.neighbours(self._parent(source), source)
@@ -47,25 +51,27 @@ class Evolution(Proposer):
         return self._seen.unseen(source)
 
     def proposed(self, number: int, point: Point) -> None:
-        """Remember ``point``."""
+        """Record that trial ``number`` runs at ``point``."""
         self._seen.add(point)
         self._points[number] = point
 
     def promoted(self, number: int, point: Point) -> None:
-        """Trial ``number`` runs again."""
+        """Record that the paused trial ``number`` runs again, so that it enters the population when it ends."""
         self._points[number] = point
 
     def paused(self, number: int, curve: Curve, further: Vector = ()) -> None:
-        """Trial ``number`` enters the population like a stopped one."""
+        """Add the paused trial ``number`` to the population, as if it were stopped."""
         self.ended(number, "stopped", curve, further)
 
     def ended(self, number: int, reason: Reason, curve: Curve, further: Vector = ()) -> None:
-        """Trial ``number`` enters the population if it has a score, unless it entered when it paused."""
+        """Add trial ``number`` to the population if it has a score. A trial that ends while it is paused is not added
+        again.
+        """
         if number in self._points:
             self.observed(self._points.pop(number), reason, curve, further)
 
     def observed(self, point: Point, reason: Reason, curve: Curve, further: Vector = ()) -> None:
-        """A trial of an earlier study enters the population, as one of this study would."""
+        """Add a trial of an earlier study to the population if it has a score."""
         if (standing := Rank.of(reason, curve, further)) is not None:
             self._living.append((point, standing))
 

@@ -19,24 +19,24 @@ from skipstack.search.strategy.proposers.regression import Kernel, Process, fitt
 from skipstack.spaces.space import Point, Space
 
 CONDITIONED, RUNNING = 100, 32
-"""Maximum numbers of ended and of running trials that the process is conditioned on."""
+"""The maximum number of ended trials, and of running trials, that the process is conditioned on."""
 
 CASES, CASES_OF_SEVERAL = 16, 6
-"""Numbers of cases drawn for the values of running trials, with one objective and with several."""
+"""The number of times that the unknown values of running trials are drawn: with one objective, and with several."""
 
 AGAIN: Final = 8
-"""A kernel is fitted again once the number of scored trials has grown by one in this many."""
+"""Kernels are fitted again each time that the number of scored trials has grown by a fraction of 1 / ``AGAIN``."""
 
 ITERATIONS: Final = 12
-"""The maximum number of iterations of a fit; the next one goes on where it ended."""
+"""The maximum number of iterations of a fit. The next fit starts from the kernel where this one ended."""
 
 NEAR: Final = 5
-"""Number of the best rows that are mutated into candidates."""
+"""The number of best rows that are mutated into candidates."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Scored:
-    """The row of a trial that has a score, and its values in the objectives."""
+    """A trial that has a score: its point as a row of numbers, and its values in all objectives."""
 
     row: Numbers
     values: Vector
@@ -44,27 +44,33 @@ class _Scored:
 
 @final
 class GaussianProcess(Proposer):
-    """A Gaussian process (Matern 5/2, one length scale an axis) and its expected improvement.
+    """Bayesian optimisation: proposes the point with the highest expected improvement under a Gaussian process (Matern
+    5/2, one length scale for each axis).
 
-    Each point maximises the logarithm of the expected improvement, with several objectives that of the hypervolume
-    (Ament et al., 2023; Yang et al., 2019), given the running trials: their values are drawn from the process in
-    several cases, and the improvement is the mean over these. Points are random until ``random_trials`` trials have a
-    score. A completed trial counts with the best score of its curve; a stopped one with its last, which underestimates
-    it, as a process has no way to rank it. A paused one counts like a stopped one, and once more when it ends after a
-    promotion. Trials that diverged or failed are ignored.
+    The logarithm of the expected improvement is maximised. With several objectives, it is the improvement of the
+    hypervolume that the Pareto front dominates (Ament et al., 2023; Yang et al., 2019). The unknown values of running
+    trials are drawn from the process several times, and the improvement is averaged over these draws. Points are random
+    until ``random_trials`` trials have a score.
 
-    A process needs values on all axes: an inactive choice is as near to each of its values as to any other, an inactive
-    number is in the middle of its range, and neither is varied in the search for a point. The most promising points are
+    A completed trial counts with the best score of its curve. A stopped trial counts with its last score, which
+    underestimates it: a Gaussian process, unlike the proposers that use ranks, cannot rank it behind the completed
+    trials. A paused trial counts like a stopped one, and is added once more when it ends after a promotion. Trials that
+    diverged or failed are ignored.
+
+    The process needs a value on every axis. An inactive choice is equally far from each of its values, and an inactive
+    number is set to the middle of its range; neither is varied in the search for a point. The most promising points are
     changed where they break the study's own rules (``Space.repaired``), and the first of them that is allowed and new
-    is taken; if there is none, a neighbour of the best.
+    is proposed. If there is none, a neighbour of the most promising point is.
 
-    Fitting takes O(N³) time, and the study waits for it. So kernels are fitted each time that there are 12 % more
-    scores, each fit from where the one before ended: after 10, 11, ... 16, 18, 20, ... scores, so a replay finds the
-    same. If more than ``CONDITIONED`` trials have a score, the process is conditioned on the best half of so many and
-    on the latest of the others; of the running ones, on the latest ``RUNNING``.
+    Fitting takes O(N³) time, and the study waits for it. So kernels are fitted again only each time that there are
+    about 12 % more scores: after 10, 11, ... 16, 18, 20, ... scores. Each fit starts from the kernels of the fit
+    before, so a replay finds the same kernels. If more than ``CONDITIONED`` trials have a score, the process is
+    conditioned on ``CONDITIONED`` of them: half are the best, half the latest of the others. Of the running trials, the
+    latest ``RUNNING`` are used.
 
-    If costs count, the expected improvement per second is maximised (Snoek et al., 2012), or that of the hypervolume:
-    it is divided by the time of an epoch to the power of 1 - n / ``cooled``, n being the trial's number.
+    ``cooled``: None means that the time of a trial does not count. Otherwise the expected improvement is divided by the
+    predicted time of an epoch to the power of 1 - n / ``cooled``, where n is the trial's number (expected improvement
+    per second: Snoek et al., 2012).
     """
 
     def __init__(
@@ -82,10 +88,12 @@ class GaussianProcess(Proposer):
         """The trials with a score, in the order in which they ended."""
         self._running: dict[int, Numbers] = {}
         self._kernels: list[list[Kernel]] = []
-        """The kernels fitted so far: for each number of ``_fits``, one for each objective."""
+        """The kernels fitted so far: for each number of scores in ``_fits``, a kernel for each objective."""
 
     def ask(self, number: int) -> Point | None:
-        """The point that promises most; None if the space is exhausted."""
+        """The point for trial ``number``: the new, allowed point with the highest expected improvement found, or a
+        random one at the beginning. None if the space is exhausted.
+        """
         source = generator(self._seed, "gp", number)
         if len(self._scored) < self._random_trials:
             return self._seen.unseen(source)
@@ -98,19 +106,19 @@ class GaussianProcess(Proposer):
         return next(near, None) or self._seen.unseen(source)
 
     def took(self, number: int, seconds: float) -> None:
-        """Learn the time of an epoch."""
+        """Record that an epoch of trial ``number`` took ``seconds`` per seed, if the time counts."""
         if self._cooled is not None:
             self._costs.took(number, seconds)
 
     def proposed(self, number: int, point: Point) -> None:
-        """Trial ``number`` runs at ``point``; the next asks avoid its neighbourhood."""
+        """Record that trial ``number`` runs at ``point``; the next points proposed avoid its neighbourhood."""
         self._seen.add(point)
         if self._cooled is not None:
             self._costs.proposed(number, point)
         self._running[number] = self._encoding.row(point)
 
     def promoted(self, number: int, point: Point) -> None:
-        """Trial ``number`` runs again."""
+        """Record that the paused trial ``number`` runs again."""
         self._running[number] = self._encoding.row(point)
 
     def paused(self, number: int, curve: Curve, further: Vector = ()) -> None:
@@ -118,7 +126,9 @@ class GaussianProcess(Proposer):
         self.ended(number, "stopped", curve, further)
 
     def ended(self, number: int, reason: Reason, curve: Curve, further: Vector = ()) -> None:
-        """Learn from the reports of trial ``number``, unless it ends while paused: then they were learnt before."""
+        """Learn from the reports of trial ``number``. A trial that ends while it is paused is ignored, since its
+        reports were used when it paused.
+        """
         if number in self._running:
             self._learn(self._running.pop(number), reason, curve, further)
 
@@ -132,7 +142,7 @@ class GaussianProcess(Proposer):
             self._scored.append(_Scored(row, (max(scores) if reason == "completed" else scores[-1], *further)))
 
     def _promising(self, number: int, source: np.random.Generator) -> Numbers:
-        """The rows that promise most, the best first."""
+        """The rows with the highest expected improvement found, the best first."""
         known = _known(self._scored)
         rows_ND, values_NK = _arrays(known)
         running = list(self._running.values())[-RUNNING:]
@@ -158,7 +168,9 @@ class GaussianProcess(Proposer):
         return promises.climbed(source, rows_ND[ahead])
 
     def _fitted(self) -> list[Kernel]:
-        """The kernel of each objective, fitted to the scores of the last number of ``_fits``."""
+        """The kernel of each objective, fitted at the latest number of scores in ``_fits``. Missing fits are made
+        first.
+        """
         kernels = [Kernel.plain(len(self._space.domains))] * self._objectives
         for place, count in enumerate(_fits(self._random_trials, len(self._scored))):
             if place == len(self._kernels):
@@ -175,7 +187,7 @@ class GaussianProcess(Proposer):
 
 
 def _fits(first: int, count: int) -> list[int]:
-    """The numbers of scores, up to ``count``, after which kernels are fitted."""
+    """The numbers of scores after which kernels are fitted: ``first``, and further ones up to ``count``."""
     found = [first]
     while (further := found[-1] + max(1, found[-1] // AGAIN)) <= count:
         found.append(further)
@@ -183,7 +195,9 @@ def _fits(first: int, count: int) -> list[int]:
 
 
 def _known(scored: Sequence[_Scored]) -> list[_Scored]:
-    """The trials that the process is conditioned on: all, or the best and the latest of the others."""
+    """The trials that the process is conditioned on: all of them up to ``CONDITIONED``, or else the best half of this
+    number and the latest of the others.
+    """
     if len(scored) <= CONDITIONED:
         return list(scored)
     ahead = set(best([each.values for each in scored], CONDITIONED // 2))
@@ -192,7 +206,7 @@ def _known(scored: Sequence[_Scored]) -> list[_Scored]:
 
 
 def _arrays(known: Sequence[_Scored]) -> tuple[Numbers, Numbers]:
-    """The rows of trials, and their values with mean 0 and variance 1."""
+    """The rows of trials, and their values, scaled to mean 0 and variance 1 in each objective."""
     values_NK = np.array([each.values for each in known])
     values_NK = (values_NK - values_NK.mean(axis=0)) / np.maximum(values_NK.std(axis=0), 1e-10)
     return np.array([each.row for each in known]), values_NK

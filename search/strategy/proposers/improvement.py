@@ -1,6 +1,7 @@
 """The expected improvement of a point over all known values, in one objective or in several.
 
-Shapes: C candidates, S cases (``regression.py``), K objectives, B boxes, P points.
+A case is one possible set of values of the trials that still run (``regression.py``). Shapes: C candidates, S cases,
+K objectives, B boxes, P points with known values, of ended and of running trials.
 """
 
 import math
@@ -17,24 +18,27 @@ from skipstack.search.strategy.objectives.pareto import front
 Numbers = NDArray[np.float64]
 
 LOG_DENSITY: Final = -0.5 * math.log(2 * math.pi)
-"""The logarithm of the normal density at 0."""
+"""The logarithm of the standard normal density at 0."""
 
 LEAST: Final = 1e-300
-"""Smaller improvements of hypervolume are set to this, so that their logarithm is finite."""
+"""Improvements of the hypervolume below this are set to it, so that their logarithm is finite."""
 
 
 @final
 class Improvement:
-    """The logarithm of the expected improvement E[max(0, y - best)], the mean over cases (Ament et al., 2023).
+    """Computes the logarithm of the expected improvement with one objective: E[max(0, y - best)], averaged over cases,
+    where y is the unknown value of a candidate (Ament et al., 2023).
 
-    ``best_S``: the best value in each case.
+    ``best_S``: the best known value in each case.
     """
 
     def __init__(self, best_S: Numbers) -> None:
         self._best_S = best_S
 
     def of(self, expected: Sequence[tuple[Numbers, Numbers]]) -> Numbers:
-        """The logarithm (C,), from means (C, S) and standard deviations (C, 1) of the one objective."""
+        """The logarithm of the expected improvement of each candidate, of shape (C,). ``expected``: a sequence with one
+        pair, the predicted means (C, S) and standard deviations (C, 1) of the objective.
+        """
         ((mean_CS, deviation_C1),) = expected
         found_CS = _log_unit((mean_CS - self._best_S) / deviation_C1)
         most_C = found_CS.max(axis=1)
@@ -44,22 +48,28 @@ class Improvement:
 
 @final
 class HypervolumeImprovement:
-    """The logarithm of the expected growth of the hypervolume that the front dominates, the mean over cases.
+    """Computes the logarithm of the expected improvement with several objectives: the expected growth of the
+    hypervolume that the Pareto front dominates, averaged over cases.
 
-    The region that is not dominated is a union of boxes, and objectives are independent: so the expectation is, summed
-    over boxes from l to u, the product over objectives of E[max(0, y - l)] - E[max(0, y - u)] (after Yang et al.,
-    2019). ``values_SPK``: the known values in each case; the better, the larger.
+    The region that is not dominated is a union of disjoint boxes, and the objectives are modelled as independent. So
+    the expectation is a sum over boxes; a box from l to u contributes the product over objectives of E[max(0, y - l)] -
+    E[max(0, y - u)] (after Yang et al., 2019).
+
+    ``values_SPK``: the known values in each case; larger is better. ``reference_K``: the point from which the
+    hypervolume is measured; values that are not above it in every objective do not count.
     """
 
     def __init__(self, values_SPK: Numbers, reference_K: Numbers) -> None:
         found = [boxes(_front(values_PK, reference_K), reference_K) for values_PK in values_SPK]
         most = max(len(each) for each in found)
-        # Boxes without volume fill up the cases that have fewer.
+        # Cases with fewer boxes than others get boxes without volume.
         padded = [np.concatenate([each, np.full((most - len(each), *each.shape[1:]), np.inf)]) for each in found]
         self._low_SBK, self._high_SBK = np.moveaxis(np.array(padded), -1, 0)
 
     def of(self, expected: Sequence[tuple[Numbers, Numbers]]) -> Numbers:
-        """The logarithm (C,), from means (C, S) and standard deviations (C, 1) of each objective."""
+        """The logarithm of the expected improvement of each candidate, of shape (C,). ``expected``: for each objective
+        a pair, the predicted means (C, S) and standard deviations (C, 1).
+        """
         volumes_CSB: Numbers | float = 1.0
         for objective, (mean_CS, deviation_C1) in enumerate(expected):
             mean_CS1, deviation_C11 = mean_CS[..., None], deviation_C1[..., None]
@@ -71,7 +81,9 @@ class HypervolumeImprovement:
 
 
 def boxes(front_PK: Numbers, reference_K: Numbers) -> Numbers:
-    """Disjoint boxes (B, K, 2), from low to high, of all that is above the reference and not dominated by the front."""
+    """Cut the region above the reference that the front does not dominate into disjoint boxes. Returns the low and the
+    high end of each box in each objective, of shape (B, K, 2).
+    """
     below = np.array([[[*pair] for pair in zip(reference_K, np.full(len(reference_K), np.inf), strict=True)]])
     if not len(front_PK):
         return below
@@ -91,7 +103,7 @@ def _front(values_PK: Numbers, reference_K: Numbers) -> Numbers:
 
 
 def _above(mean: Numbers, deviation: Numbers, level: Numbers) -> Numbers:
-    """E[max(0, y - level)]; 0 for an infinite level."""
+    """The expected amount E[max(0, y - level)] by which a normal y exceeds ``level``; 0 for an infinite level."""
     found: Numbers = deviation * np.exp(_log_unit((mean - level) / deviation))
     return found
 
@@ -99,7 +111,8 @@ def _above(mean: Numbers, deviation: Numbers, level: Numbers) -> Numbers:
 def _log_unit(z: Numbers) -> Numbers:
     """The logarithm of E[max(0, x + z)] for a standard normal x: log(density(z) + z * distribution(z)).
 
-    Below -1 the two terms almost cancel; the scaled complement of the error function keeps all digits.
+    Density and distribution are those of the standard normal. Below z = -1 the two terms almost cancel; the formula
+    with the scaled complementary error function (``erfcx``) keeps all digits there.
     """
     below, above = np.clip(z, -1e6, -1), np.maximum(z, -1)
     far = LOG_DENSITY - 0.5 * below**2 + np.log1p(math.sqrt(math.pi / 2) * below * erfcx(-math.sqrt(0.5) * below))

@@ -1,6 +1,7 @@
-"""Parzen estimators: densities of points, from points that were seen.
+"""Parzen estimators: the density of points, estimated by a kernel around each known point.
 
-Shapes: N points seen, K = N + 1 kernels, A axes, M candidates, V values of a choice.
+Shapes: N known points, K = N + 1 kernels, A axes, M candidates, V values of a choice. Arrays have an underscore and
+their axes as suffix: ``logs_MK`` has M rows and K columns.
 """
 
 from collections.abc import Sequence
@@ -13,20 +14,22 @@ from numpy.typing import NDArray
 from skipstack.search.strategy.proposers.encoding import Numbers
 
 NARROWEST = 100
-"""The width of a kernel is at least its range divided by this."""
+"""The width of a kernel of a number is never set below the range of the number divided by this."""
 
 
 class Uniform(Protocol):
-    """A source of numbers that are uniform in [0, 1)."""
+    """A random generator of numbers that are uniform in [0, 1)."""
 
     def random(self, size: int) -> Numbers:
-        """``size`` such numbers."""
+        """Draw ``size`` numbers."""
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class AxisKind:
-    """The kind of an axis: ``values`` of a choice, or 0; ``step`` between positions of integers, or 0."""
+    """The kind of an axis. ``values``: the number of values of a choice; 0 for a number. ``step``: the distance of
+    neighbouring integers, as a fraction of their range; 0 for any other axis.
+    """
 
     values: int
     step: float
@@ -34,9 +37,12 @@ class AxisKind:
 
 @final
 class Parzen:
-    """The density sum_k w_k prod_a p_ka(x_a), with a kernel at each of the points, and one over the whole space whose
-    weight is 1 (Bergstra et al., 2011; Falkner et al., 2018). The kernels of numbers are ``_Normals``, those of choices
-    ``_Categories``.
+    """A density of points x, estimated from known points: sum_k w_k prod_a p_ka(x_a), where w_k is the weight of kernel
+    k, and p_ka its density on axis a (Bergstra et al., 2011; Falkner et al., 2018). There is a kernel at each known
+    point, and one over the whole space with weight 1; the weights are then scaled to sum to 1. The kernels of numbers
+    are ``_Normals``, those of choices ``_Categories``.
+
+    ``kinds``: of the axes. ``rows_NA``: the known points, as rows of ``Encoding``. ``weights_N``: their weights.
     """
 
     def __init__(self, kinds: Sequence[AxisKind], rows_NA: Numbers, weights_N: Numbers) -> None:
@@ -48,13 +54,13 @@ class Parzen:
         ]
 
     def drawn(self, source: Uniform, count: int) -> Numbers:
-        """Points with this density: rows_MA."""
+        """Draw ``count`` points from this density, as an array of M rows and A columns."""
         ends_K = np.cumsum(self._weights_K)
         kernel_M = np.searchsorted(ends_K / ends_K[-1], source.random(count), side="right")
         return np.stack([axis.drawn(kernel_M, source.random(count)) for axis in self._axes], axis=1)
 
     def log(self, rows_MA: Numbers) -> Numbers:
-        """The logarithm of the density at these points."""
+        """The logarithm of the density at each of M points."""
         logs_MK = sum(axis.logs(x_M) for axis, x_M in zip(self._axes, rows_MA.T, strict=True)) + np.log(self._weights_K)
         most_M = logs_MK.max(axis=1)
         found_M: Numbers = np.log(np.exp(logs_MK - most_M[:, None]).sum(axis=1)) + most_M
@@ -63,8 +69,8 @@ class Parzen:
 
 @final
 class _Categories:
-    """The kernels of a choice: a point's own value has the probability (1 + 1/K) / (1 + V/K), each other one
-    1/K / (1 + V/K).
+    """The K kernels of a choice. The kernel at a known point gives that point's value the probability
+    (1 + 1/K) / (1 + V/K), and each other value 1/K / (1 + V/K). The last kernel is uniform.
     """
 
     def __init__(self, index_N: NDArray[np.int_], values: int) -> None:
@@ -74,25 +80,29 @@ class _Categories:
         self._shares_KV = shares_KV / shares_KV.sum(axis=1, keepdims=True)
 
     def drawn(self, kernel_M: NDArray[np.int_], uniform_M: Numbers) -> Numbers:
-        """Indices of values."""
+        """Draw the index of a value from each of the M kernels with the indices ``kernel_M``. ``uniform_M``: random
+        numbers in [0, 1).
+        """
         ends_MV = np.cumsum(self._shares_KV[kernel_M], axis=1)[:, :-1]
         found_M: Numbers = (ends_MV < uniform_M[:, None]).sum(axis=1).astype(float)
         return found_M
 
     def logs(self, index_M: Numbers) -> Numbers:
-        """The logarithm of each kernel: logs_MK."""
+        """The logarithm of the probability of each of M values under each kernel, of shape (M, K)."""
         found_MK: Numbers = np.log(self._shares_KV)[:, index_M.astype(int)].T
         return found_MK
 
 
 @final
 class _Normals:
-    """The kernels of a number: normal distributions around the points' positions, cut off at the ends of the range; an
-    integer has the part of the density that is nearer to it than to another.
+    """The K kernels of a number: normal distributions around the positions of the known points, cut off at the ends of
+    the range. An integer gets the probability of all positions that are nearer to it than to any other integer. The
+    last kernel has its centre in the middle of the range, and the range as its width.
 
-    The width of a kernel is the distance to the farther one of its neighbours, that of the whole range where there is
-    no other point, and never below the range over K + 1 or ``NARROWEST``. The ends of the range are neighbours of a
-    point that is alone.
+    The width of a kernel, its standard deviation, is the distance from its point to the farther of the two neighbouring
+    points. The first and the last point have a single neighbour; a single point has the two ends of the range as
+    neighbours. The width is at most the range, and at least the range divided by the smaller of K + 1 and
+    ``NARROWEST``.
     """
 
     def __init__(self, position_N: Numbers, step: float) -> None:
@@ -111,7 +121,9 @@ class _Normals:
         self._inside_K = _below((high - self._at_K) / self._width_K) - self._before_K
 
     def drawn(self, kernel_M: NDArray[np.int_], uniform_M: Numbers) -> Numbers:
-        """Positions in the range."""
+        """Draw a position in the range from each of the M kernels with the indices ``kernel_M``. ``uniform_M``: random
+        numbers in [0, 1).
+        """
         from scipy.special import ndtri
 
         away_M = ndtri(self._before_K[kernel_M] + uniform_M * self._inside_K[kernel_M])
@@ -122,8 +134,10 @@ class _Normals:
         return found_M
 
     def logs(self, position_M: Numbers) -> Numbers:
-        """The logarithm of each kernel: logs_MK; far from it, -inf."""
-        away_MK = -np.abs(position_M[:, None] - self._at_K) / self._width_K  # where ndtr is exact
+        """The logarithm of the density at each of M positions under each kernel, of shape (M, K). For integers it is
+        the logarithm of the probability, which is -inf far from a kernel.
+        """
+        away_MK = -np.abs(position_M[:, None] - self._at_K) / self._width_K  # ndtr is exact for negative numbers
         found_MK: Numbers = -0.5 * away_MK**2 - np.log(self._width_K * self._inside_K * np.sqrt(2 * np.pi))
         if self._step:
             half_K = self._step / 2 / self._width_K
@@ -133,8 +147,8 @@ class _Normals:
 
 
 def _below(x: Numbers) -> Numbers:
-    """The standard normal distribution function."""
-    from scipy.special import ndtr  # which takes a while to load
+    """The cumulative distribution function of the standard normal."""
+    from scipy.special import ndtr  # scipy takes a while to load
 
     found: Numbers = ndtr(x)
     return found

@@ -1,4 +1,4 @@
-"""A greedy path through a space: at each step it takes the change that helps most."""
+"""A greedy path through a space: each step tries all changes that are left, and keeps the one that helps most."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,17 +17,20 @@ from skipstack.spaces.space import Point, Space
 
 @dataclass(frozen=True, slots=True)
 class NextChange:
-    """A possible next change, and the points after it, one for each start."""
+    """A change that the next step of the path may take. ``axis``: the axis that it changes. ``points``: the point (a
+    value for each axis) after the change, one for each start of the path.
+    """
 
     axis: str
     points: tuple[Point, ...]
 
 
 def candidates(space: Space, config: PathConfig, taken: Mapping[str, Json]) -> list[NextChange]:
-    """The candidates for the next step after the changes in ``taken``, in the order of the axes.
+    """The changes that the next step may take, in the order of the axes. ``taken``: the changes of earlier steps,
+    values by axis.
 
-    Changes without an effect, since their axis is inactive, and changes that the space does not allow are left out.
-    Axes that a change activates get values as in ``Space.moved``.
+    Changes that the space does not allow are left out, as are changes without an effect, such as those of an axis that
+    is not active. Axes that a change activates get values as in ``Space.moved``.
     """
     here = [_at(space, start, taken) for start in config.starts]
     found = []
@@ -42,9 +45,10 @@ def candidates(space: Space, config: PathConfig, taken: Mapping[str, Json]) -> l
 def steps(
     space: Space, config: PathConfig, scores: Mapping[str, float | None]
 ) -> Iterator[tuple[list[NextChange], NextChange | None]]:
-    """The steps so far: the candidates, and the one taken; None if a score is missing, or no candidate has one.
+    """Yields the steps of the path so far: the candidate changes, and the one that was taken. The latter is None in the
+    last step if a candidate's trial has not ended yet, or if no candidate has a score.
 
-    ``scores``: of the ended trials, by the canonical JSON of their points; None: a trial without a score.
+    ``scores``: the score of each ended trial, by the canonical JSON of its point; None for a trial without a score.
     """
     taken: dict[str, Json] = {}
     while found := candidates(space, config, taken):
@@ -56,7 +60,9 @@ def steps(
 
 
 def _best(found: Sequence[NextChange], scores: Mapping[str, float | None]) -> NextChange | None:
-    """The candidate with the highest mean score over the starts, the first of equals."""
+    """The candidate with the highest mean score over the starts, the first of equal ones. None if a candidate's trial
+    has not ended, or if no candidate has a score for every start.
+    """
     means: list[tuple[float, NextChange]] = []
     for candidate in found:
         texts = [canonical_json(point) for point in candidate.points]
@@ -75,8 +81,9 @@ def _at(space: Space, start: Point, taken: Mapping[str, Json]) -> Point:
 
 @final
 class Path(Proposer):
-    """The listed points, then a greedy path: each step tries all candidate changes and takes the one with the highest
-    score, until no change is left. A step starts when all candidates of the previous one have ended.
+    """Proposes the listed points, and after them a greedy path. Each step of the path tries all candidate changes and
+    takes the one with the highest mean score, until no change is left. A step starts once the trials of all candidates
+    of the previous step have ended.
 
     Raises UserError for a listed point outside the space.
     """
@@ -91,11 +98,13 @@ class Path(Proposer):
 
     @property
     def waits(self) -> bool:
-        """True: the next step is known once the trials of this one have ended."""
+        """True, since the next step is known only once the trials of the current step have ended."""
         return True
 
     def ask(self, number: int) -> Point | None:
-        """The next listed point; then a candidate of the current step, None while its scores are awaited."""
+        """The next listed point or, after these, the next candidate of the current step. None at the end of the path,
+        and while the scores of the current step are awaited.
+        """
         if (listed := self._listed.ask(number)) is not None:
             return listed
         for found, _ in steps(self._space, self._config, self._scores):
@@ -106,12 +115,12 @@ class Path(Proposer):
         return None
 
     def proposed(self, number: int, point: Point) -> None:
-        """Remember ``point``."""
+        """Record that trial ``number`` runs at ``point``."""
         self._listed.proposed(number, point)
         self._seen.add(point)
         self._points[number] = canonical_json(point)
 
     def ended(self, number: int, reason: Reason, curve: Curve, further: Vector = ()) -> None:
-        """Note the best score of the trial."""
+        """Record the best score of trial ``number``, or that it has none."""
         reached = [score for _, score in curve if math.isfinite(score)]
         self._scores[self._points[number]] = None if reason in SCORELESS else max(reached, default=None)

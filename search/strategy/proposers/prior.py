@@ -1,4 +1,6 @@
-"""A proposer with a prior: points near the user's belief first, and fewer of them if trials contradict it."""
+"""A proposer that first tries points near the user's belief of where good points are, and fewer of these if the trials
+contradict the belief.
+"""
 
 import math
 from statistics import NormalDist
@@ -14,30 +16,30 @@ from skipstack.search.strategy.proposers.tpe import Tpe
 from skipstack.spaces.space import Point, Space
 
 FIRST_SHARE = 0.5
-"""The share of points from the belief at the start."""
+"""The fraction of points that are drawn from the belief at the start."""
 HALVED_AFTER = 10
-"""The number of trials with a score after which that share is halved."""
+"""The number of trials with a score after which ``FIRST_SHARE`` is halved."""
 TRIES = 20
-"""Maximum number of draws from the belief for a point that is new and allowed, before TPE is asked instead."""
+"""The maximum number of draws from the belief to find a point that is new and allowed, before TPE is asked instead."""
 
 
 @final
 class Prior(Proposer):
-    """TPE, mixed with points near the user's belief (after PriorBand: Mallik et al., 2023).
+    """Proposes the points of TPE, mixed with points near the user's belief (after PriorBand: Mallik et al., 2023).
 
-    A belief is a density on each axis (``spaces/belief.py``), around ``Axis.prior`` or else the base's value. Point
-    ``number`` is drawn from it with probability
+    A belief is a density on each axis (``spaces/belief.py``), around ``Axis.prior`` or, without a prior, around the
+    base's value. Each point is drawn from the belief with probability
 
     p = 1/2 * 10 / (10 + n) * min(1, 2 Phi(r sqrt(n - 1))),
 
-    where n trials have a score, r is Spearman's correlation of their ranking with their nearness to the belief (the sum
-    over the active axes of the log density ratio of belief and uniform distribution), and Phi is the normal
-    distribution function. For an uninformative belief, r sqrt(n - 1) is about normal, so 2 Phi is a p value against the
-    belief, and a belief that trials contradict is soon not used any more. All other points are those of TPE, which
-    learns from every trial.
+    where n is the number of trials with a score, and Phi is the standard normal distribution function. r is Spearman's
+    correlation between how good these trials are and their nearness to the belief: the sum over the active axes of the
+    log density ratio of belief and uniform distribution. For an uninformative belief, r sqrt(n - 1) is approximately
+    standard normal, so 2 Phi is a p value against the belief: a belief that the trials contradict is soon not used any
+    more. All other points are those of TPE, which learns from every trial.
 
-    Departures: PriorBand otherwise draws around the best config so far; here TPE does that. It weighs belief and best
-    config by their densities at good points; here a test detects a wrong belief.
+    Departures: the other points of PriorBand are drawn around the best config so far; here they come from TPE.
+    PriorBand weighs belief and best config by their densities at good points; here a test detects a wrong belief.
     """
 
     def __init__(self, space: Space, seed: int, objectives: int = 1, cooled: int | None = None) -> None:
@@ -48,11 +50,11 @@ class Prior(Proposer):
         self._learner = Tpe(space, seed, objectives, cooled)
         self._points: dict[int, Point] = {}
         self._scored: dict[int, tuple[float, Rank]] = {}
-        """The nearness to the belief and the standing of each trial with a score, by number."""
+        """The nearness to the belief and the rank key of each trial with a score, by the trial's number."""
 
     @property
     def share(self) -> float:
-        """The probability that the next point is drawn from the belief: p."""
+        """The probability that the next point is drawn from the belief: p in the class's formula."""
         count = len(self._scored)
         share = FIRST_SHARE * HALVED_AFTER / (HALVED_AFTER + count)
         if not count:
@@ -63,7 +65,7 @@ class Prior(Proposer):
         return share * min(1.0, 2 * NormalDist().cdf(ahead))
 
     def ask(self, number: int) -> Point | None:
-        """A point near the belief, or one of TPE's; None if the space is exhausted."""
+        """The point for trial ``number``, drawn from the belief or proposed by TPE; None if the space is exhausted."""
         source = generator(self._seed, "prior", number)
         if source.random() < self.share:
             for _ in range(TRIES):
@@ -74,32 +76,34 @@ class Prior(Proposer):
         return self._learner.ask(number)
 
     def proposed(self, number: int, point: Point) -> None:
-        """Trial ``number`` runs at ``point``."""
+        """Record that trial ``number`` runs at ``point``."""
         self._seen.add(point)
         self._points[number] = point
         self._learner.proposed(number, point)
 
     def took(self, number: int, seconds: float) -> None:
-        """Pass the time on to TPE."""
+        """Pass the time of an epoch on to TPE."""
         self._learner.took(number, seconds)
 
     def promoted(self, number: int, point: Point) -> None:
-        """Trial ``number`` runs again."""
+        """Record that the paused trial ``number`` runs again."""
         self._points[number] = point
         self._learner.promoted(number, point)
 
     def paused(self, number: int, curve: Curve, further: Vector = ()) -> None:
-        """Rank trial ``number`` by its reports so far, until it goes on."""
+        """Rank the paused trial ``number`` by its reports so far, as if it were stopped."""
         self._stands(number, "stopped", curve, further)
         self._learner.paused(number, curve, further)
 
     def ended(self, number: int, reason: Reason, curve: Curve, further: Vector = ()) -> None:
-        """Rank trial ``number`` by its reports."""
+        """Rank the ended trial ``number`` by its reports, and pass it on to TPE."""
         self._stands(number, reason, curve, further)
         self._learner.ended(number, reason, curve, further)
 
     def observed(self, point: Point, reason: Reason, curve: Curve, further: Vector = ()) -> None:
-        """Pass a trial of an earlier study on to TPE only: the belief may concern this study alone."""
+        """Pass a trial of an earlier study on to TPE. It does not count for or against the belief, which may concern
+        this study alone.
+        """
         self._learner.observed(point, reason, curve, further)
 
     def _stands(self, number: int, reason: Reason, curve: Curve, further: Vector) -> None:

@@ -1,8 +1,10 @@
-"""The interface of proposers, which choose the next point of the space, and the proposers that learn nothing.
+"""The interface of proposers, which choose the next point of the space, and the proposers that do not learn from
+trials.
 
-A proposer is a state machine without clock or global randomness. ``ask`` depends on the study's seed, the trial's
-number and the history, and changes nothing; ``proposed`` and ``ended`` are the history. A driver and a replay of its
-ledger make the same calls, so a proposer rebuilt from the ledger gives the same next answer.
+A proposer is a state machine without a clock or global randomness. The point that ``ask`` returns depends on the
+study's seed, the trial's number and the history of the study, and ``ask`` does not change the proposer. The other
+methods, such as ``proposed`` and ``ended``, report the history to it. A driver and a replay of its ledger make the same
+calls, so a proposer rebuilt from the ledger proposes the same next point.
 """
 
 from abc import ABC, abstractmethod
@@ -21,78 +23,83 @@ from skipstack.search.strategy.objectives.pareto import Vector
 from skipstack.spaces.space import Point, Space
 
 Curve = Sequence[tuple[int, float]]
-"""The reports of a trial: (epoch, score), ascending by epoch."""
+"""The reports of a trial: pairs of epoch and score, ascending by epoch."""
 
 DRAWS = 100
-"""Number of points that are drawn at random before the space counts as nearly exhausted."""
+"""The number of points drawn at random without a new one among them, after which a space counts as nearly exhausted."""
 
 
 class Proposer(ABC):
-    """Chooses points of a space, none of them twice.
+    """Chooses the points (a value for each axis) of a space that a study tries, none of them twice.
 
-    Each answer of ``ask`` is confirmed by ``proposed`` before the next ``ask``. Points from a ledger may have their
-    axes in another order; that makes no difference.
+    Call ``proposed`` with each point that ``ask`` returns before calling ``ask`` again. The order of the axes in a
+    point makes no difference; it may differ in points from a ledger.
     """
 
     @abstractmethod
     def ask(self, number: int) -> Point | None:
-        """The point for trial ``number``; None if the space is exhausted. Changes nothing."""
+        """The point for trial ``number``; None if the space is exhausted. Does not change the proposer."""
 
     @abstractmethod
     def proposed(self, number: int, point: Point) -> None:
-        """Trial ``number`` runs at ``point``."""
+        """Record that trial ``number`` runs at ``point``."""
 
     @abstractmethod
     def ended(self, number: int, reason: Reason, curve: Curve, further: Vector = ()) -> None:
-        """Trial ``number`` ended for ``reason`` after reporting ``curve``; a paused one may end, too.
+        """Record that trial ``number``, which was running or paused, ended.
 
-        ``further``: its values in the objectives after the score, the larger the better.
+        ``reason``: why it ended. ``curve``: its reports. ``further``: its values in the objectives after the score;
+        larger is better.
         """
 
     def left(self, most: int) -> int:
-        """The number of further points that it may give, as far as it knows, at most ``most``."""
+        """The number of points that the proposer may still propose, as far as is known, at most ``most``."""
         return most
 
     @property
     def waits(self) -> bool:
-        """Whether ``ask`` may give a point again after None, once a running trial has ended."""
+        """Whether ``ask`` may return a point after it has returned None, once a running trial has ended."""
         return False
 
     def took(self, number: int, seconds: float) -> None:  # noqa: B027 (most ignore the time)
-        """An epoch of trial ``number`` took so many seconds per seed."""
+        """Record that an epoch of trial ``number`` took ``seconds`` per seed."""
 
     def paused(self, number: int, curve: Curve, further: Vector = ()) -> None:  # noqa: B027 (most wait for the end)
-        """Trial ``number`` paused at a rung after reporting ``curve``. Most paused trials wait until the study ends."""
+        """Record that trial ``number`` paused at a rung after reporting ``curve``. Most paused trials are not promoted,
+        and stay paused until the study ends.
+        """
 
     def promoted(self, number: int, point: Point) -> None:  # noqa: B027
-        """The paused trial ``number`` goes on at ``point``."""
+        """Record that the paused trial ``number`` goes on. ``point``: the same as before."""
 
     def observed(self, point: Point, reason: Reason, curve: Curve, further: Vector = ()) -> None:  # noqa: B027
-        """Learn from a trial of an earlier study at ``point``; called before the first ask. The point may be proposed
-        again.
+        """Learn from a trial of an earlier study at ``point``. Call this before the first ``ask``. The point may be
+        proposed again in this study.
         """
 
 
 class ProposedPoints:
-    """The points that were proposed. Different points of a space give different configs."""
+    """The set of points that were proposed, so that none is proposed twice. Different points of a space give different
+    configs.
+    """
 
     def __init__(self, space: Space) -> None:
         self._space = space
         self._texts: set[str] = set()
 
     def add(self, point: Point) -> None:
-        """Remember ``point``."""
+        """Add a point that was proposed."""
         self._texts.add(canonical_json(point))
 
     def __contains__(self, point: Point) -> bool:
         return canonical_json(point) in self._texts
 
     def unseen(self, source: np.random.Generator) -> Point | None:
-        """A random allowed point not yet proposed; None if there is none.
+        """A random allowed point that was not proposed; None if none is found.
 
-        Up to ``DRAWS`` points are drawn. If none is new, a finite space is nearly used up and is enumerated; an
-        infinite one counts as exhausted, since its continuous axes are active in less than about 1 of ``DRAWS`` / 3
-        draws.
+        Up to ``DRAWS`` points are drawn. If none of them is new, a finite space is nearly exhausted; it is enumerated
+        to find the points that are left. An infinite space counts as exhausted, since its continuous axes are active in
+        less than about 1 of ``DRAWS`` / 3 draws.
         """
         for _ in range(DRAWS):
             point = self._space.sample(source)
@@ -105,42 +112,42 @@ class ProposedPoints:
 
 
 class Walk(Proposer):
-    """The points of a finite space, or some of them, in a fixed order."""
+    """Proposes the points of a finite space, or some of them, in the order in which ``points`` yields them."""
 
     def __init__(self, space: Space, points: Iterator[Point]) -> None:
         self._seen = ProposedPoints(space)
         self._points = points
         self._next = next(self._points, None)
         self._ahead: deque[Point] = deque()
-        """Points after the next one that were generated for counting them (``left``)."""
+        """The points after ``_next`` that ``left`` has taken from the iterator to count them."""
 
     @final
     def ask(self, number: int) -> Point | None:
-        """The first point that was not proposed."""
+        """The first point that was not proposed; None if all were."""
         return self._next
 
     @final
     def proposed(self, number: int, point: Point) -> None:
-        """Remember ``point`` and skip all proposed points."""
+        """Record that ``point`` was proposed, and advance to the next point that was not."""
         self._seen.add(point)
         while self._next is not None and self._next in self._seen:
             self._next = self._ahead.popleft() if self._ahead else next(self._points, None)
 
     @final
     def left(self, most: int) -> int:
-        """The number of points that were not proposed, at most ``most``."""
+        """The number of points that are not proposed yet, at most ``most``."""
         self._ahead.extend(islice(self._points, max(0, most - len(self._ahead))))
         coming = [] if self._next is None else [self._next, *self._ahead]
         return min(most, sum(point not in self._seen for point in coming))
 
     @final
     def ended(self, number: int, reason: Reason, curve: Curve, further: Vector = ()) -> None:
-        """Learn nothing."""
+        """Do nothing: a walk does not learn from trials."""
 
 
 @final
 class Grid(Walk):
-    """Every point of a finite space, in the order of enumeration: the last axis varies fastest.
+    """Proposes every point of a finite space, in the order of enumeration: the last axis varies fastest.
 
     Raises UserError on a space with a continuous axis.
     """
@@ -151,7 +158,7 @@ class Grid(Walk):
 
 @final
 class Listed(Walk):
-    """The points that a study lists, in order. Raises UserError for a point outside its space."""
+    """Proposes the points that a study lists, in order. Raises UserError for a point outside the study's space."""
 
     def __init__(self, space: Space, points: Sequence[Point]) -> None:
         for point in points:
@@ -162,10 +169,11 @@ class Listed(Walk):
 
 @final
 class OneAtATime(Walk):
-    """The base, then each other value of each axis with the other axes at the base (``Space.one_at_a_time``).
+    """Proposes the base, and after it the points that differ from the base on a single axis, one for each other value
+    of each axis (``Space.one_at_a_time``).
 
-    Papers ablate in this way: every difference to the base is due to one axis, and the number of trials is the sum of
-    the axes' values instead of their product. Raises UserError on a space with a continuous axis.
+    Papers ablate in this way: every difference from the base is due to one axis, and the number of trials grows with
+    the sum of the axes' numbers of values instead of their product. Raises UserError on a space with a continuous axis.
     """
 
     def __init__(self, space: Space) -> None:
@@ -174,9 +182,9 @@ class OneAtATime(Walk):
 
 @final
 class Random(Proposer):
-    """Points drawn independently from the space, without those already proposed.
+    """Random search: draws points independently from the space, and skips points that were already proposed.
 
-    Trial ``number`` draws from the stream ("propose", ``number``) of ``seed``.
+    The random numbers of trial ``number`` come from the stream ("propose", ``number``) of ``seed``.
     """
 
     def __init__(self, space: Space, seed: int) -> None:
@@ -184,12 +192,12 @@ class Random(Proposer):
         self._seed = seed
 
     def ask(self, number: int) -> Point | None:
-        """A point not proposed before, at random."""
+        """A random point that was not proposed before; None if the space is exhausted."""
         return self._seen.unseen(generator(self._seed, "propose", number))
 
     def proposed(self, number: int, point: Point) -> None:
-        """Remember ``point``."""
+        """Record that ``point`` was proposed."""
         self._seen.add(point)
 
     def ended(self, number: int, reason: Reason, curve: Curve, further: Vector = ()) -> None:
-        """Learn nothing."""
+        """Do nothing: random search does not learn from trials."""

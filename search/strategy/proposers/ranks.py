@@ -1,4 +1,4 @@
-"""Ranks trials with different numbers of epochs, for proposers that learn from ranks."""
+"""Ranks trials that reported different numbers of epochs, for proposers that learn from ranks."""
 
 import math
 from collections.abc import Sequence
@@ -11,11 +11,14 @@ from skipstack.search.strategy.proposers.proposer import Curve
 
 @dataclass(frozen=True, slots=True)
 class Rank:
-    """The rank key of a trial that ended with a score. ``reached``: the last epoch of a stopped trial, else infinity.
+    """The key by which a trial that ended with a score is ranked.
 
-    Completed trials come before stopped ones, and stopped ones with more epochs first, as with rungs. Completed trials
-    compare by the best score of their curves, trials stopped after the same epoch by their last score, and several
-    objectives by ``pareto.places``.
+    ``reached``: the last epoch of a stopped trial; infinity for a completed trial. ``objectives``: the score by which
+    it is compared, and its values in the further objectives.
+
+    Completed trials rank before stopped ones, and stopped trials with more epochs before those with fewer, as at rungs.
+    Completed trials are compared by the best score of their curves, and trials stopped after the same epoch by their
+    last score. With several objectives, they are compared by ``pareto.places``.
     """
 
     reached: float
@@ -23,7 +26,9 @@ class Rank:
 
     @classmethod
     def of(cls, reason: Reason, curve: Curve, further: Vector = ()) -> "Rank | None":
-        """The standing of a trial by its reports; None if it diverged, failed, or reported nothing."""
+        """The rank key of a trial that ended for ``reason`` with these reports; None if it diverged, failed, or
+        reported nothing. ``further``: its values in the objectives after the score.
+        """
         if reason not in ("completed", "stopped") or not curve:
             return None
         (last, score), best = curve[-1], max(score for _, score in curve)
@@ -32,7 +37,7 @@ class Rank:
 
 
 def best_first(standings: Sequence[Rank]) -> list[int]:
-    """Indices into ``standings``, the best trial first; of equal ones, the earlier."""
+    """The indices of ``standings``, the best trial first. Of equal trials, the earlier comes first."""
     ordered: list[int] = []
     for reached in sorted({each.reached for each in standings}, reverse=True):
         rivals = [place for place, each in enumerate(standings) if each.reached == reached]
@@ -42,7 +47,9 @@ def best_first(standings: Sequence[Rank]) -> list[int]:
 
 
 def leading(standings: Sequence[Rank], most: int) -> list[int]:
-    """Indices of the ``most`` best, without ranking the others; equal ones with several objectives may be reordered."""
+    """The indices of the ``most`` best trials in ``standings``; the other trials are not ranked. With several
+    objectives, equal trials may come in another order than in ``best_first``.
+    """
     found: list[int] = []
     for reached in sorted({each.reached for each in standings}, reverse=True):
         if len(found) < most:

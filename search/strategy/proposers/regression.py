@@ -1,7 +1,8 @@
-"""Gaussian process regression: a kernel fitted to values, and the values that it expects elsewhere.
+"""Gaussian process regression: fits a kernel to the values at known rows, and predicts the values at other rows.
 
-Shapes: N known rows, C candidates, E columns, D axes, S cases. A case is one possible set of values at the rows whose
-trials still run.
+Rows are points of a space, encoded as numbers (``encoding.py``). A case is one possible set of values for the trials
+that still run. Shapes: N known rows, R rows of running trials, C candidates, E columns of a row, D axes, S cases. An
+axis that is a choice has several columns.
 """
 
 import math
@@ -16,21 +17,23 @@ from scipy.optimize import minimize
 Numbers = NDArray[np.float64]
 
 LEAST_NOISE: Final = 1e-6
-"""The smallest variance of the noise, so that the covariance matrix can be factored."""
+"""The smallest variance of the noise; with less, the Cholesky factorisation of a covariance matrix could fail."""
 
 WITHIN: Final = 12.0
-"""The logarithm of each parameter of a kernel stays between minus and plus this."""
+"""The bound of a fit: the logarithm of each kernel parameter stays between -``WITHIN`` and ``WITHIN``."""
 
 GRADIENT: Final = 0.01
-"""A fit ends once no component of the gradient is larger."""
+"""A fit ends once no component of the gradient is larger than this."""
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class Kernel:
-    """Matern 5/2: k(r) = scale (1 + sqrt(5) r + 5/3 r²) exp(-sqrt(5) r), r² = sum over axes of weight * distance².
+    """The Matern 5/2 kernel k(r) = scale (1 + sqrt(5) r + 5/3 r²) exp(-sqrt(5) r), where r² is the sum over axes of
+    weight * distance².
 
-    ``weights_D``: 1 / length scale² of each axis; ``noise``: the variance of repeated values at the same point.
+    ``weights_D``: 1 / length scale² of each axis. ``scale``: the variance k(0). ``noise``: the variance of repeated
+    values at the same point.
     """
 
     weights_D: Numbers
@@ -39,11 +42,11 @@ class Kernel:
 
     @classmethod
     def plain(cls, axes: int) -> "Kernel":
-        """The kernel from which a fit begins."""
+        """The kernel from which the first fit starts: all its parameters are 1. ``axes``: the number of axes."""
         return cls(np.ones(axes), 1.0, 1.0)
 
     def of(self, squared: Numbers) -> Numbers:
-        """The covariances k at squared distances r²."""
+        """The covariance k(r) at each squared distance r²."""
         apart = np.sqrt(5 * squared)
         value = apart + 1
         value += (5 / 3) * squared
@@ -54,7 +57,7 @@ class Kernel:
 
 
 def squared_distances(one_NE: Numbers, other_CE: Numbers) -> Numbers:
-    """|a - b|² between all rows of two arrays: (N, C)."""
+    """The squared distance |a - b|² between each row a of one array and each row b of another, of shape (N, C)."""
     found_NC = one_NE @ (-2 * other_CE.T)
     found_NC += np.einsum("ne,ne->n", one_NE, one_NE)[:, None]
     found_NC += np.einsum("ce,ce->c", other_CE, other_CE)
@@ -62,10 +65,13 @@ def squared_distances(one_NE: Numbers, other_CE: Numbers) -> Numbers:
 
 
 def fitted(rows_NE: Numbers, starts_D: NDArray[np.int_], values_N: Numbers, begin: Kernel, iterations: int) -> Kernel:
-    """The kernel that maximises likelihood times prior, found by L-BFGS-B from ``begin``.
+    """Fit a kernel: maximise the likelihood times the prior of its parameters by L-BFGS-B.
 
-    ``starts_D``: the first column of each axis. ``values_N``: of mean 0 and variance 1. The priors are those of Optuna:
-    exp(-0.1 w - 0.1 / w) for a weight w, Gamma(2, 1) for the scale, Gamma(1.1, 30) for the noise.
+    ``rows_NE``: the known rows. ``starts_D``: the first column of each axis. ``values_N``: the values at the rows,
+    scaled to mean 0 and variance 1. ``begin``: the kernel from which the search starts. ``iterations``: at most.
+
+    The priors are those of Optuna: exp(-0.1 w - 0.1 / w) for a weight w, Gamma(2, 1) for the scale, and Gamma(1.1, 30)
+    for the noise.
     """
     widths_D = np.diff(np.append(starts_D, rows_NE.shape[1]))
     squares_NE = rows_NE**2
@@ -89,7 +95,7 @@ def fitted(rows_NE: Numbers, starts_D: NDArray[np.int_], values_N: Numbers, begi
         solved_N = inverse_NN @ values_N
         likelihood = -0.5 * values_N @ solved_N - np.log(np.diagonal(factor_NN)).sum()
         prior = -0.1 * (1 / weights_D + weights_D).sum() + math.log(scale) - scale + 0.1 * math.log(noise) - 30 * noise
-        # The derivative of the likelihood by each covariance.
+        # The derivative of the log likelihood by each entry of the covariance matrix.
         by_covariance_NN = 0.5 * (np.outer(solved_N, solved_N) - inverse_NN)
         by_square_NN = by_covariance_NN * slope_NN
         by_column_E = 2 * (
@@ -110,10 +116,11 @@ def fitted(rows_NE: Numbers, starts_D: NDArray[np.int_], values_N: Numbers, begi
 
 @final
 class Process:
-    """A process with a kernel, given values at rows, and cases of values at the rows of trials that run.
+    """A Gaussian process conditioned on known values, and on drawn values of the trials that still run.
 
-    ``rows_NE``: the known rows; ``latest_RE``: those of running trials; both scaled by the square roots of the weights.
-    ``drawn_SR``: standard normal numbers, from which the values of running trials are made, given all others.
+    ``rows_NE``: the known rows. ``values_N``: the values at them. ``latest_RE``: the rows of running trials. All rows
+    here must be multiplied by the square roots of the kernel's weights. ``drawn_SR``: standard normal numbers; in each
+    case, the values of the running trials are drawn with these from their distribution given the known values.
     """
 
     def __init__(self, kernel: Kernel, rows_NE: Numbers, values_N: Numbers, latest_RE: Numbers, drawn_SR: Numbers):
@@ -127,16 +134,19 @@ class Process:
         covariance[diagonal] = kernel.scale + np.where(np.arange(known + running) < known, kernel.noise, LEAST_NOISE)
         factor = _factored(covariance)
         self._whitening = _triangular_inverse(factor)
-        # Whitened, known values are the same numbers in all cases, and those of running trials are the drawn ones.
+        # After whitening, the known values are the same numbers in all cases, and the values of running trials are
+        # the drawn numbers.
         white_SN = np.concatenate(
             [np.broadcast_to(self._whitening[:known, :known] @ values_N, (len(drawn_SR), known)), drawn_SR], axis=1
         )
         self.cases_SR: Numbers = white_SN @ factor[known:].T
-        """The values at the rows of running trials, in each case."""
+        """The drawn values at the rows of running trials, in each case."""
         self._solved_NS = self._whitening.T @ white_SN.T
 
     def expected(self, rows_CE: Numbers) -> tuple[Numbers, Numbers]:
-        """The mean of the value in each case (C, S), and its standard deviation (C, 1), at scaled rows."""
+        """Predict the values of candidates: the mean in each case (C, S), and the standard deviation (C, 1), which is
+        the same in all cases. ``rows_CE``: the candidates, multiplied by the square roots of the kernel's weights.
+        """
         squared_CN = rows_CE @ self._twice_EN
         squared_CN += self._squares_N
         squared_CN += np.einsum("ce,ce->c", rows_CE, rows_CE)[:, None]
@@ -147,7 +157,9 @@ class Process:
 
 
 def _factored(matrix: Numbers) -> Numbers:
-    """The lower factor of a positive definite matrix."""
+    """The lower Cholesky factor of a positive definite matrix. Raises LinAlgError if the matrix is not positive
+    definite.
+    """
     factor, problem = lapack.dpotrf(matrix, lower=1, clean=1)
     if problem:
         raise np.linalg.LinAlgError("the covariances of a Gaussian process are not positive definite")
@@ -156,7 +168,7 @@ def _factored(matrix: Numbers) -> Numbers:
 
 
 def _inverse(factor: Numbers) -> Numbers:
-    """The inverse of a matrix with this lower factor."""
+    """The inverse of the matrix of which ``factor`` is the lower Cholesky factor."""
     lower, _ = lapack.dpotri(factor, lower=1)
     found: Numbers = lower + np.tril(lower, -1).T
     return found

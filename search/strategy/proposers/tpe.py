@@ -1,4 +1,4 @@
-"""The tree-structured Parzen estimator."""
+"""The tree-structured Parzen estimator (TPE), a proposer that models the densities of better and of other trials."""
 
 import math
 from collections.abc import Sequence
@@ -20,19 +20,24 @@ from skipstack.spaces.domains import Choice, Domain, Integer, Log, Real
 from skipstack.spaces.space import Point, Space
 
 RANDOM: Final = 10
-"""Number of trials that have a score before anything is learnt."""
+"""The number of trials with a score before points are no longer drawn at random."""
 BETTER: Final = 0.1
-"""The share of the trials that l(x) is the density of."""
+"""The fraction of the ended trials that count as the better ones, whose density is l(x)."""
 MOST: Final = 25
-"""Maximum number of trials that l(x) models, with one objective; this many of the latest others have full weight."""
+"""The maximum number of trials that l(x) models, with one objective. In g(x), this many of the latest trials have full
+weight.
+"""
 CANDIDATES: Final = 24
+"""The number of rows drawn from l(x), of which the most promising is taken."""
 TRIES: Final = 5
-"""Maximum number of samples for a point that is new and allowed, before one is drawn at random."""
+"""The maximum number of attempts to find a point that is new and allowed, before one is drawn at random."""
 
 
 @dataclass(slots=True)
 class _Trial:
-    """A row of the history; without ``standing``, it runs."""
+    """A trial from which the model learns. ``row``: its point as numbers. ``standing``: its rank key; None while the
+    trial runs.
+    """
 
     row: Numbers
     standing: Rank | None = None
@@ -42,26 +47,31 @@ class _Trial:
 class Tpe(Proposer):
     """Multivariate TPE (Bergstra et al., 2011; Falkner et al., 2018), asynchronous, as in Optuna 5.
 
-    24 points are drawn from the density l(x) of the better trials, and the one with the largest l(x) / g(x) is taken,
-    g being the density of the other trials, in which earlier ones weigh less; the first ten trials are random. Axes
-    that are active together are modelled together. A running trial counts among the others ("constant liar"), so that
-    parallel trials differ. Trials are ordered by ``standing.py``: stopped ones rank behind the completed ones, by their
-    number of epochs and last score, and several objectives by the non-dominated ranks, within one by the epsilon-net;
-    trials that diverged or failed are ignored. The values of a choice are categories without an order. A trial that is
-    paused at a rung counts as stopped there, and once more when it ends after a promotion: its earlier entry then
-    counts for g, and l(x) / g(x) orders points in the same way whether g is the density of the others or of all.
+    Points are random until ten trials have a score. For each further point, 24 candidates are drawn from the density
+    l(x) of the better trials, and the one with the largest l(x) / g(x) is taken. g(x) is the density of the other
+    trials, in which earlier trials weigh less. Axes that are active together are modelled together. The values of a
+    choice are categories without an order. A running trial counts among the other trials ("constant liar"), so that
+    parallel trials differ.
 
-    If costs count, the one of the 24 points with the largest expected improvement per second is taken: the expected
-    improvement is proportional to 1 / (y + (1 - y) g(x) / l(x)), y being the share of the better trials (Bergstra et
-    al., 2011, equation 15). Where l(x) is far above g(x) it is constant, and the cost decides. It is divided by the
-    time of an epoch to the power of 1 - n / ``cooled``, n being the trial's number: the fewer trials are left, the less
-    the time counts (cost cooling: Lee et al., 2020). None: the time does not count. The time is predicted from this
-    study's epochs (``costs.py``).
+    Trials are ordered by ``ranks.py``: stopped trials rank behind the completed ones, by their number of epochs and
+    last score. With several objectives, trials are ordered by their non-dominated ranks and, within a rank, by the
+    epsilon-net. Trials that diverged or failed are ignored. A trial that is paused at a rung counts as stopped there.
+    If it is promoted, it is entered a second time when it ends, and its first entry then counts for g(x). A better
+    trial can so count for both densities; l(x) / g(x) orders points in the same way whether g is the density of the
+    other trials or of all trials.
 
-    A point that breaks the study's own rules is replaced by one near it that keeps them (``Space.repaired``). A point
-    that is still not allowed, or was proposed before, is sampled again. Departures from Optuna: the order of several
-    objectives, where Optuna cuts a rank by hypervolume and all stopped trials are alike; and an axis that no trial had
-    yet is drawn uniformly.
+    ``cooled``: None means that the time of a trial does not count. Otherwise the candidate with the largest expected
+    improvement per second is taken. The expected improvement is proportional to 1 / (y + (1 - y) g(x) / l(x)), where y
+    is the fraction of the better trials (Bergstra et al., 2011, equation 15); where l(x) is far above g(x) it is nearly
+    constant, and the time decides. It is divided by the time of an epoch to the power of 1 - n / ``cooled``, where n is
+    the trial's number: the fewer trials are left, the less the time counts (cost cooling: Lee et al., 2020). The time
+    is predicted from this study's epochs (``costs.py``).
+
+    A point that breaks the study's own rules is replaced by a near one that keeps them (``Space.repaired``). If the
+    point is still not allowed, or was proposed before, candidates are drawn again.
+
+    Departures from Optuna: with several objectives, Optuna cuts a rank by hypervolume and does not order stopped
+    trials. An axis that was active in no trial yet is drawn uniformly.
     """
 
     def __init__(self, space: Space, seed: int, objectives: int = 1, cooled: int | None = None) -> None:
@@ -73,15 +83,19 @@ class Tpe(Proposer):
         self._seen = ProposedPoints(space)
         self._encoding = Encoding(space)
         self._trials: list[_Trial] = []
-        """The trials that run or have a score, in the order in which they began."""
+        """The trials that run or have a score, in the order in which they began; a promoted trial has a
+        second entry.
+        """
         self._running: dict[int, _Trial] = {}
         by_path = sorted(enumerate(space.domains.items()), key=lambda each: each[1][0])
         kinds = {axis: kind for axis, (_, domain) in by_path if (kind := _kind(domain)) is not None}
         self._kinds = dict(sorted(kinds.items(), key=lambda each: each[1].values == 0))
-        """The kinds of the axes with more than one value, choices first."""
+        """The kind of each axis with more than one value, by the axis's number; choices come first."""
 
     def ask(self, number: int) -> Point | None:
-        """The point that promises most; None if the space is exhausted."""
+        """The point for trial ``number``: the most promising candidate, or a random point at the beginning. None if the
+        space is exhausted.
+        """
         source = generator(self._seed, "tpe", number)
         over = [trial.standing for trial in self._trials if trial.standing is not None]
         if len(over) >= RANDOM:
@@ -98,19 +112,19 @@ class Tpe(Proposer):
         return self._seen.unseen(source)
 
     def took(self, number: int, seconds: float) -> None:
-        """Learn the time of an epoch."""
+        """Record that an epoch of trial ``number`` took ``seconds`` per seed, if the time counts."""
         if self._cooled is not None:
             self._costs.took(number, seconds)
 
     def proposed(self, number: int, point: Point) -> None:
-        """Trial ``number`` runs at ``point``; the next asks avoid its neighbourhood."""
+        """Record that trial ``number`` runs at ``point``; the next points proposed avoid its neighbourhood."""
         self._seen.add(point)
         if self._cooled is not None:
             self._costs.proposed(number, point)
         self.promoted(number, point)
 
     def promoted(self, number: int, point: Point) -> None:
-        """Trial ``number`` runs again, as another one at the same point."""
+        """Record that the paused trial ``number`` runs again, as a new entry at the same point."""
         self._running[number] = _Trial(self._encoding.row(point))
         self._trials.append(self._running[number])
 
@@ -119,7 +133,9 @@ class Tpe(Proposer):
         self.ended(number, "stopped", curve, further)
 
     def ended(self, number: int, reason: Reason, curve: Curve, further: Vector = ()) -> None:
-        """Learn from the reports of trial ``number``, unless it ends while paused: then they were learnt before."""
+        """Learn from the reports of trial ``number``. A trial that ends while it is paused is ignored, since its
+        reports were used when it paused.
+        """
         if (trial := self._running.pop(number, None)) is not None:
             trial.standing = _standing(reason, curve, further)
             if trial.standing is None:
@@ -131,7 +147,9 @@ class Tpe(Proposer):
             self._trials.append(_Trial(self._encoding.row(point), standing))
 
     def _learnt(self, over: Sequence[Rank]) -> list["_Group"]:
-        """l(x) and g(x) of each group of axes."""
+        """Estimate l(x) and g(x) for each group of axes that are modelled together. ``over``: the rank keys of the
+        trials that have ended or paused.
+        """
         rows_ND = np.array([trial.row for trial in self._trials])
         over_N = np.array([trial.standing is not None for trial in self._trials])
         count = math.ceil(BETTER * len(over))
@@ -144,7 +162,9 @@ class Tpe(Proposer):
         ]
 
     def _groups(self, active_ND: NDArray[np.bool_]) -> list[list[int]]:
-        """The axes with more than one value, parted into those that were active in the same trials."""
+        """Group the axes with more than one value: two axes are in the same group if they were active in the same
+        trials. ``active_ND``: whether each axis was active in each trial.
+        """
         found: list[set[int]] = []
         for active_D in dict.fromkeys(map(tuple, active_ND.tolist())):
             axes = {axis for axis in self._kinds if active_D[axis]}
@@ -153,8 +173,9 @@ class Tpe(Proposer):
         return [[axis for axis in self._kinds if axis in each] for each in found]
 
     def _density(self, axes: Sequence[int], rows_ND: Numbers, *, ramp: bool = True) -> Parzen:
-        """The density of the trials in which these axes are active. ``ramp``: the earlier ones weigh less, in
-        proportion to how many come before; the latest ``MOST`` weigh the same.
+        """Estimate the density of the trials in which all of ``axes`` are active. ``rows_ND``: the trials' rows in the
+        order in which they began. ``ramp``: whether earlier trials weigh less; their weight then rises linearly to 1,
+        which the latest ``MOST`` trials have.
         """
         rows_NA = rows_ND[:, axes]
         rows_NA = rows_NA[~np.isnan(rows_NA).any(axis=1)]
@@ -167,14 +188,18 @@ class Tpe(Proposer):
 @final
 @dataclass(frozen=True, slots=True)
 class _Group:
-    """Axes that are modelled together: the density of the better trials, and that of the others."""
+    """A group of axes that are modelled together. ``better``: their density l(x) in the better trials. ``others``:
+    their density g(x) in the other trials.
+    """
 
     axes: list[int]
     better: Parzen
     others: Parzen
 
     def best(self, source: Uniform, charged: Charged | None) -> Numbers:
-        """The most promising of ``CANDIDATES`` drawn rows of these axes."""
+        """Draw ``CANDIDATES`` rows of these axes from l(x), and return the most promising one. ``charged``: the charge
+        for the time of an epoch; None means that the time does not count.
+        """
         rows_MA = self.better.drawn(source, CANDIDATES)
         value_M = self.better.log(rows_MA) - self.others.log(rows_MA)
         if charged is not None:
@@ -185,12 +210,14 @@ class _Group:
 
 
 def _standing(reason: Reason, curve: Curve, further: Vector) -> Rank | None:
-    """The standing of a trial; None if nothing is learnt from it: it diverged or failed, or lacks an objective."""
+    """The rank key of a trial; None if nothing can be learnt from it, since it diverged, failed, or
+    lacks an objective.
+    """
     return Rank.of(reason, curve, further) if all(map(math.isfinite, further)) else None
 
 
 def _kind(domain: Domain) -> AxisKind | None:
-    """The kind of an axis; None if it has a single value."""
+    """The kind of an axis for its density; None if it has a single value."""
     match domain:
         case Choice(values):
             return AxisKind(len(values), 0.0) if len(values) > 1 else None

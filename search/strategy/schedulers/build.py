@@ -17,13 +17,15 @@ from skipstack.search.strategy.schedulers.median import Median
 from skipstack.search.strategy.schedulers.scheduler import NeverStop, Scheduler
 
 RARE = ("resource", "maximum", "brackets")
-"""Options that most studies leave at their defaults."""
+"""Options that most studies leave at their defaults; ``described`` names them only where a study sets them."""
 
 
 def scheduler(config: SchedulerConfig, epochs: int, spared: frozenset[int] = frozenset(), *, seeds: int) -> Scheduler:
-    """The scheduler of a study whose trials have so many ``epochs`` and ``seeds``; ``spared`` trials are never stopped.
+    """Build the scheduler of a study.
 
-    Raises UserError for more brackets than there are rungs to start at.
+    ``epochs`` and ``seeds``: the numbers of epochs and of seeds of a trial that runs to its end. ``spared``: the
+    numbers of trials that are never stopped by a comparison. Raises UserError if ``config`` asks for more brackets than
+    there are rungs to start at.
     """
     match config:
         case AshaConfig(variant="stopping"):
@@ -43,13 +45,17 @@ def scheduler(config: SchedulerConfig, epochs: int, spared: frozenset[int] = fro
 
 
 def name_of(config: SchedulerConfig) -> str:
-    """The kind as ``skipstack simulate`` names it: ASHA's promotion variant has a name of its own."""
+    """The name of a scheduler in ``skipstack simulate``: its kind, or ``asha-promotion`` for ASHA's
+    promotion variant.
+    """
     promotes = isinstance(config, AshaConfig) and config.variant == "promotion"
     return "asha-promotion" if promotes else config.kind
 
 
 def described(config: SchedulerConfig) -> str:
-    """The scheduler in a few words: ``asha (grace 1, reduction 3)``, or ``none``. Rare options appear only if set."""
+    """The scheduler in a few words: ``asha (grace 1, reduction 3)``, or ``none``. The options in ``RARE`` appear only
+    if they differ from their defaults.
+    """
     fields = type(config).model_fields
     options = ", ".join(
         f"{name.replace('_', ' ')} {value}"

@@ -7,25 +7,28 @@ from pydantic import Field, PositiveInt, model_validator
 from skipstack.data.basis.frozen import Frozen
 
 Resource = Literal["epochs", "seconds", "seeds"]
-"""The resource that trials spend and rungs are counted in."""
+"""The resource that trials spend; rungs are amounts of it."""
 
 
 class RungConfig(Frozen):
-    """The rungs at which trials are compared: ``grace * reduction**k``, k = 0, 1, ..., below the resource of a whole
-    trial.
+    """The rungs at which trials are compared: ``grace * reduction**k``, k = 0, 1, ..., below the resource of a trial
+    that runs to its end.
 
-    The resource is ``epochs``; or ``seconds`` of training and evaluation, where the first report at or after a rung
-    counts for it and a whole trial takes ``maximum`` seconds; or ``seeds``: a trial trains ``grace`` of its seeds to
-    the end, and further ones only if it goes on, so that better trials have scores from more seeds (a race).
+    The resource is one of three. ``epochs``: rungs are numbers of epochs. ``seconds``: rungs are seconds of training
+    and evaluation; a trial is compared at a rung with its first report at or after that time, and it is complete after
+    ``maximum`` seconds. ``seeds``: a trial first trains ``grace`` of its seeds to the end, and further seeds only if it
+    goes on, so that better trials have scores from more seeds (a race).
     """
 
     grace: PositiveInt = 1
-    """The lowest rung, in the resource."""
+    """The lowest rung, in units of the resource."""
     reduction: Annotated[int, Field(ge=2)] = 3
-    """The factor between rungs: the best one in this many trials goes on from each."""
+    """The factor between one rung and the next: of this many trials that reach a rung, the best one goes on."""
     resource: Resource = "epochs"
     maximum: PositiveInt | None = None
-    """Seconds of a whole trial; a trial that completes all its epochs earlier is whole, too."""
+    """The seconds after which a trial is complete, if the resource is ``seconds``. A trial that finishes all its epochs
+    earlier is complete as well.
+    """
 
     @model_validator(mode="after")
     def _has_an_end(self) -> Self:
@@ -40,9 +43,11 @@ class RungConfig(Frozen):
 class AshaConfig(RungConfig):
     """Asynchronous successive halving (Li et al., 2020).
 
-    ``stopping``: a trial at a rung goes on at once or never. ``promotion``, as in the paper: a trial at a rung is
-    paused and its worker is free; it goes on once it is among the best 1/reduction of its rung. The rungs of bracket b
-    start at ``grace * reduction**b``; trials are assigned so that each bracket takes about the same resource.
+    With the variant ``stopping``, a trial that reaches a rung goes on at once or is stopped for good. With
+    ``promotion``, as in the paper, it is paused, which frees its worker; it goes on once it is among the best
+    1/reduction of the trials at that rung. A bracket is a group of trials with the same rungs: those of bracket b start
+    at ``grace * reduction**b``. Trials are assigned to brackets so that each bracket takes about the same amount of the
+    resource.
     """
 
     kind: Literal["asha"] = "asha"
@@ -51,14 +56,17 @@ class AshaConfig(RungConfig):
 
 
 class HyperbandConfig(RungConfig):
-    """Hyperband (Li et al., 2018): brackets of successive halving, each rung judged once all its trials reached it."""
+    """Hyperband (Li et al., 2018): successive halving in several brackets, groups of trials whose rungs start at
+    different levels. Trials are compared at a rung once all trials of the bracket that are due there have reached it.
+    """
 
     kind: Literal["hyperband"] = "hyperband"
 
 
 class MedianConfig(Frozen):
-    """Median stopping (Golovin et al., 2017): from epoch ``grace`` on, once ``minimum_trials`` other trials reported
-    that epoch.
+    """Median stopping (Golovin et al., 2017): stops a trial whose best score is below the median of the other trials'
+    mean scores. Trials are compared from epoch ``grace`` on, at each epoch that at least ``minimum_trials`` other
+    trials have reported.
     """
 
     kind: Literal["median"] = "median"
@@ -67,7 +75,7 @@ class MedianConfig(Frozen):
 
 
 class KeepBestConfig(Frozen):
-    """Trains every trial for one epoch, and the ``keep`` trials that were best after it for all epochs."""
+    """Trains every trial for one epoch, and then only the ``keep`` trials with the best first epoch for all epochs."""
 
     kind: Literal["keep_best"] = "keep_best"
     keep: PositiveInt = 3

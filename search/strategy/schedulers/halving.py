@@ -1,13 +1,14 @@
-"""Successive halving: trials are compared at rungs, and of those that reach one, about 1/reduction go on.
+"""Successive halving: trials are compared at rungs, and about 1/reduction of the trials that reach a rung go on.
 
-Rungs of reduction 3 and grace 1, with 27 epochs for a whole trial, of the first bracket (b = 0)::
+The rungs of the first bracket (b = 0), with reduction 3, grace 1, and 27 epochs for a trial that runs to its end::
 
     rung 1     9 trials arrive, the best 3 go on
     rung 3     3 trials arrive, the best 1 goes on
     rung 9     1 trial arrives, and goes on to 27
 
-Neither class here waits for all of them to arrive: ``Asha`` compares each arrival with those before it, and stops it or
-lets it go on; ``Promotion`` pauses each, and resumes the best paused one when a worker is free. ``hyperband.py`` waits.
+Neither ``Asha`` nor ``Promotion`` waits until all trials of a rung have arrived. ``Asha`` compares each arriving trial
+with the trials that arrived before it, and stops it or lets it go on. ``Promotion`` pauses each arriving trial, and
+resumes the best paused one when a worker is free. ``Hyperband`` (``hyperband.py``) waits for all of them.
 """
 
 from abc import ABC, abstractmethod
@@ -33,36 +34,43 @@ from skipstack.search.strategy.schedulers.scheduler import (
 )
 
 Entry = tuple[float, int, int]
-"""A trial at a rung: its negative score, its order of arrival there, and its number."""
+"""A trial at a rung, as a key that sorts the best first: its negative score, how many trials arrived at the rung before
+it, and its number.
+"""
 
 
 @dataclass(slots=True)
 class Arrivals:
-    """The trials that reached a rung, the best first; of equal scores the first to arrive is better."""
+    """The trials that reached a rung, the best first. Of trials with equal scores, the first to arrive is better."""
 
     arrived: list[Entry] = field(default_factory=list)
 
     def enter(self, trial: int, score: float) -> Entry:
-        """Add a trial."""
+        """Add a trial that reached the rung with this score, and return its entry."""
         entry = -score, len(self.arrived), trial
         insort(self.arrived, entry)
         return entry
 
     def best(self, most: int) -> list[int]:
-        """The best trials, at most ``most``."""
+        """The numbers of the best trials, at most ``most`` of them."""
         return [trial for _, _, trial in self.arrived[:most]]
 
     def ahead(self, rung: int, most: int) -> Ahead:
-        """The score that a further trial needs to be among the best ``most``, at the level ``rung``."""
+        """The score that the next trial to arrive needs in order to be among the best ``most``. ``rung``: the level of
+        this rung.
+        """
         full = 0 < most <= len(self.arrived)
         return Ahead(rung, len(self.arrived), -self.arrived[most - 1][0] if full else None, above=full)
 
 
 class RungScheduler(Scheduler):
-    """A scheduler that compares trials at rungs.
+    """A scheduler that compares trials at rungs, in one or more brackets. A bracket is a group of trials with the same
+    rungs.
 
-    ``maximum``: the epochs of a whole trial; ``seeds``: its seeds. ``ladders``: the rungs of each bracket; bracket b
-    has ``grace * reduction**(b + k)``, k = 0, 1, ..., below a whole trial.
+    ``maximum``: the epochs of a trial that runs to its end. ``spared``: trials that are never stopped by a comparison.
+    ``seeds``: the seeds of a trial. ``brackets``: how many there are; None means as many as the rungs allow. The
+    attribute ``ladders`` has the rungs of each bracket: bracket b has ``grace * reduction**(b + k)``, k = 0, 1, ...,
+    below the resource of a trial that runs to its end. Raises UserError for too many brackets.
     """
 
     def __init__(
@@ -92,22 +100,24 @@ class RungScheduler(Scheduler):
 
     @property
     def rungs(self) -> tuple[int, ...]:
-        """The rungs of all brackets; the first bracket has them all."""
+        """The rungs of the first bracket, which include those of every other bracket."""
         return self.ladders[0]
 
     @property
     def earliest(self) -> int:
-        """The lowest rung if epochs are counted, the first epoch if seconds are, the last if seeds are."""
+        """The first epoch after which a trial can be stopped without diverging. It is the lowest rung if the resource
+        is epochs, the first epoch if it is seconds, and the last epoch if it is seeds or if there are no rungs.
+        """
         if not self.rungs:
             return self.maximum
         return {"epochs": self.rungs[0], "seconds": 1, "seeds": self.maximum}[self.spending.resource]
 
     @abstractmethod
     def bracket(self, trial: int) -> int:
-        """The bracket of a trial: a function of its number."""
+        """The bracket of a trial, which depends only on the trial's number."""
 
     def ladder(self, trial: int) -> tuple[int, ...]:
-        """The rungs of a trial."""
+        """The rungs of the trial's bracket."""
         return self.ladders[self.bracket(trial)]
 
     @final
@@ -117,11 +127,12 @@ class RungScheduler(Scheduler):
 
     @abstractmethod
     def _rung_ahead(self, trial: int, place: int) -> Ahead:
-        """The comparison at a rung ahead of a trial; ``place``: the rung's index on the trial's ladder."""
+        """The comparison at a rung that a trial has not reached. ``place``: the rung's index on the trial's ladder."""
 
     def _passed(self, trial: int, amount: float) -> tuple[int, ...]:
-        """The indices on the trial's ladder of the rungs that this report reaches: more than one only if a report
-        spends much at once, as may happen with seconds.
+        """Advance the trial to its next rung above ``amount``, the resource that it has spent, and return the indices
+        on its ladder of the rungs that it has newly reached. A report can reach several rungs at once if the resource
+        is seconds.
         """
         first, ladder = self._next.get(trial, 0), self.ladder(trial)
         place = first
@@ -132,10 +143,11 @@ class RungScheduler(Scheduler):
 
 
 class Asynchronous(RungScheduler, ABC):
-    """Rungs in brackets, to which trials are assigned so that each bracket takes about the same amount of the resource.
+    """A rung scheduler that assigns trials to brackets so that each bracket takes about the same amount of the
+    resource.
 
-    Li et al. (2020) use the brackets in turn, as Hyperband does; Ray draws them. Here a trial's number alone determines
-    its bracket (``dealt``).
+    Li et al. (2020) use the brackets in turn, as Hyperband does; Ray draws the bracket of a trial at random. Here a
+    trial's number alone determines its bracket (``dealt``).
     """
 
     def __init__(
@@ -148,7 +160,7 @@ class Asynchronous(RungScheduler, ABC):
 
     @final
     def bracket(self, trial: int) -> int:
-        """The bracket of a trial."""
+        """The bracket of a trial, which ``dealt`` assigns by the trial's number."""
         while trial >= len(self._brackets):
             self._brackets.append(next(self._deal))
         return self._brackets[trial]
@@ -163,16 +175,18 @@ class Asha(Asynchronous):
 
         grace * reduction**(b + k) < whole,    k = 0, 1, ...
 
-    A trial at a rung goes on if its score is at least the (1 - 1/reduction) quantile of the scores of the trials that
-    reached the rung before it, or if it is the first. Its own score is added there either way. The quantile of n sorted
-    scores s_0 <= ... <= s_{n-1} is interpolated linearly at index (n - 1) * (1 - 1/reduction). A report that reaches
-    several rungs at once is compared at each.
+    where ``whole`` is the resource of a trial that runs to its end. A trial at a rung goes on if it is the first to
+    reach it, or if its score is at least the (1 - 1/reduction) quantile of the scores of the trials that reached the
+    rung before it. Its own score is recorded at the rung in both cases. The quantile of n sorted scores s_0 <= ... <=
+    s_{n-1} is interpolated linearly at index (n - 1) * (1 - 1/reduction). A trial whose report reaches several rungs at
+    once is compared at each of them, and stops if it is below the quantile at any.
 
-    With several objectives the scores of a rung are the negative places of its trials (``pareto.places``: non-dominated
-    ranks, ties by an epsilon-net), as in MO-ASHA (Schmucker et al., 2021).
+    With several objectives, the score of a trial at a rung is the negative number of trials ordered before it
+    (``pareto.places``: non-dominated ranks, ties by an epsilon-net), as in MO-ASHA (Schmucker et al., 2021).
 
-    Departures from Ray: rungs and the index use integer arithmetic instead of rounding, so a score equal to the cutoff
-    always goes on. A diverged score enters no rung (Ray never stops NaN).
+    Departures from Ray: rungs and the index of the quantile use integer arithmetic instead of rounding, so a trial
+    whose score equals the cutoff always goes on. A trial that diverges is stopped and its score enters no rung (Ray
+    never stops NaN).
     """
 
     def __init__(
@@ -180,9 +194,9 @@ class Asha(Asynchronous):
     ) -> None:
         super().__init__(config, maximum, spared, seeds=seeds)
         self._scores: defaultdict[tuple[int, int], list[float]] = defaultdict(list)
-        """The sorted scores by bracket and rung, for a single objective."""
+        """The scores of the trials at each rung in ascending order, by bracket and rung, for a single objective."""
         self._fronts: defaultdict[tuple[int, int], Fronts] = defaultdict(Fronts)
-        """The points by bracket and rung, for several objectives."""
+        """The scores in all objectives of the trials at each bracket and rung, for several objectives."""
 
     def _decide(self, trial: int, amount: float, score: float) -> Decision:
         bracket, ladder = self.bracket(trial), self.ladder(trial)
@@ -209,16 +223,22 @@ class Asha(Asynchronous):
 
 
 def _is_below(fronts: Fronts, own: Vector, reduction: int) -> bool:
-    """Whether the negative place of the latest point is below the quantile of the other points' negative places."""
+    """Whether the trial that reached a rung last is below the cutoff of the trials before it. ``own``: its scores.
+
+    The place of a trial is the number of trials ordered before it (``Fronts.place``). The negative places are compared:
+    the cutoff is the (1 - 1/reduction) quantile of those of the other trials.
+    """
     others = len(fronts) - 1
     if others == 0:
         return False
     below, rest = divmod((others - 1) * (reduction - 1), reduction)
-    last = others - 1 - below  # position, counted from the best, of the worse of the two points around the quantile
+    # The position, counted from the best, of the worse of the two other points between which the quantile lies.
+    last = others - 1 - below
     place = fronts.place(own, most=last + 2)
     if place == last + 2:
-        return True  # both are better
-    behind = place + fronts.times(own) - 1  # from here on, positions among the others are one less
+        return True  # both points around the quantile are better
+    # From this position on, a position among the other points is one less than the position among all points.
+    behind = place + fronts.times(own) - 1
     low, high = (
         -fronts.place_at(position + (position >= behind), own) for position in (last, last - 1 if rest else last)
     )
@@ -226,7 +246,7 @@ def _is_below(fronts: Fronts, own: Vector, reduction: int) -> bool:
 
 
 def _cutoff(recorded: list[float], reduction: int) -> float:
-    """The (1 - 1/reduction) quantile of sorted scores, interpolated linearly."""
+    """The (1 - 1/reduction) quantile of scores in ascending order, interpolated linearly."""
     below, rest = divmod((len(recorded) - 1) * (reduction - 1), reduction)
     if rest == 0:
         return recorded[below]
@@ -236,25 +256,29 @@ def _cutoff(recorded: list[float], reduction: int) -> float:
 
 @dataclass(slots=True)
 class PromotionRung(Arrivals):
-    """A rung of a single objective. ``waiting``: the paused trials; ``entries``: all arrivals by trial."""
+    """A rung of a study with one objective, for promotion. ``waiting``: the trials paused at the rung, the best first.
+    ``entries``: the entry of every trial that reached the rung, by its number.
+    """
 
     waiting: list[Entry] = field(default_factory=list)
     entries: dict[int, Entry] = field(default_factory=dict)
 
     def enter_at(self, trial: int, point: Vector) -> None:
-        """Add a trial."""
+        """Add a trial that reached the rung. ``point``: its score, as a vector of length 1."""
         self.entries[trial] = self.enter(trial, point[0])
 
     def wait(self, trial: int) -> None:
-        """Note that a trial that arrived pauses here."""
+        """Record that a trial is paused at this rung; call ``enter_at`` for it first."""
         insort(self.waiting, self.entries[trial])
 
     def leave(self, trial: int) -> None:
-        """Note that a trial that paused here goes on, or is over."""
+        """Record that a trial paused at this rung was promoted or has ended."""
         del self.waiting[bisect_left(self.waiting, self.entries[trial])]
 
     def promotable(self, reduction: int) -> int | None:
-        """The best paused trial, if it is among the best ``len(arrived) / reduction``."""
+        """The best trial paused at this rung, if it is among the best 1/reduction of all trials that reached the rung;
+        None otherwise.
+        """
         if not self.waiting:
             return None
         best = self.waiting[0]
@@ -263,7 +287,9 @@ class PromotionRung(Arrivals):
 
 @final
 class FrontRung:
-    """A rung of several objectives: an arrival may change the places of others, so places are computed when needed."""
+    """A rung of a study with several objectives, for promotion. A trial that arrives may change the order of the trials
+    before it, so the order is computed only when a trial is to be promoted.
+    """
 
     def __init__(self) -> None:
         self._fronts = Fronts()
@@ -272,21 +298,23 @@ class FrontRung:
         self._waiting: set[int] = set()
 
     def enter_at(self, trial: int, point: Vector) -> None:
-        """Add a trial."""
+        """Add a trial that reached the rung. ``point``: its scores in all objectives."""
         self._fronts.add(point)
         self._points[trial] = point
         self._arrived[point].append(trial)
 
     def wait(self, trial: int) -> None:
-        """Note that a trial that arrived pauses here."""
+        """Record that a trial is paused at this rung; call ``enter_at`` for it first."""
         self._waiting.add(trial)
 
     def leave(self, trial: int) -> None:
-        """Note that a trial that paused here goes on, or is over."""
+        """Record that a trial paused at this rung was promoted or has ended."""
         self._waiting.remove(trial)
 
     def promotable(self, reduction: int) -> int | None:
-        """The best paused trial, if it is among the best ``len(arrived) / reduction``; ties go to the earliest."""
+        """The best trial paused at this rung, if it is among the best 1/reduction of all trials that reached the rung;
+        None otherwise. Of equal trials, the first to arrive is better.
+        """
         rank = min((self._fronts.rank(self._points[trial]) for trial in self._waiting), default=None)
         if rank is None:
             return None
@@ -304,14 +332,14 @@ class Promotion(Asynchronous):
     """Asynchronous successive halving, promotion variant.
 
     Source: Li et al., "A System for Massively Parallel Hyperparameter Tuning" (2020), algorithm 2. A trial that
-    reaches a rung is paused. When a worker is free, rungs are checked from the top down: of the n trials that ever
+    reaches a rung is paused. When a worker is free, rungs are checked from the highest down: of the n trials that ever
     reached a rung, the best one that is among the floor(n / reduction) best and was not promoted before goes on to the
-    next rung. Only if there is none, a new trial starts at the bottom. Of equal scores the first to arrive is better;
-    of rungs at the same level, that of the first bracket comes first.
+    next rung. A new trial starts only if no paused trial can be promoted. Of trials with equal scores, the first to
+    arrive is better. Of rungs at the same level, that of the first bracket is checked first.
 
-    Where the paper is silent: a spared trial is never paused, and counts as promoted. A report that reaches several
-    rungs at once counts as promoted at all but the highest of them. A trial that diverges or fails between two rungs
-    keeps its place at the rungs that it reached.
+    The paper leaves three cases open. A spared trial is never paused, and counts as promoted. A trial whose report
+    reaches several rungs at once counts as promoted at all but the highest of them. A trial that diverges or fails
+    between two rungs still counts at the rungs that it reached.
     """
 
     def __init__(
@@ -320,13 +348,15 @@ class Promotion(Asynchronous):
         super().__init__(config, maximum, spared, seeds=seeds)
         places = [(level, bracket) for bracket, ladder in enumerate(self.ladders) for level in ladder]
         self._places = sorted(places, key=lambda place: (-place[0], place[1]))
-        """Level and bracket of each rung, in the order in which they are checked."""
+        """The level and bracket of each rung, in the order in which rungs are checked for a trial to promote."""
         self._rungs: dict[tuple[int, int], PromotionRung | FrontRung] = {}
         self._where: dict[int, PromotionRung | FrontRung] = {}
-        """The rung of each paused trial."""
+        """The rung at which each paused trial is paused."""
 
     def promotable(self, trials: int | None = None) -> int | None:
-        """The best paused trial that is among the best of its rung, from the top rung down."""
+        """The next paused trial to promote: the best one of the highest rung that has a trial to promote; None if no
+        rung has. ``trials`` makes no difference here.
+        """
         rungs = (self._rungs[place] for place in self._places if place in self._rungs)
         found = (rung.promotable(self._reduction) for rung in rungs)
         return next((trial for trial in found if trial is not None), None)
@@ -369,7 +399,7 @@ class Promotion(Asynchronous):
 
 
 def _whole(config: RungConfig, epochs: int, seeds: int) -> int:
-    """The amount of the resource that a whole trial gets."""
+    """The amount of the resource that a trial takes if it runs to its end."""
     match config.resource:
         case "epochs":
             return epochs
@@ -381,22 +411,26 @@ def _whole(config: RungConfig, epochs: int, seeds: int) -> int:
 
 
 def rungs_below(whole: int, grace: int, reduction: int) -> tuple[int, ...]:
-    """The levels ``grace * reduction**k`` below ``whole``, ascending; none if ``grace`` is not below it."""
+    """The rungs ``grace * reduction**k``, k = 0, 1, ..., that are below ``whole``, ascending. Empty if ``grace`` is not
+    below ``whole``.
+    """
     levels = (grace * reduction**k for k in count())
     return tuple(takewhile(lambda level: level < whole, levels))
 
 
 def sizes(most: int, reduction: int) -> tuple[int, ...]:
-    """The initial number of trials of each of ``most`` brackets, so that each takes about the same amount of resource.
+    """The initial number of trials of each of ``most`` brackets, so that all brackets take about the same amount of the
+    resource. The bracket with the lowest rung comes first.
 
-    n_s = ceil(most * reduction**s / (s + 1)), s = most - 1, ..., 0 (Li et al., 2018, algorithm 1): the bracket with
-    the lowest rung comes first.
+    n_s = ceil(most * reduction**s / (s + 1)), s = most - 1, ..., 0 (Li et al., 2018, algorithm 1).
     """
     return tuple(-(-most * reduction**s // (s + 1)) for s in reversed(range(most)))
 
 
 def dealt(shares: Sequence[int]) -> Iterator[int]:
-    """Yields the bracket of trial 0, 1, 2, ... without end: the one furthest behind its share, ties to the first."""
+    """Yields the bracket of trial 0, 1, 2, ... without end. Each trial goes to the bracket that is furthest behind its
+    share of the trials; of equal brackets, to the first. ``shares``: the relative number of trials of each bracket.
+    """
     given = [0] * len(shares)
     for trials in count(1):
         behind = [share * trials - own * sum(shares) for share, own in zip(shares, given, strict=True)]

@@ -1,4 +1,4 @@
-"""Hyperband: brackets of successive halving, each rung judged once all its trials are there."""
+"""Hyperband: brackets of successive halving. Trials are compared at a rung once all that are due have reached it."""
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
@@ -11,13 +11,15 @@ from skipstack.search.strategy.schedulers.halving import Arrivals, RungScheduler
 from skipstack.search.strategy.schedulers.scheduler import Ahead, Decision
 
 Judged = tuple[int, list[int], list[int]]
-"""A rung by its index, and its waiting trials, the best first: those to be promoted, and those that are beaten."""
+"""A rung whose trials have been compared: its index in the bracket, the paused trials to promote, and the paused trials
+that are beaten, both the best first.
+"""
 
 
 @dataclass(slots=True)
 class HyperbandRung(Arrivals):
-    """A rung. ``lost``: how many trials ended before they reached it; of those that arrived, ``left`` went on, and
-    ``out`` ended while they were paused.
+    """A rung of one bracket. ``lost``: how many trials ended before they reached the rung. ``left``: the trials that
+    reached the rung and went on from it. ``out``: the trials that ended while they were paused at it.
     """
 
     lost: int = 0
@@ -27,19 +29,22 @@ class HyperbandRung(Arrivals):
 
 @dataclass(slots=True)
 class _Bracket:
-    """A bracket of successive halving: its rungs, and its initial number of trials."""
+    """A running bracket of successive halving. ``rungs``: the lowest first. ``size``: the number of trials that start
+    in it.
+    """
 
     rungs: list[HyperbandRung]
     size: int
 
     def kept(self, place: int, size: int, reduction: int) -> int:
-        """The number of trials that go on from the rung with the index ``place``, in a bracket of ``size`` trials."""
+        """The number of trials that go on from the rung with the index ``place`` in a bracket of ``size`` trials."""
         return max(size // int(reduction ** (place + 1)), 1)
 
     def judged(self, size: int, reduction: int) -> Iterator[Judged]:
-        """The rungs that all due trials have reached, if the bracket starts with ``size`` trials.
+        """Yields the rungs that all due trials have reached or ended before, from the lowest up. ``size``: the number
+        of trials that start in the bracket.
 
-        Only the last of these rungs has trials to promote: the next one is not complete before they arrive.
+        Only the last rung yielded can have trials to promote: the next rung is not complete before these reach it.
         """
         expected = size
         for place, rung in enumerate(self.rungs):
@@ -58,22 +63,23 @@ class _Bracket:
 
 @final
 class Hyperband(RungScheduler):
-    """Hyperband with all its brackets in turn, then again from the first.
+    """Hyperband, which runs all its brackets in turn and then starts again with the first.
 
     Source: Li et al., "Hyperband: A Novel Bandit-Based Approach to Hyperparameter Optimization" (2018), algorithm 1,
-    where R is the resource of a whole trial over ``grace``, and eta ``reduction``. With s_max + 1 brackets,
-    s = s_max, ..., 0, bracket s starts with n trials at the rung r, and from rung i the best go on:
+    where R is the resource of a trial that runs to its end, divided by ``grace``, and eta is ``reduction``. There are
+    s_max + 1 brackets, s = s_max, ..., 0. Bracket s starts with n trials that are first compared at the rung r. After
+    i comparisons n_i trials are left, which train up to r_i:
 
         n = ceil((s_max + 1) * eta**s / (s + 1)),  r = R / eta**s,  n_i = floor(n / eta**i),  r_i = r * eta**i
 
-    Trials pause at a rung until the last one of their bracket has reached it or ended; then the best are promoted and
-    the others end. Brackets are filled in the order of trial numbers, and the next one starts while one waits. Of equal
-    scores the first to arrive is better.
+    Trials pause at a rung until every trial of their bracket has reached it or ended. The best are then promoted, and
+    the others end. Brackets are filled in the order of trial numbers, and the next bracket starts while trials of the
+    current one are paused. Of trials with equal scores, the first to arrive is better.
 
-    Departures: rungs go up from ``grace`` in whole numbers, so s_max is the number of rungs below a whole trial, and if
-    R is no power of eta the last interval is the shorter one. A bracket that the end of the study cuts short, at n' < n
-    trials, keeps floor(n' / eta**i) at rung i, and at least one. A spared trial never pauses; if it is not among the
-    best it goes on in addition to them.
+    Departures: rungs go up from ``grace`` in whole numbers, so s_max is the number of rungs below a trial that runs to
+    its end; if R is no power of eta, the interval above the last rung is the shorter one. A bracket for which the study
+    has only n' < n trials left keeps floor(n' / eta**i) after i comparisons, and at least one. A spared trial never
+    waits; if it is not among the best, it goes on in addition to them.
     """
 
     def __init__(
@@ -82,28 +88,35 @@ class Hyperband(RungScheduler):
         super().__init__(config, maximum, spared, seeds=seeds, brackets=None)
         self._reduction = config.reduction
         self.sizes = sizes(len(self.ladders), config.reduction)
-        """The initial number of trials of each bracket."""
+        """The number of trials that start in each bracket."""
         self._ends = tuple(accumulate(self.sizes))
         self._runs: dict[int, _Bracket] = {}
-        """The running brackets by the number of their first trial."""
+        """The running brackets, by the number of the bracket's first trial."""
         self._ready: dict[int, tuple[int, int]] = {}
-        """The next trial to promote in each full bracket, as its level and number, by the bracket's first trial."""
+        """The level of the rung and the number of the next trial to promote in each full bracket that has one, by the
+        number of the bracket's first trial.
+        """
         self._beaten: dict[int, list[int]] = {}
-        """The paused trials that are beaten in each full bracket, by the bracket's first trial."""
+        """The paused trials that are beaten in each full bracket, by the number of the bracket's first trial."""
 
     def bracket(self, trial: int) -> int:
-        """The bracket of a trial, by the position of its number in a round of all brackets."""
+        """The bracket of a trial. Trial numbers fill bracket after bracket, and then start again with the first."""
         return bisect_right(self._ends, trial % self._ends[-1])
 
     def promotable(self, trials: int | None = None) -> int | None:
-        """The best paused trial that may go on, from the top rung down."""
+        """The next paused trial to promote: the best one at the highest rung that has a trial to promote; None if there
+        is none.
+
+        ``trials``: the final number of trials, if it is known; the last bracket, which then gets no further trials, is
+        compared with fewer trials than it was meant to have.
+        """
         ready = dict(self._ready)
         if trials is not None and (last := self._first(trials)) < trials and last in self._runs:
             self._settle(last, self._runs[last].judged(trials - last, self._reduction), ready)
         return min((-level, first, trial) for first, (level, trial) in ready.items())[2] if ready else None
 
     def beaten(self) -> tuple[int, ...]:
-        """The paused trials of judged rungs that are not among the best."""
+        """The paused trials that were not among the best at a rung that all due trials have reached, ascending."""
         return tuple(sorted(trial for losers in self._beaten.values() for trial in losers))
 
     def _decide(self, trial: int, amount: float, score: float) -> Decision:
@@ -117,8 +130,8 @@ class Hyperband(RungScheduler):
         return Decision("pause", rung=level)
 
     def _enter(self, trial: int, amount: float, score: float) -> tuple[int, HyperbandRung] | None:
-        """Enter the trial at each rung that the report reaches; returns the highest. It counts as having left the
-        lower ones.
+        """Enter the trial at each rung that its report reaches, and return the level and the rung of the highest; None
+        if it reaches none. The trial counts as having gone on from the lower ones.
         """
         run, reached = self._run(trial), None
         for place in self._passed(trial, amount):
@@ -130,14 +143,16 @@ class Hyperband(RungScheduler):
         return reached
 
     def _completed(self, trial: int, amount: float, score: float) -> None:
-        """Complete a trial; where seconds are counted, it may not have reached its next rung."""
+        """Record that a trial has completed. If the resource is seconds, it may not have reached all its rungs."""
         reached = self._enter(trial, amount, score)
         if reached is not None:
             reached[1].left.add(trial)
         self._lose(trial)
 
     def _rung_ahead(self, trial: int, place: int) -> Ahead:
-        """The rung as it stands; whether a score is enough is known once all trials of the bracket have reached it."""
+        """The score needed at a rung among the trials that have reached it so far. Whether a trial goes on is decided
+        only when all trials of the bracket have reached the rung.
+        """
         run = self._run(trial)
         return run.rungs[place].ahead(self.ladder(trial)[place], run.kept(place, run.size, self._reduction))
 
@@ -146,7 +161,9 @@ class Hyperband(RungScheduler):
         self._changed(trial)
 
     def _lost(self, trial: int) -> None:
-        """Keep the position of a paused trial at its rung; wait no longer for a running one."""
+        """Record that a trial ended early. If it was paused, it keeps its position at its rung; if it was running, its
+        next rung does not wait for it any longer.
+        """
         place = self._next.get(trial, 0)
         rung = self._run(trial).rungs[place - 1] if place else None
         if rung is None or trial in rung.left:
@@ -162,7 +179,7 @@ class Hyperband(RungScheduler):
         self._changed(trial)
 
     def _first(self, trial: int) -> int:
-        """The first trial of the bracket to which ``trial`` belongs."""
+        """The number of the first trial in the bracket of ``trial``."""
         start, bracket = trial - trial % self._ends[-1], self.bracket(trial)
         return start + (self._ends[bracket - 1] if bracket else 0)
 
@@ -183,7 +200,9 @@ class Hyperband(RungScheduler):
             self._beaten[first] = losers
 
     def _settle(self, first: int, judged: Iterable[Judged], ready: dict[int, tuple[int, int]]) -> None:
-        """Note in ``ready`` the best trial to promote in a bracket with these judged rungs."""
+        """Store in ``ready`` the rung's level and the number of the best trial to promote in a bracket. ``first``: the
+        bracket's first trial. ``judged``: the bracket's rungs that all due trials have reached.
+        """
         for place, winners, _ in judged:
             if winners:
                 ready[first] = self.ladder(first)[place], winners[0]

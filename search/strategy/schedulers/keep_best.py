@@ -11,10 +11,11 @@ from skipstack.search.strategy.schedulers.scheduler import Ahead, Decision, Sche
 class KeepBest(Scheduler):
     """Trains all trials for one epoch, then only the ``keep`` best of them.
 
-    The ``keep`` best are known only at the end, so the decision is made as trials arrive: a trial goes on while fewer
-    than ``keep`` trials have a better first epoch, and stops after the epoch in which one more has. Of equal scores the
-    first to arrive is better. Once all trials have reported, exactly the ``keep`` best are left; the more trials run in
-    parallel, the less the others cost. A trial that diverges after its first epoch keeps its place.
+    The ``keep`` best are known only once all trials have reported their first epoch, so each trial is judged again
+    after every epoch: it goes on while fewer than ``keep`` trials have a better first epoch, and stops otherwise. Of
+    trials with equal scores, the first to report is better. In the end exactly the ``keep`` best are left. The more
+    trials run in parallel, the fewer epochs are spent on the others. A trial that diverges after its first epoch still
+    counts in this comparison.
     """
 
     def __init__(self, config: KeepBestConfig, maximum: int, spared: frozenset[int] = frozenset()) -> None:
@@ -24,12 +25,12 @@ class KeepBest(Scheduler):
 
     @property
     def rungs(self) -> tuple[int, ...]:
-        """The first epoch."""
+        """The first epoch, where trials are compared; empty if trials have a single epoch."""
         return (1,) if self.maximum > 1 else ()
 
     @property
     def earliest(self) -> int:
-        """The first epoch."""
+        """The first epoch: a trial can be stopped after it."""
         return 1
 
     def _ahead(self, trial: int) -> tuple[Ahead, ...]:

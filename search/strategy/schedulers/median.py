@@ -1,4 +1,4 @@
-"""Median stopping."""
+"""Median stopping: a trial stops if its best score is below the median of the other trials' mean scores."""
 
 from bisect import insort
 from collections import defaultdict
@@ -11,7 +11,7 @@ from skipstack.search.strategy.schedulers.scheduler import Ahead, Decision, Sche
 
 @dataclass(slots=True)
 class _Curve:
-    """The best score of a trial so far, and the sum of all its scores."""
+    """A summary of a trial's scores so far. ``best``: the highest. ``total``: the sum over its epochs."""
 
     best: float
     total: float
@@ -19,16 +19,18 @@ class _Curve:
 
 @final
 class Median(Scheduler):
-    """Stops a trial if its best score is below the median of the others' mean scores.
+    """Stops a trial if its best score is below the median of the other trials' mean scores.
 
     Source: Golovin et al., "Google Vizier" (2017), section 3.2.2. After epoch e >= ``grace``, trial i stops if
 
         max(s_i1, ..., s_ie) < median over j of (s_j1 + ... + s_je) / e
 
-    s_je: the score of trial j at epoch e; j: the trials that reported epoch e before i did, of which there must be
-    ``minimum_trials``. The median of an even number is the mean of the two in the middle.
+    where s_je is the score of trial j at epoch e, and j runs over the trials that reported epoch e before i did. Trial
+    i is compared only if there are at least ``minimum_trials`` of them. The median of an even number of values is the
+    mean of the two in the middle.
 
-    Departure from Vizier, which compares with completed trials only: then the first trials would all run to the end.
+    Departure: Vizier compares with completed trials only, so that the first trials would all run to the end. Here
+    running and stopped trials count as well.
     """
 
     def __init__(self, config: MedianConfig, maximum: int, spared: frozenset[int] = frozenset()) -> None:
@@ -39,16 +41,18 @@ class Median(Scheduler):
 
     @property
     def rungs(self) -> tuple[int, ...]:
-        """None: a trial is compared after every epoch."""
+        """Empty: there are no rungs, since a trial is compared after every epoch."""
         return ()
 
     @property
     def earliest(self) -> int:
-        """The end of the grace period."""
+        """The last epoch of the grace period, at most ``maximum``."""
         return min(self._config.grace, self.maximum)
 
     def _ahead(self, trial: int) -> tuple[Ahead, ...]:
-        """The epochs ahead of a trial, after each of which its best score so far is compared."""
+        """The comparison after each epoch that a trial has not reported. The score needed is compared with the trial's
+        best score so far.
+        """
         first = max(self.earliest, self.spending.last(trial) + 1)
         return tuple(self._epoch_ahead(epoch) for epoch in range(first, self.maximum))
 

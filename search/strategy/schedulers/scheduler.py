@@ -1,8 +1,8 @@
-"""The interface of schedulers, which decide whether a trial goes on; counts of the resource that trials have spent; and
-the scheduler that stops nothing.
+"""The interface of schedulers, which decide whether a trial goes on; classes that count the resource that trials have
+spent; and the scheduler that stops nothing.
 
-A scheduler is a state machine from reports to decisions, without clock or randomness. Replaying the reports, promotions
-and ends of a ledger in order rebuilds its state and its decisions.
+A scheduler is a state machine: its decisions follow from the reports alone, without a clock or randomness. Replaying
+the reports, promotions and ends of trials from a ledger in order rebuilds its state and its decisions.
 """
 
 import math
@@ -18,11 +18,12 @@ from skipstack.search.strategy.schedulers.config import Resource
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """The action of a trial after a report.
+    """A scheduler's decision on what a trial does after a report.
 
-    ``pause``: it keeps its checkpoint and frees its worker until it is promoted, if ever. ``rung``: the level of the
-    rung that the report reached, in the scheduler's resource, if any. ``diverged``: it stops because its score is not
-    finite.
+    ``action``: ``pause`` means that the trial keeps its checkpoint and frees its worker; it goes on only if it is
+    promoted later. ``complete`` means that it has run to its end. ``rung``: the level of the rung that the report
+    reached, in the scheduler's resource; None if it reached no rung. ``diverged``: whether the trial stops because its
+    score is not finite.
     """
 
     action: Literal["continue", "pause", "stop", "complete"]
@@ -32,10 +33,11 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class Ahead:
-    """A rung ahead of a trial. ``results``: how many trials have reached it.
+    """A comparison that a trial has yet to pass. ``rung``: the level at which it takes place. ``results``: how many
+    trials have reached that level.
 
-    ``needed``: the score with which the trial would go on there if it arrived now; with ``above``, a score above it.
-    None: there is no threshold yet.
+    ``needed``: the lowest score with which the trial would go on if it reached the rung now; None means that there is
+    no threshold yet. ``above``: whether the score must be higher than ``needed`` instead of equal to it.
     """
 
     rung: int
@@ -45,8 +47,11 @@ class Ahead:
 
 
 class Spending(ABC):
-    """Counts the resource that trials have spent, in which rungs are counted. Only reports are counted, so a replay of
-    the ledger gives the same numbers. ``epochs``: the epochs of a trial; ``whole``: the resource of a whole trial.
+    """Counts how much of a resource each trial has spent; rungs are amounts of this resource. Only reports are counted,
+    so a replay of the ledger gives the same numbers.
+
+    ``epochs``: the number of epochs of a trial, for ``Seeds`` of each group of its seeds. ``whole``: the resource of a
+    trial that runs to its end.
     """
 
     resource: Resource
@@ -60,7 +65,9 @@ class Spending(ABC):
 
     @final
     def report(self, trial: int, epoch: int, seconds: float) -> float:
-        """The amount that ``trial`` has spent after ``epoch``. Raises ValueError if another epoch is due."""
+        """Count ``epoch``, which took ``seconds``, and return the amount that ``trial`` has spent so far. Raises
+        ValueError if ``epoch`` is not the next epoch of the trial.
+        """
         last = self.last(trial)
         if epoch != last + 1 or epoch > self.epochs:
             raise ValueError(f"trial {trial} reports epoch {epoch} after epoch {last} of {self.epochs}")
@@ -72,17 +79,17 @@ class Spending(ABC):
         return self._last.get(trial, 0)
 
     def group(self, trial: int) -> range | None:
-        """The racing seeds that the trial trains now or next; None if it trains all seeds at once."""
+        """The seeds that the trial trains now, or next, if its seeds race; None if it trains all seeds at once."""
         return None
 
     def share(self, trial: int) -> Fraction:
-        """The work of the trial's next epoch, as a share of an epoch of all seeds."""
+        """The work of the trial's next epoch, as a fraction of the work of an epoch of all seeds."""
         group = self.group(trial)
         return Fraction(1) if group is None else Fraction(len(group), self.whole)
 
     @abstractmethod
     def is_whole(self, trial: int, amount: float) -> bool:
-        """Whether ``trial`` is complete after spending ``amount``."""
+        """Whether ``trial`` has run to its end after spending ``amount``."""
 
     @abstractmethod
     def _spent(self, trial: int, epoch: int, seconds: float) -> float:
@@ -91,7 +98,7 @@ class Spending(ABC):
 
 @final
 class Epochs(Spending):
-    """Epochs, as they are reported."""
+    """Counts the epochs that a trial has reported."""
 
     resource = "epochs"
 
@@ -99,7 +106,7 @@ class Epochs(Spending):
         super().__init__(epochs, epochs)
 
     def is_whole(self, trial: int, amount: float) -> bool:
-        """True after the last epoch."""
+        """Whether ``trial`` has reported its last epoch."""
         return amount == self.epochs
 
     def _spent(self, trial: int, epoch: int, seconds: float) -> float:
@@ -108,7 +115,9 @@ class Epochs(Spending):
 
 @final
 class Seconds(Spending):
-    """Seconds of training and evaluation, summed over a trial's epochs; without waiting, loading and pauses."""
+    """Counts the seconds of training and evaluation, summed over a trial's epochs. Waiting, loading and pauses do not
+    count.
+    """
 
     resource = "seconds"
 
@@ -117,7 +126,7 @@ class Seconds(Spending):
         self._seconds: dict[int, float] = {}
 
     def is_whole(self, trial: int, amount: float) -> bool:
-        """True after ``whole`` seconds, or after the last epoch if that is earlier."""
+        """Whether ``trial`` has spent ``whole`` seconds, or has reported its last epoch."""
         return amount >= self.whole or self.last(trial) == self.epochs
 
     def _spent(self, trial: int, epoch: int, seconds: float) -> float:
@@ -127,9 +136,11 @@ class Seconds(Spending):
 
 @final
 class Seeds(Spending):
-    """Seeds that are trained to the end. The epochs of a trial restart at 1 with each group of seeds.
+    """Counts the seeds that a trial has trained to the end. A trial trains its seeds in groups, one group after
+    another, and its epochs restart at 1 with each group.
 
-    ``groups``: the cumulative numbers of seeds after each group of a trial, ascending; the last is ``whole``.
+    ``whole``: the number of seeds of a trial. ``groups``: returns for a trial how many seeds are trained after each of
+    its groups, ascending; the last number is ``whole``.
     """
 
     resource = "seeds"
@@ -140,11 +151,11 @@ class Seeds(Spending):
         self._seeds: dict[int, int] = {}
 
     def is_whole(self, trial: int, amount: float) -> bool:
-        """True after the last epoch of the last seeds."""
+        """Whether ``trial`` has trained all its seeds to the end."""
         return amount == self.whole
 
     def group(self, trial: int) -> range:
-        """The seeds that the trial trains next, up to its next rung; empty for a whole trial."""
+        """The seeds that the trial trains now or next, up to its next rung; empty if it has trained all of them."""
         seeds = self._seeds.get(trial, 0)
         return range(seeds, next((group for group in self._groups(trial) if group > seeds), seeds))
 
@@ -158,9 +169,10 @@ class Seeds(Spending):
 class Scheduler(ABC):
     """Decides after each epoch whether a trial goes on, and which paused trial is promoted.
 
-    ``maximum``: the epochs of a whole trial, unless ``spending`` counts another resource. ``spared``: trials that are
-    never stopped by comparison, such as the base from which differences are measured; their scores count as any other.
-    A score that is NaN or infinite stops any trial at once; the last report of a whole trial completes it.
+    ``maximum``: the epochs of a trial that runs to its end. ``spared``: trials that are never stopped by a comparison,
+    such as the base config from which differences are measured; other trials are compared with their scores all the
+    same. ``spending``: counts the resource of trials; None means that epochs are counted. A score that is NaN or
+    infinite stops any trial at once. The last report of a trial completes it.
     """
 
     def __init__(self, maximum: int, spared: frozenset[int] = frozenset(), spending: Spending | None = None) -> None:
@@ -172,18 +184,18 @@ class Scheduler(ABC):
 
     @property
     def maximum(self) -> int:
-        """The epochs of a whole trial."""
+        """The number of epochs of a trial that runs to its end."""
         return self.spending.epochs
 
     @final
     def spare(self, trial: int) -> None:
-        """Never stop ``trial`` by comparison from now on."""
+        """Exempt ``trial`` from being stopped by a comparison from now on."""
         self.spared.add(trial)
 
     @final
     def weigh(self, trial: int, further: Vector) -> None:
-        """Set the values of ``trial`` in the objectives after the score, the larger the better; called before its
-        report.
+        """Set the values of ``trial`` in the objectives after the score; larger is better. Call this before the report
+        of the epoch that they belong to.
         """
         self._further[trial] = further
 
@@ -218,20 +230,23 @@ class Scheduler(ABC):
         return replace(decision, action="continue") if trial in self.spared else decision
 
     def promotable(self, trials: int | None = None) -> int | None:
-        """The next paused trial to promote; None if there is none. Changes nothing.
+        """The next paused trial to promote; None if there is none. Does not change the scheduler.
 
-        ``trials``: the number of trials, if it is known that no further one comes.
+        ``trials``: the total number of trials, if no further trial will start; None if further trials may start.
         """
         return None
 
     def beaten(self) -> tuple[int, ...]:
-        """Paused trials that no future report can promote, ascending; they can be ended. Changes nothing."""
+        """The paused trials that no future report can promote, ascending. The caller can end them. Does not change the
+        scheduler.
+        """
         return ()
 
     @final
     def ahead(self, trial: int) -> tuple[Ahead, ...]:
-        """The comparison at each rung ahead of a trial, as the results stand now; none for a spared trial, for one that
-        has ended, and without rungs. For a single objective.
+        """The comparisons that a trial has yet to pass, with the scores that it would need now. Empty for a spared
+        trial, for a trial that has ended, and for a scheduler that compares nothing. Use this with a single objective
+        only.
         """
         return () if trial in self.spared or trial in self._over else self._ahead(trial)
 
@@ -240,7 +255,7 @@ class Scheduler(ABC):
 
     @final
     def promoted(self, trial: int) -> None:
-        """Note that a paused trial goes on. Raises ValueError if it is not paused."""
+        """Record that a paused trial goes on. Raises ValueError if it is not paused."""
         if trial not in self._paused:
             raise ValueError(f"trial {trial} goes on, but it is not paused")
         self._paused.remove(trial)
@@ -248,7 +263,9 @@ class Scheduler(ABC):
 
     @final
     def ended(self, trial: int) -> None:
-        """Note that a trial ended, also by an error or because nothing promotes it."""
+        """Record that a trial ended, for example by an error or because it stayed paused. Does nothing if a decision
+        ended the trial already.
+        """
         if trial not in self._over:
             self._over.add(trial)
             self._paused.discard(trial)
@@ -257,34 +274,36 @@ class Scheduler(ABC):
     @property
     @abstractmethod
     def rungs(self) -> tuple[int, ...]:
-        """The levels below a whole trial at which trials are compared, ascending, in the resource; may be empty."""
+        """The amounts of the resource at which trials are compared, ascending, below that of a trial that runs to its
+        end. May be empty.
+        """
 
     @property
     @abstractmethod
     def earliest(self) -> int:
-        """The first epoch after which a trial can be stopped without diverging; ``maximum`` if none can."""
+        """The first epoch after which a trial can be stopped without diverging; ``maximum`` if no trial can."""
 
     @abstractmethod
     def _decide(self, trial: int, amount: float, score: float) -> Decision:
-        """Decide on a finite score of a trial that has spent ``amount``, less than a whole trial."""
+        """Decide on a trial that has spent ``amount`` and has not run to its end. ``score`` is finite."""
 
     def _completed(self, trial: int, amount: float, score: float) -> None:  # noqa: B027 (most schedulers need none)
-        """Note that a trial has completed."""
+        """Record that a trial has run to its end."""
 
     def _promote(self, trial: int) -> None:  # noqa: B027
-        """Note that a paused trial goes on."""
+        """Record that a paused trial goes on."""
 
     def _lost(self, trial: int) -> None:  # noqa: B027
-        """Note that a trial ended before it was complete, without a decision of ``_decide``."""
+        """Record that a trial ended before it was complete, without a decision of ``_decide``."""
 
 
 @final
 class NeverStop(Scheduler):
-    """Every trial runs all its epochs, unless it diverges."""
+    """Lets every trial run all its epochs, unless it diverges."""
 
     @property
     def rungs(self) -> tuple[int, ...]:
-        """None."""
+        """Empty: trials are not compared."""
         return ()
 
     @property

@@ -1,4 +1,6 @@
-"""Tells listeners what a ledger has, in a process of its own, so that no decision waits for them."""
+"""Delivers the events of a ledger to listeners, in a process of its own, so that the study does not
+wait for listeners.
+"""
 
 import traceback
 from collections.abc import Callable, Iterator, Sequence
@@ -21,20 +23,25 @@ from skipstack.spaces.domains import Choice, Domain, Json
 from skipstack.spaces.subject import Scalar
 
 LOOK_AGAIN: Final = 1.0
-"""Seconds between two readings of a ledger that grows."""
+"""The seconds between two readings of a growing ledger."""
 
 END: Final = "the study is over"
+"""The message by which the owner tells the process that no event follows."""
 
 
 class ListenerProcess:
-    """The process in which listeners hear a study, as its owner sees it."""
+    """Starts the process that delivers the events of a study to listeners. ``also``: the names of the listeners.
+    ``folder``: the study's folder. End it by ``close`` or ``end``.
+    """
 
     def __init__(self, also: Sequence[str], folder: Path) -> None:
         self._child = ChildProcess(serve)
         self._child.send((with_whole_paths(also), folder))
 
     def close(self) -> list[str]:
-        """Wait until the listeners have heard all; a line for each that did not, with the reason."""
+        """Wait until the listeners have received all events, and end the process. Returns a line for each listener that
+        did not receive all, with the reason.
+        """
         self._child.send(END)
         try:
             lines: list[str] = self._child.receive()
@@ -44,12 +51,14 @@ class ListenerProcess:
         return lines
 
     def end(self) -> None:
-        """End the process, whatever it does."""
+        """End the process at once, even if it is delivering events."""
         self._child.end()
 
 
 def serve(link: Link) -> None:
-    """The loop of the process: it tells the listeners what is new until the study is over."""
+    """Run the loop of the process: deliver new events to the listeners until the study is over, and send the owner the
+    lines on lost listeners.
+    """
     also, folder = link.recv()
     telling = Delivery(also, folder)
     while True:
@@ -61,7 +70,9 @@ def serve(link: Link) -> None:
 
 
 class Delivery:
-    """Tells the listeners called ``also`` of the study in ``folder``, from its beginning."""
+    """Delivers the events of the study in ``folder``, from the first on, to the listeners with the names ``also``. A
+    listener that raises an exception receives no further events.
+    """
 
     def __init__(self, also: Sequence[str], folder: Path) -> None:
         self._names = also
@@ -72,7 +83,7 @@ class Delivery:
         self._lost: dict[str, str] = {}
 
     def tell(self) -> None:
-        """Tell what is new."""
+        """Deliver the events that are new since the last call."""
         for event in self._news.events():
             self._record.apply(event)
             if not self._listeners and not self._lost:
@@ -83,7 +94,7 @@ class Delivery:
                     self._tell(name, call)
 
     def close(self) -> list[str]:
-        """Close the listeners; returns a line for each listener that was lost."""
+        """Close the listeners. Returns a line for each listener that failed."""
         for name in tuple(self._listeners):
             self._tell(name, lambda listener: listener.close())
         return [f"--also {name}: {why}; `skipstack sync` tells it again" for name, why in self._lost.items()]
@@ -113,7 +124,10 @@ class Delivery:
 
 
 def _calls(record: StudyRecord, event: Event, ablation: int | None = None) -> Iterator[Callable[[Listener], None]]:
-    """The calls that tell a listener of an event."""
+    """Yields the calls that deliver an event to a listener. ``record``: the study's record, or that of the ablation,
+    which must have the event already. ``ablation``: the number of the ablation to which the event belongs; None for the
+    search.
+    """
     match event:
         case Ablated(ablation=number):
             yield from _calls(record.ablations[number], event.event, number)
@@ -139,6 +153,8 @@ def _info(trial: TrialRecord, ablation: int | None, seeds: Sequence[int]) -> Tri
 
 
 def _value(domain: Domain, value: Json) -> Scalar:
-    """A number or a text as it is, anything else, and what has a name, in words."""
+    """Convert an axis's value for a listener. A number or text without a name is kept; a value with a name, and any
+    other value, becomes text.
+    """
     named = isinstance(domain, Choice) and domain.names
     return value if isinstance(value, bool | int | float | str) and not named else axis_value(domain, value)

@@ -1,4 +1,6 @@
-"""Listeners of a study beside MLflow: TensorBoard, W&B, or a class of yours in a file that ``--also`` names."""
+"""The interface of listeners, which receive a study's events in addition to MLflow: TensorBoard, W&B, or a class of the
+user's in a file that ``--also`` names.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,9 +11,9 @@ from skipstack.spaces.subject import Scalar
 
 @dataclass(frozen=True, slots=True)
 class TrialInfo:
-    """A trial as listeners know it. ``ablation``: the number of its ablation; None: a trial of the search.
-
-    ``values``: the values of its axes, by their paths; ``seeds``: those of its lanes or calls.
+    """The description of a trial that listeners receive. ``number``: of the trial. ``ablation``: the number of its
+    ablation; None for a trial of the search. ``values``: the values of its axes, by their paths. ``seeds``: the seeds
+    with which it is trained.
     """
 
     number: int
@@ -21,20 +23,20 @@ class TrialInfo:
 
     @property
     def name(self) -> str:
-        """``trial 3``, or ``ablation 1, trial 3``."""
+        """The name of the trial: ``trial 3``, or ``ablation 1, trial 3``."""
         trial = f"trial {self.number}"
         return trial if self.ablation is None else f"ablation {self.ablation}, {trial}"
 
     def by_seed(self, metrics: Mapping[str, Sequence[float]]) -> Iterator[tuple[int, dict[str, float]]]:
-        """Pairs each seed with its values of the metrics."""
+        """Yields each seed with its values of the metrics, by name. ``metrics``: by name, a value for each seed."""
         for place, seed in enumerate(self.seeds):
             yield seed, {name: values[place] for name, values in metrics.items() if place < len(values)}
 
 
 @dataclass(frozen=True, slots=True)
 class StudyInfo:
-    """The study: its name; its ``identity``, which no other study has; its folder, in which a listener may write into a
-    folder of its own name.
+    """The description of a study that listeners receive. ``name``: the study's name. ``identity``: an id that no other
+    study has. ``folder``: the study's folder; a listener may write into a folder with the listener's name in it.
     """
 
     name: str
@@ -43,10 +45,11 @@ class StudyInfo:
 
 
 class Listener:
-    """Receives what a study's ledger has, in its order: from its beginning, also if a study is resumed, so that what it
-    writes does not depend on interruptions. It runs in a process of its own; an exception ends it and nothing else.
+    """Receives the reports and ends of a study's trials, in the order of the ledger. If a study is resumed, the
+    listener receives everything again from the beginning, so that what it writes does not depend on interruptions.
 
-    A file of yours has one class that derives from this one. All methods do nothing here.
+    Listeners run in a process of their own. An exception ends the listener, but neither the study nor other listeners.
+    To write your own listener, derive one class from this one in a Python file. The methods of this class do nothing.
     """
 
     now: float = 0.0
@@ -56,13 +59,15 @@ class Listener:
         self.study = study
 
     def reported(self, trial: TrialInfo, epoch: int, metrics: Mapping[str, Sequence[float]]) -> None:
-        """A trial has reported the ``metrics`` of an epoch, each with a value for each of ``trial.seeds``."""
+        """Receive a trial's report of an epoch. ``metrics``: by name, a value for each of ``trial.seeds``."""
 
     def tested(self, trial: TrialInfo, metrics: Mapping[str, Sequence[float]]) -> None:
-        """A trial was measured on test."""
+        """Receive a trial's results on the test split. ``metrics``: by name, a value for each of ``trial.seeds``."""
 
     def ended(self, trial: TrialInfo, reason: str, score: float | None) -> None:
-        """A trial has ended: ``completed``, ``stopped``, ``failed`` and so on; its score, the mean over its seeds."""
+        """Receive the end of a trial. ``reason``: ``completed``, ``stopped``, ``failed`` or another one. ``score``: the
+        mean over its seeds; None if it has none.
+        """
 
     def close(self) -> None:
-        """Called when nothing follows for now."""
+        """Finish writing. This is called once the study ends or is interrupted."""

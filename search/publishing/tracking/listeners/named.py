@@ -17,12 +17,12 @@ BUILT_IN: Final[Mapping[str, tuple[str, str, str]]] = {
     "tensorboard": ("tensorboardX", "tensorboard", "TensorBoardListener"),
     "wandb": ("wandb", "wandb", "WandbListener"),
 }
-"""The built-in listeners by name: the package that each needs, its module here, and its class."""
+"""The built-in listeners by name: the package that each needs, its module in this folder, and its class."""
 
 
 def check(also: Sequence[str]) -> None:
-    """Raise UserError for a name that is neither a listener's nor that of a file, and for one whose package is not
-    installed. No code of a file is run.
+    """Check the names of listeners. Raises UserError for a name that is neither that of a built-in listener nor that of
+    a Python file, and for a listener whose package is not installed. No code of a file is run.
     """
     for name in also:
         if name in BUILT_IN:
@@ -36,12 +36,14 @@ def check(also: Sequence[str]) -> None:
 
 
 def with_whole_paths(also: Sequence[str]) -> tuple[str, ...]:
-    """The same names, with absolute paths, so that a process in another folder understands them."""
+    """Make the paths among the names of listeners absolute, so that a process in another folder finds the files."""
     return tuple(name if name in BUILT_IN else str(Path(name).resolve()) for name in also)
 
 
 def made(name: str, study: StudyInfo) -> Listener:
-    """The listener, ready to hear the study. Raises UserError if a file has no class of a listener, or several."""
+    """Create the listener called ``name`` for a study. The file of a user's listener is run. Raises UserError if the
+    file does not have exactly one class of a listener.
+    """
     if name in BUILT_IN:
         _, module, own = BUILT_IN[name]
         kind: type[Listener] = getattr(import_module(f"{HERE}.{module}"), own)

@@ -1,4 +1,6 @@
-"""``--also tensorboard``: a run for each trial and seed, in the folder ``tensorboard`` of the study."""
+"""The listener of ``--also tensorboard``. It writes a TensorBoard run for each trial and seed, into the folder
+``tensorboard`` of the study.
+"""
 
 import shutil
 from collections.abc import Mapping, Sequence
@@ -11,29 +13,36 @@ if TYPE_CHECKING:
 
 
 AT_ONCE: Final = 64
-"""Most runs that are open at a time: each is a file and a thread. A run that was closed goes on in a second file."""
+"""The maximum number of runs that are open at a time, since each takes a file and a thread. A run that was closed to
+make room continues in a second file.
+"""
 
 
 class TensorBoardListener(Listener):
-    """Scalars by epoch; values of axes and the score as hyperparameters, once a trial has ended."""
+    """Writes a TensorBoard run for each trial and seed. The run has the metrics of each epoch as scalars and, once the
+    trial has ended, the values of its axes and its score as hyperparameters. Runs of an earlier process are deleted
+    first.
+    """
 
     def __init__(self, study: StudyInfo) -> None:
         super().__init__(study)
         self._runs = study.folder / "tensorboard"
-        shutil.rmtree(self._runs, ignore_errors=True)  # the ledger has all of it, and is heard from its beginning
+        shutil.rmtree(self._runs, ignore_errors=True)  # all events are received again, from the beginning of the ledger
         self._open: dict[tuple[str, int], SummaryWriter] = {}
         self._files = 0
 
     def reported(self, trial: TrialInfo, epoch: int, metrics: Mapping[str, Sequence[float]]) -> None:
-        """Write a point of each curve."""
+        """Write the metrics of an epoch as points of each seed's scalars."""
         self._add(trial, metrics, epoch)
 
     def tested(self, trial: TrialInfo, metrics: Mapping[str, Sequence[float]]) -> None:
-        """Write points of their own, under the names of test."""
+        """Write the metrics on test as scalars with a single point, without an epoch."""
         self._add(trial, metrics, None)
 
     def ended(self, trial: TrialInfo, reason: str, score: float | None) -> None:
-        """Write how it ended, and a row of the table of hyperparameters."""
+        """Write the reason of the end and, if there is a score, a row in the table of hyperparameters. Closes the
+        trial's runs.
+        """
         for seed in trial.seeds:
             writer = self._writer(trial, seed)
             writer.add_text("ended", reason)
@@ -43,7 +52,7 @@ class TensorBoardListener(Listener):
             del self._open[trial.name, seed]
 
     def close(self) -> None:
-        """Write what is not written yet."""
+        """Close the runs of trials that have not ended, so that all their data is written."""
         for writer in self._open.values():
             writer.close()
 
@@ -59,6 +68,8 @@ class TensorBoardListener(Listener):
             if len(self._open) == AT_ONCE:
                 self._open.pop(next(iter(self._open))).close()
             run = self._runs / trial.name / f"seed {seed}"
-            self._files += 1  # names of files have seconds, within which a run may go on in a second one
+            # A file's name has the time in seconds only, and a run may continue in a second file within the same
+            # second.
+            self._files += 1
             self._open[trial.name, seed] = SummaryWriter(str(run), filename_suffix=f".{self._files}")
         return self._open[trial.name, seed]

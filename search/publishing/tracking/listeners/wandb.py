@@ -1,6 +1,7 @@
-"""``--also wandb``: an offline run of W&B for each trial and seed, in the folder ``wandb`` of the study.
+"""The listener of ``--also wandb``. It writes an offline run of W&B for each trial and seed, into the folder ``wandb``
+of the study.
 
-Nothing is sent: `wandb sync STUDY/wandb/offline-run-*` does that, when its owner asks for it.
+Nothing is sent to W&B; the user does that with `wandb sync STUDY/wandb/offline-run-*`.
 """
 
 import shutil
@@ -11,26 +12,28 @@ from skipstack.search.publishing.tracking.listeners.listener import Listener, St
 
 
 class WandbListener(Listener):
-    """Metrics by epoch; values of axes as the run's config, how it ended and its score as its summary."""
+    """Writes a W&B run for each trial and seed. The run has the metrics of each epoch, the values of axes as its
+    config, and the reason of its end and its score as its summary. Runs of an earlier process are deleted first.
+    """
 
     def __init__(self, study: StudyInfo) -> None:
         super().__init__(study)
         runs = study.folder / "wandb"
-        shutil.rmtree(runs, ignore_errors=True)  # the ledger has all of it, and is heard from its beginning
+        shutil.rmtree(runs, ignore_errors=True)  # all events are received again, from the beginning of the ledger
         self._open: dict[tuple[str, int], Any] = {}
 
     def reported(self, trial: TrialInfo, epoch: int, metrics: Mapping[str, Sequence[float]]) -> None:
-        """A step of the run."""
+        """Log the metrics of an epoch as a step of each seed's run."""
         for seed, values in trial.by_seed(metrics):
             self._run(trial, seed).log({"epoch": epoch, **values}, step=epoch)
 
     def tested(self, trial: TrialInfo, metrics: Mapping[str, Sequence[float]]) -> None:
-        """A part of its summary."""
+        """Add the metrics on test to the summary of each seed's run."""
         for seed, values in trial.by_seed(metrics):
             self._run(trial, seed).summary.update(values)
 
     def ended(self, trial: TrialInfo, reason: str, score: float | None) -> None:
-        """Finish the run."""
+        """Add the reason of the end and the score to the summary of each seed's run, and finish the run."""
         for seed in trial.seeds:
             run = self._run(trial, seed)
             run.summary.update({"ended": reason, "score": score})
@@ -38,7 +41,7 @@ class WandbListener(Listener):
             del self._open[trial.name, seed]
 
     def close(self) -> None:
-        """Write what is not written yet."""
+        """Finish the runs of trials that have not ended, so that all their data is written."""
         for run in self._open.values():
             run.finish()
 
