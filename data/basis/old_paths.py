@@ -50,7 +50,7 @@ MODULES: Final[Mapping[str, str]] = {
     "heads.config": "configs.heads",
     "initialise": "ground.initialise",
     "inputs.config": "configs.inputs",
-    "inputs.largest_sum": "kernels.reference.largest_sum",
+    "inputs.largest_sum": "kernels.largest_sum",
     "inputs.lookup": "layers.lookup",
     "inputs.pretrained": "training.pretrained",
     "insight": "views.insight",
@@ -72,7 +72,7 @@ MODULES: Final[Mapping[str, str]] = {
     "time.lstm_loop": "kernels.reference.steps",
     "time.reading": "kernels.reading",
     "time.shortcut_loop": "kernels.reference.shortcut_loop",
-    "time.skip_loop": "kernels.reference.skip_loop",
+    "time.skip_loop": "kernels.skip_loop",
     "trained": "networks.trained",
     "training.config": "configs.training",
 }

@@ -7,9 +7,9 @@ from torch import Tensor
 
 from skipstack.models.kernels.choice import choose
 from skipstack.models.kernels.fitting import check_shape
+from skipstack.models.kernels.linear_scan import LinearScan
 from skipstack.models.kernels.products import product
 from skipstack.models.kernels.reference.block_loop import BlockLoop
-from skipstack.models.kernels.reference.linear_scan import LinearScan
 from skipstack.models.kernels.reference.shortcut_loop import ShortcutLoop
 
 

@@ -10,8 +10,8 @@ from skipstack.data.store.vocabulary import BOUNDARY
 from skipstack.models.configs.inputs import CharacterCnnConfig, CharacterCnnsConfig, CharacterLstmConfig, SpellingConfig
 from skipstack.models.ground.parameters import BIAS, WEIGHT, parameter
 from skipstack.models.kernels.choice import choose, in_range
+from skipstack.models.kernels.largest_sum import largest_sum
 from skipstack.models.kernels.reading import ReadingOrder
-from skipstack.models.kernels.reference.largest_sum import largest_sum
 from skipstack.models.layers.layer import LayerSizes
 from skipstack.models.layers.lookup import Lookup
 from skipstack.models.parts.cells.lstm import LstmCell

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from skipstack.models.configs.skips import AttentionSkipConfig, DynamicSkipConfig, FixedSkipConfig
-from skipstack.models.kernels.reference.skip_loop import Choose, SkipLoop
+from skipstack.models.kernels.skip_loop import Choose, SkipLoop
 from skipstack.models.layers.cell import HiddenState
 from skipstack.models.layers.lanes import Streams
 from skipstack.models.layers.layer import Choices, Layer, LayerSizes, Unrolled
