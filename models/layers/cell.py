@@ -29,7 +29,7 @@ class Cell(Layer):
     rest.
 
     ``project`` is called once for all time steps, so that all inputs pass one matrix product; ``run`` calls ``step``
-    for each. The faster loops of ``models/kernels/layers.py`` compute the same.
+    for each. That defines what the layers of ``models/kernels/layers.py`` compute as one operation.
     """
 
     gate_names: ClassVar[tuple[str, ...]] = ()
