@@ -45,11 +45,15 @@ MODULES: Final[Mapping[str, str]] = {
     "draws": "kernels.draws",
     "ensemble": "networks.ensemble",
     "evaluate": "training.evaluate",
+    "feedback.build": "networks.build",
     "feedback.config": "configs.feedback",
+    "feedback.directions": "networks.feedback.layer",
+    "heads.arcs": "parts.heads.biaffine",
     "heads.chain": "parts.heads.chain.head",
     "heads.config": "configs.heads",
     "initialise": "ground.initialise",
     "inputs.config": "configs.inputs",
+    "inputs.highway": "parts.inputs.characters",
     "inputs.largest_sum": "kernels.largest_sum",
     "inputs.lookup": "layers.lookup",
     "inputs.pretrained": "training.pretrained",
@@ -65,6 +69,7 @@ MODULES: Final[Mapping[str, str]] = {
     "rows": "kernels.rows",
     "scanning": "ground.scanning",
     "shapes": "ground.shapes",
+    "skips.build": "parts.skips.layers",
     "skips.config": "configs.skips",
     "stack": "networks.stack",
     "time.loops": "kernels.layers",
@@ -75,7 +80,7 @@ MODULES: Final[Mapping[str, str]] = {
 }
 
 NAMES: Final[Mapping[str, Mapping[str, str]]] = {
-    "chain.partition": {"Doubts": "parts.heads.chain.doubts"},
+    "chain.partition": {"Doubts": "parts.heads.doubts"},
     "device": dict.fromkeys(("device_memory", "limit_memory"), "ground.device_memory"),
     "draws": dict.fromkeys(
         ("FACTORS", "ROUNDS", "STEPS", "WORD", "fractions", "philox", "philox_words"), "kernels.philox"

@@ -29,8 +29,6 @@ KERNELS: Final[tuple[Kernels, ...]] = "reference", "compiled", "fused"
 
 VARIABLE: Final = "SKIPSTACK_KERNELS"
 """The environment variable that selects a version, for the operations that have it; workers inherit it."""
-ASSERTED: Final = "SKIPSTACK_KERNELS_ASSERTED"
-"""The environment variable that has indices checked before they reach compiled code (``in_range``); tests set it."""
 HOST: Final = "host"
 """The device of arrays that are not yet tensors on a device."""
 GPUS: Final = frozenset({"cuda", SIMULATED})
@@ -188,24 +186,6 @@ def named() -> Kernels | None:
     if got:
         raise UserError(f"{VARIABLE}: {unknown('kernels', got, KERNELS)}")
     return None
-
-
-def in_range(indices: Tensor, least: int, stop: int) -> bool:
-    """Whether all indices are ``least`` to ``stop`` - 1, for an assertion before a call of compiled code.
-
-    Compiled code reads and writes at its indices unchecked. They are in range since data are checked when they are read
-    in (``data/store/ranges.py``); so this checks only if the environment asks for it, and is True otherwise.
-    """
-    if not asserted() or indices.numel() == 0:
-        return True
-    smallest, largest = indices.aminmax()
-    return least <= int(smallest) and int(largest) < stop
-
-
-@cache
-def asserted() -> bool:
-    """Whether the environment asks to check indices, read once."""
-    return bool(os.environ.get(ASSERTED))
 
 
 def _others(asked: str | None) -> str:

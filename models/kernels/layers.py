@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 from torch import Tensor
 
+from skipstack.models.kernels.bounds import check_shape
 from skipstack.models.kernels.choice import choose
-from skipstack.models.kernels.fitting import check_shape
 from skipstack.models.kernels.products import product
 
 

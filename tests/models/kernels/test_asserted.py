@@ -11,8 +11,8 @@ from torch import Tensor, nn
 
 from skipstack.models.configs.inputs import CharacterCnnConfig, EmbedderConfig
 from skipstack.models.ground.precision import FEW_ROWS
-from skipstack.models.kernels import choice
-from skipstack.models.kernels.choice import in_range
+from skipstack.models.kernels import bounds
+from skipstack.models.kernels.bounds import in_range
 from skipstack.models.kernels.layers import Weights, layer_both_ways
 from skipstack.models.kernels.products import product
 from skipstack.models.kernels.reading import ReadingOrder
@@ -87,12 +87,12 @@ def test_a_range_has_its_first_number_and_not_its_last(indices: list[int], all_i
 
 
 def test_without_the_environment_nobody_looks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv(choice.ASSERTED)
-    choice.asserted.cache_clear()
+    monkeypatch.delenv(bounds.ASSERTED)
+    bounds.asserted.cache_clear()
     try:
         assert in_range(Tensor([9]), 0, 3)
     finally:
-        choice.asserted.cache_clear()
+        bounds.asserted.cache_clear()
 
 
 def both_ways(size: int) -> None:
