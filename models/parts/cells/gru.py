@@ -47,10 +47,6 @@ class GruCell(Cell):
         recalled_G11H = self.bias_recalled.flatten(0, 1).unsqueeze(1).unsqueeze(1)
         return torch.cat([gates_GTBX, recalled_G11H.expand_as(candidate_GTBH)], dim=-1), candidate_GTBH
 
-    def start(self, like_GBX: Tensor) -> HiddenState:
-        """h_0 = 0."""
-        return HiddenState(self.zeros(like_GBX))
-
     def step(self, pre_GBX: Tensor, known_GBX: Sequence[Tensor], state: HiddenState) -> HiddenState:
         """Eqs 5 to 8."""
         gates_GBX, recalled_GBH = torch.split(pre_GBX, [2 * self.hidden, self.hidden], dim=-1)

@@ -45,10 +45,6 @@ class MinimalCell(Cell):
             output_GTBH = linear_recurrence(*self.coefficients(self.affine(below_GTBI)), start)
         return Unrolled(output_GTBH, last=output_GTBH[:, -1].detach())
 
-    def start(self, like_GBX: Tensor) -> HiddenState:
-        """h_0 = 0."""
-        return HiddenState(self.zeros(like_GBX))
-
     def step(self, pre_GBX: Tensor, known_GBX: Sequence[Tensor], state: HiddenState) -> HiddenState:
         """The state after one step of the recurrence."""
         kept_GBH, added_GBH = self.coefficients(pre_GBX)

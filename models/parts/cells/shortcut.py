@@ -169,10 +169,6 @@ class ShortcutBlock(ShortcutCell):
     def __init__(self, sizes: LayerSizes, links: Links, gates: Sequence[Gate]) -> None:
         super().__init__(sizes, links, gates, own=3)
 
-    def start(self, like_GBX: Tensor) -> HiddenState:
-        """h_0 = 0."""
-        return HiddenState(self.zeros(like_GBX))
-
     def as_one(self, below_GTBI: Tensor, parts_GTBH: Parts, start: Tensor | None) -> Unrolled | None:
         """Runs the layer by ``block_layer`` (``models/kernels/layers.py``)."""
         internal, output = added(self.links.internal, parts_GTBH), added(self.links.output, parts_GTBH)
