@@ -89,7 +89,7 @@ if TYPE_CHECKING:
     from skipstack.models.layers.lookup import Distinct, DistinctForms, Lookup, Sought, distinct_forms
     from skipstack.models.parts.cells.gates import Gate, LinearGate, LogisticGate, OpenGate, VectorGate, sample
     from skipstack.models.parts.heads.base import UNSEEN, Decoded, Gold, Head, LinearHead, Places, log_loss, log_losses
-    from skipstack.models.parts.heads.chain.doubts import Doubts
+    from skipstack.models.parts.heads.doubts import Doubts
     from skipstack.models.parts.heads.softmax import SoftmaxHead
     from skipstack.models.parts.inputs.base import Embedder, LexiconTensors
 
@@ -137,7 +137,7 @@ _FROM = {
     "skipstack.data.store.features": "CAPITAL_CLASSES",
     "skipstack.data.store.vocabulary": "BOUNDARY FIRST_KNOWN UNKNOWN",
     "skipstack.models.parts.cells.gates": "Gate LinearGate LogisticGate OpenGate VectorGate sample",
-    "skipstack.models.parts.heads.chain.doubts": "Doubts",
+    "skipstack.models.parts.heads.doubts": "Doubts",
     "skipstack.models.parts.heads.base": "UNSEEN Decoded Gold Head LinearHead Places log_loss log_losses",
     "skipstack.models.parts.heads.softmax": "SoftmaxHead",
     "skipstack.models.parts.inputs.base": "Embedder LexiconTensors",

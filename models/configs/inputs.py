@@ -26,7 +26,7 @@ class CharacterCnnConfig(Frozen):
     width: PositiveInt = 3
     """The width of a filter in characters; an odd number."""
     highways: NonNegativeInt = 0
-    """Highway layers above it (``models/parts/inputs/highway.py``)."""
+    """Highway layers above it (``models/parts/inputs/characters.py``)."""
 
     @field_validator("width")
     @classmethod
@@ -52,7 +52,7 @@ class CharacterCnnsConfig(Frozen):
     filters: Annotated[tuple[PositiveInt, ...], Field(min_length=1)] = (25, 50, 75, 100, 125, 150)
     """The numbers of filters of 1 character, of 2, and so on; their sum is the number of features of a spelling."""
     highways: NonNegativeInt = 0
-    """Highway layers above them (``models/parts/inputs/highway.py``)."""
+    """Highway layers above them (``models/parts/inputs/characters.py``)."""
 
     @property
     def features(self) -> int:
@@ -69,7 +69,7 @@ class CharacterLstmConfig(Frozen):
     hidden: PositiveInt = 25
     """Units in each direction."""
     highways: NonNegativeInt = 0
-    """Highway layers above it (``models/parts/inputs/highway.py``)."""
+    """Highway layers above it (``models/parts/inputs/characters.py``)."""
 
     @property
     def features(self) -> int:

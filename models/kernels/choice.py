@@ -1,7 +1,8 @@
 """The versions of each operation, and the one function that chooses which of them runs.
 
-``reference``: torch's operations, which define the result and run everywhere; ``compiled``: numba's machine code, on a
-CPU; ``fused``: Triton's kernels, on a GPU. This module loads no Triton, and numba only if something may be compiled.
+``reference``: torch's operations, which define the result and run everywhere; of a recurrent layer, the loop of its
+cell's steps (``models/layers/cell.py``). ``compiled``: numba's machine code, on a CPU. ``fused``: Triton's kernels, on
+a GPU. This module loads no Triton, and numba only if something may be compiled.
 """
 
 import os
@@ -28,8 +29,6 @@ KERNELS: Final[tuple[Kernels, ...]] = "reference", "compiled", "fused"
 
 VARIABLE: Final = "SKIPSTACK_KERNELS"
 """The environment variable that selects a version, for the operations that have it; workers inherit it."""
-ASSERTED: Final = "SKIPSTACK_KERNELS_ASSERTED"
-"""The environment variable that has indices checked before they reach compiled code (``in_range``); tests set it."""
 HOST: Final = "host"
 """The device of arrays that are not yet tensors on a device."""
 GPUS: Final = frozenset({"cuda", SIMULATED})
@@ -43,8 +42,8 @@ class Operation:
 
     ``in_bfloat16``: what happens to the compiled version's matrix products if products are rounded to bfloat16: their
     factors are ``rounded``, on CPUs that have such products; they stay ``exact``; or the ``reference`` runs. None: the
-    operation multiplies no matrices. ``hides``: the compiled version never has the pre-activations that an inspection
-    of layers asks for. ``of_many_rows``: the compiled version runs only where rows are not few.
+    operation multiplies no matrices. ``hides``: neither version has the pre-activations and the states that an
+    inspection of layers asks for. ``of_many_rows``: the compiled version runs only where rows are not few.
     """
 
     compiled: bool = False
@@ -94,10 +93,10 @@ def choose(operation: str, like: Tensor | None = None, rows: int | None = None) 
     1. ``SKIPSTACK_KERNELS=reference`` asks for it;
     2. the operation has no such version;
     3. numba, or Triton, is missing or disabled;
-    4. for the compiled version, the numbers are neither float32 nor float64;
-    5. ... there are few rows, for an operation that is compiled ``of_many_rows``;
-    6. ... products are rounded to bfloat16, and it has none such, here or at all (few rows are not rounded);
-    7. ... layers are inspected (``watched``), and it hides their pre-activations.
+    4. layers are inspected (``watched``), and it hides their pre-activations;
+    5. for the compiled version, the numbers are neither float32 nor float64;
+    6. ... there are few rows, for an operation that is compiled ``of_many_rows``;
+    7. ... products are rounded to bfloat16, and it has none such, here or at all (few rows are not rounded).
 
     Raises UserError if the environment asks for a version that does not exist, or cannot run where the numbers are.
     """
@@ -130,36 +129,35 @@ def decided(
         return Choice("reference", f"{VARIABLE}=fused, and the host has no such thing")
     if sought == "reference":
         return Choice("reference", f"nothing is made for {device}")
-    why = _nothing_fused(operation, device) if sought == "fused" else _nothing_compiled(operation, dtype, few)
-    if why is None and sought == "compiled":
-        why = _not_so_compiled(operation, rounded=rounded and not few, looked_into=looked_into)
+    if looked_into and operation.hides:
+        why: str | None = "somebody looks into layers"
+    elif sought == "fused":
+        why = _why_not_fused(operation, device)
+    else:
+        why = _why_not_compiled(operation, dtype, few, rounded)
     if why is not None:
         return Choice("reference", why)
     return Choice(sought, f"on {'the host' if device == HOST else device}")
 
 
-def _nothing_fused(operation: Operation, device: str) -> str | None:
+def _why_not_fused(operation: Operation, device: str) -> str | None:
     if not operation.fused:
         return "there is no fused version"
     return None if device == SIMULATED else abilities.no_triton()
 
 
-def _nothing_compiled(operation: Operation, dtype: torch.dtype | None, few: bool) -> str | None:
+def _why_not_compiled(operation: Operation, dtype: torch.dtype | None, few: bool, rounded: bool) -> str | None:
     if not operation.compiled:
         return "there is no compiled version"
     if (why := abilities.no_compiler()) is not None:
         return why
     if dtype is not None and dtype not in TYPES:
         return f"nothing is compiled for {dtype}"
-    return "torch is as fast where rows are few" if few and operation.of_many_rows else None
-
-
-def _not_so_compiled(operation: Operation, *, rounded: bool, looked_into: bool) -> str | None:
+    if few:  # and so not rounded
+        return "torch is as fast where rows are few" if operation.of_many_rows else None
     if rounded and operation.in_bfloat16 == "reference":
         return "its compiled version has no products in bfloat16"
-    if rounded and operation.in_bfloat16 == "rounded" and (why := abilities.no_bfloat16()) is not None:
-        return why
-    return "somebody looks into layers" if looked_into and operation.hides else None
+    return abilities.no_bfloat16() if rounded and operation.in_bfloat16 == "rounded" else None
 
 
 @cache
@@ -188,24 +186,6 @@ def named() -> Kernels | None:
     if got:
         raise UserError(f"{VARIABLE}: {unknown('kernels', got, KERNELS)}")
     return None
-
-
-def in_range(indices: Tensor, least: int, stop: int) -> bool:
-    """Whether all indices are ``least`` to ``stop`` - 1, for an assertion before a call of compiled code.
-
-    Compiled code reads and writes at its indices unchecked. They are in range since data are checked when they are read
-    in (``data/store/ranges.py``); so this checks only if the environment asks for it, and is True otherwise.
-    """
-    if not asserted() or indices.numel() == 0:
-        return True
-    smallest, largest = indices.aminmax()
-    return least <= int(smallest) and int(largest) < stop
-
-
-@cache
-def asserted() -> bool:
-    """Whether the environment asks to check indices, read once."""
-    return bool(os.environ.get(ASSERTED))
 
 
 def _others(asked: str | None) -> str:

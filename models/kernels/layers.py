@@ -1,16 +1,17 @@
-"""Layers through time, run by the loop that is chosen for them: compiled, of fused steps, or of torch's operations."""
+"""Layers through time, all steps of each as one operation: compiled, or of fused steps on a GPU.
+
+The loop of a cell's own steps (``models/layers/cell.py``) defines what each of them computes. Where no fast version can
+run, a function here returns None, and that loop runs.
+"""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from torch import Tensor
 
+from skipstack.models.kernels.bounds import check_shape
 from skipstack.models.kernels.choice import choose
-from skipstack.models.kernels.fitting import check_shape
 from skipstack.models.kernels.products import product
-from skipstack.models.kernels.reference.block_loop import BlockLoop
-from skipstack.models.kernels.reference.linear_scan import LinearScan
-from skipstack.models.kernels.reference.shortcut_loop import ShortcutLoop
 
 
 class Weights(NamedTuple):
@@ -35,26 +36,99 @@ def lstm_layer(
     internal_GTBH: Tensor | None = None,
     output_GTBH: Tensor | None = None,
     kept_GTBH: Tensor | None = None,
-    start_2GBH: Tensor | None = None,
-) -> tuple[Tensor, Tensor, Tensor | None]:
-    """Runs an LSTM with the parts that a skip adds (equations: ``ShortcutLoop``): h_GTBH; last_2GBH, h and c; and
-    pre_GTBX, W below + b, None from a compiled layer.
+    start_GBY: Tensor | None = None,
+) -> tuple[Tensor, Tensor] | None:
+    """Runs an LSTM with the parts that a skip adds: h_GTBH, and the last state [h; c], last_GBY.
+
+    v_t = i_t s_t + f_t c_{t-1},   c_t = k_t v_t + a_t,   h_t = k_t o_t tanh(v_t) + b_t   (wu2017 eqs 5-6, Table 2)
+
+    with (i, f, o, s) = (sigm, sigm, sigm, tanh)(pre_t + U h_{t-1}), where ``internal`` a and ``output`` b are the terms
+    that the skip adds (None: nothing) and ``kept`` k is the share of the layer's own values that a highway keeps (None:
+    1), all known before the loop. ``start`` is [h; c]_0; None: zeros.
+
+    The backward passes are written out. With a' for the gradient of a, from the last step backward:
+    h_t' = (from above)_t + U^T pre_{t+1}'
+    c_t' = v_{t+1}' f_{t+1}
+    v_t' = c_t' k_t + h_t' k_t o_t (1 - tanh^2 v_t)
+    pre_t' = (v_t' s_t i_t (1 - i_t),  v_t' c_{t-1} f_t (1 - f_t),
+              h_t' k_t tanh(v_t) o_t (1 - o_t),  v_t' i_t (1 - s_t^2))
+    a_t' = c_t',   b_t' = h_t',   k_t' = c_t' v_t + h_t' o_t tanh(v_t),   U' = sum_t h_{t-1} pre_t'^T
+    No gradient goes to the first state, and none comes from the last: what is carried over is a constant.
     """
     kernels, skip = choose("lstm", below_GTBI), (internal_GTBH, output_GTBH, kept_GTBH)
+    found: tuple[Tensor, Tensor] | None = None
     if kernels == "compiled":
         from skipstack.models.kernels.compiled.time.loops import (
             CompiledLstm,  # numba takes a quarter of a second to load
         )
 
         _check_fit(below_GTBI, weights, *skip)
-        return *_applied(CompiledLstm, below_GTBI, *weights, *skip, start_2GBH), None
-    pre_GTBX = project(below_GTBI, weights.below_RDIX, weights.bias_RDX)
-    given = pre_GTBX, weights.recurrent_RDHX.flatten(0, 1)
-    if kernels == "fused":
+        found = _applied(CompiledLstm, below_GTBI, *weights, *skip, start_GBY)
+    elif kernels == "fused":
         from skipstack.models.kernels.fused.loops import FusedLstm
 
-        return *_applied(FusedLstm, *given, *skip, start_2GBH), pre_GTBX
-    return *_applied(ShortcutLoop, *given, *skip, start_2GBH), pre_GTBX
+        found = _applied(FusedLstm, *_before_steps(below_GTBI, weights), *skip, start_GBY)
+    return found
+
+
+def block_layer(
+    below_GTBI: Tensor,
+    weights: Weights,
+    internal_GTBH: Tensor | None = None,
+    output_GTBH: Tensor | None = None,
+    shared_GTBH: Tensor | None = None,
+    start_GBH: Tensor | None = None,
+) -> Tensor | None:
+    """Runs a shortcut block: h_GTBH.
+
+    m_t = i_t s_t + a_t,   h_t = o_t (tanh(m_t) + q_t) + b_t                        (wu2017 eqs 7-8, Table 2)
+
+    with (i, o, s) = (sigm, sigm, tanh)(pre_t + U h_{t-1}), where ``internal`` a, ``output`` b and ``shared`` q are what
+    the skip adds, known before the loop; None: nothing. ``start`` is h_0; None: zeros.
+
+    Backward, as in ``lstm_layer``: nothing but h goes from step to step, so all gradients are h' times factors that are
+    known for all steps at once,
+    h_t' = (from above)_t + U^T pre_{t+1}'
+    m_t' = h_t' o_t (1 - tanh^2 m_t)
+    pre_t' = (m_t' s_t i_t (1 - i_t),  h_t' (tanh(m_t) + q_t) o_t (1 - o_t),  m_t' i_t (1 - s_t^2))
+    a_t' = m_t',   b_t' = h_t',   q_t' = h_t' o_t,   U' = sum_t h_{t-1} pre_t'^T
+    """
+    kernels, parts = choose("block", below_GTBI), (internal_GTBH, output_GTBH, shared_GTBH, start_GBH)
+    h_GTBH: Tensor | None = None
+    if kernels == "compiled":
+        from skipstack.models.kernels.compiled.time.loops import CompiledBlock
+
+        _check_fit(below_GTBI, weights, *parts[:3])
+        h_GTBH = _applied(CompiledBlock, below_GTBI, *weights, *parts)
+    elif kernels == "fused":
+        from skipstack.models.kernels.fused.loops import FusedBlock
+
+        h_GTBH = _applied(FusedBlock, *_before_steps(below_GTBI, weights), *parts)
+    return h_GTBH
+
+
+def gru_layer(below_GTBI: Tensor, weights: Sequence[Tensor], start_GBH: Tensor | None) -> Tensor | None:
+    """Runs a gated recurrent unit (equations: ``models/parts/cells/gru.py``): h_GTBH. Weights are W, b, U and b_hn."""
+    if choose("gru", below_GTBI) != "compiled":
+        return None
+    from skipstack.models.kernels.compiled.time.loops import CompiledGru
+
+    _check_reads(below_GTBI, weights[0])
+    h_GTBH: Tensor = _applied(CompiledGru, below_GTBI, *weights, start_GBH)
+    return h_GTBH
+
+
+def minimal_layer(below_GTBI: Tensor, weights: Sequence[Tensor], gates: int, start_GBH: Tensor | None) -> Tensor | None:
+    """Runs a minGRU, which has one gate, or a minLSTM, which has two (equations: ``models/parts/cells/minimal.py``):
+    h_GTBH. Weights are W and b.
+    """
+    if choose("minimal", below_GTBI) != "compiled":
+        return None
+    from skipstack.models.kernels.compiled.time.loops import CompiledMinimal
+
+    _check_reads(below_GTBI, weights[0])
+    h_GTBH: Tensor = CompiledMinimal.apply(below_GTBI, *weights, gates, start_GBH)
+    return h_GTBH
 
 
 def layer_both_ways(
@@ -72,59 +146,12 @@ def layer_both_ways(
     return h_RTBF
 
 
-def block_layer(
-    below_GTBI: Tensor,
-    weights: Weights,
-    internal_GTBH: Tensor | None = None,
-    output_GTBH: Tensor | None = None,
-    shared_GTBH: Tensor | None = None,
-    start_GBH: Tensor | None = None,
-) -> tuple[Tensor, Tensor | None]:
-    """Runs a shortcut block (equations: ``BlockLoop``): h_GTBH, and pre_GTBX as ``lstm_layer`` returns it."""
-    kernels, parts = choose("block", below_GTBI), (internal_GTBH, output_GTBH, shared_GTBH, start_GBH)
-    if kernels == "compiled":
-        from skipstack.models.kernels.compiled.time.loops import CompiledBlock
-
-        _check_fit(below_GTBI, weights, *parts[:3])
-        return _applied(CompiledBlock, below_GTBI, *weights, *parts), None
-    pre_GTBX = project(below_GTBI, weights.below_RDIX, weights.bias_RDX)
-    given = pre_GTBX, weights.recurrent_RDHX.flatten(0, 1)
-    if kernels == "fused":
-        from skipstack.models.kernels.fused.loops import FusedBlock
-
-        return _applied(FusedBlock, *given, *parts), pre_GTBX
-    return _applied(BlockLoop, *given, *parts), pre_GTBX
+def _before_steps(below_GTBI: Tensor, weights: Weights) -> tuple[Tensor, Tensor]:
+    """The product W below + b, pre_GTBX, and U, weight_GHX: fused steps read both."""
+    return project(below_GTBI, weights.below_RDIX, weights.bias_RDX), weights.recurrent_RDHX.flatten(0, 1)
 
 
-def gru_layer(below_GTBI: Tensor, weights: Sequence[Tensor], start_GBH: Tensor | None) -> Tensor:
-    """Runs a gated recurrent unit (equations: ``models/parts/cells/gru.py``): h_GTBH. Only where it is compiled.
-    Weights are W, b, U and b_hn.
-    """
-    from skipstack.models.kernels.compiled.time.loops import CompiledGru
-
-    _check_reads(below_GTBI, weights[0])
-    h_GTBH: Tensor = _applied(CompiledGru, below_GTBI, *weights, start_GBH)
-    return h_GTBH
-
-
-def minimal_layer(below_GTBI: Tensor, weights: Sequence[Tensor], gates: int, start_GBH: Tensor | None) -> Tensor:
-    """Runs a minGRU, which has one gate, or a minLSTM, which has two (equations: ``models/parts/cells/minimal.py``):
-    h_GTBH. Only where they are compiled. Weights are W and b.
-    """
-    from skipstack.models.kernels.compiled.time.loops import CompiledMinimal
-
-    _check_reads(below_GTBI, weights[0])
-    h_GTBH: Tensor = CompiledMinimal.apply(below_GTBI, *weights, gates, start_GBH)
-    return h_GTBH
-
-
-def linear_recurrence(kept_GTBH: Tensor, added_GTBH: Tensor, start_GBH: Tensor | None) -> Tensor:
-    """The states h_t = k_t h_{t-1} + a_t, h_GTBH, by a parallel scan (``LinearScan``)."""
-    h_GTBH: Tensor = _applied(LinearScan, kept_GTBH, added_GTBH, start_GBH)
-    return h_GTBH
-
-
-def _check_fit(below_GTBI: Tensor, weights: "Weights", *parts_GTBH: Tensor | None) -> None:
+def _check_fit(below_GTBI: Tensor, weights: Weights, *parts_GTBH: Tensor | None) -> None:
     """Raise ValueError if the input from below, or a part of a skip, does not fit the sizes of the weights."""
     _check_reads(below_GTBI, weights.below_RDIX)
     groups, *steps_and_sentences = below_GTBI.shape[:3]

@@ -14,8 +14,8 @@ from torch.autograd.function import once_differentiable
 
 from skipstack.models.ground.precision import in_tf32, multiplies, rounds, rounds_rows, rounds_steps
 from skipstack.models.ground.scanning import exporting
+from skipstack.models.kernels.bounds import check_shape
 from skipstack.models.kernels.choice import choose
-from skipstack.models.kernels.fitting import check_shape
 
 LINE: Final = 64
 """Bytes of a cache line, to which torch aligns what it allocates."""

@@ -5,8 +5,8 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from skipstack.models.kernels.choice import choose, in_range
-from skipstack.models.kernels.fitting import check_shape
+from skipstack.models.kernels.bounds import check_shape, in_range
+from skipstack.models.kernels.choice import choose
 
 
 class ReadingOrder:

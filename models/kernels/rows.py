@@ -11,7 +11,8 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 from torch.nn import functional
 
-from skipstack.models.kernels.choice import choose, in_range
+from skipstack.models.kernels.bounds import in_range
+from skipstack.models.kernels.choice import choose
 from skipstack.models.kernels.compiled.arrays import sparse
 
 

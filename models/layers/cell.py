@@ -29,7 +29,7 @@ class Cell(Layer):
     rest.
 
     ``project`` is called once for all time steps, so that all inputs pass one matrix product; ``run`` calls ``step``
-    for each. The faster loops of ``models/kernels/layers.py`` compute the same.
+    for each. That defines what the layers of ``models/kernels/layers.py`` compute as one operation.
     """
 
     gate_names: ClassVar[tuple[str, ...]] = ()
@@ -63,9 +63,9 @@ class Cell(Layer):
         ``state`` is the previous state; the new one's ``h_GBF`` is the layer's output.
         """
 
-    @abstractmethod
     def start(self, like_GBX: Tensor) -> HiddenState:
-        """The state before the first step."""
+        """The state before the first step: h_0 = 0, unless a cell says otherwise."""
+        return HiddenState(self.zeros(like_GBX))
 
     def run(self, below_GTBI: Tensor, skipped_GTBH: Tensor | None = None, start: Tensor | None = None) -> Unrolled:
         """Runs the layer step by step; the last state is [h; c]."""

@@ -41,9 +41,9 @@ class Choices:
 class Unrolled:
     """The results of a layer for a batch: its outputs, and what inspection needs.
 
-    ``pre``: the share of the pre-activations from below, W x + b; None where no step reads another, and for a compiled
-    layer that is not inspected. ``choices``: those of a layer that makes any. ``read``: the weight of each of the J
-    last outputs in each step's input, read_GTBJ, computed on call; None where a step reads the previous output only.
+    ``pre``: the share of the pre-activations from below, W x + b; None where no step reads another, and where all steps
+    are one operation. ``choices``: those of a layer that makes any. ``read``: the weight of each of the J last outputs
+    in each step's input, read_GTBJ, computed on call; None where a step reads the previous output only.
 
     ``last``: the final state, in the form in which the layer starts from it; None where no state is carried on.
     ``states``: h_t of each step as the next one reads it, whose gradient is that of its own output and of all later

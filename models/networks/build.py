@@ -1,4 +1,4 @@
-"""Builds networks from configs. Each folder's ``build.py`` maps its kinds to classes."""
+"""Builds networks from configs. Of a part with many kinds, its folder's ``build.py`` maps each to its class."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,7 +22,8 @@ from skipstack.models.ground.initialise import initialise
 from skipstack.models.ground.parameters import made_on
 from skipstack.models.layers.lanes import Dropout, Lane, Streams, rates
 from skipstack.models.layers.layer import Layer, LayerSizes
-from skipstack.models.networks.feedback.build import build_feedback
+from skipstack.models.networks.feedback.layer import Directions, FeedbackLayer
+from skipstack.models.networks.feedback.links import HiddenLink, LabelLink, LabelVectorLink, LinkSizes
 from skipstack.models.networks.feedback.tagger import FeedbackTagger
 from skipstack.models.networks.model import Network, Stacked
 from skipstack.models.networks.stack import Stack
@@ -30,9 +31,9 @@ from skipstack.models.parts.cells.build import build_cell, build_shortcut
 from skipstack.models.parts.cells.lstm import LstmCell
 from skipstack.models.parts.cells.minimal import MinLstmCell
 from skipstack.models.parts.heads.build import build_head
+from skipstack.models.parts.heads.feedback import FeedbackHead
 from skipstack.models.parts.inputs.build import build_embedder
-from skipstack.models.parts.skips.build import build_skip
-from skipstack.models.parts.skips.layers import DynamicSkipLstm
+from skipstack.models.parts.skips.layers import DynamicSkipLstm, build_skip
 from skipstack.models.parts.skips.reinforce import Reinforce
 
 
@@ -159,3 +160,25 @@ def build_stack(config: StackConfig, below: int, lanes: Sequence[Lane], dropout:
                     f"{config.hidden}, the hidden units: got sources {shown(wiring)} (allowed: 0 for every layer)"
                 )
     return Stack(layers, wiring, directions, dropout, below=below, join_each=spread > 1)
+
+
+def build_feedback(config: FeedbackConfig, *, below: int, lanes: int, tags: int) -> tuple[FeedbackLayer, FeedbackHead]:
+    """The layer and the head of a label-feedback network, for ``below`` features per time step."""
+    directions = Directions(config.directions)
+    sizes = LinkSizes(lanes=lanes, directions=len(directions), context=config.context, hidden=config.hidden)
+    labels: LabelLink | LabelVectorLink | None = None
+    previous: HiddenLink | None = None
+    match config.variant:
+        case "e":
+            previous = HiddenLink(sizes)
+        case "j":
+            labels = LabelLink(sizes, labels=tags)
+        case "i":
+            labels = LabelVectorLink(sizes, labels=tags, size=config.label_size)
+        case "i_and_e":
+            labels = LabelVectorLink(sizes, labels=tags, size=config.label_size)
+            previous = HiddenLink(sizes)
+        case _:
+            assert_never(config.variant)
+    layer = FeedbackLayer(config, lanes=lanes, below=below, directions=directions, labels=labels, previous=previous)
+    return layer, FeedbackHead(lanes=lanes, directions=len(directions), hidden=config.hidden, tags=tags)

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from skipstack.models.configs.model import Pooling
 from skipstack.models.ground.precision import products_in
 from skipstack.models.ground.scanning import exporting
-from skipstack.models.kernels.fitting import check_shape
+from skipstack.models.kernels.bounds import check_shape
 from skipstack.models.layers.lookup import Distinct
 from skipstack.models.networks.stack import Memory, Passed, Stack
 from skipstack.models.parts.heads.base import Decoded, Gold, Head

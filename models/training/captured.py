@@ -33,7 +33,7 @@ from torch import Tensor
 from skipstack.models.layers.lookup import Lookup
 from skipstack.models.networks.model import Network, Stacked, Tokens
 from skipstack.models.parts.heads.base import Gold, Head
-from skipstack.models.parts.heads.chain.doubts import Doubts
+from skipstack.models.parts.heads.doubts import Doubts
 from skipstack.models.training.graphs import Graphs
 
 WARM = 2

@@ -12,7 +12,8 @@ import torch
 from torch import Tensor
 from torch.autograd.graph import increment_version
 
-from skipstack.models.kernels.choice import choose, in_range
+from skipstack.models.kernels.bounds import in_range
+from skipstack.models.kernels.choice import choose
 from skipstack.models.kernels.rows import gradient_rows
 
 if TYPE_CHECKING:

@@ -2,14 +2,16 @@
 
 import torch
 
+from skipstack.models.configs.cells import ShortcutConfig
 from skipstack.models.configs.inputs import CharacterCnnConfig, EmbedderConfig
 from skipstack.models.configs.training import Sgd
 from skipstack.models.ground.precision import FEW_ROWS
 from skipstack.models.kernels.draws import drawn
-from skipstack.models.kernels.layers import Weights, block_layer, lstm_layer
 from skipstack.models.kernels.products import product
 from skipstack.models.kernels.reading import ReadingOrder
 from skipstack.models.layers.lanes import Streams
+from skipstack.models.layers.layer import LayerSizes
+from skipstack.models.parts.cells.build import build_cell, build_shortcut
 from skipstack.models.parts.heads.base import Gold
 from skipstack.models.parts.heads.softmax import SoftmaxHead
 from skipstack.models.parts.inputs.base import LexiconTensors
@@ -20,16 +22,17 @@ from skipstack.models.training.optimisers import optimiser
 
 def prepare() -> None:
     """Run one forward and backward pass of each kernel, in the dtype of networks."""
-    one = torch.ones(1, 1, dtype=torch.int64)
+    one, streams = torch.ones(1, 1, dtype=torch.int64), Streams([1], "dropout", torch.device("cpu"))
     x_GTBI = torch.zeros(1, 1, 1, 1, requires_grad=True)
     order = ReadingOrder(one, 1)
     found = [order.together(order.apart(x_GTBI))]
-    for layer, gates in ((lstm_layer, 4), (block_layer, 3)):
-        weights = Weights(*(torch.zeros(1, 1, *shape) for shape in ((1, gates), (gates,), (1, gates))))
-        found.append(layer(x_GTBI, weights)[0])
-    embedder, head = _inputs(), SoftmaxHead(lanes=1, features=1, tags=1)
-    for parameter in (*embedder.parameters(), *head.parameters()):
-        parameter.detach().zero_()  # whatever stood in memory could be NaN
+    sizes = LayerSizes(lanes=1, directions=1, below=1, hidden=1)
+    lstm, block = build_cell("lstm", sizes, streams), build_shortcut(ShortcutConfig(topology="block"), sizes, streams)
+    embedder, head = _inputs(streams), SoftmaxHead(lanes=1, features=1, tags=1)
+    for module in (lstm, block, embedder, head):
+        for parameter in module.parameters():
+            parameter.detach().zero_()  # whatever stood in memory could be NaN
+    found += [lstm.run(x_GTBI).output_GTBF, block.run(x_GTBI, x_GTBI).output_GTBF]
     known = LexiconTensors(one[0], one[0], one, one, one, one[0])
     found.append(embedder(torch.zeros(1, 2, 1, dtype=torch.int64), known))
     found.append(head.losses(x_GTBI, Gold(torch.zeros_like(one).unsqueeze(0)), one))
@@ -39,7 +42,7 @@ def prepare() -> None:
     drawn(one[0], 1, x_GTBI)
 
 
-def _inputs() -> TokenEmbedder:
+def _inputs(streams: Streams) -> TokenEmbedder:
     """An embedder of words, whose gradient is by rows, and a character CNN, with dropout."""
     spelling = CharacterCnnConfig(size=1, filters=1)
     config = EmbedderConfig(word_size=1, capital_size=0, affix_characters=0, spelling=spelling, window=0)
@@ -50,7 +53,7 @@ def _inputs() -> TokenEmbedder:
         classes=2,
         spelling=CharacterCnn(1, 2, spelling),
         dropout_R=[0.5],
-        streams=Streams([1], "dropout", torch.device("cpu")),
+        streams=streams,
     )
     assert embedder.words is not None
     embedder.words.by_row = True

@@ -19,7 +19,7 @@ from skipstack.models.configs.cells import CellKind, ShortcutConfig
 from skipstack.models.configs.model import StackConfig
 from skipstack.models.ground.allocation import keep_freed_memory
 from skipstack.models.ground.initialise import initialise
-from skipstack.models.kernels.layers import linear_recurrence
+from skipstack.models.kernels.linear_scan import linear_recurrence
 from skipstack.models.kernels.reading import ReadingOrder
 from skipstack.models.layers.lanes import Dropout, Lane, Streams
 from skipstack.models.layers.layer import Layer, LayerSizes

@@ -26,7 +26,7 @@ for module, names in json.loads(Path(sys.argv[1]).read_text()).items():
 import skipstack.models.time.layer as old
 from skipstack.models.chain.partition import Doubts as moved_alone
 from skipstack.models.layers.layer import Layer
-from skipstack.models.parts.heads.chain.doubts import Doubts
+from skipstack.models.parts.heads.doubts import Doubts
 assert old.Layer is Layer and moved_alone is Doubts
 """
 

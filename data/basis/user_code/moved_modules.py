@@ -39,15 +39,19 @@ MOVED: Final[Mapping[str, str]] = {
     "skipstack.models.ensemble": "skipstack.models.networks.ensemble",
     "skipstack.models.evaluate": "skipstack.models.training.evaluate",
     "skipstack.models.feedback": "skipstack.models.networks.feedback",
+    "skipstack.models.feedback.build": "skipstack.models.networks.build",
     "skipstack.models.feedback.config": "skipstack.models.configs.feedback",
+    "skipstack.models.feedback.directions": "skipstack.models.networks.feedback.layer",
     "skipstack.models.fused": "skipstack.models.kernels.fused",
     "skipstack.models.heads": "skipstack.models.parts.heads",
+    "skipstack.models.heads.arcs": "skipstack.models.parts.heads.biaffine",
     "skipstack.models.heads.chain": "skipstack.models.parts.heads.chain.head",
     "skipstack.models.heads.config": "skipstack.models.configs.heads",
     "skipstack.models.initialise": "skipstack.models.ground.initialise",
     "skipstack.models.inputs": "skipstack.models.parts.inputs",
     "skipstack.models.inputs.config": "skipstack.models.configs.inputs",
-    "skipstack.models.inputs.largest_sum": "skipstack.models.kernels.reference.largest_sum",
+    "skipstack.models.inputs.highway": "skipstack.models.parts.inputs.characters",
+    "skipstack.models.inputs.largest_sum": "skipstack.models.kernels.largest_sum",
     "skipstack.models.inputs.lookup": "skipstack.models.layers.lookup",
     "skipstack.models.inputs.pretrained": "skipstack.models.training.pretrained",
     "skipstack.models.insight": "skipstack.models.views.insight",
@@ -63,15 +67,13 @@ MOVED: Final[Mapping[str, str]] = {
     "skipstack.models.scanning": "skipstack.models.ground.scanning",
     "skipstack.models.shapes": "skipstack.models.ground.shapes",
     "skipstack.models.skips": "skipstack.models.parts.skips",
+    "skipstack.models.skips.build": "skipstack.models.parts.skips.layers",
     "skipstack.models.skips.config": "skipstack.models.configs.skips",
     "skipstack.models.stack": "skipstack.models.networks.stack",
     "skipstack.models.time": "skipstack.models.layers",
-    "skipstack.models.time.block_loop": "skipstack.models.kernels.reference.block_loop",
     "skipstack.models.time.loops": "skipstack.models.kernels.layers",
-    "skipstack.models.time.lstm_loop": "skipstack.models.kernels.reference.steps",
     "skipstack.models.time.reading": "skipstack.models.kernels.reading",
-    "skipstack.models.time.shortcut_loop": "skipstack.models.kernels.reference.shortcut_loop",
-    "skipstack.models.time.skip_loop": "skipstack.models.kernels.reference.skip_loop",
+    "skipstack.models.time.skip_loop": "skipstack.models.kernels.skip_loop",
     "skipstack.models.trained": "skipstack.models.networks.trained",
     "skipstack.models.training.config": "skipstack.models.configs.training",
 }
@@ -79,7 +81,7 @@ MOVED: Final[Mapping[str, str]] = {
 modules in it."""
 
 NAMES: Final[Mapping[str, Mapping[str, str]]] = {
-    "skipstack.models.chain.partition": {"Doubts": "skipstack.models.parts.heads.chain.doubts"},
+    "skipstack.models.chain.partition": {"Doubts": "skipstack.models.parts.heads.doubts"},
     "skipstack.models.device": dict.fromkeys(
         ("device_memory", "limit_memory"), "skipstack.models.ground.device_memory"
     ),

@@ -5,7 +5,7 @@ many operations it would launch.
 """
 
 import functools
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Self
 
 import torch
@@ -14,7 +14,6 @@ from torch.overrides import TorchFunctionMode
 
 from skipstack.data.basis.errors import UserError
 from skipstack.models.conformance.accelerator.memory import Memory
-from skipstack.models.conformance.accelerator.refusals import refusal
 from skipstack.models.conformance.accelerator.work import Operation, Work, operation
 from skipstack.models.ground.device import SIMULATED
 
@@ -180,3 +179,24 @@ def _tensors(values: Iterable[Any]) -> Iterator[Tensor]:
             yield value
         elif isinstance(value, list | tuple):
             yield from _tensors(value)
+
+
+def refusal(func: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> str | None:
+    """The reason for which an operation that a CPU accepts would raise on a GPU, whose kernels check on the host (from
+    torch's source); None if it would not raise.
+    """
+    if func is torch.ops.aten._fused_adam_.tensor_lr:
+        parameters, gradients, means, squares, _, steps = args[:6]
+        return _adam(list(zip(parameters, gradients, means, squares, strict=True)), [kwargs["lr"], *steps])
+    return None
+
+
+def _adam(parts: Sequence[Sequence[Tensor]], numbers: Sequence[Tensor]) -> str | None:
+    """``FusedAdamKernel.cu``: rates and steps in float32; parameter, gradient and averages of one type and layout."""
+    for each in numbers:
+        if each.dtype != torch.float32:
+            return f"expected a rate and steps in float32 (got {each.dtype})"
+    for together in parts:
+        if len({(each.dtype, each.shape, each.stride()) for each in together}) > 1:
+            return "a parameter, its gradient and its averages have other types, shapes or strides"
+    return None

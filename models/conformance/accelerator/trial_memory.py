@@ -21,7 +21,7 @@ from skipstack.models.conformance.accelerator.simulated import Accelerator
 from skipstack.models.ground.device_memory import BEGUN, HANDLES, WORKSPACE
 from skipstack.models.layers.lanes import Lane
 from skipstack.models.networks.stack import Memory as States
-from skipstack.models.parts.heads.chain.doubts import Doubts
+from skipstack.models.parts.heads.doubts import Doubts
 from skipstack.models.training.captured import SHAPES, obstacle, tensors
 from skipstack.models.training.evaluate import evaluated
 from skipstack.models.training.loop import Training

@@ -5,13 +5,14 @@ slots, none to two; a slot that the rule does not have is not read. U rows of a 
 """
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
+from numba import carray, types
+from numba.extending import intrinsic
 from numpy.typing import NDArray
 from torch import Tensor
 
-from skipstack.models.kernels.compiled.addresses import numbers_at
 from skipstack.models.kernels.compiled.arithmetic import ONE
 from skipstack.models.kernels.compiled.arrays import arrays, numbers
 from skipstack.models.kernels.compiled.rowwise import Array, add
@@ -127,3 +128,20 @@ def move(
             second_N[j] = beta2 * second_N[j] + (ONE - beta2) * gradient_N[j] * gradient_N[j]
         for j in range(len(parameter_N)):
             parameter_N[j] -= rate * (first_N[j] / whole1 / (np.sqrt(second_N[j] / whole2) + epsilon))
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def pointer(typing: Any, address: Any) -> Any:
+    """The pointer to an address, from which numba reads."""
+
+    def build(context: Any, builder: Any, signature: Any, given: Any) -> Any:
+        return builder.inttoptr(given[0], context.get_value_type(types.voidptr))
+
+    return types.voidptr(types.int64), build
+
+
+@inlined
+def numbers_at(address: int, first: int, count: int, like: Array) -> Array:
+    """An array of ``count`` numbers of the type of ``like``: those at an address, from number ``first`` on."""
+    numbers: Array = carray(pointer(np.int64(address + first * like.itemsize)), count, like.dtype)
+    return numbers

@@ -2,8 +2,7 @@
 
 Each program of a step computes ``BLOCK`` of the B * H numbers of one group. A pointer is that of a step's first number;
 the next group is a stride further, or follows at once: in products, and in values that are carried from step to step.
-None: an absent part. The equations are those of ``models/kernels/reference/shortcut_loop.py`` and
-``models/kernels/reference/block_loop.py``.
+None: an absent part. The equations are those of ``models/kernels/layers.py``.
 """
 
 import triton

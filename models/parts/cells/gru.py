@@ -6,7 +6,6 @@ import torch
 from torch import Tensor
 
 from skipstack.models.ground.parameters import BIAS, parameter
-from skipstack.models.kernels.choice import choose
 from skipstack.models.kernels.layers import gru_layer
 from skipstack.models.kernels.sigmoid import sigmoid
 from skipstack.models.layers.cell import Cell, HiddenState
@@ -34,11 +33,11 @@ class GruCell(Cell):
         return *self.weights(), self.bias_recalled
 
     def run(self, below_GTBI: Tensor, skipped_GTBH: Tensor | None = None, start: Tensor | None = None) -> Unrolled:
-        """Runs in one operation where that is compiled; the last state is h."""
-        if choose("gru", below_GTBI) != "compiled":
-            return super().run(below_GTBI, skipped_GTBH, start)
+        """Runs as one operation where there is one, otherwise step by step; the last state is h."""
         assert skipped_GTBH is None, "this layer has no source"
         output_GTBH = gru_layer(below_GTBI, self.all_weights(), start)
+        if output_GTBH is None:
+            return super().run(below_GTBI, start=start)
         return Unrolled(output_GTBH, last=output_GTBH[:, -1].detach())
 
     def project(self, below_GTBI: Tensor, skipped_GTBH: Tensor | None) -> tuple[Tensor, ...]:
@@ -47,10 +46,6 @@ class GruCell(Cell):
         gates_GTBX, candidate_GTBH = torch.split(self.affine(below_GTBI), [2 * self.hidden, self.hidden], dim=-1)
         recalled_G11H = self.bias_recalled.flatten(0, 1).unsqueeze(1).unsqueeze(1)
         return torch.cat([gates_GTBX, recalled_G11H.expand_as(candidate_GTBH)], dim=-1), candidate_GTBH
-
-    def start(self, like_GBX: Tensor) -> HiddenState:
-        """h_0 = 0."""
-        return HiddenState(self.zeros(like_GBX))
 
     def step(self, pre_GBX: Tensor, known_GBX: Sequence[Tensor], state: HiddenState) -> HiddenState:
         """Eqs 5 to 8."""

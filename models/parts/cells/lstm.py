@@ -5,7 +5,6 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from skipstack.models.ground.scanning import exporting
 from skipstack.models.kernels.layers import lstm_layer
 from skipstack.models.kernels.sigmoid import sigmoid
 from skipstack.models.layers.cell import Cell, HiddenState
@@ -31,12 +30,10 @@ class LstmCell(Cell):
         self.bias[..., self.hidden : 2 * self.hidden] = bias
 
     def run(self, below_GTBI: Tensor, skipped_GTBH: Tensor | None = None, start: Tensor | None = None) -> Unrolled:
-        """Runs a loop of its own, since nearly every study has this layer; the last state is [h, c]."""
-        if exporting() and start is None:
-            return self.loop(self.project(below_GTBI, skipped_GTBH), None)
+        """Runs as one operation where there is one, otherwise step by step."""
         assert skipped_GTBH is None, "this layer has no source"
-        output_GTBH, last_2GBH, pre_GTBX = lstm_layer(below_GTBI, self.weights(), start_2GBH=start)
-        return Unrolled(output_GTBH, pre_GTBX, last=last_2GBH)
+        found = lstm_layer(below_GTBI, self.weights(), start_GBY=start)
+        return super().run(below_GTBI, start=start) if found is None else Unrolled(found[0], last=found[1])
 
     def start(self, like_GBX: Tensor) -> HiddenState:
         """h_0 = c_0 = 0."""

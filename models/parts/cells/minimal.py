@@ -8,8 +8,9 @@ from torch import Tensor
 from torch.nn.functional import logsigmoid
 
 from skipstack.models.ground.scanning import exporting
-from skipstack.models.kernels.choice import choose, is_watched
-from skipstack.models.kernels.layers import linear_recurrence, minimal_layer
+from skipstack.models.kernels.choice import is_watched
+from skipstack.models.kernels.layers import minimal_layer
+from skipstack.models.kernels.linear_scan import linear_recurrence
 from skipstack.models.kernels.sigmoid import sigmoid
 from skipstack.models.layers.cell import Cell, HiddenState
 from skipstack.models.layers.layer import LayerSizes, Unrolled
@@ -37,18 +38,12 @@ class MinimalCell(Cell):
     def run(self, below_GTBI: Tensor, skipped_GTBH: Tensor | None = None, start: Tensor | None = None) -> Unrolled:
         """Runs all time steps; the last state is h."""
         assert skipped_GTBH is None, "this layer has no source"
-        if choose("minimal", below_GTBI) == "compiled":
-            output_GTBH = minimal_layer(below_GTBI, self.all_weights(), len(self.gate_names), start)
-            return Unrolled(output_GTBH, last=output_GTBH[:, -1].detach())
-        pre_GTBX = self.affine(below_GTBI)
-        if exporting() or is_watched():
-            return self.loop((pre_GTBX,), start)
-        output_GTBH = linear_recurrence(*self.coefficients(pre_GTBX), start)
-        return Unrolled(output_GTBH, pre_GTBX, last=output_GTBH[:, -1].detach())
-
-    def start(self, like_GBX: Tensor) -> HiddenState:
-        """h_0 = 0."""
-        return HiddenState(self.zeros(like_GBX))
+        output_GTBH = minimal_layer(below_GTBI, self.all_weights(), len(self.gate_names), start)
+        if output_GTBH is None:
+            if exporting() or is_watched():
+                return super().run(below_GTBI, start=start)
+            output_GTBH = linear_recurrence(*self.coefficients(self.affine(below_GTBI)), start)
+        return Unrolled(output_GTBH, last=output_GTBH[:, -1].detach())
 
     def step(self, pre_GBX: Tensor, known_GBX: Sequence[Tensor], state: HiddenState) -> HiddenState:
         """The state after one step of the recurrence."""

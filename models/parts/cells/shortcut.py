@@ -12,7 +12,6 @@ import torch
 from torch import Tensor, nn
 
 from skipstack.models.configs.topologies import Link, Links
-from skipstack.models.ground.scanning import exporting
 from skipstack.models.kernels.layers import block_layer, lstm_layer
 from skipstack.models.kernels.sigmoid import sigmoid
 from skipstack.models.layers.cell import Cell, HiddenState
@@ -38,6 +37,7 @@ class ShortcutCell(Cell):
         in_step = sum(gate.in_step for gate in gates)
         super().__init__(sizes, gates=own + in_step)
         self.links = links
+        self.in_step = in_step > 0
         self.gates = tuple(gates)
         self.gate = nn.ModuleList(gates)
         uses = {links.internal, links.output}
@@ -58,25 +58,17 @@ class ShortcutCell(Cell):
         state, before_GBI = None, None
         if start is not None:
             state, before_GBI = start.tensor_split([start.shape[-1] - below_GTBI.shape[-1]], dim=-1)
-        if exporting() or any(gate.in_step for gate in self.gates):
-            unrolled = self.loop(self.project(below_GTBI, skipped_GTBH, before_GBI), state)
-        else:
-            unrolled = self.written_out(below_GTBI, self.of_skip(below_GTBI, skipped_GTBH, before_GBI), state)
+        parts_GTBH = self.of_skip(below_GTBI, skipped_GTBH, before_GBI)
+        unrolled = None if self.in_step else self.as_one(below_GTBI, parts_GTBH, state)
+        if unrolled is None:
+            unrolled = self.loop((self.affine(below_GTBI), *parts_GTBH.values()), state)
         if unrolled.last is None:  # in an exported program, which carries no state
             return unrolled
         return replace(unrolled, last=torch.cat([unrolled.last, below_GTBI[:, -1].detach()], dim=-1))
 
     @abstractmethod
-    def written_out(self, below_GTBI: Tensor, parts_GTBH: Parts, start: Tensor | None) -> Unrolled:
-        """The result of ``loop``, by a loop with a hand-written backward pass: possible if all ``parts`` of the skip
-        are known before it.
-        """
-
-    def project(
-        self, below_GTBI: Tensor, skipped_GTBH: Tensor | None, before_GBI: Tensor | None = None
-    ) -> tuple[Tensor, ...]:
-        """(pre_GTBX, ...): the input's share of its own gates, and the parts of the skip as far as they are known."""
-        return self.affine(below_GTBI), *self.of_skip(below_GTBI, skipped_GTBH, before_GBI).values()
+    def as_one(self, below_GTBI: Tensor, parts_GTBH: Parts, start: Tensor | None) -> Unrolled | None:
+        """Runs all steps as one operation, None where there is none; all ``parts`` of the skip are known before."""
 
     def of_skip(self, below_GTBI: Tensor, skipped_GTBH: Tensor | None, before_GBI: Tensor | None = None) -> Parts:
         """The parts of the skip as far as they are known; ``before_GBI`` is the layer below before the first step,
@@ -143,13 +135,11 @@ class ShortcutLstm(ShortcutCell):
         """h_0 = c_0 = 0."""
         return HiddenState(self.zeros(like_GBX), self.zeros(like_GBX))
 
-    def written_out(self, below_GTBI: Tensor, parts_GTBH: Parts, start: Tensor | None) -> Unrolled:
+    def as_one(self, below_GTBI: Tensor, parts_GTBH: Parts, start: Tensor | None) -> Unrolled | None:
         """Runs the layer by ``lstm_layer`` (``models/kernels/layers.py``)."""
         internal, output = added(self.links.internal, parts_GTBH), added(self.links.output, parts_GTBH)
-        start_2GBH = None if start is None else torch.stack(start.chunk(2, dim=-1))
-        kept = parts_GTBH.get("kept")
-        output_GTBH, last_2GBH, pre_GTBX = lstm_layer(below_GTBI, self.weights(), internal, output, kept, start_2GBH)
-        return Unrolled(output_GTBH, pre_GTBX, last=torch.cat([*last_2GBH], dim=-1))
+        found = lstm_layer(below_GTBI, self.weights(), internal, output, parts_GTBH.get("kept"), start)
+        return None if found is None else Unrolled(found[0], last=found[1])
 
     def step(self, pre_GBX: Tensor, known_GBX: Sequence[Tensor], state: HiddenState) -> HiddenState:
         """c~ and h~, each joined by the skip."""
@@ -179,16 +169,12 @@ class ShortcutBlock(ShortcutCell):
     def __init__(self, sizes: LayerSizes, links: Links, gates: Sequence[Gate]) -> None:
         super().__init__(sizes, links, gates, own=3)
 
-    def start(self, like_GBX: Tensor) -> HiddenState:
-        """h_0 = 0."""
-        return HiddenState(self.zeros(like_GBX))
-
-    def written_out(self, below_GTBI: Tensor, parts_GTBH: Parts, start: Tensor | None) -> Unrolled:
+    def as_one(self, below_GTBI: Tensor, parts_GTBH: Parts, start: Tensor | None) -> Unrolled | None:
         """Runs the layer by ``block_layer`` (``models/kernels/layers.py``)."""
         internal, output = added(self.links.internal, parts_GTBH), added(self.links.output, parts_GTBH)
         shared = parts_GTBH["skip"] if self.links.output == "shared" else None
-        output_GTBH, pre_GTBX = block_layer(below_GTBI, self.weights(), internal, output, shared, start)
-        return Unrolled(output_GTBH, pre_GTBX, last=output_GTBH[:, -1].detach())
+        output_GTBH = block_layer(below_GTBI, self.weights(), internal, output, shared, start)
+        return None if output_GTBH is None else Unrolled(output_GTBH, last=output_GTBH[:, -1].detach())
 
     def step(self, pre_GBX: Tensor, known_GBX: Sequence[Tensor], state: HiddenState) -> HiddenState:
         """m, then h."""

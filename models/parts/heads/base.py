@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from skipstack.data.basis.user_code.configs import Part
 from skipstack.models.ground.parameters import BIAS, WEIGHT, parameter
 from skipstack.models.kernels.products import product
-from skipstack.models.parts.heads.chain.doubts import Doubts
+from skipstack.models.parts.heads.doubts import Doubts
 
 UNSEEN = -1
 """The id of a gold tag that the training split lacks: never predicted, never trained on."""

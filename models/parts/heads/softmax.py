@@ -2,8 +2,8 @@
 
 from torch import Tensor
 
-from skipstack.models.kernels.choice import choose, in_range
-from skipstack.models.kernels.fitting import check_shape
+from skipstack.models.kernels.bounds import check_shape, in_range
+from skipstack.models.kernels.choice import choose
 from skipstack.models.parts.heads.base import UNSEEN, Decoded, Gold, LinearHead, log_losses
 
 

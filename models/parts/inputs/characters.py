@@ -9,13 +9,18 @@ from torch.nn import functional
 from skipstack.data.store.vocabulary import BOUNDARY
 from skipstack.models.configs.inputs import CharacterCnnConfig, CharacterCnnsConfig, CharacterLstmConfig, SpellingConfig
 from skipstack.models.ground.parameters import BIAS, WEIGHT, parameter
-from skipstack.models.kernels.choice import choose, in_range
+from skipstack.models.kernels.bounds import in_range
+from skipstack.models.kernels.choice import choose
+from skipstack.models.kernels.largest_sum import largest_sum
+from skipstack.models.kernels.products import product
 from skipstack.models.kernels.reading import ReadingOrder
-from skipstack.models.kernels.reference.largest_sum import largest_sum
+from skipstack.models.kernels.sigmoid import sigmoid
 from skipstack.models.layers.layer import LayerSizes
 from skipstack.models.layers.lookup import Lookup
 from skipstack.models.parts.cells.lstm import LstmCell
-from skipstack.models.parts.inputs.highway import HighwayLayer
+
+CARRY = -2.0
+"""The term added to the gate's argument, so that a new layer passes most of its input."""
 
 
 class SpellingReader(nn.Module, ABC):
@@ -135,3 +140,24 @@ class CharacterLstm(SpellingReader):
         last_GN = (lengths_RN - 1).repeat_interleave(2, dim=0)
         last_G1NH = last_GN.view(-1, 1, spellings, 1).expand(-1, -1, -1, h_GCNH.shape[-1])
         return h_GCNH.gather(1, last_G1NH).view(lanes, 2, spellings, -1).transpose(1, 2).flatten(2)
+
+
+class HighwayLayer(nn.Module):
+    """z = t * relu(W y + b) + (1 - t) * y,   t = sigm(V y + d)                    (Srivastava et al., 2015)
+
+    y is the input of the layer, as wide as z; * is the element-wise product. This is the layer that Kim et al. (2016)
+    put above a character CNN. They start d near -2; our biases all start at zero, so d - ``CARRY`` is learned.
+    """
+
+    def __init__(self, lanes: int, size: int) -> None:
+        super().__init__()
+        self.weight = parameter(lanes, size, size, role=WEIGHT)
+        self.bias = parameter(lanes, 1, size, role=BIAS)
+        self.weight_gate = parameter(lanes, size, size, role=WEIGHT)
+        self.bias_gate = parameter(lanes, 1, size, role=BIAS)
+
+    def forward(self, y_RNF: Tensor) -> Tensor:
+        """z_RNF."""
+        made_RNF = torch.relu(product(y_RNF, self.weight, self.bias))
+        gate_RNF = sigmoid(product(y_RNF, self.weight_gate, self.bias_gate + CARRY))
+        return torch.lerp(y_RNF, made_RNF, gate_RNF)

@@ -15,7 +15,8 @@ from skipstack.data.store.features import CAPITAL_CLASSES
 from skipstack.models.configs.inputs import EmbedderConfig
 from skipstack.models.ground.parameters import BIAS, WEIGHT, parameter
 from skipstack.models.ground.scanning import exporting
-from skipstack.models.kernels.choice import choose, in_range
+from skipstack.models.kernels.bounds import in_range
+from skipstack.models.kernels.choice import choose
 from skipstack.models.kernels.products import product
 from skipstack.models.kernels.sigmoid import sigmoid
 from skipstack.models.layers.lanes import Dropout, Streams

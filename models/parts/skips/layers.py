@@ -3,15 +3,16 @@
 from abc import abstractmethod
 from collections.abc import Sequence
 from functools import partial
+from typing import assert_never
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from skipstack.models.configs.skips import AttentionSkipConfig, DynamicSkipConfig, FixedSkipConfig
-from skipstack.models.kernels.reference.skip_loop import Choose, SkipLoop
+from skipstack.models.configs.skips import AttentionSkipConfig, DynamicSkipConfig, FixedSkipConfig, SkipConfig
+from skipstack.models.kernels.skip_loop import Choose, SkipLoop
 from skipstack.models.layers.cell import HiddenState
-from skipstack.models.layers.lanes import Streams
+from skipstack.models.layers.lanes import Lane, Streams, rates
 from skipstack.models.layers.layer import Choices, Layer, LayerSizes, Unrolled
 from skipstack.models.parts.cells.lstm import LstmCell
 from skipstack.models.parts.skips.places import PlacePolicy
@@ -138,6 +139,19 @@ class AttentionSkipLstm(SkipLayer):
         output_GTBH = torch.stack([state_GBY[..., :hidden] for state_GBY in states_GBY[self.reach :]], dim=1)
         last_JGBY = torch.stack(states_GBY[-self.reach :]).detach()
         return Unrolled(output_GTBH, pre_GTBX, read=partial(torch.stack, read, dim=1), last=last_JGBY)
+
+
+def build_skip(config: SkipConfig, sizes: LayerSizes, lanes: Sequence[Lane], streams: Streams) -> SkipLayer:
+    """The layer for a config."""
+    match config:
+        case FixedSkipConfig():
+            return FixedSkipLstm(sizes, config)
+        case AttentionSkipConfig():
+            return AttentionSkipLstm(sizes, config)
+        case DynamicSkipConfig():
+            return DynamicSkipLstm(sizes, config, rates(config.share, [lane.skip_share for lane in lanes]), streams)
+        case _:
+            assert_never(config)
 
 
 def policy_of(config: AttentionSkipConfig | DynamicSkipConfig, sizes: LayerSizes) -> Policy:

@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from skipstack.models.ground.parameters import BIAS, WEIGHT, parameter
 from skipstack.models.kernels.layers import project
-from skipstack.models.kernels.reference.skip_loop import Choose
+from skipstack.models.kernels.skip_loop import Choose
 from skipstack.models.layers.layer import LayerSizes
 
 

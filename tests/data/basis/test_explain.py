@@ -1,4 +1,4 @@
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from hypothesis import given
@@ -7,6 +7,7 @@ from pydantic import BaseModel, ValidationError
 
 from skipstack.data.basis.explain import explain, place
 from skipstack.data.basis.fields import fields
+from skipstack.models.configs.cells import GateKind
 from skipstack.models.configs.model import StackConfig
 from skipstack.spaces.config import Axis, SpaceConfig
 from skipstack.spaces.trial import TrialConfig
@@ -40,8 +41,7 @@ def nested(path: str, value: Any) -> Any:
         (
             nested("model.stack.shortcut.gate", "nnoe"),
             "model.stack.shortcut.gate: unknown value 'nnoe' "
-            "(nearest: 'none'; allowed: none, sigmoid_below, sigmoid_below_earlier, sigmoid_skipped, "
-            "sigmoid_below_previous, scaled, linear, linear_vector, bernoulli, bernoulli_below)",
+            f"(nearest: 'none'; allowed: {', '.join(get_args(GateKind))})",
         ),
         (nested("model.stack.depth", -1), "model.stack.depth: got -1 (allowed: an integer from 0)"),
         (nested("model.stack.depth", "x"), "model.stack.depth: got 'x' (allowed: an integer from 0)"),

@@ -1,14 +1,29 @@
-"""A layer beside one whose loop is of torch's operations, which defines it: the same numbers for both."""
+"""A recurrent layer by one of its versions, to be put beside the loop of its steps, which defines it."""
 
-from functools import partial
-from typing import Any
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Final, get_args
 
+import pytest
 import torch
 from torch import Tensor
 
-from skipstack.models.kernels.layers import project
+from skipstack.models.configs.cells import CELLS, CellKind, ShortcutConfig
+from skipstack.models.configs.topologies import TOPOLOGIES
+from skipstack.models.kernels import layers
+from skipstack.models.kernels.choice import Kernels
+from skipstack.models.layers.cell import Cell
+from skipstack.models.layers.lanes import Streams
+from skipstack.models.layers.layer import LayerSizes
+from skipstack.models.parts.cells.build import build_cell, build_shortcut
+from tests.models.kernels.chosen import chosen
 
-DIRECTIONS = 2
+DIRECTIONS: Final = 2
+LSTMS: Final = ("lstm", *(name for name, links in TOPOLOGIES.items() if links.memory))
+BLOCKS: Final = tuple(name for name, links in TOPOLOGIES.items() if not links.memory)
+"""Cells and topologies that are one operation on a GPU."""
+RECURRENT: Final = (*(name for name, (_, states) in CELLS.items() if states), *TOPOLOGIES)
+"""All that have steps."""
 
 
 def drawn(generator: torch.Generator, *shape: int, apart: bool = False, dtype: torch.dtype = torch.float64) -> Tensor:
@@ -17,48 +32,69 @@ def drawn(generator: torch.Generator, *shape: int, apart: bool = False, dtype: t
     return (numbers.transpose(0, -1).contiguous().transpose(0, -1) if apart else numbers).requires_grad_()
 
 
-def layer_of(loop: Any) -> Any:
-    """What reads a layer below it, from a loop over pre-activations."""
-
-    def layer(below_GTBI: Tensor, below_RDIX: Tensor, bias_RDX: Tensor, recurrent_RDHX: Tensor, *parts: Any) -> Any:
-        return loop(project(below_GTBI, below_RDIX, bias_RDX), recurrent_RDHX.flatten(0, 1), *parts)
-
-    return layer
-
-
-def passes(layer: Any, given: list[Tensor | None], above_GTBH: Tensor) -> list[Tensor]:
-    """What a layer puts out, and the gradients of what it is given, its last part aside: the first state."""
-    found = layer(*given)
-    outputs = [found] if isinstance(found, Tensor) else [each for each in found if each is not None]
-    asked = [each for each in given[:-1] if each is not None and each.requires_grad]
-    return [*outputs, *torch.autograd.grad(outputs[0], asked, above_GTBH)]
+def cell_of(kind: str, lanes: int, hidden: int) -> Cell:
+    """A cell without a source, or a topology of a shortcut, over a layer of ``hidden`` + 1 features."""
+    sizes = LayerSizes(lanes=lanes, directions=DIRECTIONS, below=hidden + 1, hidden=hidden)
+    streams = Streams(range(lanes), "dropout", torch.device("cpu"))
+    if kind in get_args(CellKind):
+        cell = build_cell(kind, sizes, streams)  # type: ignore[arg-type]
+    else:
+        cell = build_shortcut(ShortcutConfig.model_validate({"topology": kind}), sizes, streams)
+    assert isinstance(cell, Cell)
+    return cell
 
 
-def both(
-    layer: Any,
-    defined: Any,
-    gates: int,
+@contextmanager
+def running(kernels: Kernels) -> Iterator[None]:
+    """Within, layers run so, also where their numbers are on a CPU and kernels of a GPU are interpreted."""
+    if kernels != "fused":
+        with chosen(kernels):
+            yield
+        return
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(layers, "choose", lambda *_: "fused")
+        yield
+
+
+def passes(
+    kind: str,
+    kernels: Kernels,
     sizes: tuple[int, ...],
-    present: list[bool],
     *,
-    apart: bool,
+    started: bool,
     seed: int,
+    learns: bool = True,
+    apart: bool = False,
     dtype: torch.dtype = torch.float64,
-) -> tuple[list[Tensor], list[Tensor]]:
-    """Of random numbers; ``sizes``: lanes, steps, sentences and hidden units; ``present``: which of the
-    three parts of a skip there are, whether there is a first state, and whether what is below asks for a gradient.
+) -> list[Tensor]:
+    """The output of a cell, its last state, and the gradients of what it reads and of its weights, of random numbers.
+
+    ``sizes``: lanes, steps, sentences and hidden units; ``learns``: whether what is below asks for a gradient.
     """
     lanes, steps, sentences, hidden = sizes
-    groups, below = lanes * DIRECTIONS, hidden + 1
-    draw = partial(drawn, torch.Generator().manual_seed(seed), dtype=dtype)
-    below_GTBI = draw(groups, steps, sentences, below, apart=apart)
-    weights = [draw(lanes, DIRECTIONS, *shape, gates * hidden, apart=apart) for shape in ((below,), (), (hidden,))]
-    parts = [draw(groups, steps, sentences, hidden, apart=apart) for _ in range(3)]
-    start = draw(*([2] if gates == 4 else []), groups, sentences, hidden).detach()
-    optional = [part if there else None for part, there in zip([*parts, start], present[:4], strict=True)]
-    above_GTBH = draw(groups, steps, sentences, hidden, apart=apart).detach()
-    before = below_GTBI.detach().clone()
-    given = [below_GTBI.requires_grad_(present[4]), *weights, *optional]
-    found = [passes(each, given, above_GTBH) for each in (layer, defined)]
+    groups, generator = lanes * DIRECTIONS, torch.Generator().manual_seed(seed)
+
+    def draw(*shape: int) -> Tensor:
+        return drawn(generator, *shape, apart=apart, dtype=dtype)
+
+    cell = cell_of(kind, lanes, hidden)
+    for parameter in cell.parameters():
+        parameter.data = draw(*parameter.shape).detach()
+    below_GTBI = draw(groups, steps, sentences, hidden + 1).requires_grad_(learns)
+    skipped_GTBH = None if kind in get_args(CellKind) else draw(groups, steps, sentences, hidden)
+    above_GTBF = draw(groups, steps, sentences, cell.features).detach()
+    before, start = below_GTBI.detach().clone(), None
+    if started:
+        with torch.no_grad(), chosen("reference"):
+            last = cell.run(below_GTBI, skipped_GTBH).last
+        assert last is not None
+        start = draw(*last.shape).detach()
+    with running(kernels):
+        unrolled = cell.run(below_GTBI, skipped_GTBH, start)
+        read: list[Any] = [each for each in (below_GTBI, skipped_GTBH) if each is not None and each.requires_grad]
+        gradients = torch.autograd.grad(
+            unrolled.output_GTBF, [*read, *cell.parameters()], above_GTBF, materialize_grads=True
+        )
+    assert unrolled.last is not None
     assert torch.equal(below_GTBI, before), "what is below is left as it is"
-    return found[0], found[1]
+    return [unrolled.output_GTBF.detach(), unrolled.last, *gradients]

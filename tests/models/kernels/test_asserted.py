@@ -11,18 +11,20 @@ from torch import Tensor, nn
 
 from skipstack.models.configs.inputs import CharacterCnnConfig, EmbedderConfig
 from skipstack.models.ground.precision import FEW_ROWS
-from skipstack.models.kernels import choice
-from skipstack.models.kernels.choice import in_range
-from skipstack.models.kernels.layers import Weights, gru_layer, layer_both_ways, lstm_layer, minimal_layer
+from skipstack.models.kernels import bounds
+from skipstack.models.kernels.bounds import in_range
+from skipstack.models.kernels.layers import Weights, layer_both_ways
 from skipstack.models.kernels.products import product
 from skipstack.models.kernels.reading import ReadingOrder
 from skipstack.models.kernels.rows import LookUp, gradient_rows
 from skipstack.models.layers.lanes import Lane, Streams
 from skipstack.models.networks.build import build_embedder
+from skipstack.models.networks.stack import BOTH_WAYS
 from skipstack.models.parts.heads.base import Gold
 from skipstack.models.parts.heads.softmax import SoftmaxHead
 from skipstack.models.parts.inputs.base import LexiconTensors
 from skipstack.models.parts.inputs.characters import CharacterCnn
+from tests.models.kernels.beside import cell_of
 from tests.models.kernels.chosen import chosen
 
 ROWS = 4
@@ -85,31 +87,17 @@ def test_a_range_has_its_first_number_and_not_its_last(indices: list[int], all_i
 
 
 def test_without_the_environment_nobody_looks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv(choice.ASSERTED)
-    choice.asserted.cache_clear()
+    monkeypatch.delenv(bounds.ASSERTED)
+    bounds.asserted.cache_clear()
     try:
         assert in_range(Tensor([9]), 0, 3)
     finally:
-        choice.asserted.cache_clear()
-
-
-def layer(size: int) -> None:
-    weights = Weights(torch.zeros(1, 2, 3, 8), torch.zeros(1, 2, 8), torch.zeros(1, 2, 2, 8))
-    lstm_layer(torch.zeros(2, 4, 1, size), weights)
+        bounds.asserted.cache_clear()
 
 
 def both_ways(size: int) -> None:
     weights = Weights(torch.zeros(1, 2, 3, 8), torch.zeros(1, 2, 8), torch.zeros(1, 2, 2, 8))
     layer_both_ways("lstm", torch.zeros(1, 4, 1, size), torch.full((1, 1), 4), weights, None)
-
-
-def gru(size: int) -> None:
-    weights = [torch.zeros(1, 2, *shape) for shape in ((3, 6), (6,), (2, 6), (2,))]
-    gru_layer(torch.zeros(2, 4, 1, size), weights, None)
-
-
-def minimal(size: int) -> None:
-    minimal_layer(torch.zeros(2, 4, 1, size), [torch.zeros(1, 2, 3, 4), torch.zeros(1, 2, 4)], 1, None)
 
 
 def rows_of_a_product(size: int) -> None:
@@ -125,8 +113,16 @@ def steps(size: int) -> None:
     ReadingOrder(torch.tensor([[3]]), 3).turned(torch.zeros(1, size, 1, 2))
 
 
-@pytest.mark.parametrize("given", [layer, both_ways, gru, minimal, rows_of_a_product, features, steps])
-def test_a_shape_that_weights_do_not_have_is_refused_before_compiled_code(given: Callable[[int], None]) -> None:
+def layer(kind: str) -> Callable[[int], object]:
+    """Runs a layer that reads three features over as many as it is given."""
+    return lambda size: cell_of(kind, lanes=1, hidden=2).run(torch.zeros(2, 4, 1, size))
+
+
+LAYERS = [pytest.param(layer(kind), id=kind) for kind in BOTH_WAYS.values()]
+
+
+@pytest.mark.parametrize("given", [*LAYERS, both_ways, rows_of_a_product, features, steps])
+def test_a_shape_that_weights_do_not_have_is_refused_before_compiled_code(given: Callable[[int], object]) -> None:
     """Compiled code took 2 or 4 numbers a row for 3, from whatever stands beside them; torch's operations refuse."""
     with chosen("compiled"):
         given(3)

@@ -28,8 +28,8 @@ from tests.models.kernels.chosen import chosen, without
 from tests.pages import ROOT
 
 CPU, GPU = torch.device("cpu"), torch.device("cuda")
-LAYERS, FUSED = {"lstm", "both_ways", "block", "gru", "minimal"}, {"lstm", "block", "draws"}
-MULTIPLY = {*LAYERS, "dense", "log_loss", "character_cnn"}
+LAYERS = {name for name, each in OPERATIONS.items() if each.hides}
+MULTIPLY, FUSED = {*LAYERS, "dense", "log_loss", "character_cnn"}, {"lstm", "block", "draws"}
 ABILITIES = [name for name in vars(abilities) if name.startswith("no_")]
 HERE = torch.zeros(1)
 

@@ -19,8 +19,8 @@ from skipstack.models.ground.precision import TF32, Precision, multiplies, produ
 from skipstack.models.kernels.choice import KERNELS
 from skipstack.models.kernels.products import batches, product, step_weight, weight_gradient
 from skipstack.models.layers.lanes import Lane
-from skipstack.models.parts.heads.arcs import ArcScores, RelationScores
 from skipstack.models.parts.heads.base import LinearHead
+from skipstack.models.parts.heads.biaffine import ArcScores, RelationScores
 from skipstack.models.training.loop import Training
 from skipstack.search.study.study_files.document import presets
 from tests.models import test_golden

@@ -13,7 +13,7 @@ from skipstack.models.layers.lanes import Lane
 from skipstack.models.networks.model import Tokens
 from skipstack.models.networks.stack import Passed
 from skipstack.models.parts.cells.gates import VectorGate
-from skipstack.models.parts.cells.shortcut import ShortcutBlock, ShortcutCell, ShortcutLstm
+from skipstack.models.parts.cells.shortcut import ShortcutCell
 from skipstack.models.parts.skips.layers import SkipLayer
 from skipstack.models.views.insight import LayerInsight, insights, openings
 from tests.models.parts.skips.test_skips import LEXICON, NETWORK, tagger
@@ -128,12 +128,6 @@ def test_gates_of_shortcuts_are_those_that_the_loop_has(
     kept: list[list[Tensor]] = []
     activated = ShortcutCell.activated
     monkeypatch.setattr(ShortcutCell, "activated", lambda cell, pre: kept.append(own := activated(cell, pre)) or own)
-    for cell_class in (ShortcutBlock, ShortcutLstm):  # whose own loops show nothing of their steps
-        monkeypatch.setattr(
-            cell_class,
-            "written_out",
-            lambda cell, below, parts, start: cell.loop((cell.affine(below), *parts.values()), start),
-        )
     values: list[Tensor] = []
     known = VectorGate.carried
 
@@ -147,7 +141,8 @@ def test_gates_of_shortcuts_are_those_that_the_loop_has(
     shortcut = {"topology": topology, "gate": gate}
     model, tokens = network("none", "forward", depth=2, composition=[0, 1], shortcut=shortcut)
     passed: list[Passed] = []
-    model.features(tokens, LEXICON, passed)
+    with watched():
+        model.features(tokens, LEXICON, passed)
     seen = openings(passed[1])
     cell = passed[1].layer
     assert isinstance(cell, Cell)

@@ -1,4 +1,4 @@
-"""The shortcut block through time, compiled: the equations of ``models/kernels/reference/block_loop.py``.
+"""The shortcut block through time, compiled: the equations of ``block_layer`` (``models/kernels/layers.py``).
 
 X = 3H. The pre-activations are W x + b + U h_{t-1}, x the layer below. An array without elements is an absent one.
 """

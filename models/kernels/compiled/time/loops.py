@@ -1,9 +1,10 @@
-"""Compiled layers as operations of torch, with the gradients that ``models/kernels/reference/`` defines.
+"""Compiled layers as operations of torch, each with the product of the input from below.
 
-X = 4H in an LSTM, 3H in a block, a GRU and a minLSTM, 2H in a minGRU; S = T + 1: all internal states, the first
-included. Weights have lanes and directions apart, R and D, as parameters do. The backward pass reads arrays that are
-kept: to make them anew takes as long as many small operations. Their tensors are saved with torch all the same: torch
-then detects those that are overwritten in between, and memory planning (``search/api/planning/``) counts them.
+X = 4H in an LSTM, 3H in a block, a GRU and a minLSTM, 2H in a minGRU; Y = 2H, a state [h; c]; S = T + 1: all internal
+states, the first included. Weights have lanes and directions apart, R and D, as parameters do. The backward pass reads
+arrays that are kept: to make them anew takes as long as many small operations. Their tensors are saved with torch all
+the same: torch then detects those that are overwritten in between, and memory planning (``search/api/planning/``)
+counts them.
 """
 
 from collections.abc import Callable, Sequence
@@ -22,7 +23,7 @@ from skipstack.models.kernels.gemm.pairs import PAIRS
 
 
 class CompiledLstm(Once):
-    """``ShortcutLoop``, compiled, together with the product of the input from below."""
+    """``lstm_layer`` (``models/kernels/layers.py``), compiled."""
 
     @staticmethod
     def forward(
@@ -34,13 +35,14 @@ class CompiledLstm(Once):
         internal_GTBH: Tensor | None,
         output_GTBH: Tensor | None,
         kept_GTBH: Tensor | None,
-        start_2GBH: Tensor | None,
+        start_GBY: Tensor | None,
     ) -> tuple[Tensor, Tensor]:
-        """h_GTBH, and last_2GBH: h and c."""
+        """h_GTBH and last_GBY."""
         weights, skip_GTBH = (below_RDIX, bias_RDX, recurrent_RDHX), (internal_GTBH, output_GTBH, kept_GTBH)
-        h_GTBH, last_2GBH = lstm_through_time(ctx, x_GTBI, weights, skip_GTBH, start_2GBH)
-        ctx.mark_non_differentiable(last_2GBH)
-        return h_GTBH, last_2GBH
+        start_2GBH = None if start_GBY is None else torch.stack(start_GBY.chunk(2, dim=-1))
+        h_GTBH, last_GBY = lstm_through_time(ctx, x_GTBI, weights, skip_GTBH, start_2GBH)
+        ctx.mark_non_differentiable(last_GBY)
+        return h_GTBH, last_GBY
 
     @staticmethod
     @once
@@ -66,9 +68,9 @@ def lstm_through_time(
     h_GTBH, tanh_GTBH = (x_GTBI.new_empty(groups, steps, sentences, hidden) for _ in range(2))
     c_GSBH = x_GTBI.new_empty(groups, steps + 1, sentences, hidden)
     v_GTBH = None if skip_GTBH[2] is None else torch.empty_like(tanh_GTBH)
-    last_2GBH = x_GTBI.new_empty(2, groups, sentences, hidden)
+    last_GBY = x_GTBI.new_empty(groups, sentences, 2 * hidden)
     x, a, b, k, start = arrays(x_GTBI, *skip_GTBH, start_2GBH)
-    made = arrays(gates_GTBX, h_GTBH.detach(), c_GSBH, tanh_GTBH, v_GTBH, last_2GBH)
+    made = arrays(gates_GTBX, h_GTBH.detach(), c_GSBH, tanh_GTBH, v_GTBH, last_GBY)
     below, bias, recurrent = in_groups(*weights)
     ctx.factors = factors(x_GTBI)
     lstm.forward(x, below, bias, recurrent, a, b, k, start, *made, *ctx.factors)
@@ -76,11 +78,11 @@ def lstm_through_time(
     ctx.shapes = [each.shape for each in weights]
     given = x_GTBI, weights[0], weights[2], skip_GTBH[2], start_2GBH
     ctx.save_for_backward(gates_GTBX, h_GTBH, c_GSBH, tanh_GTBH, v_GTBH, *given, *read_too)
-    return h_GTBH, last_2GBH
+    return h_GTBH, last_GBY
 
 
 class CompiledBlock(Once):
-    """``BlockLoop``, compiled, together with the product of the input from below."""
+    """``block_layer``, compiled."""
 
     @staticmethod
     def forward(
@@ -119,7 +121,7 @@ class CompiledBlock(Once):
 
 
 class CompiledGru(Once):
-    """The steps of ``GruCell``, compiled, together with the product of the input from below."""
+    """``gru_layer``, compiled."""
 
     @staticmethod
     def forward(
@@ -165,7 +167,7 @@ def gru_through_time(
 
 
 class CompiledMinimal(Once):
-    """The steps of ``MinGruCell`` or ``MinLstmCell``, likewise; ``gates``: one or two."""
+    """``minimal_layer``, compiled; ``gates``: one or two."""
 
     @staticmethod
     def forward(

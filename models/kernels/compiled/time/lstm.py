@@ -1,8 +1,8 @@
-"""The LSTM through time, with or without shortcuts, compiled: the equations of
-``models/kernels/reference/shortcut_loop.py``.
+"""The LSTM through time, with or without shortcuts, compiled: the equations of ``lstm_layer``
+(``models/kernels/layers.py``).
 
-X = 4H, S = T + 1: all internal states, the first included. The pre-activations are W x + b + U h_{t-1}, x the layer
-below. An array without elements is an absent one.
+X = 4H, Y = 2H, a state [h; c]; S = T + 1: all internal states, the first included. The pre-activations are W x + b +
+U h_{t-1}, x the layer below. An array without elements is an absent one.
 """
 
 import numpy as np
@@ -36,7 +36,7 @@ def forward(
     c_GSBH: Array,
     tanh_GTBH: Array,
     v_GTBH: Array,
-    last_2GBH: Array,
+    last_GBY: Array,
     below_like: Array,
     step_like: Array,
 ) -> None:
@@ -77,7 +77,7 @@ def forward(
                     add(after, a_GTBH[g, t, n])
                 if len(b_GTBH) > 0:
                     add(out, b_GTBH[g, t, n])
-        last_2GBH[0, g], last_2GBH[1, g] = h_GTBH[g, -1], c_GSBH[g, -1]
+        last_GBY[g, :, :hidden], last_GBY[g, :, hidden:] = h_GTBH[g, -1], c_GSBH[g, -1]
 
 
 @compiled

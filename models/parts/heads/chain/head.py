@@ -12,9 +12,9 @@ from skipstack.models.configs.heads import CrfConfig, MarginConfig
 from skipstack.models.ground.parameters import BIAS, SCORE, parameter
 from skipstack.models.parts.heads.base import Decoded, Gold, LinearHead, Places
 from skipstack.models.parts.heads.chain.decode import best_tagging
-from skipstack.models.parts.heads.chain.doubts import Doubts
 from skipstack.models.parts.heads.chain.partition import log_partition
 from skipstack.models.parts.heads.chain.program import Chain, others, score
+from skipstack.models.parts.heads.doubts import Doubts
 
 
 class ChainHead(LinearHead):

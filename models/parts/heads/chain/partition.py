@@ -8,9 +8,9 @@ from torch.autograd import Function
 from torch.autograd.function import once_differentiable
 
 from skipstack.models.kernels.products import batches
-from skipstack.models.parts.heads.chain.doubts import Doubts
 from skipstack.models.parts.heads.chain.program import Chain, alphas, ending, total
 from skipstack.models.parts.heads.chain.semirings import Log, MatrixLog
+from skipstack.models.parts.heads.doubts import Doubts
 
 
 def log_partition(chain: Chain, doubts: Doubts | None = None) -> Tensor:

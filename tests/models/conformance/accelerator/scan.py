@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from skipstack.models.conformance.accelerator.simulated import Accelerator
-from skipstack.models.kernels.layers import linear_recurrence
+from skipstack.models.kernels.linear_scan import linear_recurrence
 from tests.models.conformance.accelerator.telling import tell
 
 

@@ -5,38 +5,31 @@ A program of its own: Triton decides once a process whether it interprets.
 
 import json
 import random
-from typing import Any
 
 import torch
 
 from skipstack.models.ground.precision import FEW_SENTENCES, products_in
-from skipstack.models.kernels.fused.loops import FusedBlock, FusedLstm
 from skipstack.models.kernels.fused.operators import uniform
 from skipstack.models.kernels.philox import fractions, philox_words
-from skipstack.models.kernels.reference.block_loop import BlockLoop
-from skipstack.models.kernels.reference.shortcut_loop import ShortcutLoop
-from tests.models.kernels.beside import both, layer_of
+from tests.models.kernels.beside import BLOCKS, LSTMS, passes
 
-CASES, ROUNDED = 10, 2
-"""Of each type, and with products in bfloat16, beside those with all parts and with none."""
-LOOPS: dict[str, tuple[Any, Any, int]] = {
-    "LSTM": (layer_of(FusedLstm.apply), layer_of(ShortcutLoop.apply), 4),
-    "block": (layer_of(FusedBlock.apply), layer_of(BlockLoop.apply), 3),
-}
+CASES, ROUNDED = 2, 1
+"""Of each cell and topology: in each type, and with products in bfloat16."""
+LOOPS = {"LSTM": LSTMS, "block": BLOCKS}
 TYPES = {"float32": torch.float32, "float64": torch.float64}
 
 
 def furthest(name: str, dtype: torch.dtype, cases: int, least: int = 1) -> float:
     """How far apart the two are at most, in outputs and gradients, as a share of the largest; over random sizes, of
-    ``least`` sentences or more, and parts.
+    ``least`` sentences or more.
     """
     draw, apart = random.Random(0), []
-    for case in range(cases + 2):
+    for case, kind in enumerate(LOOPS[name] * cases):
         sentences = draw.randint(least, least + 4)
         sizes = draw.randint(1, 2), draw.randint(1, 4), sentences, draw.choice([1, 2, 7, 16, 90])
-        present = [draw.random() < 0.5 for _ in range(5)] if case > 1 else [bool(case)] * 5
-        found = both(*LOOPS[name], sizes, present, apart=draw.random() < 0.5, seed=case, dtype=dtype)
-        pairs = [[each.detach() for each in pair] for pair in zip(*found, strict=True)]
+        asked = {each: draw.random() < 0.5 for each in ("started", "learns", "apart")}
+        ours, theirs = (passes(kind, each, sizes, seed=case, dtype=dtype, **asked) for each in ("fused", "reference"))
+        pairs = zip(ours, theirs, strict=True)
         apart += [float((one - other).abs().max() / (1 + other.abs().max())) for one, other in pairs]
     assert all(each == each for each in apart), "numbers"
     return max(apart)

@@ -32,7 +32,7 @@ def passes(loop: str, sizes: Sequence[int], *, parts: bool, dtype: torch.dtype =
         return drawn(generator, *shape, dtype=dtype)
 
     skip = [draw(groups, steps, sentences, hidden) if parts else None for _ in range(3)]
-    start = draw(*([2] if gates == 4 else []), groups, sentences, hidden).detach() if parts else None
+    start = draw(groups, sentences, hidden * (2 if gates == 4 else 1)).detach() if parts else None
     found = apply(draw(groups, steps, sentences, gates * hidden), draw(groups, hidden, gates * hidden), *skip, start)
     (found if isinstance(found, torch.Tensor) else found[0]).sum().backward()
 

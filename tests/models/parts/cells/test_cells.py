@@ -9,13 +9,11 @@ from torch import Tensor
 
 from skipstack.models.configs.cells import CellKind, GateKind, ShortcutConfig, Topology
 from skipstack.models.kernels.choice import Kernels
-from skipstack.models.layers.cell import Cell
 from skipstack.models.layers.lanes import Streams
 from skipstack.models.layers.layer import Layer, LayerSizes
 from skipstack.models.parts.cells.build import build_cell, build_shortcut
 from skipstack.models.parts.cells.gates import Gate, LearnedBernoulliGate
 from skipstack.models.parts.cells.gru import GruCell
-from skipstack.models.parts.cells.lstm import LstmCell
 from skipstack.models.parts.cells.minimal import MinimalCell
 from skipstack.models.parts.cells.shortcut import ShortcutCell
 from tests.models.gradients import equal_central_differences
@@ -314,22 +312,3 @@ def test_a_lane_draws_as_it_would_alone() -> None:
         alone = Streams([lane], "dropout", torch.device("cpu")).uniform(p.view(LANES, -1)[:1])
         assert torch.equal(together[lane], alone[0])
     assert not torch.equal(together[0], together[1])
-
-
-@pytest.mark.parametrize(("steps", "sentences"), [(1, 1), (1, 3), (2, 1), (6, 4)])
-def test_the_loop_of_the_lstm_is_the_general_loop_forward_and_backward(steps: int, sentences: int) -> None:
-    cell = LstmCell(LayerSizes(lanes=3, directions=2, below=4, hidden=5)).double()
-    for number, parameter in enumerate(cell.parameters()):
-        parameter.data = random(*parameter.shape, seed=number)
-    below = random(6, steps, sentences, 4, seed=11).requires_grad_()
-    results = []
-    for loop in (lambda: outputs_of(cell, below, None), lambda: Cell.run(cell, below).output_GTBF):
-        cell.zero_grad()
-        below.grad = None
-        output = loop()
-        (output * random(*output.shape, seed=12)).sum().backward()
-        results.append([output.detach(), below.grad, *(parameter.grad for parameter in cell.parameters())])
-    for ours, general in zip(*results, strict=True):
-        assert ours is not None
-        assert general is not None
-        assert (ours - general).abs().max() < 1e-12

@@ -21,8 +21,13 @@ from skipstack.models.kernels.choice import Kernels
 from skipstack.models.layers.lanes import Streams
 from skipstack.models.layers.lookup import Distinct, distinct_forms
 from skipstack.models.parts.inputs.base import LexiconTensors
-from skipstack.models.parts.inputs.characters import CharacterCnn, CharacterCnns, CharacterLstm, SpellingReader
-from skipstack.models.parts.inputs.highway import HighwayLayer
+from skipstack.models.parts.inputs.characters import (
+    CharacterCnn,
+    CharacterCnns,
+    CharacterLstm,
+    HighwayLayer,
+    SpellingReader,
+)
 from skipstack.models.parts.inputs.tokens import TokenEmbedder
 from tests.models.corpora import WORDS, small_corpus
 from tests.models.gradients import equal_central_differences

@@ -16,7 +16,7 @@ from skipstack.data.basis.seeding import derive
 from skipstack.data.tasks.tasks import TASKS
 from skipstack.models.configs.model import ModelConfig
 from skipstack.models.configs.skips import AttentionSkipConfig, DynamicSkipConfig, FixedSkipConfig
-from skipstack.models.kernels.reference.skip_loop import SkipLoop
+from skipstack.models.kernels.skip_loop import SkipLoop
 from skipstack.models.layers.lanes import Lane, Streams
 from skipstack.models.layers.layer import Choices, LayerSizes
 from skipstack.models.networks.build import Sizes, build

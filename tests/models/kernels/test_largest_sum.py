@@ -4,7 +4,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from skipstack.models.kernels.reference.largest_sum import largest_sum
+from skipstack.models.kernels.largest_sum import largest_sum
 
 SOURCE = torch.Generator().manual_seed(5)
 TABLE_VF = torch.randn(9, 4, generator=SOURCE, dtype=torch.float64)

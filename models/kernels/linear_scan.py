@@ -7,6 +7,12 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 
+def linear_recurrence(kept_GTBH: Tensor, added_GTBH: Tensor, start_GBH: Tensor | None) -> Tensor:
+    """The states h_t = k_t h_{t-1} + a_t, h_GTBH."""
+    h_GTBH: Tensor = LinearScan.apply(kept_GTBH, added_GTBH, start_GBH)  # type: ignore[no-untyped-call]
+    return h_GTBH
+
+
 class LinearScan(torch.autograd.Function):
     """h_t = k_t h_{t-1} + a_t, where ``start`` is h_0; None: zeros.
 

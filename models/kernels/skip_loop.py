@@ -12,7 +12,6 @@ from torch.autograd.function import once_differentiable
 
 from skipstack.models.ground.precision import multiplies
 from skipstack.models.kernels.products import plus_product, step_weight, transposed, weight_gradient
-from skipstack.models.kernels.reference.steps import factors
 
 Choose = Callable[[int, Tensor], Tensor]
 """A function from the step and h_{t-1}, before_GBH, to how many states further back the chosen one is: back_GB, 0 to
@@ -100,3 +99,21 @@ class SkipLoop(torch.autograd.Function):
         read_GTBH = mixed_GTBY[..., :hidden]
         weight_GHX = weight_gradient(read_GTBH.flatten(1, 2), pre_GTBX.flatten(1, 2), step_GHX)
         return pre_GTBX, weight_GHX, state_SGBY[:reach], None, None
+
+
+def factors(gates_GTBX: Tensor, before_GTBH: Tensor, tanh_GTBH: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """The factors of an LSTM's gradients, from i, f, o and s, the internal state read, and tanh(c_t).
+
+    o (1 - tanh^2 c), from h' to c'; the factors from c' to pre' by gate, (s i (1 - i), c_{t-1} f (1 - f), a number that
+    is not used, i (1 - s^2)): factor_GTB4H; tanh(c) o (1 - o), from h' to the pre' of o; and f, from c' to the gradient
+    of the internal state read.
+    """
+    hidden = tanh_GTBH.shape[-1]
+    i, f, o, s = torch.split(gates_GTBX, hidden, dim=-1)
+    to_cell_GTBH = torch.addcmul(o, o * tanh_GTBH, tanh_GTBH, value=-1)
+    factor_GTBX = torch.addcmul(gates_GTBX, gates_GTBX, gates_GTBX, value=-1)  # of the sigmoids
+    of_i, of_f, of_o, of_s = torch.split(factor_GTBX, hidden, dim=-1)
+    of_i.mul_(s)
+    of_f.mul_(before_GTBH)
+    torch.addcmul(i, i * s, s, value=-1, out=of_s)
+    return to_cell_GTBH, factor_GTBX.view(*tanh_GTBH.shape[:3], 4, hidden), of_o * tanh_GTBH, f
