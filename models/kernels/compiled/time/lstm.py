@@ -77,7 +77,9 @@ def forward(
                     add(after, a_GTBH[g, t, n])
                 if len(b_GTBH) > 0:
                     add(out, b_GTBH[g, t, n])
-        last_GBY[g, :, :hidden], last_GBY[g, :, hidden:] = h_GTBH[g, -1], c_GSBH[g, -1]
+        for n in range(sentences):
+            put(last_GBY[g, n, :hidden], h_GTBH[g, -1, n])
+            put(last_GBY[g, n, hidden:], c_GSBH[g, -1, n])
 
 
 @compiled
