@@ -17,8 +17,7 @@ from skipstack.search.analysis.frames.curves import best_so_far, curves, sentenc
 from skipstack.search.analysis.frames.events import events, usage
 from skipstack.search.analysis.frames.frame_cache import as_parquet, cache_frames, cached_frames, stamp
 from skipstack.search.analysis.frames.trials import seeds, trials
-from skipstack.search.ledger.event_values import Gain, HoursOver
-from skipstack.search.ledger.events import CorpusPrepared
+from skipstack.search.ledger.events import CorpusPrepared, Gain, HoursOver
 from skipstack.search.ledger.ledger import Ledger, PastEvents
 from skipstack.search.study.config import StudyConfig
 from skipstack.search.study.record.folder import StudyFolder

@@ -27,7 +27,6 @@ from skipstack.data.basis.frozen import UNSAID, Brief, Frozen
 from skipstack.data.health.health import Health
 from skipstack.data.tasks.accuracy import Accuracy
 from skipstack.data.tasks.measures import MeasureName
-from skipstack.search.ledger.event_values import Gain, HoursOver, LeftOut, ListedRow, Usage
 from skipstack.search.ledger.sentences import SentenceCounts
 from skipstack.search.ledger.upgrade import FORMAT, upgraded
 
@@ -184,6 +183,26 @@ class Decided(_Happened):
     epoch: PositiveInt
     decision: Literal["continue", "pause", "stop", "complete"]
     rung: PositiveInt | None
+
+
+class Usage(Frozen):
+    """CPU, memory and GPU use in an epoch, of the ``process`` (its number) that trained it and of its ``machine``.
+
+    ``process_cpu``: percent of one core over the epoch; ``machine_cpu``: percent of all cores, by all processes.
+    Memory is in bytes at the epoch's end. ``gpu``: percent of busy time at the epoch's end, by all processes; None if
+    the driver does not report it, as for a part of a GPU (MIG). All GPU fields are None without a GPU.
+    """
+
+    machine: str
+    process: NonNegativeInt
+    process_cpu: float
+    process_memory: NonNegativeInt
+    machine_cpu: float
+    machine_memory: NonNegativeInt
+    machine_memory_total: NonNegativeInt
+    gpu: float | None = None
+    gpu_memory: NonNegativeInt | None = None
+    gpu_memory_total: NonNegativeInt | None = None
 
 
 class Used(_Happened):
@@ -370,6 +389,26 @@ class Extended(_Happened, Brief):
     request: Annotated[str, UNSAID] = ""
 
 
+class Gain(Frozen):
+    """The expected gain of further trials: ``trials`` more, which take ``hours`` at the pace so far, raise the best
+    score by at most ``most`` in expectation; the seeds of a trial deviate by ``seed_deviation``.
+
+    ``hours`` is the study's ``search.enough.hours``, unless a single trial takes longer.
+    """
+
+    trials: PositiveInt
+    hours: float
+    most: float
+    seed_deviation: float
+
+
+class HoursOver(Frozen):
+    """The ``hours`` of a study (``search.hours``), which are over; ``left_out``: trials that were still to start."""
+
+    hours: Annotated[float, Field(gt=0)]
+    left_out: NonNegativeInt
+
+
 class Shortened(_Happened):
     """The study ends after its first so many trials: by request of the user; by ``search.enough``, since further
     trials would bring no more than ``gain``; or by ``search.hours``, since these are ``over``.
@@ -417,6 +456,40 @@ class Finished(_Happened):
     """The study is finished: nothing is left to run."""
 
     kind: Literal["finished"] = "finished"
+
+
+RoleKind = Literal["base", "winner", "beside", "without_several", "without", "alone"]
+
+
+class Role(Frozen):
+    """The reason for a row: it is the ``base``; a ``winner``; the best config of another search, compared with the best
+    winner (``beside``); a winner with several changes taken back (``without_several``), or with one (``without``); or
+    the base with one change ``alone``.
+
+    ``winner``: its trial number in its search; ``axis``: the axis of the change, or the path of several changes;
+    ``study``: the name of the other search, after its folder.
+    """
+
+    kind: RoleKind
+    winner: NonNegativeInt | None = None
+    axis: str | None = None
+    study: str | None = None
+
+
+class ListedRow(Frozen):
+    """A row with all its ``roles``; equal configs share a row. ``point``: in the ablation's space, on its first
+    corpus.
+    """
+
+    roles: tuple[Role, ...]
+    point: dict[str, JsonValue]
+
+
+class LeftOut(Frozen):
+    """A row that the space does not allow, and the reason in one line."""
+
+    role: Role
+    why: str
 
 
 class AblationPlanned(_Happened):

@@ -17,9 +17,8 @@ from typing import Final, Self, TypeVar
 from pydantic import ValidationError
 
 from skipstack.data.basis.errors import UserError, one_line
-from skipstack.search.ledger.compaction import SUFFIX, compacted
 from skipstack.search.ledger.events import Event, Extended, from_json, to_json
-from skipstack.search.ledger.lines import Line
+from skipstack.search.ledger.lines import SUFFIX, Line, compacted
 from skipstack.search.ledger.segments import WORTH_COMPACTING, Checked, Segments, Version
 
 ADDRESS: Final = "address"

@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import Final
 
 from skipstack.data.basis.errors import UserError
-from skipstack.search.ledger.compaction import SUFFIX, write_compacted
 from skipstack.search.ledger.ledger import Ledger
-from skipstack.search.ledger.lines import Line, checksum, damaged
+from skipstack.search.ledger.lines import SUFFIX, Line, checksum, damaged, write_compacted
 from skipstack.search.ledger.segments import PARQUET
 from skipstack.search.study.record.folder import StudyFolder
 

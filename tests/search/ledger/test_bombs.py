@@ -9,8 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from skipstack.search.ledger import compaction
-from skipstack.search.ledger.compaction import compacted, lines_in
-from skipstack.search.ledger.lines import Line, encoded
+from skipstack.search.ledger.lines import Line, compacted, encoded, lines_in
 from tests.command_line import refusal
 
 MEGA = 1 << 20
