@@ -213,19 +213,19 @@ def study_frames(path: Path) -> StudyFrames:
     if (found := cached_frames(folder.frames, known_by)) is not None:
         past = PastEvents(folder.ledger, found.about["events"])
         corpora = [CorpusPrepared.model_validate(each) for each in found.about["corpora"]]
-        gain, over = found.about.get("enough"), found.about.get("over")  # earlier versions did not keep them
+        gain, over = found.about["enough"], found.about["over"]
         return StudyFrames(
             past=past,
             study=StudyConfig.model_validate(found.about["study"]),
             corpora={each.corpus: each for each in corpora},
             base=found.about["base"],
             finished=found.about["finished"],
-            searched=found.about.get("searched", found.about["finished"]),  # earlier versions did not keep it
+            searched=found.about["searched"],
             ablated=found.about["ablated"],
-            warnings=tuple(found.about.get("warnings", ())),  # versions before 0.2.0 did not keep them
+            warnings=tuple(found.about["warnings"]),
             enough=None if gain is None else Gain.model_validate(gain),
             over=None if over is None else HoursOver.model_validate(over),
-            lost=found.about.get("lost", 0),  # likewise
+            lost=found.about["lost"],
             cached=found.frame,
             read=lambda: StudyRecord.of(past),
         )

@@ -28,7 +28,6 @@ from skipstack.data.health.health import Health
 from skipstack.data.tasks.accuracy import Accuracy
 from skipstack.data.tasks.measures import MeasureName
 from skipstack.search.ledger.sentences import SentenceCounts
-from skipstack.search.ledger.upgrade import FORMAT, upgraded
 
 
 def _number(value: float) -> float | str:
@@ -37,6 +36,9 @@ def _number(value: float) -> float | str:
 
 Number = Annotated[float, Field(allow_inf_nan=True), PlainSerializer(_number, when_used="json")]
 """A measured number: unlike the numbers of a config it may be NaN or infinite."""
+
+FORMAT: Final = 3
+"""The format of ledgers; ``skipstack upgrade`` rewrites those of earlier ones (``search/study/upgrading.py``)."""
 
 FARTHEST: Final = 1e11
 """The largest Unix time, in seconds, before or after 1970: some thousand years, so that every time has a date."""
@@ -77,8 +79,8 @@ class _Happened(Frozen):
 class StudyOpened(_Happened):
     """The first event: the whole study (the JSON of a ``StudyConfig``) and the code that runs it.
 
-    ``format``: of the ledger (``search/ledger/upgrade.py``). ``earlier_identity``: the hash of the event as it is
-    written, if its format is an earlier one, so that the study keeps its identity.
+    ``format``: of the ledger. ``earlier_identity``: the hash of the event before ``skipstack upgrade`` rewrote it, so
+    that its study keeps its identity; None if it did not.
     """
 
     kind: Literal["study_opened"] = "study_opened"
@@ -430,7 +432,7 @@ class Measuring(_Happened):
 class Tested(_Happened):
     """A selected trial was measured on the test split; ``sentences``: the measure's counts of each sentence.
 
-    Ledgers before format 3 have no ``sentences``.
+    Versions before 0.2.0 did not write ``sentences``.
     """
 
     kind: Literal["tested"] = "tested"
@@ -561,9 +563,21 @@ def to_json(events: Sequence[Event]) -> str:
 
 
 def from_json(text: str | bytes) -> tuple[Event, ...]:
-    """Parse the events of a text in this format or an earlier one; the inverse of ``to_json``.
+    """Parse the events of a text; the inverse of ``to_json``.
 
-    Raises ValueError on broken JSON, an unknown kind, an unknown key and a value of the wrong type, and UserError for a
-    newer format.
+    Raises ValueError on broken JSON, an unknown kind, an unknown key and a value of the wrong type.
     """
-    return _events().validate_json(upgraded(text))
+    return _events().validate_json(text)
+
+
+def format_of(text: bytes) -> int | None:
+    """The format of the ledger whose study these events open, whatever else they say; None if they open none."""
+    if b'"study_opened"' not in text:
+        return None
+    try:
+        events = json.loads(text)
+    except ValueError:  # ``from_json`` says why
+        return None
+    opened = (event for event in events if isinstance(event, dict) and event.get("kind") == "study_opened")
+    found = next((event.get("format", 1) for event in opened), None)  # version 0.1.0 wrote no format
+    return found if isinstance(found, int) else None

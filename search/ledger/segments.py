@@ -21,7 +21,7 @@ from typing import Final
 
 from skipstack.data.basis.atomic_files import fsync_path
 from skipstack.data.basis.disk_errors import FULL, PAUSES
-from skipstack.data.basis.errors import UserError
+from skipstack.data.basis.errors import UserError, older
 from skipstack.search.ledger.lines import SUFFIX, Line, damaged, encoded, lines_in, write_compacted
 
 WORTH_COMPACTING = 10_000
@@ -227,8 +227,7 @@ class Segments:
     def _content(self) -> _Content:
         names = sorted(path.name for path in self.folder.iterdir()) if self.folder.is_dir() else []
         if old := next(filter(PARQUET.fullmatch, names), None):
-            study = self.folder.parent
-            raise UserError(f"{self.folder / old}: of an earlier version (allowed: after `skipstack upgrade {study}`)")
+            raise older(f"{self.folder / old}: a compacted ledger", self.folder.parent)
         numbers = [int(found[1]) for name in names if (found := COMPACTED.fullmatch(name))]
         last = start = max(numbers, default=0)
         segments, stale = [], [name for name in names if HALF_COMPACTED.fullmatch(name)]

@@ -17,30 +17,26 @@ from typing import Annotated, Any, Final, Literal, NoReturn
 
 from pydantic import Field, NonNegativeInt, PositiveInt, ValidationError
 
-from skipstack.data.basis.errors import UserError, newer, unknown
+from skipstack.data.basis.errors import UserError, newer, older, unknown
 from skipstack.data.basis.explain import explain
 from skipstack.data.basis.frozen import Frozen, canonical_json
 from skipstack.data.basis.printable import UNSEEN
 from skipstack.search.publishing.bundles.sources import ArchiveSource, FolderSource, source_at, too_large
 
 FORMAT: Final = 6
-"""The latest format of a bundle's manifest; raised when a bundle of another version would be misread.
-
-Format 4 added the model card. Format 5 added the splits of the training, and the seeds and epochs of several networks;
-earlier bundles have one network, trained on train (``search/publishing/bundles/checks.py`` reads those). Format 6 is
-that of bundles of kind ``own``; networks are still written in format 5.
-"""
+"""The format of bundles of kind ``own``; raised when a bundle of another version would be misread."""
 
 NETWORK_FORMAT: Final = 5
+"""The format of bundles of networks; ``skipstack upgrade`` rewrites earlier ones
+(``search/publishing/bundles/upgrading.py``).
+"""
 
 Kind = Literal["network", "own"]
 
 MANIFEST, WEIGHTS, CARD = "manifest.json", "weights.safetensors", "README.md"
 
 FILES = ("config.json", "vocabulary.json", "tags.json", "metrics.json", "provenance.json", WEIGHTS, CARD)
-
-FILES_OF: Final[Mapping[int, tuple[str, ...]]] = {3: FILES[:-1], 4: FILES, NETWORK_FORMAT: FILES}
-"""The files of each format of networks that can be read."""
+"""The files of a bundle of a network."""
 
 OWN_FILES: Final = ("config.json", "scores.json", "provenance.json", "versions.json", CARD)
 """The files of a bundle of kind ``own``, beside those of its model."""
@@ -200,18 +196,19 @@ def _manifest(path: Path, content: bytes) -> Manifest:
     where = f"{path / MANIFEST}"
     value = parsed(where, content)
     found = value.get("format") if isinstance(value, Mapping) else None
-    if isinstance(found, int) and found > FORMAT:
+    if not isinstance(found, int):
+        raise UserError(f"{where}: got format {found} (allowed: {NETWORK_FORMAT}, {FORMAT})")
+    if found > FORMAT:
         raise newer(f"{path}: a bundle", found, FORMAT)
-    if not isinstance(found, int) or found not in (*FILES_OF, FORMAT):
-        allowed = ", ".join(map(str, (*FILES_OF, FORMAT)))
-        raise UserError(f"{path}: got a bundle of format {found} (allowed: {allowed}): export it anew from its study")
+    if found < NETWORK_FORMAT:
+        raise older(f"{path}: a bundle of format {found}", path)
     try:
         manifest = Manifest.model_validate(value)
     except ValidationError as error:
         raise UserError(explain(error, Manifest, file=where)) from None
     if (manifest.kind == "own") != (manifest.format == FORMAT):
         raise UserError(f"{where}: got kind {manifest.kind} in format {found} (allowed: own in format {FORMAT} alone)")
-    wanted = OWN_FILES if manifest.kind == "own" else FILES_OF[manifest.format]
+    wanted = OWN_FILES if manifest.kind == "own" else FILES
     for name in manifest.files:
         if name not in wanted and not (manifest.kind == "own" and _is_of_model(name)):
             raise UserError(f"{where}: {unknown('file', name, wanted)}")

@@ -1,16 +1,16 @@
-"""Ledgers of earlier formats: read as today's, decided as they were; newer ones are refused."""
+"""Ledgers of earlier formats: rewritten as today's, decided as they were; newer ones are refused."""
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from skipstack.data.basis.errors import UserError
-from skipstack.search.ledger.events import FORMAT, StudyOpened, from_json
+from skipstack.search.ledger.events import FORMAT, Finished, StudyOpened
 from skipstack.search.ledger.ledger import Ledger
-from skipstack.search.ledger.lines import decoded, encoded
-from skipstack.search.ledger.upgrade import upgraded
+from skipstack.search.ledger.lines import Line, compacted, decoded, encoded
 from skipstack.search.publishing.tracking.runs import study_id
 from skipstack.search.strategy.proposers.config import EvolutionConfig, PlainProposerConfig
 from skipstack.search.strategy.schedulers.config import (
@@ -23,6 +23,7 @@ from skipstack.search.strategy.schedulers.config import (
 from skipstack.search.study.config import SearchConfig
 from skipstack.search.study.record.folder import StudyFolder
 from skipstack.search.study.record.reading import read_study
+from skipstack.search.study.upgrading import upgrade
 from tests.search.changed import searched
 from tests.search.killing import DyingLedger, Killed, timeless
 from tests.search.toy import open_toy, run_toy, toy_study
@@ -40,14 +41,46 @@ IDENTITY = "05e9edbbbb9225b2"
 PAUSING = AshaConfig(reduction=2, variant="promotion")
 
 
-def test_an_event_of_the_version_before_is_read_as_one_of_today_and_its_study_keeps_its_name() -> None:
-    (opened,) = from_json(upgraded(WRITTEN.encode()))
-    assert isinstance(opened, StudyOpened)
-    assert opened.format == FORMAT
-    assert study_id(opened) == IDENTITY
-    search = SearchConfig.model_validate(opened.study["search"])
+def written(folder: Path, event: str) -> Path:
+    """A study whose ledger begins with this event and goes on in a second segment, whose last line is torn."""
+    ledger = folder / "ledger"
+    ledger.mkdir()
+    (ledger / "000001.jsonl").write_bytes(encoded(f"1 {event}".encode()))
+    (ledger / "000002.jsonl").write_bytes(encoded(b'2 [{"time":2.0,"kind":"finished"}]') + b"torn")
+    return folder
+
+
+def opened(folder: Path) -> StudyOpened:
+    first, *rest = Ledger(folder / "ledger").read()
+    assert isinstance(first, StudyOpened)
+    assert rest == [Finished(time=2.0)]
+    return first
+
+
+@pytest.mark.parametrize("compact", [False, True])
+def test_a_study_of_0_1_0_is_one_of_today_and_keeps_its_identity(tmp_path: Path, compact: bool) -> None:
+    study = written(tmp_path, WRITTEN)
+    if compact:
+        (first := study / "ledger" / "000001.jsonl").unlink()
+        first.with_suffix(".jsonl.gz").write_bytes(compacted([Line("", 1, f"1 {WRITTEN}".encode())]))
+    with pytest.raises(UserError, match=rf":1: a ledger of format 1, of an earlier version .*upgrade {tmp_path}`\)"):
+        read_study(study)
+    assert upgrade(study)
+    first_event = opened(study)
+    assert first_event.format == FORMAT
+    assert study_id(first_event) == IDENTITY
+    search = SearchConfig.model_validate(first_event.study["search"])
     assert search.scheduler == HyperbandConfig(reduction=2)
     assert search.proposer == EvolutionConfig(population=4, sample=4)
+    assert (study / "ledger" / "000002.jsonl").read_bytes().endswith(b"\ntorn")
+    assert upgrade(study) == []
+
+
+def test_a_study_of_format_2_keeps_its_identity(tmp_path: Path) -> None:
+    event = StudyOpened(time=1.0, study={"name": "old"}, code_version="0.2.0", format=2)
+    study = written(tmp_path, f"[{event.model_dump_json(exclude={'earlier_identity'})}]")
+    upgrade(study)
+    assert study_id(opened(study)) == study_id(event)
 
 
 @pytest.mark.parametrize(
@@ -60,14 +93,58 @@ def test_an_event_of_the_version_before_is_read_as_one_of_today_and_its_study_ke
         (None, {}, NeverStopConfig()),
     ],
 )
-def test_every_key_of_a_scheduler_is_its_kind_now(key: str | None, options: dict[str, Any], scheduler: object) -> None:
+def test_every_key_of_a_scheduler_is_its_kind_now(
+    key: str | None, options: dict[str, Any], scheduler: object, tmp_path: Path
+) -> None:
     [event] = json.loads(WRITTEN)
     event["study"]["search"] |= {"proposer": "grid", "hyperband": None} | ({key: options} if key else {})
-    (opened,) = from_json(upgraded(json.dumps([event]).encode()))
-    assert isinstance(opened, StudyOpened)
-    search = SearchConfig.model_validate(opened.study["search"])
+    study = written(tmp_path, json.dumps([event]))
+    upgrade(study)
+    search = SearchConfig.model_validate(opened(study).study["search"])
     assert search.scheduler == scheduler
     assert search.proposer == PlainProposerConfig(kind="grid")
+
+
+@pytest.mark.parametrize("after", [False, True])
+def test_a_kill_leaves_the_old_ledger_or_the_new_one(
+    after: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    study, replace = written(tmp_path, WRITTEN), os.replace
+    before = (study / "ledger" / "000001.jsonl").read_bytes()
+
+    def killed(source: Path, target: Path) -> None:
+        if after:
+            replace(source, target)
+        raise Killed
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "replace", killed)
+        with pytest.raises(Killed):
+            upgrade(study)
+    assert ((study / "ledger" / "000001.jsonl").read_bytes() == before) is not after
+    assert bool(upgrade(study)) is not after
+    assert study_id(opened(study)) == IDENTITY
+
+
+def test_a_study_that_a_driver_writes_is_left_alone(tmp_path: Path) -> None:
+    study = written(tmp_path, WRITTEN)
+    with Ledger(study / "ledger").kept(), pytest.raises(UserError, match="one driver at a time"):
+        upgrade(study)
+
+
+@pytest.mark.parametrize(
+    ("event", "says"),
+    [
+        ('[{"kind":"study_opened","study":{"search":{"asha":5}}}]', "000001.jsonl:1: damaged, it opens no study"),
+        ('[{"kind":"study_opened","format":4,"more":[]}]', r"000001.jsonl:1: a ledger of format 4 \(allowed: up to 3"),
+    ],
+)
+def test_what_no_earlier_version_wrote_is_refused(event: str, says: str, tmp_path: Path) -> None:
+    study = written(tmp_path, event)
+    before = {path.name: path.read_bytes() for path in (study / "ledger").glob("*.jsonl")}
+    with pytest.raises(UserError, match=says):
+        upgrade(study)
+    assert {path.name: path.read_bytes() for path in (study / "ledger").glob("*.jsonl")} == before
 
 
 def as_before(folder: StudyFolder) -> None:
@@ -93,6 +170,7 @@ def test_a_study_that_the_version_before_began_goes_on_with_the_same_decisions(t
     with pytest.raises(Killed):
         run_toy(cut, DyingLedger(cut.ledger, 20, after=True))
     as_before(cut)
+    upgrade(cut.path)
     run_toy(cut)
     ours, theirs = read_study(cut.path), read_study(whole.path)
     assert ours.study == theirs.study
