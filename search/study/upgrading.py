@@ -13,6 +13,9 @@ format    its ``study_opened`` event
 ========  =====================================================================================================
 
 Until 0.2.0 a long ledger was compacted into Parquet: a row per append, with the ``payload`` of its line and its CRC-32.
+
+Version 0.1.0 drew dropout from generators of torch, whose states cannot be continued: a trial goes on from its
+checkpoint with draws that follow from its seeds and the epoch.
 """
 
 import json
@@ -28,7 +31,7 @@ from skipstack.search.ledger.events import FORMAT, StudyOpened, format_of
 from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.ledger.lines import SUFFIX, Line, checksum, damaged, encoded, lines_in, write_compacted
 from skipstack.search.ledger.segments import COMPACTED, PARQUET, SEGMENT
-from skipstack.search.study.record.folder import StudyFolder
+from skipstack.search.study.record.folder import CHECKPOINT, StudyFolder
 from skipstack.search.study.study_files.document import FORMER_KEYS
 
 COLUMNS: Final = ["crc", "payload"]
@@ -36,17 +39,21 @@ COLUMNS: Final = ["crc", "payload"]
 ROWS: Final = 10_000
 """Number of lines that are in memory at once."""
 
+STREAMS: Final = "dropout_streams"
+"""The end of the name of a tensor in a checkpoint: how many numbers were drawn, once the states of generators."""
+
 
 def upgrade(folder: Path) -> list[str]:
     """Rewrite what is of an earlier version in a study's ``folder``; returns what was done, a sentence each.
 
     Raises UserError where there is no study, where a driver writes it, and for damaged files, which stay as they are.
     """
-    ledger = StudyFolder(folder).ledger
-    if not ledger.is_dir():
+    study = StudyFolder(folder)
+    if not study.ledger.is_dir():
         raise UserError(f"{folder}: is no study's folder, it has no ledger/ (allowed: a folder given to --out)")
-    with Ledger(ledger).kept():
-        return [done for path in sorted(ledger.iterdir()) if (done := _rewritten(path)) is not None]
+    with Ledger(study.ledger).kept():
+        checkpoints = map(_continuable, sorted(study.trials.glob(f"*/{CHECKPOINT}")))
+        return [*filter(None, checkpoints), *filter(None, map(_rewritten, sorted(study.ledger.iterdir())))]
 
 
 def _rewritten(path: Path) -> str | None:
@@ -103,6 +110,21 @@ def _search(search: Mapping[str, Any]) -> dict[str, Any]:
     scheduler = next(({"kind": key, **search[key]} for key in named), {"kind": "none"})
     options = search["evolution"] if search["proposer"] == "evolution" else {}
     return {**kept, "scheduler": scheduler, "proposer": {"kind": search["proposer"], **options}}
+
+
+def _continuable(path: Path) -> str | None:
+    """Rewrite the checkpoint of a trial of version 0.1.0; None for any other."""
+    from skipstack.models.training.checkpoint import read_tensors, write_tensors  # loads torch
+
+    try:
+        tensors, notes = read_tensors(path)
+    except UserError:  # its trial begins again
+        return None
+    old = [name for name, tensor in tensors.items() if name.endswith(STREAMS) and tensor.dim()]
+    if not old:
+        return None
+    write_tensors(path, tensors | {name: tensors[f"{name.removesuffix(STREAMS)}epoch"] << 32 for name in old}, notes)
+    return f"trial {path.parent.name} can go on from its checkpoint"
 
 
 def parquet_lines(path: Path) -> Iterator[Line]:

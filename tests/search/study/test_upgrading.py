@@ -6,8 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
 from skipstack.data.basis.errors import UserError
+from skipstack.models.layers.lanes import Streams
+from skipstack.models.training.checkpoint import read_tensors, write_tensors
 from skipstack.search.ledger.events import FORMAT, Finished, StudyOpened
 from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.ledger.lines import Line, compacted, decoded, encoded
@@ -21,7 +24,7 @@ from skipstack.search.strategy.schedulers.config import (
     NeverStopConfig,
 )
 from skipstack.search.study.config import SearchConfig
-from skipstack.search.study.record.folder import StudyFolder
+from skipstack.search.study.record.folder import CHECKPOINT, StudyFolder
 from skipstack.search.study.record.reading import read_study
 from skipstack.search.study.upgrading import upgrade
 from tests.search.changed import searched
@@ -124,6 +127,23 @@ def test_a_kill_leaves_the_old_ledger_or_the_new_one(
     assert ((study / "ledger" / "000001.jsonl").read_bytes() == before) is not after
     assert bool(upgrade(study)) is not after
     assert study_id(opened(study)) == IDENTITY
+
+
+def test_a_trial_of_0_1_0_goes_on_from_its_checkpoint_with_draws_that_follow_from_the_epoch(tmp_path: Path) -> None:
+    study = written(tmp_path, WRITTEN)
+    checkpoint = study / "trials" / "000003" / CHECKPOINT
+    checkpoint.parent.mkdir(parents=True)
+    states = torch.stack([torch.Generator().manual_seed(seed).get_state() for seed in (1, 2)])
+    tensors = {"0.epoch": torch.tensor(5), "0.dropout_streams": states, "0.model.weight": torch.arange(3.0)}
+    write_tensors(checkpoint, tensors, {"identity": "x"})
+    assert upgrade(study)[0] == "trial 000003 can go on from its checkpoint"
+    now, notes = read_tensors(checkpoint)
+    streams = Streams((1, 2), "dropout", torch.device("cpu"))
+    streams.set_state(now.pop("0.dropout_streams"))
+    assert streams.draws == 5 << 32
+    assert notes == {"identity": "x"}
+    assert {name: tensor.tolist() for name, tensor in now.items()} == {"0.epoch": 5, "0.model.weight": [0.0, 1.0, 2.0]}
+    assert upgrade(study) == []
 
 
 def test_a_study_that_a_driver_writes_is_left_alone(tmp_path: Path) -> None:
