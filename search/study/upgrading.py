@@ -53,7 +53,8 @@ def upgrade(folder: Path) -> list[str]:
         raise UserError(f"{folder}: is no study's folder, it has no ledger/ (allowed: a folder given to --out)")
     with Ledger(study.ledger).kept():
         checkpoints = map(_continuable, sorted(study.trials.glob(f"*/{CHECKPOINT}")))
-        return [*filter(None, checkpoints), *filter(None, map(_rewritten, sorted(study.ledger.iterdir())))]
+        files = map(_rewritten, sorted(study.ledger.iterdir()))  # last: once they are read, all is rewritten
+        return [done for done in (*checkpoints, *files) if done is not None]
 
 
 def _rewritten(path: Path) -> str | None:
@@ -73,7 +74,8 @@ def _rewritten(path: Path) -> str | None:
     else:
         with opened(path) as segment:  # whose last line may be torn, and stays so
             segment.readline()
-            write_atomically(path, encoded(rewritten.payload or b"") + segment.read(), fsync=True)
+            assert rewritten.payload is not None
+            write_atomically(path, encoded(rewritten.payload) + segment.read(), fsync=True)
     return f"{path.name} has format {FORMAT} now"
 
 
