@@ -609,10 +609,10 @@ if not TYPE_CHECKING:
             return getattr(import_module(module), own_name)
         if name == "FORMATS":
             from skipstack.data.store import tables
-            from skipstack.search.ledger import upgrade
+            from skipstack.search.ledger import events
             from skipstack.search.publishing.bundles import files
 
-            return {"ledger": upgrade.FORMAT, "store": tables.FORMAT, "bundle": files.FORMAT}
+            return {"ledger": events.FORMAT, "store": tables.FORMAT, "bundle": files.FORMAT}
         if name == "__version__":
             from importlib.metadata import version
 

@@ -1,5 +1,6 @@
-"""``skipstack upgrade``: rewrites studies of earlier versions so that this version reads them."""
+"""``skipstack upgrade``: rewrites studies and bundles of earlier versions so that this version reads them."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
@@ -15,17 +16,26 @@ def add_to(app: typer.Typer) -> None:
 
 
 def upgrade(
-    folder: Annotated[Path, typer.Argument(help="The folder of a study, or one of several.", metavar="DIR")],
+    path: Annotated[Path, typer.Argument(help="A study, a bundle, or a folder of several.", metavar="DIR")],
 ) -> None:
-    """Convert studies of earlier versions to the current format.
+    """Convert studies and bundles of earlier versions to the current format.
 
-    Events, scores and weights stay the same. A study in the current format does not change.
+    Events, scores and weights stay the same. What is in the current format does not change.
     """
-    from skipstack.search.study.upgrading import upgrade as upgraded
-
-    found = [folder] if StudyFolder(folder).ledger.is_dir() else sorted(each.parent for each in folder.glob("*/ledger"))
+    found = _upgrades(path) or [one for each in sorted(path.glob("*/")) for one in _upgrades(each)]
     if not found:
-        raise UserError(f"{folder}: has no study (allowed: a folder given to --out, or one of such folders)")
-    for each in found:
-        done = upgraded(each)
-        typer.echo(f"{each}: {'; '.join(done) or 'it is of this version already'}")
+        raise UserError(f"{path}: no study or bundle here (allowed: one, or a folder of several)")
+    for each, done in found:
+        typer.echo(f"{each}: {'; '.join(done()) or 'it is of this version already'}")
+
+
+def _upgrades(path: Path) -> list[tuple[Path, Callable[[], list[str]]]]:
+    """The study or the bundle at ``path``, with what rewrites it; none where there is neither."""
+    from skipstack.search.publishing.bundles import upgrading as bundles
+    from skipstack.search.study import upgrading as studies
+
+    if StudyFolder(path).ledger.is_dir():
+        return [(path, lambda: studies.upgrade(path))]
+    if path.is_file() or ((path / "config.json").is_file() and (path / "manifest.json").is_file()):
+        return [(path, lambda: bundles.upgrade(path))]
+    return []

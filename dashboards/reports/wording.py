@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from skipstack.data.basis.counted import counted
 from skipstack.data.tasks.measure import Measure
-from skipstack.search.ledger.event_values import Gain, HoursOver
+from skipstack.search.ledger.events import Gain, HoursOver
 from skipstack.search.strategy.schedulers.config import Resource
 from skipstack.search.study.record.domain_parts import value_text
 from skipstack.spaces.domains import Json

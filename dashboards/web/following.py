@@ -16,15 +16,17 @@ from skipstack.data.basis.collection import collection_put_off
 from skipstack.data.tasks.measure import Measure
 from skipstack.search.analysis.frames.trials import ScoreRow, score_row
 from skipstack.search.analysis.study_frames import StudyFrames
-from skipstack.search.ledger.event_values import Gain, HoursOver, Usage
 from skipstack.search.ledger.events import (
     FAULTS,
     Ablated,
     Ended,
     Event,
+    Gain,
+    HoursOver,
     Placed,
     Resumed,
     Retried,
+    Usage,
     Used,
 )
 from skipstack.search.ledger.following import Following

@@ -30,7 +30,7 @@ from skipstack.data.basis.counted import counted
 from skipstack.data.tasks.measure import Measure
 from skipstack.search.analysis.study_frames import are_at_hand
 from skipstack.search.analysis.verdict.of_study import verdict as verdict_so_far
-from skipstack.search.ledger.event_values import Usage
+from skipstack.search.ledger.events import Usage
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -26,7 +26,7 @@ from skipstack.search.strategy.schedulers.build import scheduler
 from skipstack.search.study.record.comparable import resource_of
 from skipstack.search.study.record.folder import StudyFolder
 from skipstack.search.study.record.phases import Phase, Phases, PhaseSpan
-from skipstack.search.study.record.some_trials import events_of_trials
+from skipstack.search.study.record.reading import events_of_trials
 from skipstack.search.study.record.study_record import StudyRecord
 from skipstack.spaces.short_names import names_by_path
 

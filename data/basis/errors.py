@@ -1,7 +1,9 @@
 """Errors that the user can fix, in one line."""
 
+import shlex
 from collections.abc import Iterable
 from difflib import get_close_matches
+from pathlib import Path
 
 from skipstack.data.basis.redaction import redacted
 
@@ -35,6 +37,13 @@ def newer(what: str, got: int, known: int) -> UserError:
     read.
     """
     return UserError(f"{what} of format {got} (allowed: up to {known}; a newer version of skipstack reads this one)")
+
+
+def older(what: str, path: Path) -> UserError:
+    """The error for a file in a format of an earlier version; ``path``: what is rewritten, a study or a bundle."""
+    return UserError(
+        f"{what}, of an earlier version (allowed: after `{shlex.join(['skipstack', 'upgrade', str(path)])}`)"
+    )
 
 
 def one_line(error: BaseException) -> str:

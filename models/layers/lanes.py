@@ -14,7 +14,6 @@ from torch import Tensor, nn
 from skipstack.data.basis.seeding import derive
 from skipstack.models.kernels.choice import choose
 from skipstack.models.kernels.draws import drawn
-from skipstack.models.kernels.philox import WORD
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -77,17 +76,12 @@ class Streams:
         """The number of draws so far."""
         return torch.as_tensor(self.draws).clone()
 
-    def set_state(self, state: Tensor, epoch: int) -> None:
-        """Continue where ``get_state`` was called, after ``epoch`` epochs.
-
-        Until 0.1.0 a state was that of a torch generator, which cannot be continued: from such a state, streams
-        continue at a position computed from the epoch.
-        """
-        draws = int(state) if state.dim() == 0 else epoch << WORD.bit_length()
+    def set_state(self, state: Tensor) -> None:
+        """Continue where ``get_state`` was called."""
         if isinstance(self.draws, int):
-            self.draws = draws
+            self.draws = int(state)
         else:
-            self.draws.fill_(draws)
+            self.draws.fill_(int(state))
 
 
 class Dropout(nn.Module):

@@ -299,7 +299,7 @@ class Training:
         self.learning_rate_R = state["learning_rate"].clone()
         self.error_R = state["dev_error"].clone()
         self.epoch = int(state["epoch"])
-        self.streams.set_state(state["dropout_streams"], self.epoch)
+        self.streams.set_state(state["dropout_streams"])
 
 
 def dtype_of(training: TrainingConfig) -> torch.dtype:

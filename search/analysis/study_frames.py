@@ -17,8 +17,7 @@ from skipstack.search.analysis.frames.curves import best_so_far, curves, sentenc
 from skipstack.search.analysis.frames.events import events, usage
 from skipstack.search.analysis.frames.frame_cache import as_parquet, cache_frames, cached_frames, stamp
 from skipstack.search.analysis.frames.trials import seeds, trials
-from skipstack.search.ledger.event_values import Gain, HoursOver
-from skipstack.search.ledger.events import CorpusPrepared
+from skipstack.search.ledger.events import CorpusPrepared, Gain, HoursOver
 from skipstack.search.ledger.ledger import Ledger, PastEvents
 from skipstack.search.study.config import StudyConfig
 from skipstack.search.study.record.folder import StudyFolder
@@ -227,19 +226,19 @@ def study_frames(path: Path) -> StudyFrames:
     if (found := cached_frames(folder.frames, known_by)) is not None:
         past = PastEvents(folder.ledger, found.about["events"])
         corpora = [CorpusPrepared.model_validate(each) for each in found.about["corpora"]]
-        gain, over = found.about.get("enough"), found.about.get("over")  # earlier versions did not store them
+        gain, over = found.about["enough"], found.about["over"]
         return StudyFrames(
             past=past,
             study=StudyConfig.model_validate(found.about["study"]),
             corpora={each.corpus: each for each in corpora},
             base=found.about["base"],
             finished=found.about["finished"],
-            searched=found.about.get("searched", found.about["finished"]),  # earlier versions did not store it
+            searched=found.about["searched"],
             ablated=found.about["ablated"],
-            warnings=tuple(found.about.get("warnings", ())),  # versions before 0.2.0 did not store them
+            warnings=tuple(found.about["warnings"]),
             enough=None if gain is None else Gain.model_validate(gain),
             over=None if over is None else HoursOver.model_validate(over),
-            lost=found.about.get("lost", 0),  # earlier versions did not store it
+            lost=found.about["lost"],
             cached=found.frame,
             read=lambda: StudyRecord.of(past),
         )

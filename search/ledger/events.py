@@ -27,9 +27,7 @@ from skipstack.data.basis.frozen import UNSAID, Brief, Frozen
 from skipstack.data.health.health import Health
 from skipstack.data.tasks.accuracy import Accuracy
 from skipstack.data.tasks.measures import MeasureName
-from skipstack.search.ledger.event_values import Gain, HoursOver, LeftOut, ListedRow, Usage
 from skipstack.search.ledger.sentences import SentenceCounts
-from skipstack.search.ledger.upgrade import FORMAT, upgraded
 
 
 def _number(value: float) -> float | str:
@@ -38,6 +36,9 @@ def _number(value: float) -> float | str:
 
 Number = Annotated[float, Field(allow_inf_nan=True), PlainSerializer(_number, when_used="json")]
 """A measured number: unlike the numbers of a config it may be NaN or infinite."""
+
+FORMAT: Final = 3
+"""The format of ledgers; ``skipstack upgrade`` rewrites those of earlier ones (``search/study/upgrading.py``)."""
 
 FARTHEST: Final = 1e11
 """The largest Unix time, in seconds, before or after 1970: some thousand years, so that every time has a date."""
@@ -78,8 +79,8 @@ class _Happened(Frozen):
 class StudyOpened(_Happened):
     """The first event: the whole study (the JSON of a ``StudyConfig``) and the code that runs it.
 
-    ``format``: of the ledger (``search/ledger/upgrade.py``). ``earlier_identity``: the hash of the event as it is
-    written, if its format is an earlier one, so that the study keeps its identity.
+    ``format``: of the ledger. ``earlier_identity``: the hash of the event before ``skipstack upgrade`` rewrote it, so
+    that its study keeps its identity; None if it did not.
     """
 
     kind: Literal["study_opened"] = "study_opened"
@@ -184,6 +185,26 @@ class Decided(_Happened):
     epoch: PositiveInt
     decision: Literal["continue", "pause", "stop", "complete"]
     rung: PositiveInt | None
+
+
+class Usage(Frozen):
+    """CPU, memory and GPU use in an epoch, of the ``process`` (its number) that trained it and of its ``machine``.
+
+    ``process_cpu``: percent of one core over the epoch; ``machine_cpu``: percent of all cores, by all processes.
+    Memory is in bytes at the epoch's end. ``gpu``: percent of busy time at the epoch's end, by all processes; None if
+    the driver does not report it, as for a part of a GPU (MIG). All GPU fields are None without a GPU.
+    """
+
+    machine: str
+    process: NonNegativeInt
+    process_cpu: float
+    process_memory: NonNegativeInt
+    machine_cpu: float
+    machine_memory: NonNegativeInt
+    machine_memory_total: NonNegativeInt
+    gpu: float | None = None
+    gpu_memory: NonNegativeInt | None = None
+    gpu_memory_total: NonNegativeInt | None = None
 
 
 class Used(_Happened):
@@ -370,6 +391,26 @@ class Extended(_Happened, Brief):
     request: Annotated[str, UNSAID] = ""
 
 
+class Gain(Frozen):
+    """The expected gain of further trials: ``trials`` more, which take ``hours`` at the pace so far, raise the best
+    score by at most ``most`` in expectation; the seeds of a trial deviate by ``seed_deviation``.
+
+    ``hours`` is the study's ``search.enough.hours``, unless a single trial takes longer.
+    """
+
+    trials: PositiveInt
+    hours: float
+    most: float
+    seed_deviation: float
+
+
+class HoursOver(Frozen):
+    """The ``hours`` of a study (``search.hours``), which are over; ``left_out``: trials that were still to start."""
+
+    hours: Annotated[float, Field(gt=0)]
+    left_out: NonNegativeInt
+
+
 class Shortened(_Happened):
     """The study ends after its first so many trials: by request of the user; by ``search.enough``, since further
     trials would bring no more than ``gain``; or by ``search.hours``, since these are ``over``.
@@ -391,7 +432,7 @@ class Measuring(_Happened):
 class Tested(_Happened):
     """A selected trial was measured on the test split; ``sentences``: the measure's counts of each sentence.
 
-    Ledgers before format 3 have no ``sentences``.
+    Versions before 0.2.0 did not write ``sentences``.
     """
 
     kind: Literal["tested"] = "tested"
@@ -417,6 +458,40 @@ class Finished(_Happened):
     """The study is finished: nothing is left to run."""
 
     kind: Literal["finished"] = "finished"
+
+
+RoleKind = Literal["base", "winner", "beside", "without_several", "without", "alone"]
+
+
+class Role(Frozen):
+    """The reason for a row: it is the ``base``; a ``winner``; the best config of another search, compared with the best
+    winner (``beside``); a winner with several changes taken back (``without_several``), or with one (``without``); or
+    the base with one change ``alone``.
+
+    ``winner``: its trial number in its search; ``axis``: the axis of the change, or the path of several changes;
+    ``study``: the name of the other search, after its folder.
+    """
+
+    kind: RoleKind
+    winner: NonNegativeInt | None = None
+    axis: str | None = None
+    study: str | None = None
+
+
+class ListedRow(Frozen):
+    """A row with all its ``roles``; equal configs share a row. ``point``: in the ablation's space, on its first
+    corpus.
+    """
+
+    roles: tuple[Role, ...]
+    point: dict[str, JsonValue]
+
+
+class LeftOut(Frozen):
+    """A row that the space does not allow, and the reason in one line."""
+
+    role: Role
+    why: str
 
 
 class AblationPlanned(_Happened):
@@ -488,9 +563,21 @@ def to_json(events: Sequence[Event]) -> str:
 
 
 def from_json(text: str | bytes) -> tuple[Event, ...]:
-    """Parse the events of a text in this format or an earlier one; the inverse of ``to_json``.
+    """Parse the events of a text; the inverse of ``to_json``.
 
-    Raises ValueError on broken JSON, an unknown kind, an unknown key and a value of the wrong type, and UserError for a
-    newer format.
+    Raises ValueError on broken JSON, an unknown kind, an unknown key and a value of the wrong type.
     """
-    return _events().validate_json(upgraded(text))
+    return _events().validate_json(text)
+
+
+def format_of(text: bytes) -> int | None:
+    """The format of the ledger whose study these events open, whatever else they say; None if they open none."""
+    if b'"study_opened"' not in text:
+        return None
+    try:
+        events = json.loads(text)
+    except ValueError:  # ``from_json`` says why
+        return None
+    opened = (event for event in events if isinstance(event, dict) and event.get("kind") == "study_opened")
+    found = next((event.get("format", 1) for event in opened), None)  # version 0.1.0 wrote no format
+    return found if isinstance(found, int) else None

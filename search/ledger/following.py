@@ -6,10 +6,9 @@ from pathlib import Path
 
 from skipstack.data.basis.atomic_files import fsync_path
 from skipstack.data.basis.ordinary_files import opened
-from skipstack.search.ledger.compaction import SUFFIX, lines_in
 from skipstack.search.ledger.events import Event
 from skipstack.search.ledger.ledger import Ledger, events_of
-from skipstack.search.ledger.lines import Line, damaged, decoded
+from skipstack.search.ledger.lines import SUFFIX, Line, damaged, decoded, lines_in
 
 
 class Following:

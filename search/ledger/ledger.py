@@ -16,10 +16,9 @@ from typing import Final, Self, TypeVar
 
 from pydantic import ValidationError
 
-from skipstack.data.basis.errors import UserError, one_line
-from skipstack.search.ledger.compaction import SUFFIX, compacted
-from skipstack.search.ledger.events import Event, Extended, from_json, to_json
-from skipstack.search.ledger.lines import Line
+from skipstack.data.basis.errors import UserError, newer, older, one_line
+from skipstack.search.ledger.events import FORMAT, Event, Extended, format_of, from_json, to_json
+from skipstack.search.ledger.lines import SUFFIX, Line, compacted
 from skipstack.search.ledger.segments import WORTH_COMPACTING, Checked, Segments, Version
 
 ADDRESS: Final = "address"
@@ -224,12 +223,16 @@ class PastEvents:
 
 
 def events_of(line: Line) -> tuple[Event, ...]:
-    """The events of a whole line. Raises UserError, with file and line, for events that this version does not know."""
+    """The events of a whole line. Raises UserError, with file and line, for another format, and for events that this
+    version does not know.
+    """
     assert line.payload is not None
+    text = line.payload.partition(b" ")[2]
+    if (found := format_of(text) or FORMAT) != FORMAT:
+        what, study = f"{line.segment}:{line.number}: a ledger", Path(line.segment).parent.parent
+        raise newer(what, found, FORMAT) if found > FORMAT else older(f"{what} of format {found}", study)
     try:
-        return from_json(line.payload.partition(b" ")[2])
-    except UserError as newer:
-        raise UserError(f"{line.segment}:{line.number}: {newer}") from None
+        return from_json(text)
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"])

@@ -1,4 +1,4 @@
-"""The format of a ledger's lines, one per append::
+"""The files of a ledger: lines, one per append, compressed (gzip) where many were compacted into one file::
 
     crc payload newline
 
@@ -7,14 +7,32 @@ its bytes in 8 hexadecimal digits. So a report and the decision on it are stored
 doubled or misplaced append is detected.
 """
 
+import gzip
 import zlib
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Iterator
+from io import BytesIO
+from itertools import zip_longest
+from pathlib import Path
+from typing import Final, NamedTuple
 
+from skipstack.data.basis.atomic_files import atomic_file
 from skipstack.data.basis.errors import UserError
+from skipstack.data.basis.ordinary_files import opened
+
+SUFFIX: Final = ".jsonl.gz"
+"""The suffix of a compacted file's name."""
+
+LEVEL: Final = 3
+"""The compression level: a file is a few percent larger than at the highest one, and written three times as fast."""
+
+LONGEST: Final = 1 << 28
+"""Most bytes that a compressed line may unpack to: a file from an untrusted source may unpack to a thousand times its
+size.
+"""
 
 
 class Line(NamedTuple):
-    """An append: the name of its segment, its line number from 1, and its payload; None if the line is damaged."""
+    """An append: the name of its file, its line number from 1, and its payload; None if the line is damaged."""
 
     segment: str
     number: int
@@ -42,3 +60,56 @@ def decoded(line: bytes) -> bytes | None:
 def checksum(payload: bytes) -> bytes:
     """The CRC-32 of bytes, in 8 hexadecimal digits."""
     return b"%08x" % zlib.crc32(payload)
+
+
+def lines_in(path: Path) -> Iterator[Line]:
+    """The lines of a file, in order. Raises UserError where a compacted file is damaged, which nothing explains."""
+    return _compacted_lines(path) if path.name.endswith(SUFFIX) else _appended_lines(path)
+
+
+def _appended_lines(path: Path) -> Iterator[Line]:
+    name = str(path)
+    with opened(path) as file:
+        for number, text in enumerate(file, start=1):
+            yield Line(name, number, decoded(text))
+
+
+def _compacted_lines(path: Path) -> Iterator[Line]:
+    number = 0
+    try:
+        with opened(path) as packed, gzip.GzipFile(fileobj=packed) as file:
+            while text := file.readline(LONGEST):
+                number += 1
+                if (payload := decoded(text)) is None:
+                    raise damaged(f"{path}:{number}")
+                yield Line(str(path), number, payload)
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise damaged(f"{path}:{number + 1}", "it is no whole gzip file") from error
+    if not number:
+        raise damaged(str(path), "it is empty")
+
+
+def compacted(lines: Iterable[Line]) -> bytes:
+    """The content of a compacted file with these whole lines; the same for the same lines."""
+    packed = BytesIO()
+    with gzip.GzipFile("", "wb", LEVEL, packed, mtime=0) as file:
+        for line in lines:
+            if line.payload is not None:
+                file.write(encoded(line.payload))
+    return packed.getvalue()
+
+
+def write_compacted(path: Path, lines: Callable[[], Iterable[Line]]) -> None:
+    """Write a compacted file as a whole, durably. Raises OSError if it does not read as it was written."""
+    with atomic_file(path, fsync=True) as temporary:
+        temporary.write_bytes(compacted(lines()))
+        if not _same(_compacted_lines(temporary), lines()):
+            raise OSError(f"{temporary}: does not read as it was written")
+
+
+def _same(lines: Iterable[Line], others: Iterable[Line]) -> bool:
+    """Whether both hold the same payloads in the same order."""
+    return all(
+        one is not None and other is not None and one.payload == other.payload
+        for one, other in zip_longest(lines, others)
+    )

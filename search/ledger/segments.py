@@ -21,10 +21,8 @@ from typing import Final
 
 from skipstack.data.basis.atomic_files import fsync_path
 from skipstack.data.basis.disk_errors import FULL, PAUSES
-from skipstack.data.basis.errors import UserError
-from skipstack.data.basis.ordinary_files import opened
-from skipstack.search.ledger.compaction import SUFFIX, lines_in, write_compacted
-from skipstack.search.ledger.lines import Line, damaged, decoded, encoded
+from skipstack.data.basis.errors import UserError, older
+from skipstack.search.ledger.lines import SUFFIX, Line, damaged, encoded, lines_in, write_compacted
 
 WORTH_COMPACTING = 10_000
 """Number of lines outside of the compacted file from which the ledger is compacted."""
@@ -78,6 +76,11 @@ class _Content:
     last: int
     stale: tuple[Path, ...]
 
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """The valid files in order."""
+        return (*(() if self.compacted is None else (self.compacted,)), *self.segments)
+
 
 class Segments:
     """The segments of ``folder``. Reading needs no lock; one driver at a time writes.
@@ -110,8 +113,7 @@ class Segments:
 
     def files(self) -> tuple[Path, ...]:
         """The valid files in order. Raises UserError on a missing segment."""
-        content = self._content()
-        return (*([content.compacted] if content.compacted else []), *content.segments)
+        return self._content().files
 
     def version(self) -> Version | None:
         """The version of the ledger; None if it changed within the last ``SETTLED`` seconds, so that a change could
@@ -225,8 +227,7 @@ class Segments:
     def _content(self) -> _Content:
         names = sorted(path.name for path in self.folder.iterdir()) if self.folder.is_dir() else []
         if old := next(filter(PARQUET.fullmatch, names), None):
-            study = self.folder.parent
-            raise UserError(f"{self.folder / old}: of an earlier version (allowed: after `skipstack upgrade {study}`)")
+            raise older(f"{self.folder / old}: a compacted ledger", self.folder.parent)
         numbers = [int(found[1]) for name in names if (found := COMPACTED.fullmatch(name))]
         last = start = max(numbers, default=0)
         segments, stale = [], [name for name in names if HALF_COMPACTED.fullmatch(name)]
@@ -246,10 +247,8 @@ class Segments:
         return _Content(compacted, tuple(segments), last, tuple(self.folder / name for name in stale))
 
     def _lines(self, content: _Content) -> Iterator[Line]:
-        if content.compacted is not None:
-            yield from lines_in(content.compacted)
-        for segment in content.segments:
-            yield from _split(segment)
+        for path in content.files:
+            yield from lines_in(path)
 
     def _whole(self, content: _Content) -> Iterator[Line]:
         """The lines without a torn last one, which ``cut`` then describes.
@@ -284,7 +283,7 @@ class Segments:
         self.appends, self.cut = checked.appends, checked.cut
         if self.cut is not None:
             written = [segment for segment in content.segments if segment.stat().st_size]
-            *_, torn = _split(written[-1])
+            *_, torn = lines_in(written[-1])
             _shorten(written[-1], torn.number)
         return checked.loose
 
@@ -292,16 +291,9 @@ class Segments:
         """Write everything into one file, read it back, and only then delete the old files."""
         path = self._compacted(content.last)
         write_compacted(path, lambda: self._lines(content))
-        for old in (*content.segments, *([content.compacted] if content.compacted else [])):
+        for old in content.files:
             old.unlink()
         return _Content(path, (), content.last, ())
-
-
-def _split(segment: Path) -> Iterator[Line]:
-    name = str(segment)
-    with opened(segment) as file:
-        for number, text in enumerate(file, start=1):
-            yield Line(name, number, decoded(text))
 
 
 def _is_at(own: os.stat_result, path: Path) -> bool:

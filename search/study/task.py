@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import Literal, Protocol
 
 from skipstack.data.basis.user_code.configs import CodeSource, sources
-from skipstack.search.ledger.event_values import Usage
-from skipstack.search.ledger.events import Metrics
+from skipstack.search.ledger.events import Metrics, Usage
 from skipstack.search.ledger.sentences import SentenceCounts
 from skipstack.search.study.record.folder import StudyFolder
 from skipstack.search.study.record.study_record import StudyRecord

@@ -1,25 +1,46 @@
 """Rewrites a study that an earlier version wrote, so that it stands in today's format.
 
-Formats that nothing writes any more are read only here.
+Formats that nothing writes any more are read only here. Of a ledger they differ in the ``study_opened`` event:
+
+========  =====================================================================================================
+format    its ``study_opened`` event
+========  =====================================================================================================
+1         that of version 0.1.0: no format; schedulers under ``search.asha``, ``hyperband``, ``median`` and
+          ``keep_best``, at most one of which is not null; the proposer as a word, the options of evolution under
+          ``search.evolution``
+2         ``format``; ``search.scheduler`` and ``search.proposer``, each a mapping with a ``kind``
+3         as 2; ``tested`` events also have counts by sentence, and ``corpus_prepared`` events a health report
+========  =====================================================================================================
 
 Until 0.2.0 a long ledger was compacted into Parquet: a row per append, with the ``payload`` of its line and its CRC-32.
+
+Version 0.1.0 drew dropout from generators of torch, whose states cannot be continued: a trial goes on from its
+checkpoint with draws that follow from its seeds and the epoch.
 """
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
-from skipstack.data.basis.errors import UserError
-from skipstack.search.ledger.compaction import SUFFIX, write_compacted
+from skipstack.data.basis.atomic_files import write_atomically
+from skipstack.data.basis.errors import UserError, newer
+from skipstack.data.basis.frozen import identity
+from skipstack.data.basis.ordinary_files import opened
+from skipstack.search.ledger.events import FORMAT, StudyOpened, format_of
 from skipstack.search.ledger.ledger import Ledger
-from skipstack.search.ledger.lines import Line, checksum, damaged
-from skipstack.search.ledger.segments import PARQUET
-from skipstack.search.study.record.folder import StudyFolder
+from skipstack.search.ledger.lines import SUFFIX, Line, checksum, damaged, encoded, lines_in, write_compacted
+from skipstack.search.ledger.segments import COMPACTED, PARQUET, SEGMENT
+from skipstack.search.study.record.folder import CHECKPOINT, StudyFolder
+from skipstack.search.study.study_files.document import FORMER_KEYS
 
 COLUMNS: Final = ["crc", "payload"]
 
 ROWS: Final = 10_000
 """Number of lines that are in memory at once."""
+
+STREAMS: Final = "dropout_streams"
+"""The end of the name of a tensor in a checkpoint: how many numbers were drawn, once the states of generators."""
 
 
 def upgrade(folder: Path) -> list[str]:
@@ -27,18 +48,85 @@ def upgrade(folder: Path) -> list[str]:
 
     Raises UserError where there is no study, where a driver writes it, and for damaged files, which stay as they are.
     """
-    ledger = StudyFolder(folder).ledger
-    if not ledger.is_dir():
+    study = StudyFolder(folder)
+    if not study.ledger.is_dir():
         raise UserError(f"{folder}: is no study's folder, it has no ledger/ (allowed: a folder given to --out)")
-    with Ledger(ledger).kept():
-        return [_recompacted(path) for path in sorted(ledger.iterdir()) if PARQUET.fullmatch(path.name)]
+    with Ledger(study.ledger).kept():
+        checkpoints = map(_continuable, sorted(study.trials.glob(f"*/{CHECKPOINT}")))
+        files = map(_rewritten, sorted(study.ledger.iterdir()))  # last: once they are read, all is rewritten
+        return [done for done in (*checkpoints, *files) if done is not None]
 
 
-def _recompacted(path: Path) -> str:
-    to = path.with_name(path.stem + SUFFIX)
-    write_compacted(to, lambda: parquet_lines(path))
-    path.unlink()
-    return f"{path.name} is {to.name} now"
+def _rewritten(path: Path) -> str | None:
+    """Rewrite one file of a ledger, unless it is of today's format: then None."""
+    if PARQUET.fullmatch(path.name):
+        to = path.with_suffix(SUFFIX)
+        write_compacted(to, lambda: map(_line, parquet_lines(path)))
+        path.unlink()
+        return f"{path.name} is {to.name} now"
+    if not SEGMENT.fullmatch(path.name) and not COMPACTED.fullmatch(path.name):
+        return None
+    first = next(lines_in(path), None)
+    if first is None or first.payload is None or (rewritten := _line(first)) is first:
+        return None
+    if COMPACTED.fullmatch(path.name):
+        write_compacted(path, lambda: map(_line, lines_in(path)))
+    else:
+        with opened(path) as segment:  # whose last line may be torn, and stays so
+            segment.readline()
+            assert rewritten.payload is not None
+            write_atomically(path, encoded(rewritten.payload) + segment.read(), fsync=True)
+    return f"{path.name} has format {FORMAT} now"
+
+
+def _line(line: Line) -> Line:
+    """A line with its events in today's format; only the first line of a ledger may change.
+
+    Raises UserError for a study that makes no sense, and for a format of a later version.
+    """
+    assert line.payload is not None
+    number, _, text = line.payload.partition(b" ")
+    if (found := format_of(text) or FORMAT) == FORMAT:
+        return line
+    if found > FORMAT:
+        raise newer(f"{line.segment}:{line.number}: a ledger", found, FORMAT)
+    try:
+        events = [_opened(event) if event["kind"] == "study_opened" else event for event in json.loads(text)]
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise damaged(f"{line.segment}:{line.number}", "it opens no study that a version wrote") from error
+    return line._replace(payload=number + b" " + json.dumps(events, separators=(",", ":")).encode())
+
+
+def _opened(event: dict[str, Any]) -> dict[str, Any]:
+    """The first event of format 1 or 2 in today's; its study keeps the identity by which its runs are found."""
+    if "format" in event:
+        return {**event, "format": FORMAT, "earlier_identity": identity(StudyOpened.model_validate(event))}
+    study = {**event["study"], "search": _search(event["study"]["search"])}
+    return {**event, "study": study, "format": FORMAT, "earlier_identity": identity(event)}
+
+
+def _search(search: Mapping[str, Any]) -> dict[str, Any]:
+    """A search of format 1 with today's keys."""
+    kept = {key: value for key, value in search.items() if key not in FORMER_KEYS}
+    named = (key for key, today in FORMER_KEYS.items() if today == "scheduler" and search.get(key) is not None)
+    scheduler = next(({"kind": key, **search[key]} for key in named), {"kind": "none"})
+    options = search["evolution"] if search["proposer"] == "evolution" else {}
+    return {**kept, "scheduler": scheduler, "proposer": {"kind": search["proposer"], **options}}
+
+
+def _continuable(path: Path) -> str | None:
+    """Rewrite the checkpoint of a trial of version 0.1.0; None for any other."""
+    from skipstack.models.training.checkpoint import read_tensors, write_tensors  # loads torch
+
+    try:
+        tensors, notes = read_tensors(path)
+    except UserError:  # its trial begins again
+        return None
+    old = [name for name, tensor in tensors.items() if name.endswith(STREAMS) and tensor.dim()]
+    if not old:
+        return None
+    write_tensors(path, tensors | {name: tensors[f"{name.removesuffix(STREAMS)}epoch"] << 32 for name in old}, notes)
+    return f"trial {path.parent.name} can go on from its checkpoint"
 
 
 def parquet_lines(path: Path) -> Iterator[Line]:

@@ -8,21 +8,24 @@ from pathlib import Path
 
 import pytest
 
-from skipstack.search.ledger.event_values import HoursOver, ListedRow, Role, Usage
 from skipstack.search.ledger.events import (
     Ablated,
     AblationPlanned,
     Extended,
+    HoursOver,
     Interrupted,
+    ListedRow,
     Placed,
     Promoted,
     Resumed,
     Retried,
     Reused,
+    Role,
     Shortened,
     Suggested,
     Suggestion,
     Untested,
+    Usage,
     Used,
     WarmStarted,
 )

@@ -6,7 +6,8 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
-from skipstack.search.study.upgrading import upgrade
+from skipstack.search.publishing.bundles.upgrading import upgrade as upgrade_bundle
+from skipstack.search.study.upgrading import upgrade as upgrade_study
 
 BEFORE = Path(__file__).parent / "before"
 STUDIES = ("asha", "promotion", "extended", "compacted", "interrupted", "trees", "text")
@@ -17,18 +18,16 @@ TESTED = ("difference", "difference_standard_error", "difference_exceeds_error",
 
 
 def copied(name: str, folder: Path) -> Path:
-    """A study or a bundle of the version before, in a folder."""
-    source = BEFORE / name
-    if source.is_file():
-        return Path(shutil.copy(source, folder / name))
-    return upgraded(Path(shutil.copytree(source, folder / name)))
-
-
-def upgraded(path: Path) -> Path:
-    """The same, after ``skipstack upgrade`` if it is a study."""
-    if (path / "ledger").is_dir():
-        upgrade(path)
+    """A study or a bundle of the version before, in a folder, after ``skipstack upgrade``."""
+    path = as_it_was(name, folder)
+    assert (upgrade_study if (path / "ledger").is_dir() else upgrade_bundle)(path)
     return path
+
+
+def as_it_was(name: str, folder: Path) -> Path:
+    """The same as it was written."""
+    source = BEFORE / name
+    return Path((shutil.copy if source.is_file() else shutil.copytree)(source, folder / name))
 
 
 def said(name: str) -> str:

@@ -5,15 +5,13 @@ import shutil
 from pathlib import Path
 
 import pytest
-import torch
 
 from skipstack.data.basis.errors import UserError
 from skipstack.data.store import stored
 from skipstack.data.store import tables as stored_tables
-from skipstack.search.ledger import upgrade
+from skipstack.search.ledger.events import FORMAT
 from skipstack.search.ledger.lines import encoded
 from skipstack.search.publishing.bundles import files
-from skipstack.search.publishing.bundles.bundle import load_bundle
 from skipstack.search.publishing.bundles.files import read_files
 from tests.command_line import typed
 from tests.formats.before_files import copied
@@ -27,7 +25,7 @@ def test_a_ledger_says_its_format(tmp_path: Path) -> None:
     answer = typed("search", "quickstart", *quick, *small, "--out", str(tmp_path / "study"))
     assert answer.code == 0, answer
     first = json.loads((tmp_path / "study" / "ledger" / "000001.jsonl").read_text().split(" ", 2)[2])[0]
-    assert (first["kind"], first["format"]) == ("study_opened", upgrade.FORMAT)
+    assert (first["kind"], first["format"]) == ("study_opened", FORMAT)
     (manifest,) = (tmp_path / "study" / "corpora").glob("*/manifest.json")
     assert json.loads(manifest.read_text())["format"] == stored_tables.FORMAT
 
@@ -36,14 +34,13 @@ def test_a_ledger_says_its_format(tmp_path: Path) -> None:
 def test_a_later_ledger_is_refused_whatever_else_it_says(command: tuple[str, ...], tmp_path: Path) -> None:
     ledger = tmp_path / "study" / "ledger"
     ledger.mkdir(parents=True)
-    later = json.dumps([{"kind": "study_opened", "format": upgrade.FORMAT + 1, "unheard": "of"}, {"kind": "unknown"}])
+    later = json.dumps([{"kind": "study_opened", "format": FORMAT + 1, "unheard": "of"}, {"kind": "unknown"}])
     (ledger / "000001.jsonl").write_bytes(encoded(f"1 {later}".encode()))
     name, *options = command
     answer = typed(name, str(tmp_path / "study"), *options)
     assert answer.code == 2
     assert answer.error == (
-        f"skipstack: {ledger / '000001.jsonl'}:1: a ledger of format {upgrade.FORMAT + 1} "
-        f"(allowed: up to {upgrade.FORMAT}; {LATER})\n"
+        f"skipstack: {ledger / '000001.jsonl'}:1: a ledger of format {FORMAT + 1} (allowed: up to {FORMAT}; {LATER})\n"
     )
 
 
@@ -62,10 +59,7 @@ def test_a_later_store_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("version", "says"),
-    [
-        (files.FORMAT + 1, LATER),
-        (min(files.FILES_OF) - 1, "export it anew from its study"),
-    ],
+    [(files.FORMAT + 1, LATER), (files.NETWORK_FORMAT - 1, r"after `skipstack upgrade \S*asha-best`")],
 )
 def test_another_bundle_is_refused(version: int, says: str, tmp_path: Path) -> None:
     bundle = copied("asha-best", tmp_path)
@@ -74,15 +68,3 @@ def test_another_bundle_is_refused(version: int, says: str, tmp_path: Path) -> N
     with pytest.raises(UserError, match=says) as refused:
         read_files(bundle)
     assert len(str(refused.value).splitlines()) == 1
-
-
-def test_a_bundle_of_format_4_is_read_as_its_one_network(tmp_path: Path) -> None:
-    bundle = copied("asha-best", tmp_path)
-    told = json.loads((bundle / "provenance.json").read_text())
-    (bundle / files.CARD).write_text("# A card\n")
-    files.seal(bundle)
-    manifest = json.loads((bundle / files.MANIFEST).read_text())
-    (bundle / files.MANIFEST).write_text(json.dumps({**manifest, "format": 4}))
-    provenance = load_bundle(bundle, torch.device("cpu")).provenance
-    assert (provenance["seeds"], provenance["epochs"]) == ((told["seed"],), (told["epoch"],))
-    assert provenance["trained_on"] == "train"

@@ -1,13 +1,13 @@
 """What the version before wrote says what it said then: reports, bundles, and studies that go on."""
 
 import re
-import shutil
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from tests.command_line import typed
-from tests.formats.before_files import BEFORE, STUDIES, agrees, copied, here, report, said
+from tests.formats.before_files import BEFORE, STUDIES, agrees, as_it_was, copied, here, report, said
 
 EXTENDED = {
     "asha": ("--trials", "2", "--axis", "model.stack.depth=2"),
@@ -20,15 +20,31 @@ STARTED_ANEW = {"asha", "compacted"}
 SERIAL = ("--engine", "serial", "--device", "cpu")
 
 
-def test_a_study_that_is_not_read_names_the_command_that_rewrites_it(tmp_path: Path) -> None:
-    study = shutil.copytree(BEFORE / "compacted", tmp_path / "study")
-    for command in ("report", "resume"):
-        refused = typed(command, str(study))
+@pytest.mark.parametrize(
+    ("name", "commands", "what", "done"),
+    [
+        ("asha", ("report", "resume"), "000001.jsonl:1: a ledger of format 1", "000001.jsonl has format 3 now"),
+        (
+            "compacted",
+            ("report", "resume"),
+            "000002.parquet: a compacted ledger",
+            "000002.parquet is 000002.jsonl.gz now",
+        ),
+        ("asha-best", ("verify",), "asha-best: a bundle of format 3", "a bundle of format 5 now"),
+        ("asha-best.zip", ("verify",), "asha-best.zip: a bundle of format 3", "a bundle of format 5 now"),
+    ],
+)
+def test_what_is_not_read_names_the_command_that_rewrites_it(
+    name: str, commands: Sequence[str], what: str, done: str, tmp_path: Path
+) -> None:
+    path = as_it_was(name, tmp_path)
+    for command in commands:
+        refused = typed(command, str(path))
         assert (refused.code, refused.out) == (2, "")
-        assert f"000002.parquet: of an earlier version (allowed: after `skipstack upgrade {study}`)" in refused.error
-    assert typed("upgrade", str(tmp_path)).out == f"{study}: 000002.parquet is 000002.jsonl.gz now\n"
-    assert typed("upgrade", str(study)).out == f"{study}: it is of this version already\n"
-    assert typed("report", str(study)).code == 0
+        assert refused.error.endswith(f"{what}, of an earlier version (allowed: after `skipstack upgrade {path}`)\n")
+        assert refused.error.count("\n") == 1
+    assert typed("upgrade", str(path if path.is_file() else tmp_path)).out == f"{path}: {done}\n"
+    assert typed("upgrade", str(path)).out == f"{path}: it is of this version already\n"
     assert typed("upgrade", str(tmp_path / "nothing")).code == 2
 
 
@@ -41,8 +57,8 @@ def test_a_report_says_what_it_said(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["asha", "trees", "text"])
 @pytest.mark.parametrize("suffix", ["", ".zip"])
-def test_a_bundle_counts_and_predicts_what_it_did(name: str, suffix: str) -> None:
-    bundle = str(BEFORE / f"{name}-best{suffix}")
+def test_a_bundle_counts_and_predicts_what_it_did(name: str, suffix: str, tmp_path: Path) -> None:
+    bundle = str(copied(f"{name}-best{suffix}", tmp_path))
     verified = typed("verify", bundle, "--data-dir", str(BEFORE / "sources"), "--device", "cpu")
     assert (verified.code, verified.out) == (0, said(f"{name}.verify.txt"))
     predicted = typed("predict", bundle, str(BEFORE / "sources" / "sentences.txt"), "--device", "cpu")
@@ -52,7 +68,7 @@ def test_a_bundle_counts_and_predicts_what_it_did(name: str, suffix: str) -> Non
 @pytest.mark.parametrize("name", ["asha", "trees", "text"])
 def test_a_bundle_exported_now_is_the_one_exported_then(name: str, tmp_path: Path) -> None:
     bundle = tmp_path / "bundle"
-    answer = typed("export", str(BEFORE / name), "--best", "1", "--to", str(bundle), "--device", "cpu")
+    answer = typed("export", str(copied(name, tmp_path)), "--best", "1", "--to", str(bundle), "--device", "cpu")
     assert answer.code == 0, answer
     for file in ("weights.safetensors", "config.json", "vocabulary.json", "tags.json", "metrics.json"):
         assert (bundle / file).read_bytes() == (BEFORE / f"{name}-best" / file).read_bytes(), file

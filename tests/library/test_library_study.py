@@ -92,7 +92,7 @@ def test_the_reference_has_every_column_with_its_type() -> None:
 
 @pytest.mark.parametrize("name", ["asha", "promotion", "extended", "interrupted", "trees", "text"])
 def test_every_frame_has_the_columns_that_are_documented(name: str, tmp_path: Path) -> None:
-    study = skipstack.open(BEFORE / name)
+    study = skipstack.open(copied(name, tmp_path))
     for kind, frame in {name: getattr(study, name)() for name in COLUMNS}.items():
         assert set(frame.reset_index().columns) >= {column.name for column in COLUMNS[kind]}
     assert {name: str(dtype) for name, dtype in study.exploration().dtypes.items()} == {
@@ -103,10 +103,10 @@ def test_every_frame_has_the_columns_that_are_documented(name: str, tmp_path: Pa
 
 
 @pytest.mark.parametrize("name", ["asha", "extended", "trees", "text"])
-def test_the_exploration_is_that_of_the_report(name: str) -> None:
+def test_the_exploration_is_that_of_the_report(name: str, tmp_path: Path) -> None:
     """Which the version before wrote, as scores: a perplexity there is negative."""
     rows = json.loads(said(f"{name}.report.json"))["rows"]
-    frame = skipstack.open(BEFORE / name).exploration()
+    frame = skipstack.open(copied(name, tmp_path)).exploration()
     sign = -1 if name == "text" else 1
     assert list(frame["axis"]) == [row["axis"] for row in rows]
     assert list(frame["value"]) == [row["value"] for row in rows]
@@ -120,9 +120,9 @@ def test_the_exploration_is_that_of_the_report(name: str) -> None:
     ]
 
 
-def test_curves_are_what_was_reported_and_trials_their_best() -> None:
-    study = skipstack.open(BEFORE / "asha")
-    reports = [event for event in Ledger(BEFORE / "asha" / "ledger").read() if isinstance(event, Reported)]
+def test_curves_are_what_was_reported_and_trials_their_best(tmp_path: Path) -> None:
+    study = skipstack.open(copied("asha", tmp_path))
+    reports = [event for event in Ledger(study.folder / "ledger").read() if isinstance(event, Reported)]
     curves, trials = study.curves(), study.trials()
     assert len(curves) == sum(len(report.metrics["dev_accuracy"]) for report in reports)
     for report in reports:
@@ -155,8 +155,8 @@ def test_the_best_trial_is_exported_loaded_and_asked(tmp_path: Path) -> None:
         study.export(tmp_path / "two", best=1, trial=0)
 
 
-def test_a_parser_predicts_heads_and_relations() -> None:
-    parser = skipstack.load(BEFORE / "trees-best", device="cpu")
+def test_a_parser_predicts_heads_and_relations(tmp_path: Path) -> None:
+    parser = skipstack.load(copied("trees-best", tmp_path), device="cpu")
     (tree,) = parser.predict([["the", "cats", "sleep"]])
     first = said("trees.predict.txt").split("\n\n")[0].splitlines()
     assert tree.heads is not None

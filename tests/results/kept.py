@@ -12,7 +12,6 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from skipstack.data.basis.atomic_files import write_atomically
-from skipstack.search.ledger.compaction import SUFFIX
 from skipstack.search.ledger.events import (
     Ablated,
     Begun,
@@ -30,6 +29,7 @@ from skipstack.search.ledger.events import (
     WarmStarted,
 )
 from skipstack.search.ledger.ledger import Ledger
+from skipstack.search.ledger.lines import SUFFIX
 from skipstack.search.study.record.folder import StudyFolder
 from tests.benchmarks.schedulers.recording import as_one_file
 

@@ -16,7 +16,7 @@ from typing import Final
 import yaml
 
 from skipstack.data.basis.errors import UserError, unknown
-from skipstack.search.ledger.compaction import SUFFIX
+from skipstack.search.ledger.lines import SUFFIX
 from tests.pages import ROOT
 
 RESULTS: Final = ROOT / "docs" / "results"

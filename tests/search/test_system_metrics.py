@@ -13,8 +13,7 @@ from skipstack.models.ground.device import gpu_usage
 from skipstack.search.analysis.frames.columns import COLUMNS
 from skipstack.search.analysis.study_frames import study_frames
 from skipstack.search.execution.workers.metered import MeteredWorkers
-from skipstack.search.ledger.event_values import Usage
-from skipstack.search.ledger.events import Event, Used
+from skipstack.search.ledger.events import Event, Usage, Used
 from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.publishing.tracking.runs import ExpectedRuns
 from skipstack.search.study.task import EpochResult, Workers

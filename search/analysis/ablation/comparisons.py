@@ -10,7 +10,7 @@ from skipstack.data.basis.frozen import canonical_json
 from skipstack.search.analysis.ablation.labels import reference, reference_name, row_name
 from skipstack.search.analysis.ablation.rows import changed
 from skipstack.search.analysis.ablation.trained import trained_rows
-from skipstack.search.ledger.event_values import ListedRow, Role
+from skipstack.search.ledger.events import ListedRow, Role
 from skipstack.search.study.record.domain_parts import short_name
 from skipstack.search.study.record.study_record import StudyRecord
 from skipstack.search.study.record.trial_record import TrialRecord

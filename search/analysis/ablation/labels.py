@@ -7,8 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from skipstack.search.ledger.event_values import ListedRow, Role, RoleKind
-from skipstack.search.ledger.events import AblationPlanned
+from skipstack.search.ledger.events import AblationPlanned, ListedRow, Role, RoleKind
 from skipstack.search.study.record.domain_parts import short_name
 from skipstack.spaces.short_names import names, names_by_path
 from skipstack.spaces.space import Space

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.explain import shown
-from skipstack.search.ledger.event_values import Role
+from skipstack.search.ledger.events import Role
 from skipstack.search.study.record.reading import read_finished
 from skipstack.search.study.record.study_record import StudyRecord
 from skipstack.search.study.record.trial_record import TrialRecord

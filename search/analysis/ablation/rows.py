@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from skipstack.data.basis.frozen import canonical_json
-from skipstack.search.ledger.event_values import LeftOut, ListedRow, Role
+from skipstack.search.ledger.events import LeftOut, ListedRow, Role
 from skipstack.search.study.record.domain_parts import value_text
 from skipstack.spaces.activity import condition
 from skipstack.spaces.config import Axis, SpaceConfig

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from statistics import fmean
 
 from skipstack.data.basis.frozen import canonical_json
-from skipstack.search.ledger.event_values import ListedRow
+from skipstack.search.ledger.events import ListedRow
 from skipstack.search.strategy.proposers.config import PathConfig
 from skipstack.search.strategy.proposers.path import NextChange, steps
 from skipstack.search.study.record.study_record import StudyRecord

@@ -18,8 +18,7 @@ from skipstack.search.analysis.confirmation.confirmation import (
     reach,
 )
 from skipstack.search.analysis.confirmation.designs import TENTH_OF_A_POINT, Confirmation, split_of
-from skipstack.search.ledger.event_values import Role, RoleKind
-from skipstack.search.ledger.events import AblationPlanned
+from skipstack.search.ledger.events import AblationPlanned, Role, RoleKind
 from skipstack.search.statistics.estimates import mean_over_corpora
 from skipstack.search.statistics.multiple_testing import LEVEL, holm, levels
 from skipstack.search.study.record.study_record import StudyRecord

@@ -21,8 +21,7 @@ from skipstack.search.analysis.exploration.shuffled import Shuffled, shuffled
 from skipstack.search.analysis.exploration.standing_out import standing_out
 from skipstack.search.analysis.exploration.table import SearchData, ValueRow, rows
 from skipstack.search.analysis.frames.curves import scores_by_epoch
-from skipstack.search.ledger.event_values import Gain, HoursOver
-from skipstack.search.ledger.events import Reason
+from skipstack.search.ledger.events import Gain, HoursOver, Reason
 from skipstack.search.strategy.objectives.hours import cut_short
 from skipstack.search.strategy.objectives.objectives import Further, Objectives, further, vector
 from skipstack.search.strategy.objectives.pareto import front

@@ -10,7 +10,7 @@ from skipstack.search.analysis.ablation.labels import label
 from skipstack.search.analysis.confirmation.confirmation import ConfirmedRow
 from skipstack.search.analysis.confirmation.designs import Confirmation
 from skipstack.search.analysis.verdict.verdicts import Other, WinnerChange, WinnerTested
-from skipstack.search.ledger.event_values import Role
+from skipstack.search.ledger.events import Role
 from skipstack.search.study.record.study_record import StudyRecord
 from skipstack.spaces.domains import Json
 

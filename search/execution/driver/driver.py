@@ -22,7 +22,6 @@ from skipstack.search.execution.driver.hours import AT_A_REPORT, NOT_CONTINUED, 
 from skipstack.search.execution.driver.measuring_on_test import Measurement, measurement
 from skipstack.search.execution.driver.reuse import ReusableTrial
 from skipstack.search.execution.driver.study_state import StudyState
-from skipstack.search.ledger.event_values import HoursOver
 from skipstack.search.ledger.events import (
     Begun,
     Decided,
@@ -30,6 +29,7 @@ from skipstack.search.ledger.events import (
     Event,
     Extended,
     Finished,
+    HoursOver,
     Interrupted,
     Measuring,
     Promoted,

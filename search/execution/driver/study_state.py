@@ -12,12 +12,12 @@ from pathlib import Path
 from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.frozen import canonical_json
 from skipstack.search.execution.driver.reuse import KnownTrials
-from skipstack.search.ledger.event_values import Gain
 from skipstack.search.ledger.events import (
     Decided,
     Ended,
     Event,
     Extended,
+    Gain,
     Promoted,
     Proposed,
     Reported,

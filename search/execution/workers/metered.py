@@ -1,4 +1,4 @@
-"""Workers that also measure their use of the machine (``Usage`` in ``search/ledger/event_values.py``)."""
+"""Workers that also measure their use of the machine (``Usage`` in ``search/ledger/events.py``)."""
 
 import os
 import socket
@@ -7,7 +7,7 @@ from typing import final
 
 import psutil
 
-from skipstack.search.ledger.event_values import Usage
+from skipstack.search.ledger.events import Usage
 from skipstack.search.study.task import EpochResult, Measured, TrialTask, Worker, Workers
 
 

@@ -68,15 +68,6 @@ class Provenance(Frozen):
     code_version: str
     vectors_sha256: str | None = None
 
-    @model_validator(mode="before")
-    @classmethod
-    def _of_one_network(cls, value: Any) -> Any:
-        """Convert the provenance of a bundle up to format 4, which had one network with a ``seed`` and an ``epoch``."""
-        if not isinstance(value, Mapping) or not {"seed", "epoch"} <= value.keys():
-            return value
-        rest = {key: each for key, each in value.items() if key not in ("seed", "epoch")}
-        return {"seeds": [value["seed"]], "epochs": [value["epoch"]], **rest}
-
     @model_validator(mode="after")
     def _have_epochs_each(self) -> Self:
         if len(self.epochs) != len(self.seeds):

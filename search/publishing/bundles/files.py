@@ -17,23 +17,21 @@ from typing import Annotated, Any, Final, Literal, NoReturn
 
 from pydantic import Field, NonNegativeInt, PositiveInt, ValidationError
 
-from skipstack.data.basis.errors import UserError, newer, unknown
+from skipstack.data.basis.errors import UserError, newer, older, unknown
 from skipstack.data.basis.explain import explain
 from skipstack.data.basis.frozen import Frozen, canonical_json
 from skipstack.data.basis.printable import UNSEEN
 from skipstack.search.publishing.bundles.sources import ArchiveSource, FolderSource, source_at, too_large
 
 FORMAT: Final = 6
-"""The latest format of a bundle's manifest. Increase it when older code would misread a new bundle, or new code an old
-one.
-
-Format 4 added the model card. Format 5 added the splits used for training, and the seeds and epochs of several
-networks; earlier bundles have one network, trained on train (``search/publishing/bundles/checks.py`` reads their
-provenance). Format 6 is that of bundles of kind ``own``; networks are still written in format 5.
+"""The latest format of a bundle's manifest, that of kind ``own``. Increase it when older code would misread a new
+bundle, or new code an old one.
 """
 
 NETWORK_FORMAT: Final = 5
-"""The format in which the bundles of networks are written."""
+"""The format in which the bundles of networks are written. ``skipstack upgrade`` rewrites earlier ones
+(``search/publishing/bundles/upgrading.py``).
+"""
 
 Kind = Literal["network", "own"]
 """The kind of a bundle: with a trained network, or with the model of a user's own function."""
@@ -42,9 +40,6 @@ MANIFEST, WEIGHTS, CARD = "manifest.json", "weights.safetensors", "README.md"
 
 FILES = ("config.json", "vocabulary.json", "tags.json", "metrics.json", "provenance.json", WEIGHTS, CARD)
 """The files of a network's bundle, beside the manifest."""
-
-FILES_OF: Final[Mapping[int, tuple[str, ...]]] = {3: FILES[:-1], 4: FILES, NETWORK_FORMAT: FILES}
-"""The files of a network's bundle, beside the manifest, by each format that can be read."""
 
 OWN_FILES: Final = ("config.json", "scores.json", "provenance.json", "versions.json", CARD)
 """The files of a bundle of kind ``own``, beside the manifest and the files of the model."""
@@ -214,18 +209,19 @@ def _manifest(path: Path, content: bytes) -> Manifest:
     where = f"{path / MANIFEST}"
     value = parsed(where, content)
     found = value.get("format") if isinstance(value, Mapping) else None
-    if isinstance(found, int) and found > FORMAT:
+    if not isinstance(found, int):
+        raise UserError(f"{where}: got format {found} (allowed: {NETWORK_FORMAT}, {FORMAT})")
+    if found > FORMAT:
         raise newer(f"{path}: a bundle", found, FORMAT)
-    if not isinstance(found, int) or found not in (*FILES_OF, FORMAT):
-        allowed = ", ".join(map(str, (*FILES_OF, FORMAT)))
-        raise UserError(f"{path}: got a bundle of format {found} (allowed: {allowed}): export it anew from its study")
+    if found < NETWORK_FORMAT:
+        raise older(f"{path}: a bundle of format {found}", path)
     try:
         manifest = Manifest.model_validate(value)
     except ValidationError as error:
         raise UserError(explain(error, Manifest, file=where)) from None
     if (manifest.kind == "own") != (manifest.format == FORMAT):
         raise UserError(f"{where}: got kind {manifest.kind} in format {found} (allowed: own in format {FORMAT} alone)")
-    wanted = OWN_FILES if manifest.kind == "own" else FILES_OF[manifest.format]
+    wanted = OWN_FILES if manifest.kind == "own" else FILES
     for name in manifest.files:
         if name not in wanted and not (manifest.kind == "own" and _is_of_model(name)):
             raise UserError(f"{where}: {unknown('file', name, wanted)}")

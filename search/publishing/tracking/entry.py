@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from skipstack.data.basis.frozen import canonical_json
 from skipstack.data.corpora.config import Corpus, title_of
-from skipstack.search.ledger.event_values import Usage
-from skipstack.search.ledger.events import Placed
+from skipstack.search.ledger.events import Placed, Usage
 from skipstack.search.publishing.tracking.names import LONGEST, stored_name, stored_value
 from skipstack.search.study.code_version import code_version
 from skipstack.search.study.record.domain_parts import value_text

@@ -10,12 +10,12 @@ from typing import Annotated, Final
 from pydantic import Field
 
 from skipstack.data.basis.frozen import Frozen
-from skipstack.search.ledger.event_values import Gain
 from skipstack.search.ledger.events import (
     Begun,
     Decided,
     Ended,
     Event,
+    Gain,
     Promoted,
     Proposed,
     Reason,

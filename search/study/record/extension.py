@@ -4,8 +4,7 @@ from collections.abc import Mapping, Sequence
 from math import inf
 
 from skipstack.data.basis.errors import UserError, unknown
-from skipstack.search.ledger.event_values import HoursOver
-from skipstack.search.ledger.events import Extended, Shortened
+from skipstack.search.ledger.events import Extended, HoursOver, Shortened
 from skipstack.search.strategy.objectives.hours import HOUR
 from skipstack.search.strategy.schedulers.config import RungConfig
 from skipstack.search.study.config import SearchConfig, StudyConfig

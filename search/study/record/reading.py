@@ -1,13 +1,15 @@
-"""Reads the record of a study from its folder."""
+"""Reads a study from its folder: its record, or what a command needs of it without reading all."""
 
+import re
 import shlex
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
 from skipstack.data.basis.errors import UserError
-from skipstack.search.ledger.events import Ablated, Finished, StudyOpened
-from skipstack.search.ledger.ledger import Ledger
+from skipstack.search.ledger.events import Ablated, Event, Finished, StudyOpened
+from skipstack.search.ledger.ledger import Ledger, events_of
+from skipstack.search.ledger.lines import Line
 from skipstack.search.study.record.columnar_record import columnar_record
 from skipstack.search.study.record.folder import StudyFolder
 from skipstack.search.study.record.next_event import WrongEventError
@@ -15,6 +17,9 @@ from skipstack.search.study.record.study_record import StudyRecord
 
 LONG: Final = 1 << 22
 """Size in bytes from which a ledger is read as columns."""
+
+ABOUT: Final = re.compile(rb'"kind":"(?:suggested|warm_started)"|"trial":(\d+)\b')
+"""Matches what tells which trials a line is about; events on earlier studies name trials of those studies."""
 
 
 def space_of(folder: StudyFolder) -> Mapping[str, Any]:
@@ -92,3 +97,34 @@ def _long(ledger: Ledger) -> StudyRecord | None:
 
 def _empty(path: Path) -> UserError:
     return UserError(f"{path}: the ledger is empty (allowed: a folder that `skipstack search --out` made)")
+
+
+def events_of_trials(ledger: Ledger, trials: Collection[int] | None, ablation: int | None = None) -> list[Event]:
+    """The events of these trials, or of all (None), and those about the study itself, in order; of an ablation, those
+    of its own study.
+
+    Raises UserError as ``Ledger.whole`` does, and for an ablation that is not there.
+    """
+    found = ledger.whole(lambda: list(_found(ledger, trials, ablation)))
+    if not found and ablation is not None:
+        raise UserError(f"{ledger.folder}: got ablation {ablation}, which the study does not have")
+    return found
+
+
+def _found(ledger: Ledger, trials: Collection[int] | None, ablation: int | None) -> Iterator[Event]:
+    for line in ledger.lines():
+        for event in events_of(line) if _is_about(line, trials, ablation) else ():
+            if isinstance(event, Ablated):
+                own: Event | None = event.event if event.ablation == ablation else None
+            else:
+                own = event if ablation is None else None
+            if own is not None and (trials is None or getattr(own, "trial", None) in (None, *trials)):
+                yield own
+
+
+def _is_about(line: Line, trials: Collection[int] | None, ablation: int | None) -> bool:
+    payload = line.payload or b""
+    if ablation is not None:
+        return b'"kind":"ablated"' in payload and b'"ablation":%d,' % ablation in payload
+    numbers = ABOUT.findall(payload)
+    return trials is None or not numbers or any(not each or int(each) in trials for each in numbers)

@@ -9,7 +9,6 @@ from pydantic import ValidationError
 from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.frozen import canonical_json, identity
 from skipstack.data.tasks.measure import Measure
-from skipstack.search.ledger.event_values import HoursOver
 from skipstack.search.ledger.events import (
     LOSSES,
     Ablated,
@@ -21,6 +20,7 @@ from skipstack.search.ledger.events import (
     Event,
     Extended,
     Finished,
+    HoursOver,
     Interrupted,
     Measuring,
     Placed,

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 from pydantic import BaseModel, Field, GetJsonSchemaHandler, ValidationError
 from pydantic.json_schema import JsonSchemaValue
@@ -15,7 +15,6 @@ from skipstack.data.basis.errors import UserError, unknown
 from skipstack.data.basis.explain import at, explain
 from skipstack.data.basis.frozen import Frozen
 from skipstack.data.basis.ordinary_files import content
-from skipstack.search.ledger.upgrade import REPLACED, upgraded_search
 from skipstack.search.study.config import BY_KIND, SearchConfig, of_kind
 from skipstack.search.study.study_files.yaml_lines import Lines, read_yaml
 from skipstack.spaces.config import RECORDED, Axis
@@ -23,6 +22,13 @@ from skipstack.spaces.trial import TrialConfig
 
 Raw = Mapping[str, Any]
 """The unchecked data of a study with all defaults: ``about``, ``base``, ``axes``, ``constraints``, ``search``."""
+
+
+FORMER_KEYS: Final = {
+    **dict.fromkeys(("asha", "hyperband", "median", "keep_best"), "scheduler"),
+    "evolution": "proposer",
+}
+"""The keys of a search in 0.1.0, each with the key of today that has it as a kind."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,14 +206,16 @@ def in_full(search: Raw, source: ValueSource) -> Raw:
     Raises UserError for a key of earlier versions, with what to write instead.
     """
     for key in search:
-        if key in REPLACED:
+        if key in FORMER_KEYS:
             raise source.error(["search", key], replacement(key, search[key]))
     return {key: of_kind(value) if key in BY_KIND else value for key, value in search.items()}
 
 
 def replacement(key: str, value: Any) -> str:
     """The message with the replacement of ``search.KEY: value``, a key of earlier versions."""
-    [(new, options)] = upgraded_search({key: value if isinstance(value, Mapping) or value is None else {}}).items()
+    new = FORMER_KEYS[key]
+    kind = "none" if value is None and new == "scheduler" else key
+    options = {"kind": kind, **(value if isinstance(value, Mapping) else {})}
     written = ", ".join(f"{name}: {json.dumps(each)}" for name, each in options.items()).replace('"', "")
     return f"search.{key}: a key of earlier versions (allowed: search.{new}: {{{written}}})"
 

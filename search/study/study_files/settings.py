@@ -8,9 +8,8 @@ from skipstack.data.basis.errors import UserError, unknown
 from skipstack.data.basis.fields import paths
 from skipstack.data.corpora.named import find_card, named_corpora
 from skipstack.data.labels.trees import TREES
-from skipstack.search.ledger.upgrade import REPLACED
 from skipstack.search.study.config import SearchConfig
-from skipstack.search.study.study_files.document import Raw, ValueSource, in_full, replacement, with_axis
+from skipstack.search.study.study_files.document import FORMER_KEYS, Raw, ValueSource, in_full, replacement, with_axis
 from skipstack.search.study.study_files.yaml_lines import read_yaml
 from skipstack.spaces.constraint_functions import ConstraintFunction
 from skipstack.spaces.paths import trial_paths, unknown_path
@@ -116,7 +115,7 @@ def _parts(path: str, value: Any, source: ValueSource, known_in_base: Known) -> 
         return ("axes", rest)
     known = {**known_in_base(), **{f"search.{name}": types for name, types in paths(SearchConfig).items()}}
     path = rest if first == "base" else path
-    if first == "search" and (key := rest.partition(".")[0]) in REPLACED:
+    if first == "search" and (key := rest.partition(".")[0]) in FORMER_KEYS:
         options = {rest.partition(".")[2]: value} if "." in rest else value
         raise source.error([], replacement(key, options))
     if path not in known:

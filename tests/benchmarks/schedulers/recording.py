@@ -10,9 +10,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from skipstack.search.ledger.compaction import compacted
 from skipstack.search.ledger.events import CorpusPrepared, Ended, Event, Finished, Proposed, Reported, StudyOpened
 from skipstack.search.ledger.ledger import Ledger
+from skipstack.search.ledger.lines import compacted
 from skipstack.search.ledger.segments import Segments
 from skipstack.search.study.record.folder import StudyFolder
 from skipstack.search.study.record.reading import read_study

@@ -14,8 +14,7 @@ from skipstack.data.basis.user_code.configs import known
 from skipstack.data.basis.user_code.files import read_code
 from skipstack.search.analysis.exploration.rungs import LEAST
 from skipstack.search.analysis.study_frames import StudyFrames, study_frames
-from skipstack.search.ledger.event_values import Usage
-from skipstack.search.ledger.events import Ended, Finished, Reported, Used
+from skipstack.search.ledger.events import Ended, Finished, Reported, Usage, Used
 from skipstack.spaces.trial import TrialConfig
 from tests.dashboards.web.shown import Opened, write
 from tests.own_code.pieces_of import RIGHT

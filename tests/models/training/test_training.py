@@ -262,24 +262,6 @@ def test_a_run_goes_on_on_another_kind_of_device(there: str, here: str, model: M
     assert drawn[0] == drawn[1]
 
 
-@pytest.mark.parametrize("model", [NETWORK, SKIPPING], ids=["dropout", "dynamic skip"])
-def test_a_run_of_0_1_0_goes_on_with_draws_of_its_seeds_and_the_epoch(model: ModelConfig) -> None:
-    """Whose state was that of torch's generators."""
-    first, drawn, curves = training(SGD, Lane(seed=1), Lane(seed=2), model=model), [], []
-    old = {"dropout_streams": torch.stack([torch.Generator().manual_seed(seed).get_state() for seed in (1, 2)])}
-    begun = {name: value.clone() for name, value in first.state_dict().items()}
-    curve(first, 2)
-    for state in (begun, first.state_dict(), first.state_dict()):
-        second = training(SGD, Lane(seed=1), Lane(seed=2), model=model)
-        second.load_state_dict({**{name: value.clone() for name, value in state.items()}, **old})
-        drawn.append(second.streams.uniform(torch.empty(2, 9)).tolist())
-        curves.append(curve(second, 2))
-    assert drawn[1] == drawn[2] != drawn[0]
-    assert drawn[1][0] != drawn[1][1]
-    assert curves[1] == curves[2] != curves[0]
-    assert [report["epoch"] for report in curves[1]] == [3, 4]
-
-
 def test_a_policy_is_told_the_epoch() -> None:
     """Two epochs without the decay differ from two with it from the second on."""
     steady = SKIPPING.model_copy(update={"stack": SKIPPING.stack.model_copy(update={"skip": _steady(SKIPPING)})})

@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from skipstack.search.ledger import compaction
-from skipstack.search.ledger.compaction import compacted, lines_in
-from skipstack.search.ledger.lines import Line, encoded
+from skipstack.search.ledger import lines
+from skipstack.search.ledger.lines import Line, compacted, encoded, lines_in
 from tests.command_line import refusal
 
 MEGA = 1 << 20
@@ -19,7 +18,7 @@ MEGA = 1 << 20
 def test_a_line_without_end_takes_no_more_memory_than_the_longest_that_is_allowed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(compaction, "LONGEST", MEGA)
+    monkeypatch.setattr(lines, "LONGEST", MEGA)
     file = tmp_path / "ledger" / "000001.jsonl.gz"
     file.parent.mkdir()
     file.write_bytes(gzip.compress(bytes(100 * MEGA)))
@@ -45,8 +44,8 @@ def test_lines_are_unpacked_one_after_another(tmp_path: Path) -> None:
 @settings(deadline=None, max_examples=30)
 def test_what_we_write_is_read(tmp_path_factory: pytest.TempPathFactory, payloads: list[bytes]) -> None:
     payloads = [payload.replace(b"\n", b" ") for payload in payloads]  # JSON has none
-    lines = [Line("x", number, payload) for number, payload in enumerate(payloads, 1)]
+    written = [Line("x", number, payload) for number, payload in enumerate(payloads, 1)]
     file = tmp_path_factory.mktemp("ledger") / "000001.jsonl.gz"
-    file.write_bytes(compacted(lines))
+    file.write_bytes(compacted(written))
     assert [line.payload for line in lines_in(file)] == payloads
     assert [line.number for line in lines_in(file)] == list(range(1, len(payloads) + 1))

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from skipstack.search.ledger import events as happened
-from skipstack.search.ledger.event_values import Gain, HoursOver, LeftOut, ListedRow, Role, Usage
 from skipstack.search.ledger.events import (
     CorpusPrepared,
     Decided,
@@ -21,14 +20,20 @@ from skipstack.search.ledger.events import (
     Event,
     Extended,
     Finished,
+    Gain,
+    HoursOver,
     Interrupted,
+    LeftOut,
+    ListedRow,
     Promoted,
     Proposed,
     Reported,
     Resumed,
     Retried,
+    Role,
     Started,
     StudyOpened,
+    Usage,
     from_json,
     to_json,
 )

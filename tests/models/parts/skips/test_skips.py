@@ -416,7 +416,7 @@ def test_the_loss_is_the_heads_and_only_the_policy_learns_from_the_reward() -> N
     loss.sum().backward()
     learnt = {name: parameter.grad for name, parameter in model.named_parameters()}
     model.zero_grad()
-    model.stack.dropout.streams.set_state(state, epoch=0)
+    model.stack.dropout.streams.set_state(state)
     reinforce, model.reinforce = model.reinforce, None
     plain = model.loss(tokens, gold, LEXICON)
     plain.sum().backward()

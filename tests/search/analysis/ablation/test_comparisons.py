@@ -7,8 +7,7 @@ import pytest
 from skipstack.data.basis.frozen import canonical_json
 from skipstack.search.analysis.ablation.comparisons import compared, in_words, means
 from skipstack.search.analysis.ablation.labels import row_name
-from skipstack.search.ledger.event_values import ListedRow, Role
-from skipstack.search.ledger.events import AblationPlanned
+from skipstack.search.ledger.events import AblationPlanned, ListedRow, Role
 from skipstack.search.study.record.study_record import StudyRecord
 from tests.search.analysis.ablation.toys import planted
 

@@ -9,7 +9,7 @@ import pytest
 
 from skipstack.data.basis.frozen import canonical_json
 from skipstack.search.analysis.ablation.rows import changed, rows, space_of_rows
-from skipstack.search.ledger.event_values import Role
+from skipstack.search.ledger.events import Role
 from skipstack.search.study.study_files.document import presets
 from skipstack.search.study.study_files.study_file import load_study
 from skipstack.spaces.changes import changes

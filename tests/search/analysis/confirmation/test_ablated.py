@@ -12,7 +12,7 @@ from skipstack.search.analysis.ablation.trained import TrainedRow, trained_rows
 from skipstack.search.analysis.confirmation.ablated import ablated, questions
 from skipstack.search.analysis.confirmation.figures import confirmed_figures
 from skipstack.search.analysis.confirmation.forecast import most
-from skipstack.search.ledger.event_values import ListedRow, Role, RoleKind
+from skipstack.search.ledger.events import ListedRow, Role, RoleKind
 from skipstack.search.strategy.proposers.config import PathConfig
 from skipstack.search.study.config import StudyConfig
 from skipstack.search.study.record.reading import read_study

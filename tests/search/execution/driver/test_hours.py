@@ -27,8 +27,7 @@ from skipstack.search.execution.driver.study_state import StudyState
 from skipstack.search.execution.engines.serial import SerialEngine
 from skipstack.search.execution.workers.function_worker import FunctionWorkers
 from skipstack.search.execution.workers.reporting import Report
-from skipstack.search.ledger.event_values import HoursOver
-from skipstack.search.ledger.events import Event, Extended, Proposed, Reported, Shortened, Started
+from skipstack.search.ledger.events import Event, Extended, HoursOver, Proposed, Reported, Shortened, Started
 from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.publishing.tracking.entry import STUDY
 from skipstack.search.publishing.tracking.runs import ExpectedRuns

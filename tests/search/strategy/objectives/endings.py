@@ -8,8 +8,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from skipstack.search.ledger.event_values import Gain
-from skipstack.search.ledger.events import Ended, Proposed, Reason
+from skipstack.search.ledger.events import Ended, Gain, Proposed, Reason
 from skipstack.search.strategy.objectives.stopping_rule import StoppingRule, StoppingRuleConfig
 
 Draw = Callable[[np.random.Generator, int], NDArray[np.float64]]

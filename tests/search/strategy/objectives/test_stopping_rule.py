@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skipstack.search.ledger.event_values import Gain
-from skipstack.search.ledger.events import Placed, Reported, Resumed, Started
+from skipstack.search.ledger.events import Gain, Placed, Reported, Resumed, Started
 from skipstack.search.strategy.objectives.stopping_rule import StoppingRule, StoppingRuleConfig
 from tests.search.strategy.objectives.endings import HEAVY, WORLDS, asked, endings, trial
 

@@ -7,7 +7,7 @@ import pytest
 from skipstack.data.basis.errors import UserError
 from skipstack.search.ledger.events import Ablated, Finished, Observed, StudyOpened, WarmStarted
 from skipstack.search.ledger.ledger import Ledger
-from skipstack.search.study.record.some_trials import events_of_trials
+from skipstack.search.study.record.reading import events_of_trials
 from skipstack.search.study.record.study_record import StudyRecord
 from tests.dashboards.web.shown import write
 from tests.search.made_up import history, study
