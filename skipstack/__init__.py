@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
 from skipstack.data.basis.parts import need
 from skipstack.data.basis.system import check_system
+from skipstack.data.basis.user_code.moved_modules import find_moved_modules
 from skipstack.search.api.run_options import GivenOptions
 
 if TYPE_CHECKING:
@@ -643,6 +644,7 @@ class _CallablePackage(ModuleType):
         return import_module, (self.__name__,)
 
 
+find_moved_modules()
 _package = import_module("skipstack.search")
 _package.__class__ = _CallablePackage
 _package.__doc__ = search.__doc__

@@ -15,10 +15,10 @@ LOOK = """
 import json, sys
 from importlib import import_module
 from pathlib import Path
-from skipstack.data.basis.user_code.moved_modules import find_moved_modules
 found = list(sys.meta_path)
-find_moved_modules(warn=False)
-find_moved_modules(warn=False)
+import skipstack
+from skipstack.data.basis.user_code.moved_modules import find_moved_modules
+find_moved_modules()
 assert sys.meta_path[:-1] == found, "asked last, and once"
 for module, names in json.loads(Path(sys.argv[1]).read_text()).items():
     print(*(f"{module}.{name}" for name in names if not hasattr(import_module(module), name)), end="")
@@ -36,6 +36,15 @@ def test_every_name_of_models_and_data_is_found_where_it_was_and_is_what_is_used
         [sys.executable, "-W", "error", "-c", LOOK, NAMES_BEFORE], capture_output=True, text=True, check=False
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_a_network_that_mlflow_has_from_an_earlier_version_finds_what_loads_it() -> None:
+    code = (
+        "from importlib import import_module;"
+        "from skipstack.search.publishing.bundles.served import _load_pyfunc as now;"
+        "assert import_module('skipstack.search.bundles.served')._load_pyfunc is now"
+    )
+    subprocess.run([sys.executable, "-W", "error", "-c", code], check=True)
 
 
 @pytest.mark.slow

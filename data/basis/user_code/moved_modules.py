@@ -1,8 +1,9 @@
 """Lets files of users' own code import modules of version 0.2 by their old paths after they have moved.
 
 A study resumes with the exact bytes of its code (``files.py``), so a file that was written for an earlier version
-cannot be adapted when one of our modules moves. Once a file of own code is loaded, this process resolves the old paths,
-with one warning for each. ``skipstack.own`` is the module with stable names, from which own code should import.
+cannot be adapted when one of our modules moves. Nor can a network that MLflow has, which names the module that loads
+it. So old paths are resolved from the import of ``skipstack`` on. Once a file of own code is loaded, each warns once:
+``skipstack.own`` is the module with stable names, from which own code should import.
 """
 
 import sys
@@ -76,6 +77,7 @@ MOVED: Final[Mapping[str, str]] = {
     "skipstack.models.time.skip_loop": "skipstack.models.kernels.skip_loop",
     "skipstack.models.trained": "skipstack.models.networks.trained",
     "skipstack.models.training.config": "skipstack.models.configs.training",
+    "skipstack.search.bundles": "skipstack.search.publishing.bundles",
 }
 """The present path of each module or folder that has moved, by its old path. A row of a folder also holds for the
 modules in it."""
@@ -90,14 +92,15 @@ NAMES: Final[Mapping[str, Mapping[str, str]]] = {
     ),
     "skipstack.models.rows": {"sparse": "skipstack.models.kernels.compiled.arrays"},
     "skipstack.models.time.layer": dict.fromkeys(("Weights", "project"), "skipstack.models.kernels.layers"),
+    "skipstack.search.bundles.served": {"_load_pyfunc": "skipstack.search.publishing.bundles.served"},
 }
 """Names that moved to another module than ``MOVED`` gives for their old one. By the old path of the module and by name,
 the path of the present module."""
 
 
-def find_moved_modules(*, warn: bool) -> None:
-    """Make imports of old paths succeed in this process from now on. With ``warn``, the first import of each path
-    warns.
+def find_moved_modules(*, warn: bool = False) -> None:
+    """Make imports of old paths succeed in this process from now on. With ``warn``, the first import of each path by
+    own code warns.
     """
     if _FINDER not in sys.meta_path:
         sys.meta_path.append(_FINDER)  # last, so it is asked only for modules that exist nowhere else
@@ -113,7 +116,7 @@ def new_path(old: str) -> str | None:
 class _Finder(MetaPathFinder, Loader):
     """An import finder and loader that creates a module at an old path, with all the names that it had there."""
 
-    warns = True
+    warns = False
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
@@ -139,7 +142,7 @@ class _Finder(MetaPathFinder, Loader):
         module.__dict__.update({name: value for name, value in vars(now).items() if name[:1] != "_"})
         for name, there in NAMES.get(old, {}).items():
             setattr(module, name, getattr(import_module(there), name))
-        if self.warns:
+        if self.warns and not old.startswith("skipstack.search."):  # that one MLflow imports
             message = f"{old} has moved; skipstack.own has the names that own code needs, and keeps them"
             warnings.warn(message, FutureWarning, stacklevel=2)
 
