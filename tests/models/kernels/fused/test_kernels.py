@@ -23,7 +23,10 @@ REGISTERS, SHARED = 64, 48 * 1024
 """With at most 64 registers a thread, half as many threads as a multiprocessor can have run there; and every GPU gives
 a program 48 KiB without being asked."""
 VARIANTS = 8
-WITHIN = {"float32": 1e-4, "float64": 1e-12, "bfloat16": 2e-2}
+WITHIN = {"float32": 1e-4, "float64": 1e-12, "bfloat16": 2e-2, "rounding": 1.01}
+"""Bounds on the distance from the steps. In bfloat16 both are rounded, in places of their own: that costs each 5 to 7 %
+at most, and the kernels no more than the steps.
+"""
 
 pytestmark = [
     pytest.mark.long,
