@@ -18,7 +18,7 @@ def add_to(app: typer.Typer) -> None:
 def upgrade(
     path: Annotated[Path, typer.Argument(help="A study, a bundle, or a folder of several.", metavar="DIR")],
 ) -> None:
-    """Convert studies and bundles of earlier versions to the current format.
+    """Convert older studies and bundles to today's format.
 
     Events, scores and weights stay the same. What is in the current format does not change.
     """

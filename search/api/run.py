@@ -230,6 +230,13 @@ class Run:
             record = record or read_study(self.folder.path)
             own = StudyFolder(self.folder.path)
             return self.execution.publish(self.tracker, self.folder, record, partial(made, record, own))
+        except (OSError, UserError) as error:
+            if self.folder.path.exists():
+                raise
+            raise StudyGoneError(
+                f"{self.folder.path}: the study's folder is gone, it was moved or deleted before its report was in "
+                "MLflow (allowed: to resume the study at its new place)"
+            ) from error
         finally:
             self.tracker.end()
 

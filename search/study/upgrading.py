@@ -94,7 +94,7 @@ def _line(line: Line) -> Line:
         events = [_opened(event) if event["kind"] == "study_opened" else event for event in json.loads(text)]
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise damaged(f"{line.segment}:{line.number}", "it opens no study that a version wrote") from error
-    return line._replace(payload=number + b" " + json.dumps(events, separators=(",", ":")).encode())
+    return Line(line.segment, line.number, number + b" " + json.dumps(events, separators=(",", ":")).encode())
 
 
 def _opened(event: dict[str, Any]) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from skipstack.search.api import run as running
 from skipstack.search.api.recorded_options import execution_of
 from skipstack.search.execution.driver.driver import Driver
 from skipstack.search.execution.engines.serial import SerialEngine
-from skipstack.search.ledger import segments
+from skipstack.search.ledger import lines as lines_of
 from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.study.record.folder import StudyFolder
 from tests.search.toy import ToyWorker, open_toy, toy_driver, toy_study
@@ -42,7 +42,7 @@ def read_by_resume(path: Path, trials: int, monkeypatch: pytest.MonkeyPatch) -> 
     """How many lines `resume` reads until trials run, and how many there are."""
     folder, count = interrupted(path, trials), 0
     lines = sum(1 for _ in Ledger(folder.ledger).lines())
-    decoded = segments.decoded
+    decoded = lines_of.decoded
 
     def counting(line: bytes) -> bytes | None:
         nonlocal count
@@ -53,7 +53,7 @@ def read_by_resume(path: Path, trials: int, monkeypatch: pytest.MonkeyPatch) -> 
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(segments, "decoded", counting)
+        patch.setattr(lines_of, "decoded", counting)
         patch.setattr(running, "run_study", stopped)
         patch.setattr(running, "TrackingProcess", Untracked)
         run = running.resume(path, execution_of({"engine": "serial"}, path))

@@ -7,9 +7,13 @@ import pytest
 
 from skipstack.search.api.options import Execution
 from skipstack.search.api.run import Run
+from skipstack.search.execution.driver.faults import StudyGoneError
 from skipstack.search.execution.engines.serial import SerialEngine
 from skipstack.search.study.task import EpochResult
 from tests.search.toy import ToyWorker, open_toy, toy_study
+
+PUBLISH = Run.publish
+"""The method itself: while tests run, another one stands in its place, which publishes nothing."""
 
 
 class StoppedWorker(ToyWorker):
@@ -58,3 +62,11 @@ def test_a_study_that_was_interrupted_needs_no_report(tmp_path: Path) -> None:
         stopped.finish()
     assert engine.closed
     assert not loaded.is_set()
+
+
+def test_a_study_that_is_moved_before_its_report_is_published_is_gone_and_can_be_resumed(tmp_path: Path) -> None:
+    over, _, _ = run(tmp_path / "study", ToyWorker)
+    over.finish()
+    (tmp_path / "study").rename(tmp_path / "elsewhere")
+    with pytest.raises(StudyGoneError, match="moved or deleted before its report was in MLflow"):
+        PUBLISH(over, lambda *_: pytest.fail("nothing can be made of it"))
