@@ -10,7 +10,7 @@ from skipstack.models.parts.heads.feedback import FeedbackHead
 
 
 def build_feedback(config: FeedbackConfig, *, below: int, lanes: int, tags: int) -> tuple[FeedbackLayer, FeedbackHead]:
-    """The layer and the head, for ``below`` features per time step."""
+    """Build the hidden layer and the head. ``below``: the embedder's features per time step, which the layer reads."""
     directions = Directions(config.directions)
     sizes = LinkSizes(lanes=lanes, directions=len(directions), context=config.context, hidden=config.hidden)
     labels: LabelLink | LabelVectorLink | None = None

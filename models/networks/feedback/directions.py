@@ -1,4 +1,4 @@
-"""Reading forward, backward or both."""
+"""Reorders sequences for networks that read forward, backward or both."""
 
 from typing import Literal
 
@@ -8,11 +8,14 @@ from torch import Tensor
 from skipstack.models.kernels.reading import ReadingOrder
 
 TURNED = {"forward": (False,), "backward": (True,), "both": (False, True)}
-"""Whether each direction, in turn, reads from the end of a sentence to its beginning."""
+"""The directions of each kind: True for a direction that reads from the end of a sentence to its beginning."""
 
 
 class Directions:
-    """The order in which each direction reads; in every order, padding comes at the end."""
+    """The directions of a network, and the order in which each reads. In every order, padding comes at the end.
+
+    ``len`` is the number of directions.
+    """
 
     def __init__(self, kind: Literal["forward", "backward", "both"]) -> None:
         self.turned = TURNED[kind]
@@ -21,7 +24,7 @@ class Directions:
         return len(self.turned)
 
     def turn(self, x_GTBF: Tensor, lengths_RB: Tensor) -> Tensor:
-        """Reorders from the text's order to each direction's own, and back: its own inverse."""
+        """Reorder time steps from the text's order to each direction's own order, or back; it is its own inverse."""
         parts_RTBF = x_GTBF.reshape(-1, len(self), *x_GTBF.shape[1:]).unbind(1)
         turned = [
             ReadingOrder(lengths_RB, part.shape[1]).turned(part) if turned else part
