@@ -140,8 +140,9 @@ class Space:
     def repaired(self, point: Point, generator: np.random.Generator) -> Point:
         """Return the point if it keeps the rules; otherwise a point near it that keeps them.
 
-        That point has other values on axes that broken rules name, and random values on axes that these activate. Rules
-        for which no such values are found stay broken.
+        Axes that a broken rule names get other values, and axes that thereby become active get random ones. If no such
+        values are found, all axes that rules tie to these are drawn at random. If that fails too, the rules stay
+        broken.
         """
         settled: Point = {}
         for block in self._blocks:

@@ -34,7 +34,7 @@ def trends(frame: pd.DataFrame, measure: Measure, *, axis: str, lines: str, spli
     x = alt.X(
         "number:Q",
         title=axis,
-        # Number formats would round the labels to the distance of the ticks.
+        # Shows each number in full: a number format would choose the decimals by the distance of the ticks.
         axis=alt.Axis(values=numbers, labelExpr="toString(datum.value)", grid=False),
         scale=alt.Scale(type=spaced, domain=[numbers[0], numbers[-1]], nice=False, padding=12),
     )

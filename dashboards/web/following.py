@@ -129,8 +129,8 @@ class Followed:
         self._counts = StudyCounts(StudyRecord())
         self._time = 0.0
         self._since = 0.0
-        """The time of the last event of the search. Events of an ablation do not count, since the pace is that of the
-        search.
+        """The time of the last event of the search, up to which its pace (trials per minute) is measured. Events of an
+        ablation do not count.
         """
         self._phases = Phases()
         self._faults: list[ShownFault] = []

@@ -38,7 +38,7 @@ class Brief(Frozen):
 
 @cache
 def _unsaid(kind: type[Brief]) -> dict[str, Any]:
-    """The default of each marked field of a config class, by the field's name."""
+    """The default of each field of a config class that ``UNSAID`` marks, by the field's name."""
     marked = {name: field for name, field in kind.model_fields.items() if UNSAID in field.metadata}
     return {name: field.get_default(call_default_factory=True) for name, field in marked.items()}
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from skipstack.data.store.stored import StoredCorpus
 
 LARGEST_LOSS = 700.0
-"""The loss above which the perplexity is too large for a floating-point number."""
+"""Losses from this one on count as an infinite perplexity. A float could hold it up to a loss of about 709."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class MeanLoss(Counts):
 
     @property
     def value(self) -> float:
-        """The perplexity; infinite if too large for a float."""
+        """The perplexity; infinite from ``LARGEST_LOSS`` on."""
         return math.exp(self.loss) if self.loss < LARGEST_LOSS else math.inf
 
     def curves(self) -> dict[str, float]:
@@ -72,7 +72,9 @@ class Perplexity(Measure):
         return np.stack(np.broadcast_arrays(nats_RS, words_S), axis=-1)
 
     def counts(self, predicted: Predicted, counts_RC: Numbers) -> tuple[Counts, ...]:
-        """The mean loss of each lane, as it was computed during the evaluation; the sums are not used."""
+        """The mean loss of each lane, as the evaluation computed it (``predicted.loss``). ``counts_RC`` is not used,
+        since its losses are rounded.
+        """
         return tuple(map(MeanLoss, predicted.loss))
 
     def of_counts(self, counts_xC: Numbers) -> NDArray[np.float64]:

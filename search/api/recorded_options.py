@@ -71,7 +71,7 @@ def execution_of(options: Mapping[str, Any], before: Path | None = None) -> Exec
 
 def load_code(path: Path, code: Sequence[CodeFile], given: Sequence[Path] = ()) -> None:
     """Load the user's own code of the study in the folder ``path``, from the files ``given`` or, without these, from
-    the paths of its last run. ``code``: the recorded code files; does nothing if there are none.
+    the paths of its last run. ``code``: the recorded code files. If there are none, this does nothing.
 
     Raises UserError as ``load_recorded`` does. Raises UserError also if no files are given for a study that was copied
     or moved, since a ledger from somebody else could name any file.

@@ -76,10 +76,10 @@ def grow(
 
 
 class _Level:
-    """Finds the best cut of each box of a level, of all trees at once.
+    """One level (depth) of all trees: finds the best cut of each of its boxes at once.
 
-    For each tree and dimension, the points are sorted by box and, within a box, by position. Points that a tree does
-    not have are in an additional last box, which is never cut.
+    For each tree and dimension, the points are sorted by box and, within a box, by position. Points that were not drawn
+    for a tree are in an additional last box, which is never cut.
     """
 
     def __init__(

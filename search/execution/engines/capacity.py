@@ -95,7 +95,9 @@ class GpuShares:
         self.device = device
         self._count = count
         self._counting: dict[tuple[str, int], Counting] = {}
-        """Counts whose answers have not been read; the cluster stores an answer for each."""
+        """The counts of trials' memory that were begun and not read yet, by config and number of seeds. A count that
+        was read is dropped, so that the cluster need not keep its answer.
+        """
         self._memory: dict[tuple[str, int], int | UserError] = {}
         """The counted bytes of each trial, or the error of a count that failed."""
 

@@ -61,7 +61,7 @@ class TrainingWorker(Worker):
 
     ``together``: joins trials of this process that can train as one program; None means that the trial trains by
     itself. A trial with a time limit always trains by itself, since an epoch of the program takes the time of all its
-    lanes. So does a trial whose results in a shared program might differ in any bit.
+    lanes. So does a trial on a CPU whose results in a shared program might differ in any bit.
     """
 
     def __init__(self, task: TrialTask, together: Together | None = None) -> None:
@@ -87,7 +87,7 @@ class TrainingWorker(Worker):
             )
             for number, seeds in enumerate(lane_groups(task, device))
         ]
-        if task.time_left is not None or not _is_as_by_itself(config, device):
+        if task.time_left is not None or not _may_share(config, device):
             together = None
         self.groups = [run.program([run]) for run in runs] if together is None else []
         self.parts = [] if together is None else [together.join(run) for run in runs]
@@ -258,9 +258,9 @@ def _regrouped(tensors: Tensors, before: int, lanes: Sequence[int]) -> list[dict
     return groups
 
 
-def _is_as_by_itself(config: TrialConfig, device: torch.device) -> bool:
-    """Whether a trial on a CPU gives the same results bit for bit in a shared program as by itself. Always True on a
-    GPU.
+def _may_share(config: TrialConfig, device: torch.device) -> bool:
+    """Whether a trial may share a program: on a CPU only if its results are then the same bit for bit as by itself; on
+    a GPU always, although its results may differ there in their last bits.
     """
     if device.type != "cpu":
         return True

@@ -2,9 +2,9 @@
 it.
 
 Each axis becomes a parameter; a trial has the parameters of its active axes. A trial that completed becomes COMPLETE,
-with the values by which trials are ranked. A trial that the scheduler stopped becomes PRUNED, a trial that diverged or
-failed becomes FAIL, and a trial that has not ended becomes RUNNING. Intermediate values are the mean dev scores by
-epoch.
+and one that the scheduler stopped PRUNED, both with the values by which trials are ranked. A trial that diverged,
+failed, or lacks a finite value becomes FAIL, and one that has not ended RUNNING. Intermediate values are the mean dev
+scores by epoch.
 """
 
 import math

@@ -30,7 +30,9 @@ LONGEST: Final = 15_000
 """The maximum number of characters of a view. MLflow accepts 20,000 in a tag of an experiment."""
 
 DIFFERENCE: Final = ("difference", "low", "high", "p")
-"""The metrics that compare a row with its reference: the difference, its interval and its p value."""
+"""The metrics that compare a row of an ablation, or a trial of a fixed design, with its reference: the difference, its
+interval and its p value.
+"""
 
 ViewName = Literal["trials", "charts"] | int
 """A view of a study. A number means the view of the ablation with this number."""
@@ -130,7 +132,9 @@ def _rows(record: StudyRecord, number: int, study_id: str, axes: Iterable[str]) 
 
 
 def _drawn(record: StudyRecord, study_id: str, axes: list[str]) -> Mapping[str, Any]:
-    """The page's state for charts of the trials of the search. ``axes``: the names of the parameters to draw."""
+    """The state in which MLflow's page of the experiment shows charts of the search's trials. ``axes``: the names of
+    the parameters in the chart of values and best scores.
+    """
     section = {"uuid": OURS, "name": "The study", "display": True, "isReordered": True, "deleted": False}
     return {
         **_page(of_role(study_id, "trial"), "best_score"),

@@ -39,7 +39,7 @@ class Further:
 
 def further(objectives: Objectives) -> tuple[Further, ...]:
     """The objectives of a study after the score; empty if the score is the only one. For networks these are
-    ``parameters`` and ``latency``, which are minimised.
+    those of ``parameters`` and ``latency`` that the study names; both are minimised.
     """
     if len(objectives) == 1:
         return ()

@@ -33,7 +33,7 @@ class Proposer(ABC):
     """Chooses the points (a value for each axis) of a space that a study tries, none of them twice.
 
     Call ``proposed`` with each point that ``ask`` returns before calling ``ask`` again. The order of the axes in a
-    point makes no difference; it may differ in points from a ledger.
+    point makes no difference: points read from a ledger may have another.
     """
 
     @abstractmethod

@@ -217,7 +217,7 @@ def _standing(reason: Reason, curve: Curve, further: Vector) -> Rank | None:
 
 
 def _kind(domain: Domain) -> AxisKind | None:
-    """The kind of an axis for its density; None if it has a single value."""
+    """How the densities model an axis: as categories, integers or continuous. None for an axis with a single value."""
     match domain:
         case Choice(values):
             return AxisKind(len(values), 0.0) if len(values) > 1 else None

@@ -89,8 +89,8 @@ class CopyingWorkers(Workers):
         return self.workers(task) if _is_seen(self.mark) else CopyingWorker(task, self)
 
     def test(self, task: TrialTask) -> Measured:
-        """Measure as ``workers`` do. On a machine that does not see the study's folder, the trial's best weights are
-        fetched from the server first, and files that the measurement writes are sent back.
+        """Measure as ``workers`` do. On a machine that does not see the study's folder, the trial's files, without
+        its checkpoint, are fetched from the server first, and files that the measurement writes are sent back.
         """
         if _is_seen(self.mark):
             return self.workers.test(task)
