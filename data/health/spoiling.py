@@ -80,11 +80,11 @@ def _of_split(name: str, split: SplitHealth, characters: Sequence[str], *, runni
 
 
 def _long(name: str, split: SplitHealth) -> str:
-    """The warning about a split's longest sentence: its batch takes as many steps as it has tokens, and memory for
-    each.""" whole_texts = split.tags == split.sentences != split.tokens cure = "data.longest cuts texts" if whole_texts
-    else "is the empty line after each sentence missing?" sentence = f"a sentence of {split.longest:,} tokens (the
-    median has {split.median:,})" return f"{name} has {sentence}: its batch takes as many steps, and memory for each of
-    them; {cure}"
+    """The warning about a split's longest sentence: its batch takes as many steps, each with its memory."""
+    whole_texts = split.tags == split.sentences != split.tokens
+    cure = "data.longest cuts texts" if whole_texts else "is the empty line after each sentence missing?"
+    sentence = f"a sentence of {split.longest:,} tokens (the median has {split.median:,})"
+    return f"{name} has {sentence}: its batch takes as many steps, and memory for each of them; {cure}"
 
 
 def _beside_earlier(name: str, split: SplitHealth) -> Iterator[str]:
