@@ -35,10 +35,10 @@ PROVENANCE: Final = "provenance.json"
 
 
 def upgrade(path: Path) -> list[str]:
-    """Rewrite the bundle at ``path``, a folder or a .zip, if it is of an earlier format; returns what was done, a
-    sentence each.
+    """Rewrite the bundle at ``path``, a folder or a .zip, if it is of an earlier format. Returns lines on what was done;
+    none if it is not of an earlier format.
 
-    Raises UserError where there is no bundle, and for a damaged one, which stays as it is.
+    Raises UserError if there is no bundle of format ``EARLIEST`` or later, and for a damaged one, which stays as it is.
     """
     with refused_where_unwritable(path), source_at(path) as source:
         manifest = validated(path, MANIFEST, _parsed(path, MANIFEST, source, LARGEST_MANIFEST), Manifest)
