@@ -13,7 +13,8 @@ from skipstack.dashboards.charts.titles import not_drawn, shown, some_of, value_
 from skipstack.data.tasks.measure import Measure
 
 PARTS: Final = 6
-"""The number of equal intervals into which a numeric axis with many different values is divided."""
+"""The number of intervals, equal on the axis's scale, into which a numeric axis with many different values is divided.
+"""
 
 MOST: Final = 1000
 """The maximum number of trials that are drawn one by one."""
@@ -80,7 +81,8 @@ def _between(start: Any, end: Any) -> str:
 def ranks_over(
     trials: pd.DataFrame, measure: Measure, one: str, other: str, *, names: Mapping[str, str], log: Collection[str] = ()
 ) -> Any:
-    """Draw a point for each trial over two axes, coloured by the trial's rank in percent; 0 % is the best.
+    """Draw a point over two axes for each trial that has a score and in which both axes are active, coloured by the
+    rank in percent; 0 % is the best. Of more than ``MOST`` trials, evenly spaced ones are drawn.
 
     ``trials``: a frame of trials with the columns score, dev, ``one`` and ``other``. The other arguments are those of
     ``means_over``.

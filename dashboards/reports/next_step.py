@@ -44,7 +44,7 @@ class NextStep:
 
 
 def next_step(verdict: Verdict, seen: Exploration, folder: str = DIR) -> tuple[Block, ...]:
-    """The commands to type next. If no trial has a score, remedies stand there instead.
+    """The commands to type next; or remedies for what ended the trials, if none has a score.
 
     ``seen``: the exploration of the search; ``folder``: the study's folder as it is shown in the commands.
     """

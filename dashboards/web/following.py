@@ -72,11 +72,11 @@ class StudyNow:
     left, by the pace since the study was last started or resumed; None if the pace is not known. ``levels``: the trials
     by the last rung that they reached. ``running``: by number of each training trial, its last epoch and its
     differences from the base. ``waiting``: how many trials wait for a worker; ``measuring``: the trials that are being
-    measured on test. ``usage``: by trial, the last resource usage that its worker reported while the study was
-    followed. ``faults``: all faults, the earliest first. ``placed``: where and how the study was last run; None if the
-    ledger does not say. ``best``: the number and score of the best trial. ``enough``: the expected gain, if the study
-    stopped starting trials because that was too small. ``hours``: the limit that ended the study, if its hours were
-    over; ``cut``: the trials that this cut short, by how they ended.
+    measured on test. ``usage``: by number of each training trial, the last resource usage that its worker reported.
+    ``faults``: all faults, the earliest first. ``placed``: where and how the study was last run; None if the ledger
+    does not say. ``best``: the number and score of the best trial. ``enough``: the gain expected of further trials, if
+    the study started no more since it was too small. ``hours``: the limit that ended the study, if its hours were over.
+    ``cut``: the trials that were therefore cut short, by how they ended.
     """
 
     state: str
@@ -114,8 +114,8 @@ class SearchSoFar:
 
 
 class Followed:
-    """Follows the study in a folder. The constructor and all methods raise UserError if there is no study, or it is
-    damaged.
+    """Follows the study in a folder. The constructor and all methods raise UserError if there is no study, or a damaged
+    one.
 
     A look reads the new lines of the ledger, and counts again only the trials that they concern. ``progressed``
     describes all trials, so it takes longer the longer the study is.

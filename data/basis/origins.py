@@ -4,7 +4,9 @@ from collections.abc import Iterator
 
 
 def origins(error: BaseException) -> Iterator[BaseException]:
-    """Yield ``error``, the errors that it was raised from, and the members of exception groups, each once."""
+    """Yield ``error``, all errors that it was raised from or while handling, and members of exception groups, each
+    once.
+    """
     waiting, seen = [error], set[int]()
     while waiting:
         current = waiting.pop(0)

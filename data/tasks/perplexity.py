@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from skipstack.data.store.stored import StoredCorpus
 
 LARGEST_LOSS = 700.0
-"""Losses from this one on count as an infinite perplexity. A float could hold it up to a loss of about 709."""
+"""The mean loss per word, in nats, at and above which the perplexity counts as infinite. (A float could hold it up to
+about 709.)"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +62,7 @@ class Perplexity(Measure):
     def sentences(self, predicted: Predicted, corpus: "StoredCorpus", split: str) -> Numbers:
         """Sum the losses of the words of each line, its end included, and count these words: counts_RSC.
 
-        The sums are rounded to the 24 bits of a float32, which halves their space in a ledger.
+        The summed losses are rounded to the 24 bits of a float32, which halves their space in a ledger.
         """
         assert predicted.nats_RL is not None, "a perplexity is that of running text"
         ends_S = np.flatnonzero(corpus.splits[split].tags_L == corpus.tags.index(END))

@@ -12,8 +12,8 @@ CellKind = Literal["lstm", "gru", "min_gru", "min_lstm", "simple", "sutskever", 
 """The built-in cells."""
 
 AnyCell = Annotated[CellKind | OwnConfig, OpenTo("cell", CellKind)]
-"""The cell of a layer that takes no shortcut, or a user's own cell. ``lstm``: the LSTM of wu2017 (eqs 5-6). ``gru``:
-the GRU of Cho et al. (2014), in torch's variant. ``min_gru``, ``min_lstm``: the minGRU and minLSTM of Feng et al.
+"""The cell of layers that take no shortcut: a built-in one, or a user's own. ``lstm``: the LSTM of wu2017 (eqs 5-6).
+``gru``: the GRU of Cho et al. (2014), in torch's variant. ``min_gru``, ``min_lstm``: the minGRU and minLSTM of Feng et al.
 (2024), whose gates read no earlier state. ``simple``, ``sutskever``: the simple recurrent network and the LSTM after
 Sutskever, both from the lecture. ``feedforward``: the hidden layer of chen2017's multilayer perceptron, which reads no
 other time step."""
@@ -60,8 +60,8 @@ GateKind = Literal[
 """The built-in gates."""
 
 AnyGate = Annotated[GateKind | OwnConfig, OpenTo("gate", GateKind)]
-"""The gate that weights the output which a shortcut brings from an earlier layer, or a user's own gate (wu2017 Table 3
-and eq. 7; ``models/parts/cells/gates.py`` has the equations)."""
+"""The gate that weights the output which a shortcut brings from an earlier layer: a built-in one, or a user's own
+(wu2017 Table 3 and eq. 7; ``models/parts/cells/gates.py`` has the equations)."""
 
 GATES: Final[Mapping[GateKind, str]] = {
     "none": "g = 1: the skip passes whole",

@@ -63,10 +63,10 @@ class StackConfig(Frozen):
     """The place where the outputs of the two directions are joined. ``top``: once, above the last layer.
     ``each_layer``: below every layer from the second on as well, so that it reads both directions."""
     dropout: Rate = 0.5
-    """Dropout is applied to the outputs of the first layer and of the last layer; once if they are the same layer."""
+    """The dropout rate of the outputs of the first layer and of the last layer; applied once if they are the same."""
     pooling: Pooling = "last"
-    """``last``: the last state of each direction. ``mean``, ``max``: the mean or maximum of all states. Only heads that
-    classify whole texts read this field."""
+    """The pooling of a text's states. ``last``: the last state of each direction. ``mean``, ``max``: the mean or maximum
+    of all states. Only networks that classify whole texts read this field."""
 
     @model_validator(mode="after")
     def _can_skip(self) -> Self:
@@ -99,7 +99,8 @@ class ModelConfig(Frozen):
     """The factor of initial weights: a normal value N(0, 1/sqrt(fan in)) times this; 0.1 in wu2017
     (``models/ground/initialise.py``)."""
     initial_range: PositiveFloat | None = None
-    """If set to r, all weights start uniform in [-r, r), recurrent weights and vectors included, instead of normal."""
+    """If set to r, weights start uniform in [-r, r) instead of normal, recurrent weights and vectors included. Weights
+    that start at zero without it still do."""
 
     @model_validator(mode="before")
     @classmethod

@@ -25,10 +25,11 @@ def in_common(model: ModelConfig, training: TrainingConfig) -> tuple[ModelConfig
     than the returned configs. The fields that are fixed:
 
     - the learning rate, its schedule, and the number of epochs
-    - the dropout of the input and of the stack
+    - the dropout of the stack, and that of the input unless the embedder is a user's own
     - the weight of the L2 penalty if it is above 0, and the maximum norm of the gradient if there is one
     - the share, entropy weight and entropy decay of a policy that skips
-    - fields that affect only the initial weights
+    - fields that affect only the initial weights (``initial_scale`` and ``initial_range`` only without pretraining)
+    - fields that the network does not read (``models/configs/unread.py``)
     """
     fixed: dict[str, Any] = {
         "optimiser": training.optimiser.model_copy(update={"learning_rate": 1.0}),
@@ -60,9 +61,9 @@ def apart_on_cpu(model: ModelConfig, training: TrainingConfig) -> str | None:
     """Return the setting because of which trials with these configs must not share a program on a CPU; None if there is
     none.
 
-    With such a setting, a lane of a shared program might differ in its last bits from the same lane trained alone. The
-    reason: torch multiplies matrices of few rows in an order that depends on where the rows begin in memory, that is,
-    on the lanes before. Elsewhere, our networks multiply few rows for each lane apart
+    With such a setting, a lane of a shared program might differ in its last bits from the same lane trained alone,
+    because torch multiplies matrices of few rows in an order that depends on where the rows begin in memory, that is,
+    on the lanes before. Networks without such a setting multiply few rows for each lane apart
     (``models/kernels/products.py``).
     """
     if training.precision not in ("float32", "float64"):

@@ -53,7 +53,7 @@ class DynamicSkipConfig(Frozen):
     """Hidden units of the policy."""
     addressing: Addressing = "distance"
     previous_bias: float = 0.0
-    """The initial bias of the policy's logit for the previous state. At 0, all K states are likely at first. At 3, the
+    """The initial bias of the policy's logit for the previous state. At 0, no state is preferred at first. At 3, the
     layer starts nearly as an LSTM, whose states tell where in the text they are."""
     test_action: Literal["argmax", "sample"] = "argmax"
     """The policy's choice outside of training: the likeliest state, or a state sampled as in training."""
@@ -61,7 +61,8 @@ class DynamicSkipConfig(Frozen):
     """alpha: the weight of the policy's entropy (in nats, per step), which is added to the reward. The paper does not
     print its value."""
     entropy_decay: Annotated[float, Field(gt=0, le=1)] = 1.0
-    """The factor of alpha after each epoch. With a factor below 1, the policy explores first and decides later."""
+    """The factor by which alpha is multiplied after each epoch. With a factor below 1, the policy explores first and
+    decides later."""
     reward: Literal["log_likelihood", "likelihood", "correct"] = "log_likelihood"
     """The policy's reward for a sentence. ``log_likelihood``: the log-likelihood of the gold tags. ``likelihood``: the
     probability of the gold tags, as gui2019 prints it for named entity recognition. ``correct``: the share of tags

@@ -28,7 +28,7 @@ class Adam(Frozen):
 
 
 class LazyAdam(Frozen):
-    """Adam that does not update the vectors which a batch does not look up, so that large vocabularies cost little.
+    """Adam that updates only the vectors which a batch looks up, so that large vocabularies cost little.
 
     In a table of vectors (of words, of affixes, or of the characters that an LSTM reads), a row that no token of the
     batch reads keeps its value and its two moving averages. In Adam such a row has a gradient of 0: its averages decay,
@@ -82,8 +82,8 @@ class Linear(Frozen):
 
 
 class Decay(Frozen):
-    """Keeps the initial learning rate for ``after`` epochs, then multiplies the rate by ``factor`` before each epoch
-    (Zaremba et al., 2014).
+    """Keeps the initial learning rate for ``after`` epochs, then multiplies the rate by ``factor`` before each further
+    epoch (Zaremba et al., 2014).
     """
 
     kind: Literal["decay"] = "decay"

@@ -24,12 +24,13 @@ OPEN: Final[Mapping[Topology, Topology]] = {
 
 
 def without_unread(config: ModelConfig, *, vectors: bool = True) -> ModelConfig:
-    """Return the config with the default value in each field that its network does not read.
+    """Return the config with the default value in each field that its network does not read, and with one form for
+    shortcuts that can be written in several.
 
     Networks for which this returns equal configs have equal weights and training curves, since all random numbers
     come from seeds and names of parameters. Networks that compute the same function, but with other parameter names or
     other rounding, keep different configs. Configs of users' own code are not changed. ``vectors``: whether words may
-    start from pretrained vectors.
+    start from pretrained vectors; if not, ``word_vectors`` is not read.
     """
     changed: dict[str, Any] = {"embedder": _embedder(config.embedder, vectors=vectors)}
     if isinstance(config.stack, StackConfig):
@@ -89,8 +90,8 @@ def _learns(config: StackConfig) -> bool:
 def _shortcut(stack: StackConfig, wiring: tuple[Source, ...]) -> ShortcutConfig:
     """Return the shortcut's config in a form that is equal for all configs that describe the same layers.
 
-    If g = 1, some topologies are equal. A gate that reads the skip equals a gate that reads the layer below, if all
-    skips come from the layer below.
+    If g = 1, some topologies are equal. ``sigmoid_skipped`` equals ``sigmoid_below`` if each skip is what the layer reads
+    from below anyway.
     """
     config, apart = stack.shortcut, stack.join == "top" or stack.directions == "forward"
     topology, gate = config.topology, config.gate

@@ -28,7 +28,7 @@ from skipstack.models.training.loading import Loader
 from skipstack.models.training.loop import Training
 
 CLOSE: Final = 1e-10
-"""The allowed difference between two sums of the same numbers in float64."""
+"""The largest difference at which two losses in float64 count as equal: their sums may be in another order."""
 
 STEP, SLOPE_CLOSE, PLACES = 1e-6, 1e-6, 3
 """Settings of numerical gradients: the step by which a weight is moved in both directions, the allowed difference from

@@ -31,10 +31,11 @@ from skipstack.data.formats.soundness import UnsoundError, sound
 from skipstack.models.conformance.pieces import Failure, pieces_of
 
 CUTS: Final = 200
-"""The approximate maximum number of positions at which an example is truncated."""
+"""The number that determines where an example of n bytes is truncated: at every (n // CUTS)-th byte, or at every byte if
+n < CUTS. So there are fewer than 2 * CUTS positions."""
 
 SEEDS: Final = ("1", "2", "3")
-"""Python's hash seeds in the other processes, one each; they determine the order of sets."""
+"""Python's hash seed in each of the other processes; it determines the order of sets of strings."""
 
 
 @dataclass(frozen=True)
@@ -79,8 +80,8 @@ class FormatSpecimen:
         return example.layer or self.made.layers[0]
 
     def read(self, example: Example, made: OwnFormat | None = None) -> list[Sentence]:
-        """Return the sentences that the reader ``made`` reads from an example, without checking them. None means the
-        reader ``self.made``.
+        """Return the values that the reader ``made`` reads from an example, without checking that they are sentences.
+        None means the reader ``self.made``. Raises Failure if the reader returns nothing iterable.
         """
         found = (made or self.made).read(as_file(content_of(example)), self.layer(example))
         if not isinstance(found, Iterable):
@@ -178,10 +179,10 @@ FORMAT_CHECKS: Final[Mapping[str, Callable[[FormatSpecimen], None]]] = {
 
 @cache
 def _read_elsewhere(file: CodeFile) -> list[dict[str, Any]]:
-    """Let several other processes read the examples of each format in a loaded file, and return for each process the
-    sentences by the format's kind.
+    """Let several other processes read the examples of each format in a loaded file. Return for each process the
+    results of ``_as_json`` by the format's kind.
 
-    Python orders sets of strings differently in each process.
+    Python orders sets of strings differently in each process. Raises Failure if a process cannot load the file.
     """
     command = [sys.executable, "-P", "-m", __name__]
     pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)

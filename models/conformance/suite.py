@@ -24,8 +24,7 @@ Checks = Mapping[str, Callable[[Any], None]]
 class Found:
     """The outcome of one check on one component.
 
-    ``piece``: the component's config. ``check``: the name of the check. ``outcome``: the outcome. ``words``: an
-    explanation of the outcome.
+    ``piece``: the component's config. ``check``: the name of the check. ``words``: an explanation of the outcome.
     """
 
     piece: OwnConfig
@@ -37,7 +36,7 @@ class Found:
 def conformance(file: CodeFile) -> list[Found]:
     """Run all checks on each component in a loaded file, with the defaults of its config, and return the outcomes.
 
-    A component is not checked further after a failure. Call this in a process that has not run a backward pass
+    A component is not checked further after a failure, nor is a format without an example. Call this in a process that has not run a backward pass
     (``CHECKS`` explains why). Raises UserError if a field of a component's config has no default.
     """
     pieces = pieces_of(file)

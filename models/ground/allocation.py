@@ -5,10 +5,11 @@ import sys
 from functools import cache
 
 KEPT = 2**30
-"""The maximum amount of freed memory that a process keeps for reuse, in bytes."""
+"""The value in bytes of both glibc parameters below. Smaller allocations come from the heap, and the free memory at the
+end of the heap is returned to the system only if it exceeds this value."""
 
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3
-"""Parameter numbers of glibc's ``mallopt``."""
+"""The numbers of the two parameters in glibc's ``mallopt``."""
 
 
 @cache

@@ -1,4 +1,4 @@
-"""Devices: chooses a device, reads the time when it has finished its work, and measures a GPU's use."""
+"""Devices: chooses one, reads the time when a device has finished its work, and measures a GPU's use."""
 
 import time
 from contextlib import AbstractContextManager, nullcontext

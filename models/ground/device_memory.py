@@ -8,8 +8,8 @@ from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.system import GPU_CONTEXT
 
 WORKSPACE: Final = 32 * 2**20
-"""Bytes of workspace that torch allocates for each pair of a cuBLAS handle and a stream, on NVIDIA's generations 9, 10
-and 12; 8.1 MiB on others (``CublasHandlePool.cpp`` of torch 2.13).
+"""Bytes of workspace that torch allocates for each pair of a cuBLAS handle and a stream, on NVIDIA GPUs of compute
+capability 9, 10 and 12; on others it allocates 8.1 MiB (``CublasHandlePool.cpp`` of torch 2.13).
 """
 
 HANDLES: Final = 2
@@ -17,11 +17,11 @@ HANDLES: Final = 2
 thread for backward passes."""
 
 BEGUN: Final = 22 * 2**20
-"""Bytes that torch reserves on the GPU as soon as a memory pool is used, and may not need: 2 MiB for small tensors, 20
-MiB for others."""
+"""Bytes that torch reserves on the GPU as soon as a memory pool is used, whether or not it needs them: 2 MiB for small
+tensors and 20 MiB for others."""
 
 BLOCK: Final = 512
-"""Bytes of a block of torch's allocator; each tensor takes whole blocks."""
+"""The size of a block of torch's allocator in bytes; each tensor takes whole blocks."""
 
 
 def device_memory(device: torch.device) -> int:

@@ -61,8 +61,8 @@ def _orthogonal(normal_DHX: Tensor) -> Tensor:
     """Return random orthogonal blocks (Saxe et al., 2013) made from ``normal_DHX``: one H x H block for each gate, so
     X = gates * H.
 
-    The lecture's LSTM (cell ``sutskever``) has two such matrices, one that reads h_{t-1} and one that reads s~_{t-1};
-    its argument has one more axis for the two.
+    For the lecture's LSTM (cell ``sutskever``) the argument has one more axis, since the cell has two such matrices:
+    one reads h_{t-1}, the other s~_{t-1}.
     """
     hidden, orthogonal_DHX = normal_DHX.shape[-2], torch.empty_like(normal_DHX, dtype=torch.float64)
     for block, made in zip(*(torch.split(each, hidden, dim=-1) for each in (normal_DHX, orthogonal_DHX)), strict=True):
@@ -71,7 +71,7 @@ def _orthogonal(normal_DHX: Tensor) -> Tensor:
 
 
 def _make_orthogonal(normal_DHH: Tensor, made_DHH: Tensor) -> None:
-    """Write random orthogonal matrices, each equally likely, into ``made_DHH``, from the normal values ``normal_DHH``.
+    """Write uniformly distributed orthogonal matrices into ``made_DHH``, made from normal values ``normal_DHH``.
 
     Such a matrix is the Q of A = QR, where A has normal entries and R a positive diagonal. The k-th Householder
     reflection of such an A is made from a vector that is normal as well, and independent of the vectors before. So we

@@ -41,8 +41,8 @@ FORM = Role(name="form", start="zero", decays=True)
 two input vectors, and does not vanish at zero."""
 
 SCORE = Role(name="score", start="zero", decays=True)
-"""A chain's transition scores, and the linear term of a biaffine score. They are used as weights, although their names
-in weight files begin with ``bias``."""
+"""A chain's transition scores, and the linear term of a biaffine score. The L2 penalty includes them, although their
+names in weight files begin with ``bias``."""
 
 BIAS = Role(name="bias", start="zero", decays=False)
 """Biases, and the learned states, labels and transitions that stand before the first or after the last token."""

@@ -1,4 +1,5 @@
-"""The precision of matrix products. A context sets it for the forward pass; the backward pass uses the same.
+"""The precision of matrix products. The context ``products_in`` sets it for a forward pass; the backward pass uses the
+same precision.
 
 All numbers of a network have one dtype. If that is float32, matrix products may have a lower precision. In bfloat16,
 both factors are rounded to 8 bits, and the products of their entries are summed in float32. In TF32, which GPUs since
@@ -101,8 +102,8 @@ def _multiplied_in(precision: Precision) -> Iterator[None]:
 
 
 class _Switch:
-    """A process-wide setting of torch's matrix products, called ``name``. It has ``value`` for as long as any thread
-    holds the switch, and is then restored.
+    """Sets ``name``, a process-wide setting of torch's matrix products, to ``value`` while any thread holds the switch,
+    and then restores the setting.
     """
 
     def __init__(self, name: str, value: str | bool) -> None:

@@ -18,7 +18,7 @@ for each in (np.float32, np.float64):
 def subnormals_are_zero() -> Iterator[None]:
     """Count subnormal numbers as 0 in this thread within the context, which may also decorate a function.
 
-    Afterwards the thread's earlier setting is restored. A CPU that has no such setting still computes with them.
+    Afterwards the thread's earlier setting is restored. On a CPU without such a setting this has no effect.
     """
     before = are_zero()
     torch.set_flush_denormal(True)

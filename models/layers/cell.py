@@ -1,4 +1,4 @@
-"""The base class of recurrent cells, which runs any of them by a plain loop over time.
+"""The base class of recurrent cells, which can run every cell by a plain loop over time.
 
 Axes: G groups (a group is one lane, that is one seed's copy of the network, in one reading direction), T time steps,
 B sentences, I inputs from the layer below, H hidden units, X pre-activations, F outputs of the layer, Y numbers of a
@@ -83,14 +83,14 @@ class Cell(Layer):
         return HiddenState(self.zeros(like_GBX))
 
     def run(self, below_GTBI: Tensor, skipped_GTBH: Tensor | None = None, start: Tensor | None = None) -> Unrolled:
-        """Runs the layer step by step. The final state in the result, ``last``, is [h; c], or h if the
-        cell has no c.
-        """
+        """Runs the layer step by step. The final state ``last`` of the result is [h; c], or h if the cell has no c."""
         return self.loop(self.project(below_GTBI, skipped_GTBH), start)
 
     def loop(self, projected: tuple[Tensor, ...], start: Tensor | None) -> Unrolled:
         """Runs all steps on ``projected``, the output of ``project``. ``start`` is the state [h; c] before the first
         step; None means the state that the method ``start`` returns.
+
+        In an export the result may lack ``last`` and ``states``.
         """
         pre_GTBX, *known_GTBX = projected
         if exporting() and start is None and scan is not None:

@@ -70,14 +70,14 @@ class Streams:
         return drawn(self.key_R, self.draws, like_R)
 
     def skip(self) -> None:
-        """Advances the counter without drawing, if no lane needs the numbers. Later draws are then the same as in a
-        batch with a lane that needs them.
+        """Counts a draw without making it: because no lane needs its numbers, or because the caller computes them from
+        ``key_R`` and ``draws``. Later draws are then the same as if it had been made.
         """
         self.draws += 1
 
     def count_on_device(self) -> None:
-        """Counts draws in a tensor beside the keys from now on. A captured step that is replayed then continues
-        counting (``models/training/captured.py``).
+        """Counts draws in a tensor on the device of the keys from now on, so that replays of captured steps can update
+        the count (``models/training/captured.py``).
         """
         self.draws = torch.as_tensor(self.draws).to(self.key_R.device)
 

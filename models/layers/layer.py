@@ -37,9 +37,9 @@ class Choices:
     """The choices of a layer that selects which earlier state each step reads. Steps are in each direction's own
     reading order.
 
-    ``back_GTB``: how many states the chosen one lies before the previous one: a_t - 1 if step t reads the state a_t
-    steps back. ``log_probabilities``: a function that computes the logarithm of p_t, the distribution over the
-    J states, as log_GTBJ. The policy learns through it.
+    ``back_GTB``: a_t - 1, if step t reads the state a_t steps back; 0 for the previous state. ``log_probabilities``: a
+    function that computes the logarithm of p_t, the distribution over the J states, as log_GTBJ. The gradient of the
+    policy goes through that function.
     """
 
     back_GTB: Tensor
@@ -57,7 +57,8 @@ class Unrolled:
 
     ``last``: the final state, in the form in which ``Layer.run`` accepts it as ``start``. None means that no state is
     carried on. ``states``: h_t of each step, as the next step reads it. The gradient of h_t is that of its own output
-    and of all later steps. None means that all steps ran as one operation, inside which no gradient can be seen.
+    and of all later steps. None means that no step reads another, or that all steps ran as one operation, inside which
+    no gradient can be seen.
     """
 
     output_GTBF: Tensor
@@ -80,8 +81,8 @@ class Layer(nn.Module, ABC):
     def run(self, below_GTBI: Tensor, skipped_GTBH: Tensor | None = None, start: Tensor | None = None) -> Unrolled:
         """Computes all time steps.
 
-        ``below_GTBI``: the outputs of the layer below. ``skipped_GTBH``: the output of the layer's source, an earlier
-        layer; None if it has no source. ``start``: the ``last`` state of an earlier call; None means the layer's
-        initial state, usually zeros. Sentences are padded at the end, so no token's step reads padding, and no mask is
-        needed.
+        ``below_GTBI``: the outputs of the layer below. ``skipped_GTBH``: the output of the layer's source, which is an
+        earlier layer or the stack's input; None if the layer has no source. ``start``: the ``last`` state of an earlier
+        call; None means the layer's initial state, usually zeros. Sentences are padded at the end, so no token's step
+        reads padding, and no mask is needed.
         """

@@ -23,12 +23,12 @@ class Lookup(nn.Module):
     """A table of vectors for each lane, read by row ids."""
 
     by_row = False
-    """Whether the table's gradient holds only the rows that were looked up (``models/kernels/rows.py``). The optimiser
-    sets this if it can read such gradients.
+    """Whether the table's gradient holds only the rows that were looked up (``models/kernels/rows.py``). Training sets
+    this if the optimiser's ``by_row`` asks for it and there is no L2 penalty.
     """
 
     first_R: Tensor
-    """The index of each lane's first row, where the tables of all lanes are joined into one."""
+    """The index of each lane's first row when the rows of all lanes' tables are counted through."""
 
     def __init__(self, lanes: int, rows: int, size: int) -> None:
         super().__init__()
@@ -142,7 +142,7 @@ class Distinct:
         return Distinct(self.forms_RN.expand(lanes, -1), place_RP, self.longest)
 
     def spread(self, values_RNF: Tensor) -> Sought:
-        """Assigns to every token the values computed for its form. Returns rows to look up, whose vectors are
-        values_RPF.
+        """Assigns to every token the values ``values_RNF`` computed for its form. Returns the rows to look up; their
+        vectors are values_RPF.
         """
         return Sought(values_RNF, self.place_RP)

@@ -14,7 +14,7 @@ from skipstack.models.kernels.products import plus_product, step_weight, weight_
 
 
 class State(NamedTuple):
-    """The state h_{t-1} that a step read. ``version``: how often the tensor had been written to by then."""
+    """The state h_{t-1} that a step read. ``version``: how often the tensor had been written to before the step."""
 
     h_GBF: Tensor
     version: int

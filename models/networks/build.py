@@ -1,4 +1,4 @@
-"""Builds networks from configs. Each folder's ``build.py`` maps the kinds of its configs to classes."""
+"""Builds networks from configs. The folders of ``models/parts/`` build the parts: cells, heads, inputs and skips."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -39,10 +39,10 @@ from skipstack.models.parts.skips.reinforce import Reinforce
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Sizes:
-    """The sizes of a corpus that determine a network's shapes, its task, and the allowed transitions between tags.
+    """The properties of a corpus on which the shapes and the head of a network depend.
 
-    ``words``, ``characters``, ``tags``, ``classes``: the number of each, reserved ids included; ``classes`` are word
-    classes that are read in addition to words. ``task``: the task of the corpus.
+    ``words``, ``characters``, ``tags``, ``classes``: the number of each, reserved ids included (tags have none);
+    ``classes`` are word classes that are read in addition to words. ``task``: the task of the corpus.
     """
 
     words: int
@@ -77,8 +77,8 @@ class Sizes:
 def build(
     config: ModelConfig, *, sizes: Sizes, lanes: Sequence[Lane], dtype: torch.dtype, device: torch.device
 ) -> tuple[Network, Streams]:
-    """Build a network, initialise its weights by the seeds of ``lanes``, and return it with the streams from which all
-    its random numbers are drawn.
+    """Build a network, and initialise its weights by the seeds of ``lanes``. Return it with the streams from which its
+    forward passes draw random numbers, such as for dropout.
 
     Each of ``lanes`` becomes a lane, a copy of the network. Raises UserError as ``unfilled`` does.
     """
@@ -99,8 +99,8 @@ def unfilled(
     """Build a network with uninitialised weights, for callers that load weights, and return it with its streams of
     random numbers.
 
-    Otherwise the network is that of ``build``. Raises UserError if the config does not fit the corpus: its task, its
-    label scheme or its number of words.
+    Otherwise the network is that of ``build``. Raises UserError if the config does not fit the corpus's task, label
+    scheme or number of words, and as ``build_stack`` does.
     """
     check_task(config, sizes.task, has_scheme=sizes.transitions is not None, words=sizes.words - FIRST_KNOWN)
     streams = Streams([lane.seed for lane in lanes], "dropout", device)
@@ -168,7 +168,9 @@ def build_stack(config: StackConfig, below: int, lanes: Sequence[Lane], dropout:
 
 
 def build_feedback(config: FeedbackConfig, *, below: int, lanes: int, tags: int) -> tuple[FeedbackLayer, FeedbackHead]:
-    """The layer and the head of a label-feedback network, for ``below`` features per time step."""
+    """Build the layer and the head of a label-feedback network. ``below``: the features per time step that the layer
+    reads from the embedder.
+    """
     directions = Directions(config.directions)
     sizes = LinkSizes(lanes=lanes, directions=len(directions), context=config.context, hidden=config.hidden)
     labels: LabelLink | LabelVectorLink | None = None

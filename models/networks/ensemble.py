@@ -13,8 +13,8 @@ class Ensemble(Network):
 
     Each member reads all tokens, and the head combines their features. The ensemble's tokens and decisions have one
     lane. A head that computes likelihoods of labels averages the likelihoods; a head that scores whole sentences
-    averages the scores (``models.parts.heads.base.Head.together``). Creating an ensemble changes the head of
-    ``members``.
+    averages the scores. Creating an ensemble sets ``together`` in the head of ``members``
+    (``models.parts.heads.base.Head``).
     """
 
     def __init__(self, members: Network) -> None:

@@ -61,7 +61,7 @@ class Network(nn.Module, ABC):
 
     def measure(self, tokens: Tokens, gold: Gold, lexicon: LexiconTensors) -> tuple[Tensor, Decoded]:
         """Return the losses of the gold tags, as ``Head.losses`` computes them, and the decisions of ``decode``, both
-        from one forward pass. A label-feedback network feeds back its own decisions for both.
+        from one forward pass. In it, a label-feedback network feeds back no gold labels.
         """
         with products_in("float32"):
             features_RUBF, counts_RB = self.read(tokens, lexicon)
@@ -117,7 +117,7 @@ class Stacked(Network):
         return features_R1BF, torch.ones_like(tokens.lengths_RB)
 
     def begin(self, epoch: int) -> None:
-        """Set the weight of a policy's entropy for this epoch, so that the policy may explore less with every epoch."""
+        """Set the weight of a policy's entropy for this epoch, so that the policy may explore less in later epochs."""
         if self.reinforce is not None:
             self.reinforce.begin(epoch)
 

@@ -32,8 +32,8 @@ BOTH_WAYS: Final[Mapping[type[nn.Module], CellKind]] = {
 class Passed:
     """The inputs and outputs of a layer in one forward pass. Dropout is not yet applied to the outputs.
 
-    ``below_GTBI``: the input from below. ``skipped_GTBH``: the output of the layer's source, which its shortcut brings;
-    None without a shortcut. ``unrolled``: the layer's results.
+    ``below_GTBI``: the input from below. ``skipped_GTBH``: the value that the layer's shortcut brings, an earlier
+    layer's output or the stack's input; None without a shortcut. ``unrolled``: the layer's results.
     """
 
     layer: Layer
@@ -56,9 +56,9 @@ class Memory:
 class Stack(nn.Module):
     """A stack of layers in one direction or two.
 
-    ``cells``: the layers, from the bottom up. ``sources``: the source of each layer's shortcut, a layer's number
-    (counted from 1) or ``input`` for the network's input; 0 for no shortcut. ``below``: the features of the stack's
-    input.
+    ``cells``: the layers, from the bottom up. ``sources``: the source of each layer's shortcut: the number of a layer,
+    counted from 1, ``input`` for the stack's input, or 0 for no shortcut. ``below``: the number of features of the
+    stack's input.
 
     ``join_each``: whether the directions are joined below every layer from the second on, so that the layer reads
     [forward; backward] of the layer below. Otherwise each direction is a stack of its own, and they are joined once at
@@ -99,9 +99,9 @@ class Stack(nn.Module):
         """Run all layers, and return the [forward; backward] outputs of the top layer, of shape RTB(D * F), in the
         text's order.
 
-        ``passed``: a list to which the inputs and outputs of each layer are appended, bottom up. ``memory``: the states
-        from which the layers start, and which are replaced by their final states; so each text of the batch must
-        continue the text of the batch before.
+        ``passed``: a list to which the inputs and outputs of each layer are appended, bottom up. ``memory``: holds the
+        states from which the layers start, and afterwards their final states. So each text of a batch must continue
+        the text at the same place of the batch before.
         """
         if not self.cells:
             return x_RTBI

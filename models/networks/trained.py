@@ -13,7 +13,9 @@ from skipstack.models.networks.model import Network
 
 
 def lane_of(weights_R: Mapping[str, Tensor], lane: int) -> dict[str, Tensor]:
-    """Select the weights of one lane (one seed's copy of the network), for a network with one lane."""
+    """Select the weights of lane number ``lane`` (one seed's copy of the network), as those of a network with one
+    lane.
+    """
     return {name: weight[lane : lane + 1] for name, weight in weights_R.items()}
 
 

@@ -9,8 +9,8 @@ launches is one launch. Captured steps have requirements, which are met as follo
 - A Python number is a constant of a graph. So everything that changes from step to step is a tensor on the device:
   the counts of draws and updates (``Streams.count_on_device``, ``LaneOptimiser.count_on``), the weight of the entropy
   (``Reinforce.alpha_R``), and whether a loss may be inaccurate (``Doubts``).
-- There are few shapes of batches: sentences are grouped into few lengths, and numbers of distinct forms are padded
-  (``models/training/loading.padded``).
+- There are few shapes of batches: sentences are padded to one of a few lengths (``data/store/batches.py``), and the
+  distinct forms of a batch to one of a few numbers (``models/training/loading.padded``).
 
 A captured step runs the same operations on the same numbers, and gives the same training curve; only padding may change
 the rounding of sums. So capturing is not part of a trial's config or identity. Like the device, it is a run option of a
@@ -44,7 +44,7 @@ epoch has the same sentence lengths as the one before, so the shapes that are th
 and evicting them would mean recording them again and again."""
 
 OURS = "skipstack.", "torch."
-"""Prefixes of packages whose modules are known to keep all state that changes in tensors."""
+"""Prefixes of the packages whose network modules are known to keep all state that changes in tensors."""
 
 Update = Callable[[Tokens, Gold, Tensor], tuple[Tensor, Tensor]]
 """A function that makes one update from the tokens, the gold tags and the learning rates of the lanes. It returns
@@ -139,7 +139,9 @@ def obstacle(model: Network) -> str | None:
 
 
 def leaves(value: Any) -> Iterator[Any]:
-    """Yield the values of all types that dataclasses, tuples and lists inside ``value`` hold, or ``value`` itself."""
+    """Yield the values, of any type, that ``value`` holds in nested dataclasses, tuples and lists. A value of any
+    other type is yielded itself.
+    """
     if is_dataclass(value):
         value = [getattr(value, each.name) for each in fields(value)]
     if isinstance(value, list | tuple):
@@ -155,7 +157,7 @@ def tensors(value: Any) -> list[Tensor]:
 
 
 def changed(value: Any, change: Callable[[Tensor], Tensor]) -> Any:
-    """Return a copy of ``value`` in which each tensor is replaced by the result of ``change``."""
+    """Return a copy of ``value`` in which each tensor among its ``leaves`` is replaced by the result of ``change``."""
     if isinstance(value, Tensor):
         return change(value)
     if isinstance(value, list | tuple):

@@ -1,4 +1,6 @@
-"""Tensors in safetensors files. Each is written to a temporary file and renamed, so that it is complete or absent."""
+"""Writes and reads tensors in safetensors files. A file is written under a temporary name and then renamed, so that no
+file is ever incomplete.
+"""
 
 import hashlib
 import json
@@ -34,7 +36,7 @@ def write_tensors(path: Path, tensors: Tensors, notes: Mapping[str, Any]) -> Non
 
 
 def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
-    """Read a file of ``write_tensors``, and return its tensors, on the CPU, and its notes. Loading never runs code.
+    """Read a file of ``write_tensors``, and return its tensors, on the CPU, and its notes. No code in the file is run.
 
     Raises UserError if the file is missing, damaged, or not written by ``write_tensors``.
     """
@@ -67,7 +69,7 @@ def shapes(content: bytes, where: str) -> dict[str, tuple[int, ...]]:
 
 
 def unpacked(content: bytes, where: str) -> dict[str, Tensor]:
-    """Load the tensors of a safetensors file on the CPU. Loading never runs code.
+    """Load the tensors of a safetensors file on the CPU. No code in the file is run.
 
     ``content``: the file's bytes. ``where``: the name of the file in errors. Raises UserError if the file is damaged.
     """

@@ -1,6 +1,6 @@
 """Evaluates a network on a split of a corpus, all lanes at once (a lane is one seed's copy of the network).
 
-In shapes, L is the tags of the split, N its tokens, S its sentences, C the counts of a measure.
+In shapes, L is the tags of the split, N its tokens, S its sentences, C the counts from which a measure is computed.
 """
 
 from collections.abc import Iterator
@@ -33,7 +33,7 @@ the third number replaces the second."""
 
 STREAMS, STREAM_WINDOW = 10, 50
 """The number of parallel streams in which running text is read, and the tokens that a batch takes from each stream. All
-streams but the first start without left context, which affects one word in several thousand."""
+streams but the first start in the middle of the text, without the context to the left."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -142,7 +142,10 @@ def _heads(decoded: Decoded) -> Tensor:
 
 
 def evaluated(corpus: StoredCorpus, split: str, device: torch.device) -> Iterator[Batch]:
-    """Return the batches that evaluate a split: all its sentences, or its running text for a language model."""
+    """Return the batches that evaluate a split: all its sentences, or its running text for a language model.
+
+    ``device``: the device that computes, which decides how large batches of sentences are.
+    """
     chosen = corpus.splits[split]
     if TASKS[corpus.task].continues:
         return stream_batches(chosen, streams=STREAMS, window=STREAM_WINDOW)

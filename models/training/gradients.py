@@ -39,9 +39,8 @@ def penalise(parameters: Named, l2_R: Sequence[float], *, biases: bool = False) 
     """Add the gradient of the penalty l2/2 |theta|^2 (dinarelli2016 eq. 1), which is l2 * theta, to the parameters'
     gradients.
 
-    ``l2_R``: the l2 of each lane. ``biases``: whether theta is all parameters, as in chen2017 eq. 20, biases included.
-    Without ``biases``, theta is the parameters whose role decays. In dinarelli2016, theta are the matrices, since its
-    notation omits biases.
+    ``l2_R``: the l2 of each lane. ``biases``: whether theta is all parameters, as in chen2017 eq. 20. If not, theta is
+    the parameters whose role decays: all but those of role ``BIAS``, since dinarelli2016 writes no biases.
     """
     for parameter in parameters.values():
         if parameter.grad is not None and (biases or role_of(parameter).decays):

@@ -42,8 +42,8 @@ class CudaGraphs(Graphs):
             self.stream = recording_stream(torch.cuda.current_device())
 
     def warmed(self, work: Callable[[], Done]) -> Done:
-        """Run ``work`` on the recording stream. It waits for the current stream's earlier launches, and the current
-        stream's later launches wait for it.
+        """Run ``work`` on the recording stream and return its result. ``work`` waits for the current stream's earlier
+        launches, and the current stream's later launches wait for ``work``.
         """
         with current(self.device):
             before = torch.cuda.current_stream()
@@ -54,7 +54,9 @@ class CudaGraphs(Graphs):
         return done
 
     def recorded(self, work: Callable[[], None]) -> Callable[[], None]:
-        """Record what ``work`` launches. Raises RuntimeError if ``work`` waits for the device."""
+        """Record what ``work`` launches, and return a function that replays it. Raises RuntimeError if ``work`` waits
+        for the device.
+        """
         graph = torch.cuda.CUDAGraph()
         # "thread_local": threads that prepare batches or measure the GPU's use may call CUDA meanwhile
         with (

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 Named = Mapping[str, Tensor]
 
 MANY_ROWS = 2_000
-"""The minimum number of rows of a table that is updated by rows. Smaller tables are updated whole, which is as fast.
-Affects speed only."""
+"""The number of rows from which on a table on a CPU is updated by rows. Smaller tables are updated whole, which is as
+fast. The choice affects speed only."""
 
 
 class LaneOptimiser(ABC):
@@ -118,7 +118,9 @@ class LaneOptimiser(ABC):
         """Return the constants that the compiled kernel takes in addition to the learning rate."""
 
     def by_row(self, table: Tensor) -> bool:
-        """Whether the gradient of this table should have only the rows that were looked up."""
+        """Whether the gradient of a table should have only the rows that were looked up: no, unless a subclass
+        overrides this.
+        """
         return False
 
     def count_on(self, device: torch.device) -> None:

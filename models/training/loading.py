@@ -1,6 +1,6 @@
 """Loads batches to the device that computes on them.
 
-In shapes, P is the tokens of a lane in any shape, N the entries of a list.
+In shapes, P is the tokens of a lane, in any number of axes; N is distinct forms, or sentences in a list.
 """
 
 import math
@@ -28,17 +28,17 @@ Made = TypeVar("Made")
 AHEAD = 2
 """The number of batches that are prepared in advance, while the device computes."""
 AT_ONCE = 8
-"""The number of batches that are prepared one right after another if the network runs on the CPU. The loader's data
-then stays in the CPU's caches, from which each training step evicts it."""
+"""The number of batches that are prepared together, before the first of them is used, if the network runs on a CPU. The
+data that preparation reads then stays in the CPU's caches; a training step in between would evict it."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Loader:
     """Turns batches into tensors on ``device``, for ``lanes`` lanes (a lane is one seed's copy of the network).
 
-    Properties of a batch are computed on the host, in numpy, without waiting for the device. On a CPU, tensors share
-    the memory of the batch's arrays, and several batches are prepared one after another. Another device gets each
-    batch by one asynchronous copy from pinned memory, while a thread prepares the next batches.
+    Everything that depends on a batch alone is computed on the host, in numpy, without waiting for the device. On a
+    CPU, tensors share the memory of the batch's arrays, and ``AT_ONCE`` batches are prepared together. Another device
+    gets each batch by one asynchronous copy from pinned memory, while a thread prepares the next batches.
     """
 
     embedder: Embedder
@@ -73,10 +73,11 @@ class Loader:
 
 
 def padded(found: DistinctForms, widest: int) -> DistinctForms:
-    """Pad distinct forms: the number of forms to the next power of two, and the number of characters to the next power
-    of two or ``widest``, whichever is smaller.
+    """Pad distinct forms: their number to the next power of two, and the length of the longest one to the next power of
+    two or ``widest``, whichever is smaller.
 
-    The added forms are boundaries (form 0), whose features nothing reads.
+    ``widest``: the characters for which the lexicon has room. The added forms are boundaries (form 0), whose features
+    nothing reads.
     """
     lanes, forms = found.forms_RN.shape
     further = _power_of_two(forms) - forms
@@ -91,7 +92,9 @@ def _power_of_two(count: int) -> int:
 
 
 def at_once(made: Iterator[Made]) -> Iterator[Made]:
-    """Yield the items of ``made``; ``AT_ONCE`` of them are prepared before the first of them is yielded."""
+    """Yield the items of ``made`` in groups of ``AT_ONCE``: all items of a group are prepared before the first of them
+    is yielded.
+    """
     while some := list(islice(made, AT_ONCE)):
         yield from some
 
@@ -157,7 +160,9 @@ def sent(arrays: Mapping[str, Ids], device: torch.device) -> dict[str, Tensor]:
 
 
 def returned(values: Iterable[Tensor]) -> list[Ids]:
-    """Copy tensors to the host in one copy, which waits until they are computed; on a CPU nothing is copied."""
+    """Return tensors as arrays on the host. Tensors on a device are copied in one copy, which waits until they are
+    computed; tensors on a CPU share their memory with the arrays.
+    """
     values = list(values)
     if all(value.device.type == "cpu" for value in values):
         return [value.numpy() for value in values]
@@ -172,8 +177,8 @@ def _apart(whole: Tensor, shapes: Sequence[Sequence[int]]) -> list[Tensor]:
 
 
 def _open(batch: Batch, lanes: int) -> tuple[Ids, Ids]:
-    """Find the sentences with a gold tag that does not occur in train. Return lane_N and sentence_N: the lane of each,
-    and its index in the batch.
+    """Find the sentences with a gold tag that does not occur in train. Return lane_N and sentence_N: the lane of each
+    such sentence, and the sentence's index in the batch.
     """
     lacking_RUB = batch.tags_RUB < 0
     if np.count_nonzero(lacking_RUB) == lacking_RUB.size - batch.tag_counts_RB.sum():  # only padding lacks tags

@@ -45,7 +45,8 @@ from skipstack.models.training.schedule import next_learning_rate
 class EpochReport:
     """The report of an epoch of all lanes; each tuple has one value per lane.
 
-    ``epoch``: the epoch's number, counted from 1. ``dev_score``: the score by which trials are ranked, computed from
+    ``epoch``: the epoch's number, counted from 1. ``train_loss``, ``dev_loss``: the mean loss per tag.
+    ``dev_accuracy``: the share of right tags. ``dev_score``: the score by which trials are ranked, computed from
     ``dev_counts`` (``data.tasks.measure``). ``learning_rate``: the rates of this epoch. ``seconds``: the time of
     training and evaluation. ``latency``: the seconds in which a lane evaluates 1,000 tokens of dev, that is, the time
     of all lanes together divided by their number.
@@ -66,12 +67,12 @@ class Training:
     """A network in training. The same seeds give the same training curve, bit for bit on a CPU with the same number of
     threads.
 
-    ``lanes``: the seeds of the lanes, and settings in which lanes differ. ``order_seed``: the seed of the order in
-    which sentence lengths follow each other, which all lanes share; every other random choice comes from the lane's own
-    seed. ``graphs``: if set, steps are captured (``models/training/captured.py``); if they cannot be, a warning says
-    why and they run normally. ``state``: the result of ``state_dict`` to continue from; no initial weights are drawn
-    then. ``recipes``: the training config of each lane, where they differ as ``models/configs/shared.py`` allows; None
-    means that all lanes have ``training``.
+    ``lanes``: the seed of each lane, and the settings in which lanes differ. ``order_seed``: the seed that determines
+    how batches of short and of long sentences follow each other, for all lanes alike; every other random choice comes
+    from the lane's own seed. ``graphs``: if set, steps are captured (``models/training/captured.py``); if they cannot
+    be, a warning says why and they run normally. ``state``: the result of ``state_dict`` to continue from; no initial
+    weights are drawn then. ``recipes``: the training config of each lane, if these configs differ, as
+    ``models/configs/shared.py`` allows; None means that all lanes have ``training``.
 
     A run resumed by ``load_state_dict`` equals the uninterrupted run. On another kind of device it continues with the
     same weights and random numbers.
@@ -131,7 +132,9 @@ class Training:
             self.load_state_dict(state)
 
     def run_epoch(self, tick: Callable[[], None] = lambda: None) -> EpochReport:
-        """Train for one epoch as ``train_epoch`` does, evaluate on dev, and set the next epoch's learning rates."""
+        """Train for one epoch as ``train_epoch`` does, evaluate on dev, set the next epoch's learning rates, and return
+        the epoch's report.
+        """
         started = clock(self.device)
         learning_rate_R = self.learning_rate_R
         train_loss_R = self.train_epoch(tick)
@@ -184,14 +187,14 @@ class Training:
 
     @subnormals_are_zero()
     def train_epoch(self, tick: Callable[[], None] = lambda: None) -> Tensor:
-        """Train on every sentence once, and return loss_R, each lane's mean loss over the epoch's tags.
+        """Train on all of train once, and return loss_R, each lane's mean loss over the epoch's tags.
 
-        The first epoch starts with pretraining, if configured, so a resumed run does not repeat it. ``tick`` is called
-        before every update; an error that it raises ends the epoch.
+        The first epoch starts with pretraining, if configured; a run that is resumed after that epoch does not repeat
+        it. ``tick`` is called before every update; an error that it raises ends the epoch.
 
-        On a GPU, losses that may be inaccurate are noted, and read only at the end of the epoch
-        (``models/parts/heads/doubts.py``). If there was one, the epoch is undone and repeated, and each loss is checked
-        at once, as in all later epochs.
+        On a GPU, whether any loss of the epoch may be inaccurate is checked only at the end of the epoch
+        (``models/parts/heads/doubts.py``). If one may be, the epoch is undone and repeated, and from then on each loss
+        is checked at once.
         """
         if self.epoch == 0:
             self.pretrain()
@@ -244,7 +247,7 @@ class Training:
 
     def launched(self, tokens: Tokens, gold: Gold, rate_R: Tensor) -> tuple[Tensor, Tensor]:
         """Make one update, operation by operation. Return loss_R, each lane's loss before the update, summed over the
-        tags of the batch, and tags_R, the numbers of tags.
+        tags of the batch, and tags_R, the number of each lane's tags in the batch.
 
         The objective of a lane is the mean of its loss over tags (wu2017 eq. 3) or sentences (chen2017 eq. 20), plus
         the L2 penalty on its weights if there is one. The objective of the program is the sum over lanes, so the
@@ -267,8 +270,8 @@ class Training:
         return lane_by_lane(_of_sentences, loss_RB.detach()), tags_R
 
     def _shares(self, loss_RB: Tensor, tags_R: Tensor) -> Tensor:
-        """Return share_RB, the weight of each sentence's loss in the objective: one over the lane's tags in the batch,
-        or over the sentences, as configured.
+        """Return share_RB, the weight of each sentence's loss in the objective. As configured, it is 1 / the number of
+        the lane's tags in the batch, or 1 / the number of sentences in the batch.
         """
         if self.config.averaged_over == "sentences":
             return loss_RB.new_full((), 1 / loss_RB.shape[1]).expand_as(loss_RB)
@@ -300,7 +303,9 @@ class Training:
         return weights
 
     def state_dict(self) -> dict[str, Tensor]:
-        """Return everything that the rest of the run depends on, as named tensors. Most of them are not copied."""
+        """Return everything that the rest of the run depends on, as named tensors. Most are not copied, so later epochs
+        change them.
+        """
         return {
             **{f"model.{name}": tensor for name, tensor in self.model.state_dict().items()},
             **{f"optimiser.{name}": tensor for name, tensor in self.optimiser.state().items()},

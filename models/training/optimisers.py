@@ -79,8 +79,9 @@ class LaneAdam(LaneOptimiser):
     """Adam: m = b1 m + (1 - b1) g and v = b2 v + (1 - b2) g^2, both corrected for their start at 0, where g is the
     gradient; the direction is m / (sqrt(v) + epsilon) (Kingma and Ba, 2015, algorithm 1).
 
-    All parameters of a lane are updated in one call of torch's fused kernel, which reads and writes each number once.
-    The kernel is not used in float64 on a GPU, where it takes learning rates in float32 only.
+    All parameters of a lane, except tables whose gradient has only some rows, are updated in one call of torch's fused
+    kernel, which reads and writes each number once. The kernel is not used if torch lacks it, nor in float64 on a GPU,
+    where it takes learning rates in float32 only.
     """
 
     def __init__(self, parameters: Named, config: Adam | LazyAdam) -> None:
@@ -129,7 +130,7 @@ class LaneAdam(LaneOptimiser):
     def direction(self, gradient: Tensor, slots: Sequence[Tensor]) -> Tensor:
         """Update the averages m and v, and return the direction that torch's kernel would compute.
 
-        Used for rows of tables and for float64 on a GPU.
+        Used where neither torch's kernel nor a compiled one updates the parameters.
         """
         mean, square = slots
         done = float(self.steps) if isinstance(self.steps, int) else self.steps.double()
@@ -141,7 +142,9 @@ class LaneAdam(LaneOptimiser):
 
     @property
     def rule(self) -> str:
-        """The name of the compiled kernel, used for rows only: for whole parameters, torch's kernel is as fast."""
+        """The name of the compiled kernel. It updates rows of tables, and whole parameters only if torch's kernel,
+        which is as fast, cannot.
+        """
         return "adam"
 
     def constants(self) -> tuple[float, ...]:
@@ -150,8 +153,8 @@ class LaneAdam(LaneOptimiser):
         return beta1, beta2, self.config.epsilon, 1 - beta1**done, 1 - beta2**done
 
     def _views(self, names: tuple[str, ...]) -> list[tuple[list[Tensor], ...]]:
-        """Return for each lane the parameters with these names, their averages m and their averages v, as views that
-        can be updated in place.
+        """Return for each lane three lists: the parameters with these names, their averages m, and their averages v, as
+        views that can be updated in place.
         """
         by_name = [[each.detach().unbind() for each in self.tensors[name]] for name in names]
         return [
@@ -161,8 +164,8 @@ class LaneAdam(LaneOptimiser):
 
 
 class LaneLazyAdam(LaneAdam):
-    """Adam that updates only the rows of tables that were looked up, on every device. ``LazyAdam`` in
-    ``models/configs/training.py`` tells how the result differs from Adam's.
+    """Adam that updates only the rows of tables that were looked up, on every device, unless there is an L2 penalty.
+    ``LazyAdam`` in ``models/configs/training.py`` tells how the result differs from Adam's.
     """
 
     def by_row(self, table: Tensor) -> bool:

@@ -17,8 +17,8 @@ class PretrainedRows:
     """The rows of a word table that are initialised with pretrained vectors, unscaled and the same in every lane (one
     seed's copy of the network).
 
-    With ``frozen``, these rows stay constant under every optimiser: ``hold`` sets their gradient to exactly 0, so
-    momentum never accumulates.
+    With ``frozen``, these rows stay constant under every optimiser: ``hold`` sets their gradient to exactly 0 at each
+    step, so momentum never accumulates.
     """
 
     def __init__(self, table: nn.Parameter, rows_P: Tensor, *, frozen: bool) -> None:
@@ -40,7 +40,9 @@ class PretrainedRows:
         return cls(table, rows_P, frozen=frozen)
 
     def hold(self) -> None:
-        """Set the gradient of frozen rows to zero. Call this after each backward pass, before gradients are read."""
+        """Set the gradient of the rows to zero if they are ``frozen``, or else do nothing. Call this at each step,
+        after the backward pass and the L2 penalty, before gradients are clipped.
+        """
         if not self.frozen or self.table.grad is None:
             return
         if self.table.grad.is_sparse:

@@ -59,11 +59,11 @@ def pretrain(
     config: PretrainingConfig, network: Network, corpus: PreparedCorpus, seeds: Sequence[int], scale: float
 ) -> None:
     """Train language models, and copy their vectors into the word table of ``network`` and, if it has one, into its
-    table of label vectors.
+    table of label vectors. A table for which ``config`` has 0 epochs is left as it is.
 
     ``seeds``: the seed of each lane (one seed's copy of the network), on which alone its language models depend.
-    ``scale``: the factor of the language models' initial weights. The vectors of words and labels that do not occur in
-    train are the initial values of the language model.
+    ``scale``: the factor of the language models' initial weights. A word or label that does not occur in train keeps
+    the vector that its language model started with.
     """
     train = corpus.stored.splits["train"]
     words = network.embedder.words
@@ -96,8 +96,8 @@ def vectors(
     ``like_RVE``.
 
     ``name``: "words" or "labels", which selects the number of epochs and the random numbers. ``ids_N``: the word or
-    label id of each token of ``split``. ``boundary``: the id beyond the ends of a sentence. ``seeds``: one per lane.
-    ``scale``: the factor of initial weights. The order of predictions is shuffled in each epoch.
+    label id of each token of ``split``. ``boundary``: the id that stands beyond the ends of a sentence. ``seeds``: the
+    seed of each lane. ``scale``: the factor of initial weights. The order of predictions is shuffled in each epoch.
     """
     lanes, rows, size = like_RVE.shape
     own = [derive(seed, "pretraining", name) for seed in seeds]

@@ -25,7 +25,8 @@ def next_learning_rate(
     ``decay`` (Zaremba et al., 2014): the rate is constant for ``after`` epochs, then falls by the same factor after
     each.
 
-    ``inverse_time`` (Ma and Hovy, 2016): the rate of epoch e, counted from 0, is the initial rate / (1 + rho e).
+    ``inverse_time`` (Ma and Hovy, 2016): the rate of epoch e, counted from 0, is the initial rate / (1 + rho e), where
+    rho is ``decay``.
     """
     match config:
         case Constant():

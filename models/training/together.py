@@ -68,7 +68,7 @@ class Run:
         return *configs, id(self.corpus), self.order_seed, self.device, self.graphs is None, self.beside
 
     def program(self, company: "Sequence[Run]", state: State | None = None) -> Training:
-        """Create the program of all runs in ``company``, which must include this run and have equal keys from ``kind``.
+        """Create the program of all runs in ``company``, in this order. Their keys from ``kind`` must equal this run's.
 
         ``state``: the state from which the program continues; None means that it starts from initial weights.
         """
@@ -126,7 +126,7 @@ class Together:
 
         ``tick``: called before every update. If an error ends an epoch of several runs, all of them return to their
         states before the epoch, and each trains its next epoch alone; ``part`` does so at once. So an error is raised
-        only by the run that causes it.
+        only by the run that causes it. An interruption (a BaseException that is no Exception) is raised at once.
         """
         company = self.company(part)
         training = part.program(company)
@@ -187,11 +187,13 @@ class Part:
         return report
 
     def state_dict(self) -> State:
-        """Return the run's state, as a ``Training`` of this run alone would return it."""
+        """Return the run's state in the form of ``Training.state_dict``, with the lanes of this run only."""
         return self._own(self._program.training.state_dict()) if self._state is None else self._state
 
     def weights(self) -> State:
-        """Return the weights of the run's network. Call this only after an epoch, not after ``load_state_dict``."""
+        """Return the weights of the run's network. After ``load_state_dict``, train an epoch before calling this: until
+        then these are the old weights.
+        """
         return self._own(self._program.training.weights())
 
     def load_state_dict(self, state: State) -> None:
@@ -207,7 +209,7 @@ class Part:
         self._together.leave(self)
 
     def counters(self) -> dict[str, int]:
-        """Return the counters in the run's state, such as the epoch."""
+        """Return the counters in the run's state by name, such as the number of trained epochs."""
         if self._state is None:
             return {name: int(tensor) for name, tensor in self._program.training.counters().items()}
         return {name: int(tensor) for name, tensor in self._state.items() if not tensor.dim()}
@@ -257,8 +259,7 @@ class _Program:
 
 
 def joined(states: Sequence[State]) -> State:
-    """Join the states of several programs into the state of one program with all their lanes, on the device of the
-    first.
+    """Join states into the state of one program with all their lanes, on the device of the first state.
 
     The counters of all states must be equal.
     """

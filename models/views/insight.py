@@ -28,10 +28,10 @@ class LayerInsight:
 
     Time steps are in the direction's own order of reading; values at padding are arbitrary. ``layer``: the layer's
     number, counted from 1 at the bottom. ``direction``: "forward" or "backward". ``gates``: by a gate's name, the mean
-    of the gate over its units at each step, an array TB of numbers in (0, 1). ``back_TB``: the number of steps by which
-    the state that the policy chose lies back, 1 for the previous state; None without a policy. ``norm_TB``: the
-    Euclidean norm of dL/dh_t, where L is the loss of the decision on the token that the direction reads last (gui2019
-    Figure 4; we take the network's own decision in place of the gold tag). None for layers that read no other step.
+    of the gate over its units at each step, an array TB. ``back_TB``: the number of steps by which the state that the
+    policy chose lies back, 1 for the previous state; None without a policy. ``norm_TB``: the Euclidean norm of dL/dh_t,
+    where L is the loss of the decision on the token that the direction reads last (gui2019 Figure 4; we take the
+    network's own decision in place of the gold tag). None for layers without a cell (``cell_of``).
     """
 
     layer: int
@@ -113,8 +113,9 @@ def insights(model: Stacked, tokens: Tokens, lexicon: LexiconTensors) -> list[La
 @torch.no_grad()
 def openings(passed: Passed) -> Mapping[str, Tensor]:
     """Compute the gates of a layer, gate_DTBH, by their names: first the gates of its cell, then those of its shortcut.
+    A layer without a cell has none.
 
-    Layers do not keep their gates. A gate is a function of the layer's input and of the earlier outputs that the step
+    Layers do not keep their gates. A gate is a function of the layer's inputs and of the earlier outputs that the step
     read, so it is computed again from these.
     """
     cell, pre_DTBX = cell_of(passed.layer), passed.unrolled.pre_GTBX
@@ -127,7 +128,9 @@ def openings(passed: Passed) -> Mapping[str, Tensor]:
 
 
 def cell_of(layer: Layer) -> Cell | None:
-    """Return the cell of a layer, which holds the gates' weights; None for a layer that reads no other step."""
+    """Return the cell of a layer, which holds the gates' weights; None for a layer without one, such as
+    ``feedforward``.
+    """
     cell = layer.cell if isinstance(layer, SkipLayer) else layer
     return cell if isinstance(cell, Cell) else None
 
@@ -155,7 +158,7 @@ def before(output_DTBF: Tensor, read_DTBJ: Tensor | None) -> Tensor:
 
 
 def _norms(model: Stacked, features_RUBF: Tensor, counts_RB: Tensor, passed: Sequence[Passed]) -> list[Tensor | None]:
-    """Compute norm_DTB of each layer: |dL/dh_t| at each time step; None for a layer that reads no other step.
+    """Compute norm_DTB of each layer: |dL/dh_t| at each time step; None for a layer without a cell.
 
     ``passed``: the inputs and outputs of the layers, from the forward pass. If a layer kept the tensors of its states,
     autograd gives the gradient of each h_t directly. Otherwise h_t is read by the layers above and by later steps of

@@ -87,10 +87,10 @@ def takes_any_length(config: ModelConfig) -> bool:
     """Whether the program of a network with this config takes texts of any number of tokens, with its loop over time
     exported as one operation.
 
-    Otherwise loops are unrolled step by step, for texts of up to a fixed number of tokens. That is so for layers that
-    skip, for networks with label feedback, and for the decoding of a chain. It is also so if the embedder loops over
-    characters (``blstm``): torch 2.13 cannot export two loops of any length over different axes, since it requires the
-    two lengths to be equal.
+    If not, loops are unrolled step by step, for texts of up to a fixed number of tokens. They are unrolled for layers
+    that skip, for networks with label feedback, for chains and users' own heads, for every network if torch has no
+    ``scan`` to export, and for an embedder that loops over characters (``blstm``): torch 2.13 cannot export two loops
+    of any length over different axes, since it requires the two lengths to be equal.
     """
     stack, embedder = config.stack, config.embedder
     if scan is None:
@@ -103,10 +103,11 @@ def takes_any_length(config: ModelConfig) -> bool:
 
 @torch.no_grad()
 def exported(network: Network, inputs: Inputs, *, any_length: bool) -> ExportedProgram:
-    """Export a network in evaluation mode. Afterwards the network itself can no longer be trained.
+    """Export a network in evaluation mode. Afterwards the parameters of ``network`` require no gradient.
 
-    ``inputs``: an example of the program's inputs. ``any_length``: whether the program takes texts of any length, or
-    only texts padded to the length of the example. The program takes any number of texts and of forms.
+    ``inputs``: an example of the program's inputs. ``any_length``: whether the program takes texts of 2 to ``LONGEST``
+    tokens, or only texts padded to the length of the example. The program takes any number of texts, and two or more
+    forms.
     """
     torch.compiler.reset()  # earlier exports in this process would forbid the lengths that they saw
     program = Program(network).eval().requires_grad_(False)  # tensors written in place have no gradient

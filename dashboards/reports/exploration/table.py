@@ -96,7 +96,7 @@ def by_seed(row: ValueRow) -> Mapping[str, tuple[float, ...]]:
 def headline(records: Sequence[Numbers], measure: Measure, caption: str = "") -> Table:
     """The table of baseline, base and best trial.
 
-    ``records``: the numbers of all rows, of which it takes its own; ``caption``: sentences on the study.
+    ``records``: the numbers of all rows, of which only these three are shown; ``caption``: sentences on the study.
     """
     shown = [column for column in COLUMNS if column.heading in HEADLINE]
     return Table(
@@ -112,7 +112,7 @@ def headline(records: Sequence[Numbers], measure: Measure, caption: str = "") ->
 def table(records: Sequence[Numbers], measure: Measure, caption: str = "") -> Table:
     """The table of all values of all axes.
 
-    ``records``: the numbers of all rows, of which it takes its own; ``caption``: sentences on the study.
+    ``records``: the numbers of all rows, of which only those of values are shown; ``caption``: sentences on the study.
     """
     of_axes = [record for record in records if record["axis"] not in WHOLE]
     none = all(record["confirmed"] is None for record in of_axes)

@@ -9,7 +9,7 @@ from skipstack.models.ground.device_memory import BLOCK
 
 
 class Memory:
-    """Counts the bytes of the tensors on the simulated device. Views take no memory.
+    """Counts the bytes of the tensors on the simulated device, in whole blocks of torch's allocator. Views take none.
 
     ``held``: the bytes of all tensors that exist now. ``most``: the maximum of ``held`` since the last call of
     ``begin``.
@@ -20,7 +20,7 @@ class Memory:
         self._sizes: dict[int, int] = {}
 
     def begin(self) -> int:
-        """Set ``most`` to ``held``, and return it."""
+        """Set ``most`` to ``held``, and return ``held``."""
         self.most = self.held
         return self.held
 

@@ -195,8 +195,10 @@ def _tensors(values: Iterable[Any]) -> Iterator[Tensor]:
 
 
 def refusal(func: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> str | None:
-    """The reason for which an operation that a CPU accepts would raise on a GPU, whose kernels check on the host (from
-    torch's source); None if it would not raise.
+    """Return the reason why the GPU kernel of an operation would refuse arguments that its CPU kernel accepts; None if no
+    reason is known. Only torch's fused Adam is checked.
+
+    ``func``: the operation. ``args``, ``kwargs``: its arguments.
     """
     if func is torch.ops.aten._fused_adam_.tensor_lr:
         parameters, gradients, means, squares, _, steps = args[:6]
@@ -205,7 +207,11 @@ def refusal(func: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> str | 
 
 
 def _adam(parts: Sequence[Sequence[Tensor]], numbers: Sequence[Tensor]) -> str | None:
-    """``FusedAdamKernel.cu``: rates and steps in float32; parameter, gradient and averages of one type and layout."""
+    """Return the reason why torch's ``FusedAdamKernel.cu`` would refuse its arguments; None if it would not.
+
+    ``parts``: each parameter with its gradient and averages, which must have one type and layout. ``numbers``: the
+    learning rate and the numbers of steps, which must be in float32.
+    """
     for each in numbers:
         if each.dtype != torch.float32:
             return f"expected a rate and steps in float32 (got {each.dtype})"

@@ -1,6 +1,6 @@
 """Counts the GPU memory that a trial takes, on the simulated device, where nothing is computed.
 
-The count includes an update and a batch of an evaluation, in the sizes used on a GPU, the memory of cuBLAS, and that of
+The count includes an update and an evaluation, with batches as large as on a GPU, the memory of cuBLAS, and that of
 captured steps. Memory that single operations use internally is not counted, since torch does not report it.
 """
 
@@ -33,8 +33,8 @@ class TrialMemory:
     """The GPU memory that a trial takes, in bytes.
 
     ``resident``: weights, the optimiser's state and the lexicon. All other fields count in addition to it. ``step``: an
-    update, including gradients, or pretraining, whichever takes more. ``evaluation``: one batch of an evaluation, and
-    the results of all batches. ``graphs``: captured steps. ``libraries``: cuBLAS, and memory that torch reserves on the
+    update, including gradients, or pretraining, whichever takes more. ``evaluation``: the largest batch of an
+    evaluation, and the results of all batches. ``graphs``: captured steps. ``libraries``: cuBLAS, and memory that torch reserves on the
     GPU before it is needed.
     """
 

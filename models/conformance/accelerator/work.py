@@ -17,14 +17,14 @@ LAUNCHES_NOTHING = frozenset(
 """Operations that only allocate memory or return a view."""
 
 COPIES_FIRST = frozenset({"aten::baddbmm"})
-"""Operations that launch twice: they first copy a tensor to the memory of the result, and then add to it."""
+"""Operations that launch twice: they first copy a tensor to the memory of the result, and then add a product to it."""
 
 READS_ROWS = frozenset(f"aten::{name}" for name in ("embedding", "gather", "index", "index_select"))
 """Operations that read only a part of their first tensor, as large as their result."""
 
 WRITES_PLACES = frozenset(f"aten::{name}" for name in ("index_put_", "_index_put_impl_"))
-"""Operations that write at indices, which are their second argument. If this is a boolean mask, the host has to wait
-and count the indices."""
+"""Operations that write at indices, which are their second argument. If the indices are given as a boolean mask, the
+host has to wait and count them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +44,8 @@ class Operation:
 
 @functools.cache
 def operation(func: Any) -> Operation:
-    """Find out from its schema which use the operation ``func`` makes of a device. An operation that only returns views
-    of its arguments launches nothing.
+    """Derive from the schema of ``func``, an operation of torch, which use it makes of a device. An operation that only
+    returns views of its arguments launches nothing.
     """
     schema = func._schema
     views = [each.alias_info is not None and not each.alias_info.is_write for each in schema.returns]
@@ -80,7 +80,8 @@ class Work:
     waits: int = 0
 
     def add(self, what: Operation, read: Sequence[Tensor], made: Any) -> None:
-        """Count one operation. ``what``: its description. ``read``: its arguments. ``made``: its results.
+        """Count one operation. ``what``: the description of the operation. ``read``: the tensors among its arguments.
+        ``made``: its results.
 
         An argument that the operation writes in place counts twice: as an argument and as a result.
         """

@@ -23,7 +23,7 @@ from skipstack.models.parts.heads.feedback import FeedbackHead
 ACTIVATIONS: dict[Activation, Callable[[Tensor], Tensor]] = {"sigmoid": sigmoid, "relu": torch.relu}
 
 TURNED = {"forward": (False,), "backward": (True,), "both": (False, True)}
-"""Whether each direction, in turn, reads from the end of a sentence to its beginning."""
+"""A flag for each direction of a setting: True if the direction reads a sentence from its end to its beginning."""
 
 
 class Directions:
@@ -36,7 +36,9 @@ class Directions:
         return len(self.turned)
 
     def turn(self, x_GTBF: Tensor, lengths_RB: Tensor) -> Tensor:
-        """Reorders from the text's order to each direction's own, and back: its own inverse."""
+        """Reorder ``x_GTBF`` from the text's order to the order in which each direction reads. Applied to the result,
+        the method restores the text's order.
+        """
         parts_RTBF = x_GTBF.reshape(-1, len(self), *x_GTBF.shape[1:]).unbind(1)
         turned = [
             ReadingOrder(lengths_RB, part.shape[1]).turned(part) if turned else part
@@ -49,8 +51,8 @@ class Directions:
 class Known:
     """The values that are computed before the loop over time.
 
-    ``pre_GTBX``: the pre-activations without the feedback from positions of the sentence. ``labels``, ``previous``: the
-    weights of the feedback of labels and of hidden layers; None if the variant feeds back none of them.
+    ``pre_GTBX``: the pre-activations without the feedback from positions of the sentence. ``labels``: the weights of
+    labels that are fed back; None if the variant feeds back no labels. ``previous``: the same for hidden layers.
     """
 
     pre_GTBX: Tensor
@@ -105,8 +107,8 @@ class FeedbackLayer(nn.Module):
         self.previous = previous
 
     def project(self, x_RTBI: Tensor, lengths_RB: Tensor) -> Known:
-        """Compute everything that needs no feedback from positions of the sentence: I_t H + b for all time steps, plus
-        what the first steps read from the learned values before the first position.
+        """Compute everything that needs no feedback from positions of the sentence: I_t H + b for all time steps, to
+        which the first steps add what they read from the learned values before the first position.
         """
         lanes, steps, sentences, _ = x_RTBI.shape
         weight_RIX = self.below.transpose(1, 2).flatten(2)

@@ -1,4 +1,4 @@
-"""Links: the weights by which the hidden layer reads what the c positions before feed back.
+"""Links: the weights by which the hidden layer reads what the c preceding positions feed back.
 
 In shapes, W is the c positions of the context; Q the features that a position feeds back, K (labels) or H (hidden
 units); X = H; Z = W * X: what a position adds to the pre-activations of the W positions after it, the nearest first.
@@ -21,7 +21,7 @@ class Weights:
     """The weights of a link in the form that the loop over time reads. They depend on parameters only, and are computed
     once for all time steps.
 
-    ``rows_GQZ``: the matrix that vectors which are fed back are multiplied by, or whose rows label ids look up.
+    ``rows_GQZ``: a matrix. A vector that is fed back is multiplied by it; a label id that is fed back selects a row.
     ``first_GZ``: the contribution of the learned values before the first position. ``context``: the number c of
     positions.
     """
@@ -57,11 +57,11 @@ class Weights:
         return torch.stack([*read]).sum(dim=0)
 
     def before_first(self, steps: int) -> Tensor:
-        """Compute pre_GTX, the sum of the contributions that each of the first ``steps`` positions reads from before
-        the first position of a sentence. It is the same in every sentence.
+        """Compute pre_GTX, what each of the first ``steps`` positions of a sentence reads from the learned values
+        before the first position. It is the same in every sentence.
         """
         parts_GWX = self.first_GZ.view(len(self.first_GZ), self.context, -1)
-        first_GWX = parts_GWX.flip(1).cumsum(1).flip(1)[:, :steps]  # position t reads those more than t positions back
+        first_GWX = parts_GWX.flip(1).cumsum(1).flip(1)[:, :steps]  # position t reads those further back than t
         return functional.pad(first_GWX, (0, 0, 0, steps - first_GWX.shape[1]))
 
 

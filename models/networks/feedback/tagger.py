@@ -25,9 +25,9 @@ class FeedbackTagger(Network):
         self.dropout = dropout
 
     def read(self, tokens: Tokens, lexicon: LexiconTensors) -> tuple[Tensor, Tensor]:
-        """Return the head's scores in all directions, and the number of tokens of each sentence.
+        """Return scores_RTBF, the head's scores in all directions, and the number of tokens of each sentence.
 
-        The network feeds back its own decisions, even if it was trained with gold labels.
+        Even if the network was trained with gold labels, it feeds back its own decisions.
         """
         scores_GTBK, _ = self.layer.decide(self._known(tokens, lexicon), self.head)
         return self._side_by_side(scores_GTBK, tokens.lengths_RB), tokens.lengths_RB
@@ -35,7 +35,8 @@ class FeedbackTagger(Network):
     def loss(self, tokens: Tokens, gold: Gold, lexicon: LexiconTensors) -> Tensor:
         """Return loss_RB, the training loss -log y of each sentence in nats (eq. 1).
 
-        As configured, the network feeds back its current decisions, its distributions, or the gold labels.
+        As configured, the labels that are fed back are the network's current decisions, its distributions over labels,
+        or the gold labels.
         """
         known = self._known(tokens, lexicon)
         kept_GTBH = self.dropout.factors(known.pre_GTBX)

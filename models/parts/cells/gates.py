@@ -96,8 +96,8 @@ class VectorGate(Gate):
 class LinearVectorGate(VectorGate):
     """The gate ``linear_vector``: g = w, a learned vector, the same at all time steps           (wu2017 Table 3)
 
-    Eq. 12 has a matrix W in its place (``LinearGate``). The paper does not print the initial w; ours is initialised as
-    a weight with one input.
+    Eq. 12 has a matrix W in place of w (``LinearGate``). The paper does not print the initial w; ours is initialised as
+    a weight matrix with one input.
     """
 
     def __init__(self, sizes: LayerSizes) -> None:
@@ -133,7 +133,8 @@ class LogisticGate(VectorGate):
 class EarlierGate(LogisticGate):
     """The gate ``sigmoid_below_earlier``: g = sigm(W h_{t-1}^{l-1} + b)                       (wu2017 Table 3)
 
-    It reads the layer below one step earlier in the direction of reading. Before the first step that is 0.
+    It reads the layer below one step earlier in the direction of reading. At the first step it reads 0, unless a state
+    is carried over from the previous part of a longer text.
     """
 
     earlier = True
@@ -172,7 +173,7 @@ class LearnedBernoulliGate(LogisticGate):
     """The gate ``bernoulli_below``: g ~ Bernoulli(p) with p = sigm(H h_t^{l-1} + b)           (wu2017 eq. 15)
 
     The paper does not say how p learns through the draw. Ours is a straight-through estimator (Bengio et al., 2013):
-    the gradient of g is taken to be that of p, so the gradient of g * skip is that of p * skip.
+    the gradient with respect to g goes to p unchanged.
     """
 
     def __init__(self, sizes: LayerSizes, streams: Streams) -> None:
@@ -186,8 +187,8 @@ class LearnedBernoulliGate(LogisticGate):
 
 
 def sample(p_GTBH: Tensor, streams: Streams) -> Tensor:
-    """Draws 1 with probability p, else 0, from each lane's own random stream. The gradient of the result
-    is that of p.
+    """Draws 1 with probability p, else 0, from each lane's own random stream: g_GTBH. The gradient with respect to the
+    result goes to p unchanged.
     """
     p_R = p_GTBH.reshape(streams.lanes, -1, *p_GTBH.shape[1:])
     drawn_R = (streams.uniform(p_R) < p_R).to(p_R.dtype)

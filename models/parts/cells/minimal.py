@@ -25,9 +25,9 @@ class MinimalCell(Cell):
     h_t = k_t * h_{t-1} + (1 - k_t) * s_t,   s_t = W_s x_t + b_s
 
     x_t is the layer below, * the element-wise product. Subclasses define k, a function of x_t alone. So all matrix
-    products are computed before the loop, and the loop is linear in h. Compiled code runs it as a loop; elsewhere it is
-    a parallel scan. The candidate s is that of the paper's equations, without an activation. (The scan over logarithms
-    in the paper's appendix has g(s) in its place, which is positive, as logarithms need.) h_0 is zero.
+    products are computed before the loop, and the loop is linear in h. The candidate s is that of the paper's
+    equations, without an activation. (The scan over logarithms in the paper's appendix has g(s) in place of s, which is
+    positive, as logarithms need.) h_0 is zero, unless a state is carried over from the previous part of a longer text.
     """
 
     multiplies_previous = False
@@ -41,8 +41,8 @@ class MinimalCell(Cell):
         return self.below, self.bias
 
     def run(self, below_GTBI: Tensor, skipped_GTBH: Tensor | None = None, start: Tensor | None = None) -> Unrolled:
-        """Runs all time steps: compiled, or as a parallel scan; step by step while torch exports or layers are
-        inspected. The last state is h.
+        """Runs all time steps: by compiled code, or else as a parallel scan, but step by step while torch exports or
+        layers are inspected. The last state is h.
         """
         assert skipped_GTBH is None, "this layer has no source"
         output_GTBH = minimal_layer(below_GTBI, self.all_weights(), len(self.gate_names), start)

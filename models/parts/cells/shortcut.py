@@ -61,8 +61,9 @@ class ShortcutCell(Cell):
         )
 
     def run(self, below_GTBI: Tensor, skipped_GTBH: Tensor | None = None, start: Tensor | None = None) -> Unrolled:
-        """Runs all time steps. The last state is [h; c; below] (without c if the cell has none): ``below`` is included
-        since a gate may read the layer below one step later.
+        """Runs all time steps: as one operation if no gate is computed within the step and a fast version can run,
+        otherwise step by step. The last state is [h; c; below], without c if the cell has none. ``below`` is included
+        because at the next step a gate may read the layer below of this step.
         """
         state, before_GBI = None, None
         if start is not None:

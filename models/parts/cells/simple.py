@@ -18,8 +18,8 @@ class SimpleCell(Cell):
     """A simple recurrent network (collins, "A Simple Recurrent Network"):
     h_t = R(x_t, h_{t-1}) = g(W^hx x_t + W^hh h_{t-1} + b^h)
 
-    x_t is the layer below. The slides do not specify the transfer function g; ours is tanh, as in both LSTMs. h_0 is a
-    parameter of the network, as on the slides; it starts at zero, as biases do.
+    x_t is the layer below. The slides do not specify the transfer function g; ours is tanh, as in ``LstmCell``. h_0 is
+    a parameter of the network, as on the slides; it is initially zero, as biases are.
     """
 
     def __init__(self, sizes: LayerSizes) -> None:

@@ -24,7 +24,7 @@ class SutskeverCell(Cell):
     s_t = s_{t-1} * f_t + i_t * iota_t,    s~_t = s_t * o_t
 
     x_t is the layer below, s_t the memory, s~_t the memory after the output gate. This differs from the usual LSTM:
-    gates read s~_{t-1}, h_t is not read from the memory, and the memory is output without a tanh. The slides do not
+    gates read s~_{t-1}, h_t is not computed from s_t, and the memory is output without a tanh. The slides do not
     specify g; ours is tanh. Initial states are zero. The layer outputs [h_t; s~_t], which the slides' tagger reads. In
     a deeper stack the layer above reads the same (the slides have one layer).
     """

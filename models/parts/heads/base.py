@@ -1,7 +1,8 @@
 """The base of heads, the output layers of networks, which turn the features of tokens into decisions.
 
-Axes: R lanes (a lane is one seed's copy of the network), B sentences, T tokens, U tags of a sentence (T, or 1 for a
-whole text), F features, K tags to choose from, S = T + 1 possible heads of a word (the root, then the words).
+Axes: R lanes (a lane is one seed's copy of the network), B sentences, T tokens, U tags of a sentence (U = T, or U = 1
+if a whole text gets one tag), F features, K tags to choose from. In parsing, S = T + 1 possible heads of a word (the
+root, then the words).
 """
 
 import math
@@ -18,11 +19,12 @@ from skipstack.models.kernels.products import product
 from skipstack.models.parts.heads.doubts import Doubts
 
 UNSEEN = -1
-"""The id of a gold tag that the training split lacks. It is never predicted and never trained on."""
+"""The id that gold tags have at padding, and where the training split lacks the tag. No decision counts as right there.
+"""
 
 
 Places = tuple[Tensor, Tensor]
-"""The indices of some sentences of a batch: lane_N and sentence_N."""
+"""The places of N sentences in a batch: the indices of their lanes, lane_N, and of the sentences, sentence_N."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +40,7 @@ class Gold:
     open: Places | None = None
     """The sentences with a tag that the training split lacks. None means that they are to be found from the tags."""
     counted_R: Tensor | None = None
-    """The number of tags of each lane, including those that the training split lacks."""
+    """The number of tags of each lane, including those that the training split lacks. None means that it is unknown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +53,8 @@ class Decoded:
     heads_RTB: Tensor | None = None
 
     def right(self, gold: Gold) -> Tensor:
-        """Returns whether each decision is right, in a parser both the relation and the head: right_RUB. False at
-        padding, and where the gold tag is -1.
+        """Returns whether each decision is right: right_RUB, which is False where the gold tag is -1, as at padding. In
+        a parser, both the relation and the head must be right.
         """
         right_RUB = (self.tags_RUB == gold.tags_RUB) & (gold.tags_RUB >= 0)
         if self.heads_RTB is None or gold.heads_RTB is None:
@@ -68,15 +70,17 @@ class Head(nn.Module, ABC):
     part: ClassVar[Part] = "head"
 
     together = False
-    """Whether the lanes are an ensemble. They then decide together: counts, losses and decisions have a single lane."""
+    """Whether the lanes are an ensemble. They then decide together: ``counts_RB``, gold tags, losses and decisions have
+    a single lane.
+    """
 
     def averaged_scores(self, scores_R: Tensor) -> Tensor:
         """Averages scores over the lanes of an ensemble, into a single lane; returns them unchanged if the lanes are no
         ensemble. The scores are those of a chain, or of arcs and their relations.
 
-        The score of a whole tagging, or tree, t is then the mean over the lanes r of its scores r(t). With
-        P_r(t) = exp(r(t)) / Z_r, the ensemble decides for argmax_t prod_r P_r(t), the geometric mean of the lanes'
-        likelihoods, since no Z_r depends on t.
+        The score of a whole tagging, or tree, t is then the mean of its scores s_r(t) in the lanes r. With
+        P_r(t) = exp(s_r(t)) / Z_r, the largest mean belongs to the t for which prod_r P_r(t), the product of the lanes'
+        likelihoods, is largest, since no Z_r depends on t.
         """
         return scores_R.mean(dim=0, keepdim=True) if self.together else scores_R
 
@@ -94,8 +98,8 @@ class Head(nn.Module, ABC):
         return False
 
     doubts: Doubts | None = None
-    """Records losses that may be inaccurate, so that many are checked together at the end. None means that each loss is
-    checked at once.
+    """Records whether losses may be inaccurate, so that many are checked together at the end. None means that each loss
+    is checked as soon as it is computed.
     """
 
     @property
@@ -105,22 +109,22 @@ class Head(nn.Module, ABC):
 
     @abstractmethod
     def loss(self, features_RUBF: Tensor, gold: Gold, counts_RB: Tensor) -> Tensor:
-        """Computes the training loss of each sentence, summed over its decisions: loss_RB. ``counts_RB`` is the number
-        of decisions of each sentence.
+        """Computes the training loss of all decisions of each sentence: loss_RB. ``counts_RB`` is the number of
+        decisions of each sentence.
 
         A gold tag of -1 inside a sentence does not occur in the training split, and is treated as unobserved. Padding
         has -1 as well.
         """
 
     def losses(self, features_RUBF: Tensor, gold: Gold, counts_RB: Tensor) -> Tensor:
-        """Computes the loss of each joint decision: losses_RUB if each tag is decided independently, otherwise
-        losses_R1B, one for each sentence.
+        """Computes losses one by one: losses_RUB, one for each tag, if the head overrides this because it decides each
+        tag independently; otherwise losses_R1B, one for each sentence.
         """
         return self.loss(features_RUBF, gold, counts_RB).unsqueeze(1)
 
     @abstractmethod
     def decode(self, features_RUBF: Tensor, counts_RB: Tensor) -> Decoded:
-        """Decides on every sentence. ``counts_RB`` is the number of decisions of each."""
+        """Makes the decisions on every sentence. ``counts_RB`` is the number of decisions of each sentence."""
 
     @abstractmethod
     def opinion(self, features_RUBF: Tensor, counts_RB: Tensor) -> Tensor:
@@ -129,8 +133,8 @@ class Head(nn.Module, ABC):
         """
 
     def decision_loss(self, features_RUBF: Tensor, counts_RB: Tensor, place_RB: Tensor) -> Tensor:
-        """Computes the loss of the head's own decision at position ``place_RB`` of each sentence, as if the text
-        consisted of this token alone: loss_RB.
+        """Computes the loss of the head's own decision at position ``place_RB``, from 0, of each sentence, as if the
+        sentence consisted of this token alone: loss_RB.
         """
         at_R1BF = place_RB.unsqueeze(1).unsqueeze(-1).expand(-1, -1, -1, features_RUBF.shape[-1])
         feature_R1BF, one_RB = features_RUBF.gather(1, at_R1BF), torch.ones_like(counts_RB)

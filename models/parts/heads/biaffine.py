@@ -2,8 +2,8 @@
 Attention).
 
 Axes: R lanes (a lane is one seed's copy of the network), T words, S = T + 1 positions (0 is the root, w the w-th word),
-B sentences, F features, A numbers from which an arc is scored, L numbers from which its relation is scored,
-X = 2A + 2L, K relations.
+B sentences, F features, A numbers of a vector from which arcs are scored, L numbers of a vector from which relations
+are scored, K relations.
 """
 
 from dataclasses import dataclass
@@ -69,8 +69,8 @@ class BiaffineHead(Head):
     def loss(self, features_RTBF: Tensor, gold: Gold, lengths_RB: Tensor) -> Tensor:
         """Computes -sum_w (log P(h_w) + log P(k_w | h_w)) for the gold heads h and relations k: loss_RB (nats).
 
-        P(h_w) is a softmax over the positions of the sentence, P(k_w | h_w) one over the relations. A gold head of -1
-        (padding) adds nothing, and neither does a gold relation of -1 (padding, or unseen in training).
+        P(h_w) is a softmax over the positions that may be the head, P(k_w | h_w) one over the relations. A gold head of
+        -1 (padding) adds nothing, and neither does a gold relation of -1 (padding, or unseen in training).
         """
         assert gold.heads_RTB is not None, "a parser is built for a corpus of trees alone"
         roles = self._roles(features_RTBF)
@@ -90,14 +90,15 @@ class BiaffineHead(Head):
         return Decoded(self._relation_scores(roles, heads_RTB).argmax(dim=-1), heads_RTB)
 
     def opinion(self, features_RTBF: Tensor, lengths_RB: Tensor) -> Tensor:
-        """Returns the scores of all arcs to every word: scores_RTBS. They are -inf for positions that do not exist and
-        for the word itself.
+        """Returns the scores of all arcs to every word: scores_RTBS. They are -inf for positions after the sentence's
+        end, and for the word itself.
         """
         return self._arc_scores(self._roles(features_RTBF), lengths_RB)
 
     def decision_loss(self, features_RTBF: Tensor, lengths_RB: Tensor, place_RB: Tensor) -> Tensor:
-        """Computes the loss of the arc to the word at position ``place_RB``, and of the arc's relation: loss_RB. Unlike
-        other heads, it scores the word together with all others of its sentence.
+        """Computes the loss of the parser's own decision on the word at index ``place_RB``, from 0, of each sentence:
+        that of the arc plus that of the relation, loss_RB. Unlike other heads, the parser scores the word together with
+        all others of its sentence.
         """
         decoded = self.decode(features_RTBF, lengths_RB)
         assert decoded.heads_RTB is not None
@@ -119,8 +120,8 @@ class BiaffineHead(Head):
         return _Roles(arc_dependents[:, 1:], arc_heads, relation_dependents[:, 1:], relation_heads)
 
     def _arc_scores(self, roles: _Roles, lengths_RB: Tensor) -> Tensor:
-        """Computes the scores of all arcs: scores_RTBS, -inf for positions that do not exist and for the
-        word itself.
+        """Computes the scores of all arcs: scores_RTBS, -inf for positions after the sentence's end, and for the word
+        itself.
         """
         scores_RTBS = self.averaged_scores(self.arcs(roles.arc_dependents_RTBA, roles.arc_heads_RSBA))
         place_S = torch.arange(scores_RTBS.shape[-1], device=scores_RTBS.device)
@@ -139,7 +140,9 @@ class BiaffineHead(Head):
 
 
 def _best_trees(arcs_RTBS: Tensor, heads_RTB: Tensor, lengths_RB: Tensor) -> Tensor:
-    """Finds the best tree of each sentence: heads_RTB. Heads at padding are returned unchanged."""
+    """Finds the tree with the largest sum of scores for each sentence, with one word under the root: heads_RTB. At
+    padding, the given heads are returned unchanged.
+    """
     scores = arcs_RTBS.cpu().double().numpy()
     heads = heads_RTB.cpu().numpy().copy()
     for (lane, sentence), length in np.ndenumerate(lengths_RB.cpu().numpy()):
@@ -153,8 +156,8 @@ class ArcScores(nn.Module):
 
     s[w, h] = head_h^T U dependent_w + head_h^T u
 
-    The second term is how likely h is to have dependents at all. (A 1 appended to the head instead would add the same
-    to all heads of a word, which changes no choice.) U and u start at zero, where all heads are equally likely.
+    The second term tells how likely h is to have dependents at all. (A term in dependent_w alone would add the same
+    number for all heads of a word, which changes no choice.) U and u start at zero, where all heads are equally likely.
     """
 
     def __init__(self, *, lanes: int, size: int) -> None:

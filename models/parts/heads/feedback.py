@@ -14,7 +14,7 @@ from skipstack.models.parts.heads.base import Decoded, Gold, Head, log_loss
 
 
 class FeedbackHead(Head):
-    """The head of label-feedback networks, whose directions each decide, and are averaged:
+    """The head of label-feedback networks, which averages the likelihoods of its directions:
     y_t = 1/D sum_d softmax(O_d h_t^d + b_d), over D = 1 or 2 directions                      (dinarelli2016)
 
     The paper has one direction and leaves two for later work. With both, the network's output is their average, and its
@@ -32,8 +32,8 @@ class FeedbackHead(Head):
         return product(hidden_GNH, self.weight.flatten(0, 1), self.bias.flatten(0, 1).unsqueeze(1))
 
     def loss(self, features_RUBF: Tensor, gold: Gold, counts_RB: Tensor) -> Tensor:
-        """Computes -c_t log y_t (eq. 1) of the gold tags: loss_RB (nats). Padding adds nothing, so ``counts_RB`` is not
-        needed.
+        """Computes the sum of -c_t log y_t (eq. 1) over each sentence, where c_t is 1 for the gold tag and 0 for other
+        tags: loss_RB (nats). Padding adds nothing, so ``counts_RB`` is not needed.
         """
         return log_loss(self._log_likelihoods(features_RUBF), gold.tags_RUB)
 

@@ -1,7 +1,7 @@
 """Decodes the head of each word from the scores of arcs.
 
 Axes: T words; S = T + 1 positions, of which 0 is the root and w the w-th word; N words of a cycle; O positions outside
-it.
+the cycle.
 """
 
 from dataclasses import dataclass
@@ -26,17 +26,18 @@ def greedy_heads(scores_TS: Scores) -> Heads:
 
 def best_tree(scores_TS: Scores, *, single_root: bool) -> Heads:
     """Finds the tree with the largest sum of scores (Chu and Liu, 1965; Edmonds, 1967):
-    heads_T = argmax over all trees of sum_w scores[w, heads[w]]
+    heads_T = argmax over all trees of sum_w (the score of head heads[w] for word w)
 
-    If the best heads of all words, each picked independently, form a tree, it is the best one. Otherwise a cycle among
-    them is contracted to one position, whose arcs are worth their gain over the cycle's arcs, and so on. Unfolding
-    breaks each cycle at the arc that enters it.
+    ``scores_TS`` are as in ``greedy_heads``. If the best heads of all words, each picked independently, form a tree, it
+    is the best one. Otherwise a cycle among them is contracted to one position. An arc into this position scores the
+    gain over the arc of the cycle that it replaces; an arc out of it scores as the best arc out of the cycle's words.
+    This is repeated until there is no cycle. Unfolding then breaks each cycle at the word that the tree's arc enters.
 
     ``single_root`` requires that exactly one word has the root as its head, as in Universal Dependencies. If more words
     have it in the best tree, the score of every arc from the root is lowered by more than any two trees differ. The
     best tree then has as few such arcs as possible, and is the best among those trees.
 
-    A word is never its own head. Other scores that are not finite, such as those of a diverged network, count as 0.
+    A word is never its own head. All other scores that are not finite, such as those of a diverged network, count as 0.
     """
     square_SS = np.zeros((len(scores_TS) + 1, scores_TS.shape[1]))
     square_SS[1:] = np.where(np.isfinite(scores_TS), scores_TS, 0.0)
@@ -94,7 +95,7 @@ def _contract(scores_SS: Scores, heads_S: Heads, cycle_N: Heads) -> tuple[_Contr
 
 
 def _unfold(heads_S: Heads, contraction: _Contraction) -> Heads:
-    """Undoes a contraction: returns the heads of all positions before it, from the heads of the positions after it."""
+    """Undoes a contraction: turns the heads in the contracted graph, ``heads_S``, into those in the graph before."""
     *others, entry = heads_S.tolist()
     heads = contraction.heads_S.copy()
     places = np.append(contraction.outside_O, -1)

@@ -20,7 +20,7 @@ from skipstack.models.layers.lookup import Distinct, DistinctForms, Lookup
 
 @dataclass(frozen=True, slots=True)
 class LexiconTensors:
-    """The features of every form (word as written), as tensors on the device whose rows are looked up by the form's id.
+    """The features of every form (word as written), as tensors on the device. Row f belongs to the form with the id f.
 
     ``word_F``: ids of words. ``capital_F``: classes of capitals. ``prefix_FA``, ``suffix_FA``: ids of the characters at
     either end, outermost first. ``spelling_FC``: ids of all characters. ``class_F``: ids of the word classes that are
@@ -52,7 +52,7 @@ class Embedder(nn.Module, ABC):
     """The table of word vectors; None if there is none."""
 
     word_vectors: Literal["trainable", "frozen"] = "trainable"
-    """Whether pretrained vectors are trained further."""
+    """Whether pretrained word vectors are trained further (``trainable``) or stay as they are (``frozen``)."""
 
     @abstractmethod
     def forward(self, forms_RTB: Tensor, lexicon: LexiconTensors, distinct: Distinct | None = None) -> Tensor:
@@ -61,5 +61,7 @@ class Embedder(nn.Module, ABC):
         """
 
     def distinct(self, forms_RTB: Ids, lexicon: LexiconTensors) -> DistinctForms | None:
-        """Finds the distinct forms of a batch if any feature is computed once for each form; otherwise returns None."""
+        """Finds the distinct forms of a batch if the embedder computes a feature once for each of them. Otherwise, as
+        by default, returns None.
+        """
         return None

@@ -25,14 +25,14 @@ from skipstack.models.layers.lookup import Lookup
 from skipstack.models.parts.cells.lstm import LstmCell
 
 CARRY = -2.0
-"""A constant added to the argument of a highway layer's gate, so that a new layer passes on most of its input."""
+"""A constant added to the argument of a highway layer's gate, so that a new layer mostly passes on its input."""
 
 
 class SpellingReader(nn.Module, ABC):
     """Reads spellings: computes features of each, and applies highway layers to them.
 
-    Values after a spelling's end change nothing. The boundary, a token without characters, is read as one character:
-    its padding, which has a vector of its own.
+    The amount of padding after a spelling changes nothing. The boundary, a token without characters, is read as one
+    character, that of the padding, which has a vector of its own.
     """
 
     def __init__(self, lanes: int, characters: int, config: SpellingConfig) -> None:
@@ -63,8 +63,8 @@ class CharacterCnn(SpellingReader):
     """A character CNN (Ma and Hovy, 2016, with a tanh), whose filters see W = 2k + 1 characters:
     y = max_j tanh(W [e_{j-k}; ...; e_{j+k}] + b), over the characters j of a token
 
-    e are the characters' vectors; beyond either end of the token comes the boundary. The maximum is over the positions
-    of characters only, so padding never counts. (Character CNNs differ in the literature.)
+    e are the characters' vectors; beyond either end of the token, filters read the boundary's vector. The maximum is
+    over the positions of characters only, so the amount of padding changes nothing.
     """
 
     def __init__(self, lanes: int, characters: int, config: CharacterCnnConfig) -> None:
@@ -82,8 +82,8 @@ class CharacterCnns(SpellingReader):
     ``CharacterCnn`` with filters of W characters.
 
     All of them read the same vectors. Filters of an even width see one character more to the left of position j than to
-    its right: j - W / 2 to j + W / 2 - 1. Kim et al. let no filter reach beyond the ends of a token, which they write
-    with marks; our filters do, and read the boundary there.
+    its right: j - W / 2 to j + W / 2 - 1. Kim et al. add a mark at either end of a token, and let no filter reach
+    beyond the marks. Our filters reach beyond the ends of a token, and read the boundary there.
     """
 
     def __init__(self, lanes: int, characters: int, config: CharacterCnnsConfig) -> None:
@@ -118,10 +118,10 @@ def convolved(ids_RNC: Tensor, vectors: Lookup, weight_RIF: Tensor, bias_R1F: Te
 
 
 def _products(vectors: Lookup, weight_RIF: Tensor, width: int) -> Tensor:
-    """Computes W_k e for every character's vector e, for each lane and each position k of a filter. A last row of -inf
-    follows, which is never the maximum.
+    """Computes W_k e, a row of F numbers, for each lane, each position k of a filter and every character's vector e. A
+    last row of -inf follows: a sum with it is never the maximum.
 
-    A filter's value is a sum of such products, and there are far fewer of them than characters in a batch.
+    A filter's value is a sum of such rows. So each is computed once, however often the character occurs in a batch.
     """
     lanes, _, filters = weight_RIF.shape
     weight_RWEF = weight_RIF.view(lanes, width, -1, filters)
@@ -133,8 +133,8 @@ class CharacterLstm(SpellingReader):
     """An LSTM over characters in both directions (Lample et al., 2016): y = [h_n; h'_1], where h_1 .. h_n are the
     states of an LSTM on a spelling, and h'_n .. h'_1 those of another that reads it backwards.
 
-    Both states have read the whole spelling. The LSTM is that of the stack (``models/parts/cells/lstm.py``). Each
-    direction starts at the end that has characters, so padding comes after them.
+    Both states have read the whole spelling. The LSTM is that of the stack (``models/parts/cells/lstm.py``). In both
+    directions, padding comes after the characters.
     """
 
     def __init__(self, lanes: int, characters: int, config: CharacterLstmConfig) -> None:

@@ -17,8 +17,8 @@ from skipstack.models.parts.inputs.base import Embedder, LexiconTensors
 
 
 class OneHotEmbedder(Embedder):
-    """An embedder of words as unit vectors: x_t has a 1 at the index of its word and 0 elsewhere. The boundary and
-    unknown words are all 0.
+    """An embedder of words as unit vectors: x_t has a 1 at the index of its word and 0 elsewhere. For the boundary and
+    for unknown words, x_t is all 0.
     """
 
     words = None

@@ -42,7 +42,7 @@ class WindowGate(nn.Module):
         self.bias = parameter(lanes, 1, tokens, role=BIAS)
 
     def forward(self, words_RTBWE: Tensor) -> Tensor:
-        """Multiplies the word vectors of each window by their gates."""
+        """Multiplies each word vector of each window by its gate: words_RTBWE."""
         rows = words_RTBWE.flatten(3).flatten(1, 2)
         gate_RTBW = sigmoid(product(rows, self.weight, self.bias)).view(words_RTBWE.shape[:4])
         return words_RTBWE * gate_RTBW.unsqueeze(-1)
@@ -146,8 +146,8 @@ class TokenEmbedder(Embedder):
 
 
 def _distinct(forms_RSB: Tensor, lexicon: LexiconTensors) -> Distinct:
-    """Finds the distinct forms of tokens if the batch does not contain them. In an export they are all forms of the
-    corpus.
+    """Finds the distinct forms of the tokens, for a batch that does not come with them. In an export, takes all forms
+    of the corpus.
     """
     if exporting():
         return Distinct.all(forms_RSB, lexicon.spelling_FC.shape[0])

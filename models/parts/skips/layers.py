@@ -25,8 +25,8 @@ from skipstack.models.parts.skips.policy import Policy
 
 
 class SkipLayer(Layer):
-    """The base class of LSTMs that read one of their J last states, or a mixture of these. States before the first step
-    are zero.
+    """The base class of LSTMs each of whose steps reads a mixture of the J last states. States before the first step
+    are zero, unless they are carried over from the previous part of a longer text.
     """
 
     def __init__(self, sizes: LayerSizes, reach: int) -> None:
@@ -53,8 +53,8 @@ class SkipLayer(Layer):
     def chosen(
         self, pre_GTBX: Tensor, start_JGBY: Tensor, share_G: Tensor, choose: Choose
     ) -> tuple[Tensor, Tensor, partial[Tensor]]:
-        """Runs step by step. Each step reads the state that ``choose`` selects, with weight ``share_G``, mixed with the
-        previous state.
+        """Runs step by step. Each step reads the state that ``choose`` selects, with weight ``share_G``, and the
+        previous state, with the rest of the weight.
 
         Returns all states, state_SGBY; the choices, back_GTB; and a function that computes the weights of the J last
         states in each step's input, read_GTBJ.
@@ -86,8 +86,8 @@ class FixedSkipLstm(SkipLayer):
 
 
 class DynamicSkipLstm(SkipLayer):
-    """An LSTM that reads lambda [h; c]_{t-a} + (1 - lambda) [h; c]_{t-1}, where a policy draws a ~ p_t at each step
-    (gui2019; ``SkipLoop``).
+    """An LSTM that reads lambda [h; c]_{t-a} + (1 - lambda) [h; c]_{t-1} (gui2019; ``SkipLoop``). At each step a policy
+    draws a ~ p_t. Outside of training it takes the likeliest a instead, unless the config asks to draw.
     """
 
     shares_R: Tensor
@@ -103,7 +103,9 @@ class DynamicSkipLstm(SkipLayer):
         self.streams = streams
 
     def loop(self, below_GTBI: Tensor, pre_GTBX: Tensor, start_JGBY: Tensor) -> Unrolled:
-        """Runs all steps with the policy's choices. The policy's inputs are kept, for the gradient of the policy."""
+        """Runs all steps with the policy's choices. The result keeps the policy's inputs, from which the gradient of
+        the policy is computed.
+        """
         directions = len(pre_GTBX) // len(self.shares_R)
         share_G = self.shares_R.to(pre_GTBX.dtype).repeat_interleave(directions)
         choose = self.policy.chooser(below_GTBI, self._noise(pre_GTBX))
@@ -127,8 +129,8 @@ class DynamicSkipLstm(SkipLayer):
 
 
 class AttentionSkipLstm(SkipLayer):
-    """An LSTM that reads sum_k p_k [h; c]_{t-k}, k = 1 ... J. The weights p are the distribution of a policy that is
-    trained by gradient descent.
+    """An LSTM that reads sum_k p_k [h; c]_{t-k}, k = 1 ... J. The weights p are the output of a ``Policy``, whose
+    parameters are trained by the gradient of the loss, as all others are.
 
     This is the "LSTM with attention" of gui2019, which the paper describes only as an expectation over the features
     (its eq. 9).

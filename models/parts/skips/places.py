@@ -16,11 +16,11 @@ from skipstack.models.kernels.layers import project
 from skipstack.models.parts.skips.policy import Policy
 
 RATES: Final = 16
-"""The number of waves in the code of a position."""
+"""The number of waves in the code of a position, each with a sine and a cosine."""
 
 FASTEST, SLOWEST = 0.9 * math.pi, 0.009 * math.pi
-"""Radians from one position to the next, of the fastest and of the slowest wave. Between neighbours the fastest wave
-turns by nearly half a turn. Within texts of up to two hundred words the slowest wave turns by less than a full turn.
+"""The radians by which the fastest and the slowest wave turn from one position to the next. The fastest makes nearly
+half a turn. The slowest makes less than a full turn in a text of two hundred words.
 """
 
 
@@ -29,8 +29,8 @@ class PlacePolicy(Policy):
     p_t = softmax_k(e(t - k) . P tanh(W [h_{t-1}; x_t] + b) + d_k), k = 1 ... J
 
     e(j) are the sines and cosines of position j at ``RATES`` rates in a geometric sequence (after Vaswani et al.,
-    2017). In gui2019, outputs are distances, so a policy that wants a certain word of the text must know its distance
-    to that word. Here outputs are positions, and the input can name the choice directly ("go to the third word").
+    2017). In gui2019, outputs are distances, so to choose a certain word of the text a policy must know how far back
+    that word is. Here outputs are positions, and the input can name the choice directly ("go to the third word").
 
     ``output``: P. ``bias_output``: d. Positions count from 0 in each direction's own reading order. States before the
     text, or carried over from the previous part of a longer text, have negative positions.
@@ -41,15 +41,17 @@ class PlacePolicy(Policy):
         return 2 * RATES
 
     def scores(self, hidden_GTBM: Tensor, first: int) -> Tensor:
-        """Computes logits_GTBJ: how well the code that the perceptron outputs matches the code of each of the J last
-        positions.
+        """Computes logits_GTBJ: the product of the code that the perceptron outputs and the code of each of the J last
+        positions, plus d. ``first`` is the position in the text of the first step.
         """
         asked_GTBE = project(hidden_GTBM, self.output)
         code_TEJ = self._codes(first, hidden_GTBM.shape[1])
         return torch.matmul(asked_GTBE, code_TEJ) + self.bias_output.flatten(0, 1)[:, None, None]
 
     def score_weights(self, steps: int) -> Sequence[Tensor]:
-        """Computes P times the codes of the J last positions, for each step: weight_GMJ."""
+        """Computes P times the codes of the J last positions, for each of the first ``steps`` steps of a text:
+        weight_GMJ.
+        """
         output_GME = self.output.flatten(0, 1)
         return [output_GME @ code_EJ for code_EJ in self._codes(0, steps)]
 

@@ -43,8 +43,8 @@ class Policy(nn.Module):
         self.bias_output[..., 0] += bias
 
     def logits(self, below_GTBI: Tensor, before_GTBH: Tensor, first: int = 0) -> Tensor:
-        """Computes the logits of all steps at once: logits_GTBJ. ``before_GTBH`` is h_{t-1} of each step; ``first`` is
-        the position in the text of the first step.
+        """Computes the logits of all steps at once: logits_GTBJ. ``below_GTBI`` is x_t and ``before_GTBH`` is h_{t-1}
+        of each step. ``first`` is the position in the text of the first step.
         """
         hidden_GTBM = project(below_GTBI, self.below, self.bias) + project(before_GTBH, self.previous)
         return self.scores(torch.tanh(hidden_GTBM), first)
@@ -67,8 +67,8 @@ class Policy(nn.Module):
 
     @torch.no_grad()
     def chooser(self, below_GTBI: Tensor, noise_GTBJ: Tensor | None) -> Choose:
-        """Returns a function that makes each step's choice: the likeliest one, or a sample of p_t if ``noise_GTBJ``,
-        Gumbel noise, is added to the logits.
+        """Returns a function that makes each step's choice: the likeliest state, or, if ``noise_GTBJ`` is Gumbel noise
+        to be added to the logits, a sample of p_t.
         """
         known_TGBM = project(below_GTBI, self.below, self.bias).transpose(0, 1).unbind()
         previous_GHM, weights = self.previous.flatten(0, 1), self.score_weights(below_GTBI.shape[1])

@@ -16,7 +16,7 @@ from skipstack.models.kernels.reading import ReadingOrder
 from skipstack.models.layers.layer import Choices
 
 DECAY = 0.99
-"""The decay of the moving averages of rewards, per update."""
+"""The factor by which each update of a moving average of rewards, or of their weights, multiplies the old average."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -50,16 +50,16 @@ class Reinforce(nn.Module):
     sum_t log p_t(a_t) sum_u (r_u - b n_u) + alpha sum_t H(p_t)                              (gui2019 eqs 4 and 5)
 
     over the sampled actions a_t of all steps, directions and layers that choose. H is the entropy. The decisions u of a
-    sentence have rewards r_u, whose sum is R, and weights n_u. b, the baseline, is the mean reward per unit of weight,
-    so that long sentences are compared with long ones. The paper credits each step with all of R. But a step cannot
-    influence decisions before it. So if tags are decided independently, u runs over the tags from t on, in the
-    direction's order of reading. Neither the baseline, which does not depend on the actions, nor this restriction
-    changes the expected gradient.
+    sentence have rewards r_u, whose sum is R, and weights n_u. b, the baseline, is a moving average of the reward per
+    unit of weight, so that long sentences are compared with long ones; it is 0 if ``config.baseline`` is "none". The
+    paper credits each step with all of R. But if tags are decided independently, and if decisions on tokens before t do
+    not depend on a_t (``Made``), u runs only over the tags from t on, in the direction's order of reading. Neither the
+    baseline, which does not depend on the actions, nor this restriction changes the expected gradient.
 
-    No gradient goes through r and b. With the log-likelihood as reward, this gradient and that of the loss J_1 itself
-    add up to the gradient of E[J_1]: for the policy's parameters, and for all parameters if ``config.gradient`` is
-    "network". Otherwise the network's gradient lacks the effect of its states on the choices. Call ``begin`` at each
-    epoch, since alpha may decay.
+    No gradient goes through r and b. With the log-likelihood as reward and alpha = 0, the gradient of J_1 - J_2, where
+    J_1 is the loss, has the expectation of the gradient of E[J_1]: for the policy's parameters, and for all parameters
+    if ``config.gradient`` is "network". Otherwise the network's gradient lacks the effect of its states on the choices.
+    Call ``begin`` at each epoch, since alpha may decay.
     """
 
     alpha_R: Tensor
@@ -123,7 +123,7 @@ class Reinforce(nn.Module):
         return objective_RB
 
     def _baseline(self) -> Tensor:
-        """Returns the baseline b of each lane: baseline_R; 0 before the first rewards."""
+        """Returns the baseline b of each lane: baseline_R. It is 0 before its first update, and if there is none."""
         return torch.where(self.weight_R > 0, self.average_R / self.weight_R, 0)
 
     def _take_in(self, rewards: Rewards) -> None:
@@ -133,7 +133,7 @@ class Reinforce(nn.Module):
 
 
 def _from_here_on(surplus_RTB: Tensor, lengths_RB: Tensor, directions: int) -> Tensor:
-    """Sums over each step and all that follow it, in each direction's own reading order: sum_RDTB."""
+    """Sums the surplus of each step and of all later steps, in each direction's own reading order: sum_RDTB."""
     surplus_RDTB = surplus_RTB.unsqueeze(1)
     if directions == 2:
         order = ReadingOrder(lengths_RB, surplus_RTB.shape[1])

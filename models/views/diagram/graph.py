@@ -1,5 +1,5 @@
-"""A network as a graph, from which drawings are made: its parts, such as layers, and which time steps of other parts
-each part reads. Imports no torch.
+"""A network as a graph, from which drawings are made. The nodes are the network's parts, such as layers; an edge says
+which time steps of one part another part reads. Imports no torch.
 """
 
 from dataclasses import dataclass
@@ -12,7 +12,8 @@ from skipstack.models.configs.skips import SkipConfig
 Direction = Literal["forward", "backward"]
 
 Kind = Literal["input", "token", "made", "layer", "labels", "join", "text", "head"]
-"""The kind of a part. ``input``: a lookup for a token. ``token``: the concatenated features of a token or a window.
+"""The kind of a part. ``input``: features of a token, such as a vector that is looked up. ``token``: the concatenated
+features of a token or a window.
 ``made``: other features computed below the layers. ``layer``: one direction of a layer. ``labels``: vectors of earlier
 labels. ``join``: the outputs of both directions, concatenated. ``text``: a pooled vector for a whole text. ``head``:
 the output layer."""
@@ -92,10 +93,10 @@ class Diagram:
 
     @cached_property
     def levels(self) -> dict[str, int]:
-        """The height of each part in a drawing, by its name. Parts that read no other part at the same time step are at
-        0; the others are 1 above the highest part that they read.
+        """The height of each part in a drawing, by its name: 0 for a part that reads nothing, or else 1 above the
+        highest part that it reads.
 
-        Feedback from earlier time steps leads downwards, and does not count.
+        Only the roles ``reads``, ``shortcut`` and ``passed`` count, since the others lead from earlier time steps.
         """
         levels: dict[str, int] = {}
         for part in self.parts:

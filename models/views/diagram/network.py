@@ -27,7 +27,7 @@ FED: Final[Mapping[Feedback, str]] = {
 """The label of each kind of feedback."""
 
 HEADS: Final = {"crf": "CRF", "margin": "max-margin chain"}
-"""The labels of heads whose label differs from their kind."""
+"""The label of a head by its kind; a head that is not listed has its kind as its label."""
 
 POOLED: Final[Mapping[Pooling, str]] = {"last": "last state", "mean": "mean of the states", "max": "largest numbers"}
 

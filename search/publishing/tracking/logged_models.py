@@ -28,8 +28,8 @@ CARD: Final = "README.md"
 """The file of a bundle that describes it (``search/publishing/bundles/files.py``)."""
 
 TAG: Final = "skipstack.bundle"
-"""The tag of a logged model that identifies the bundle. For a model among artifacts, it is the beginning of the name of
-a tag of the trial's run; that tag has the model's card, and is set once the model's files are written.
+"""The tag of a logged model that identifies the bundle. If the model is stored among artifacts, the name of a tag of the
+trial's run begins with this; that tag has the model's card, and is set once the model's files are written.
 """
 
 UNKNOWN: Final = "ENDPOINT_NOT_FOUND"
@@ -69,7 +69,7 @@ def keep(
     client: "MlflowClient", uri: str, found: ExperimentRuns, bundle: BestBundle, study_id: str
 ) -> StoredModel | None:
     """Store a bundle of a study as a model in the store at ``uri``, unless it is there already, and return the model.
-    None if the weights were deleted. A model of which not all files were written is deleted and written again.
+    None if the weights were deleted. A logged model of which not all files were written is deleted and written again.
     """
     before = _logged(client, found, f"tags.`{TAG}` = '{study_id}/{bundle.name}'")
     if before is None:
@@ -113,8 +113,7 @@ def register(uri: str, experiment: str, study_id: str, bundle: BestBundle, name:
 
 
 def _version(client: "MlflowClient", kept: StoredModel, name: str) -> int:
-    """The number of the version by which the model is registered as ``name``. The version is created if
-    there is none.
+    """The number of the version by which the model is registered as ``name``. It is created if there is none.
     """
     for version in client.search_model_versions(f"name = '{name}'"):
         if version.source == kept.place:  # `models:/ID` is looked for in MLflow's own store

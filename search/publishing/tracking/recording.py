@@ -117,8 +117,8 @@ class Recorder:
             raise
 
     def _take_in(self) -> bool:
-        """Turn the next events into entries, unless entries are left that could not be written. Returns whether there
-        are entries to write.
+        """Turn the next events into entries, unless entries are left that could not be written. Entries of events that
+        the store has already, by its mark, are dropped. Returns whether there are entries to write.
         """
         pending = self._runs.pending
         while not pending and self._read():

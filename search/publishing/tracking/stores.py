@@ -53,7 +53,7 @@ def is_folder(uri: str) -> bool:
 
 
 def has_page(uri: str) -> bool:
-    """Whether the store is a server, which has a page that shows its runs in a browser."""
+    """Whether the store is a server with an HTTP address, at which a browser shows its runs."""
     return _kind(uri) in ("http", "https")
 
 

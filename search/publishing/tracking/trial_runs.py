@@ -68,8 +68,7 @@ class TrialRuns(TrackedRuns):
 
 @final
 class CallRun(TrackedRun):
-    """The MLflow run of one ``call`` of a trial's function. ``begin`` makes it the active run, and
-    ``end`` undoes that.
+    """The MLflow run of one ``call`` of a trial's function. ``begin`` makes it the active run, and ``end`` undoes that.
     """
 
     def __init__(self, runs: TrialRuns, task: TrialTask, call: int) -> None:
@@ -118,8 +117,8 @@ class CallRun(TrackedRun):
 
     def end(self, *, failed: bool = False) -> None:
         """Make this run inactive; call this in the thread that called ``begin``. A trial's own run continues in MLflow,
-        since the study ends it. A run below a trial's run is ended in MLflow until it begins again; ``failed``: with
-        which status.
+        since the study ends it. A run below a trial's run is ended in MLflow until it begins again, with the status
+        FAILED if ``failed``, or else FINISHED.
         """
         if not self._is_active:
             return

@@ -7,8 +7,8 @@ The rungs of the first bracket (b = 0), with reduction 3, grace 1, and 27 epochs
     rung 9     1 trial arrives, and goes on to 27
 
 Neither ``Asha`` nor ``Promotion`` waits until all trials of a rung have arrived. ``Asha`` compares each arriving trial
-with the trials that arrived before it, and stops it or lets it go on. ``Promotion`` pauses each arriving trial, and
-resumes the best paused one when a worker is free. ``Hyperband`` (``hyperband.py``) waits for all of them.
+with the trials that arrived before it, and stops it or lets it go on. ``Promotion`` pauses each arriving trial. When
+a worker is free, it resumes the best paused trial that is among the best 1/reduction at its rung. ``Hyperband`` (``hyperband.py``) waits for all of them.
 """
 
 from abc import ABC, abstractmethod
@@ -223,10 +223,10 @@ class Asha(Asynchronous):
 
 
 def _is_below(fronts: Fronts, own: Vector, reduction: int) -> bool:
-    """Whether the trial that reached a rung last is below the cutoff of the trials before it. ``own``: its scores.
+    """Whether the trial that reached a rung last is below the cutoff; False for the first trial. ``own``: its scores.
 
-    The place of a trial is the number of trials ordered before it (``Fronts.place``). The negative places are compared:
-    the cutoff is the (1 - 1/reduction) quantile of those of the other trials.
+    The place of a trial is the number of trials ordered before it (``Fronts.place``). The trial's negative place is
+    compared with the cutoff, the (1 - 1/reduction) quantile of the negative places of all other trials.
     """
     others = len(fronts) - 1
     if others == 0:

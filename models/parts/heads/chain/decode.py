@@ -14,10 +14,11 @@ from skipstack.models.parts.heads.chain.semirings import Max
 @torch.no_grad()
 def best_tagging(chain: Chain) -> Tensor:
     """Finds the tagging t with the largest score, argmax_t r(t), by Viterbi's algorithm (chen2017 eqs 4 and 17):
-    tags_RTB. Tags are -1 after a sentence's end, and in a sentence whose taggings are all forbidden.
+    tags_RTB. Tags are -1 after a sentence's end, and in a sentence whose taggings are all forbidden or have NaN as
+    score.
 
-    Back-pointers are computed in the backward sweep, for tags of the best path only. Tag j points to the tag i with the
-    largest value[i] + transition[i, j]; ties go to the smaller i.
+    Back-pointers are computed in the backward sweep, for tags of the best path only. Tag j points to the tag i of the
+    step before with the largest alpha[i] + transition[i, j]; ties go to the smaller i.
     """
     semiring = Max()
     alpha_RTBK = alphas(chain, semiring)

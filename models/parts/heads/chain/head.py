@@ -26,10 +26,10 @@ class ChainHead(LinearHead):
     r(t) = start[t_1] + sum_i p_i[t_i] + sum_{i>1} A[t_{i-1}, t_i] + end[t_n]           (chen2017 eq. 3)
 
     p are the linear scores of each token's tags, A the transition scores. The paper has no scores ``start`` and
-    ``end``; ours has them under both losses, as conditional random fields do. ``start``, A and ``end`` start at zero,
-    where the chain is the softmax of each token. With ``allowed``, a transition that the label scheme forbids scores
-    -inf: it is never decoded, and in training no tagging contains it. A gold tagging that contains one has the loss
-    inf.
+    ``end``; ours has them under both losses, as conditional random fields do. ``start``, A and ``end`` are zero at
+    first, where the tags of different tokens are independent. With ``allowed``, a transition that the label scheme
+    forbids scores -inf: it is never decoded, and in training no tagging contains it. A gold tagging that contains one
+    has the loss inf.
     """
 
     forbidden_start_K: Tensor
@@ -53,7 +53,7 @@ class ChainHead(LinearHead):
 
     @property
     def may_doubt(self) -> bool:
-        """Whether the loss is a log-partition, as in a CRF."""
+        """Whether the loss contains a log-partition, as that of a CRF does."""
         return isinstance(self.config, CrfConfig)
 
     def chain(self, features_RTBF: Tensor, lengths_RB: Tensor) -> Chain:
@@ -67,12 +67,13 @@ class ChainHead(LinearHead):
         )
 
     def loss(self, features_RTBF: Tensor, gold: Gold, lengths_RB: Tensor) -> Tensor:
-        """Computes the loss of each sentence by the config's kind: loss_RB.
+        """Computes the loss of each sentence, which depends on the kind of the head's config: loss_RB.
 
         ``crf``     -log P(t*) = log sum_t exp r(t) - r(t*), in nats                  (Lafferty et al., 2001)
-        ``margin``  max_t (r(t) + Delta(t*, t)) - r(t*), in scores                      (chen2017 eq. 21)
-        t* is the gold tagging, and Delta is eta times the number of wrong tags (eq. 19), so that the maximum is found
-        by a second decoding. Eq. 20 averages over sentences and adds L2 regularisation: the training loop does both.
+        ``margin``  max_t (r(t) + Delta(t*, t)) - r(t*), in units of scores             (chen2017 eq. 21)
+        t* is the gold tagging, and Delta is eta times the number of wrong tags (eq. 19). The maximum is found by
+        decoding, with eta added to the score of each token's wrong tags. Eq. 20 averages over sentences and adds L2
+        regularisation: the training loop does both.
 
         If gold tags are unobserved, r(t*) is replaced by a combination over all taggings t' that have the observed
         tags. Under ``crf`` it is log sum_t' exp r(t'), so that the loss is -log P(observed). Under ``margin`` it is
@@ -91,7 +92,7 @@ class ChainHead(LinearHead):
                 assert_never(self.config)
 
     def decode(self, features_RTBF: Tensor, lengths_RB: Tensor) -> Decoded:
-        """Finds the best tagging of each sentence; tags are -1 at padding."""
+        """Finds the best tagging of each sentence (``best_tagging``); tags are -1 at padding."""
         return Decoded(best_tagging(self.chain(features_RTBF, lengths_RB)))
 
 
@@ -113,7 +114,7 @@ def _best_observed(chain: Chain, gold: Gold) -> Tensor:
 
 
 def _open(chain: Chain, gold: Gold) -> Places:
-    """Finds the sentences that have an unobserved tag."""
+    """Finds the sentences that have an unobserved tag: their indices, lane_N and sentence_N."""
     if gold.open is not None:
         return gold.open
     lane_N, sentence_N = ((gold.tags_RUB < 0) & chain.inside()).any(dim=1).nonzero(as_tuple=True)

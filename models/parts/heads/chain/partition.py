@@ -23,9 +23,9 @@ def log_partition(chain: Chain, doubts: Doubts | None = None) -> Tensor:
     Its gradient is the marginals: P(t_i = k) for an emission, the expected number of uses for a transition. A sentence
     whose taggings are all forbidden has log Z = -inf and no gradient.
 
-    It is computed by matrix products, which are accurate for ordinary scores. Sentences in which they lost precision,
-    which is detected, are recomputed in the exact semiring, ``Log``. With ``doubts`` they are not recomputed, but
-    recorded there.
+    It is computed by matrix products, which are accurate for ordinary scores. Sentences in which they lose precision
+    are detected, and recomputed in the exact semiring, ``Log``. With ``doubts``, none is recomputed; ``doubts`` records
+    whether there are any.
     """
     total_RB: Tensor
     doubtful_RB: Tensor
@@ -47,8 +47,8 @@ class _MatrixLogPartition(Function):
     Let E = exp(transition), p_t = softmax(alpha_t) and s_t = p_{t-1} E. The marginals of the t-th tag are mu_t = d log
     Z / d alpha_t. The chain rule gives
         q_t = mu_t / s_t,   mu_{t-1} = p_{t-1} (E q_t),   d log Z / d transition = E * sum_t p_{t-1} q_t^T
-    from mu_n = softmax(alpha_n + end). The loop needs no exponential or logarithm, and one matrix product a step. No
-    number in it exceeds 1 / the least s_t that is trusted.
+    from mu_n = softmax(alpha_n + end). The loop needs no exponential or logarithm, and one matrix product a step. For
+    an incoming gradient of 1, no number in it exceeds 1 / the least s_t that is trusted.
     """
 
     @staticmethod
@@ -80,7 +80,7 @@ class _MatrixLogPartition(Function):
         p_RTBK = _stacked(semiring.p_TRBK, alpha_RTBK)
         s_RTBK = _stacked(semiring.s_TRBK, alpha_RTBK)
         # An underflow loses at most the smallest normal number in each of K terms, even if denormal numbers are flushed
-        # to zero. Beside a sum of at least ``least`` that is nothing.
+        # to zero. Relative to a sum of at least ``least``, that is less than a rounding error.
         numbers = torch.finfo(s_RTBK.dtype)
         least = 4 * s_RTBK.shape[-1] * numbers.tiny / numbers.eps
         doubtful_RB = torch.zeros_like(lengths_RB, dtype=torch.bool)
@@ -116,5 +116,5 @@ class _MatrixLogPartition(Function):
 
 
 def _stacked(kept_TRBK: list[Tensor], like_RTBK: Tensor) -> Tensor:
-    """Stacks the values that the steps kept: kept_RTBK. If all sentences have one token, no step kept any."""
+    """Stacks the values that the steps kept: kept_RTBK, which has no steps if all sentences have one token."""
     return torch.stack(kept_TRBK, dim=1) if kept_TRBK else like_RTBK[:, :0]

@@ -16,8 +16,8 @@ from skipstack.models.kernels.ordered import picked
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class Chain:
-    """A linear chain, which scores a tagging t of a sentence of n >= 1 tokens (chen2017 eq. 3, with scores of both ends
-    added):
+    """A linear chain, which scores a tagging t of a sentence of n >= 1 tokens (chen2017 eq. 3, with added scores for
+    the first and the last tag):
 
     r(t) = start[t_1] + sum_i emission_i[t_i] + sum_{i>1} transition[t_{i-1}, t_i] + end[t_n]
 
@@ -88,7 +88,7 @@ class Semiring(ABC):
 
     @abstractmethod
     def sum(self, values_RBK: Tensor) -> Tensor:
-        """Combines the values of all tags by the semiring's sum."""
+        """Combines the values of all tags by the semiring's sum: value_RB."""
 
 
 def alphas(chain: Chain, semiring: Semiring) -> Tensor:
@@ -130,7 +130,9 @@ def others(tags_RTB: Tensor, tags: int) -> Tensor:
 
 
 def score(chain: Chain, tags_RTB: Tensor) -> Tensor:
-    """Computes r(t) of the given taggings: score_RB. Values after a sentence's end change nothing."""
+    """Computes r(t) of the given taggings: score_RB. Tags after a sentence's end change nothing; those inside must not
+    be -1.
+    """
     inside_RTB = chain.inside()
     tags_RTB = tags_RTB.where(inside_RTB, 0)
     emission_RTB = chain.emissions_RTBK.gather(-1, tags_RTB.unsqueeze(-1)).squeeze(-1)

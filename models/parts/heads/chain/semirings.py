@@ -75,8 +75,8 @@ class MatrixLog(Semiring):
     """Computes the same as ``Log`` by a matrix product, with K exponentials a step in place of K^2.
 
     value' = log s, where s = p E, p = softmax(value) and E = exp(transition). If transitions are at most 0, no factor
-    exceeds 1. But a term far below the largest one vanishes, so a very small s is inaccurate
-    (``models/parts/heads/chain/partition.py``). Every p and s is kept for the backward pass.
+    exceeds 1. But a term far below the largest one vanishes, so a very small s is inaccurate, which
+    ``models/parts/heads/chain/partition.py`` detects. Every p and s is kept for the backward pass.
     """
 
     def __init__(self) -> None:
@@ -128,8 +128,8 @@ def _largest(x: Tensor) -> Tensor:
 
 
 def _log_sum_exp(x: Tensor) -> Tensor:
-    """Computes the log-sum-exp over the last axis. If all values are -inf, the result is -inf with gradient 0
-    (``torch.logsumexp`` has NaN).
+    """Computes the log-sum-exp over the last axis. If all values are -inf, the result is -inf with gradient 0 (that of
+    ``torch.logsumexp`` is NaN).
     """
     largest = _largest(x)
     total = (x - largest).exp().sum(dim=-1)

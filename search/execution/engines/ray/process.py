@@ -31,7 +31,7 @@ apply to the user's own runs.
 
 ENVIRONMENT: Final = {"RAY_TRAIN_COUNT_PREEMPTION_AS_FAILURE": "1"}
 """Environment variables that are set while an engine exists. With this one, a slot on a machine that is preempted
-counts as failed: whether its trials are tried again is the driver's to say.
+counts as failed, and the driver decides whether its trials are tried again.
 """
 
 UNLESS_SAID: Final = {
