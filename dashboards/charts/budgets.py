@@ -45,7 +45,7 @@ def expected_best(frame: pd.DataFrame, measure: Measure, *, cost: Literal["trial
 
 def _half(rows: pd.DataFrame, measure: Measure, cost: str) -> str:
     """The chart's title for a single study: the best score that half of its trials, or half of their epochs, would have
-    found on average.
+    found on average; or a general title without trials.
     """
     if not len(rows):
         return f"The best that one expects after so many {cost}"

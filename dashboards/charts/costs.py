@@ -21,7 +21,7 @@ TITLES: Final[dict[Cost, str]] = {
     "parameters": "parameters of one network",
     "latency": "seconds for 1,000 tokens",
 }
-"""The title of the axis of each cost; that of seconds follows a unit of time."""
+"""The title of the x axis for each cost. Before the title for seconds stands a unit of time."""
 
 MOST: Final = 1000
 """The maximum number of trials that are drawn, not counting those on the front."""

@@ -102,7 +102,9 @@ def _tested(rows: pd.DataFrame, where: str) -> str:
 
 
 def _explored(rows: pd.DataFrame, measure: Measure, apart: Collection[str]) -> str:
-    """The title for exploratory rows: the largest effect on an axis that stands out. ``apart``: these axes."""
+    """The title for exploratory rows: the largest effect on an axis that stands out, or that there is none. ``apart``:
+    the axes that stand out.
+    """
     clear = rows[rows["axis"].isin(list(apart))]
     if not len(clear):
         return "Effects of values; no axis stands out" if len(rows) else "No exploratory effect"

@@ -63,7 +63,9 @@ def means_over(
 
 
 def _best_field(fields: pd.DataFrame, measure: Measure, one: str, other: str) -> str:
-    """The chart's title: the field with the best mean score. ``one``, ``other``: the names of the axes."""
+    """The chart's title: the field with the best mean score, or a general title if there is no field. ``one``,
+    ``other``: the names of the axes.
+    """
     means = fields["mean"] if measure.factor > 0 else -fields["mean"]
     if not len(means):
         return "The mean score of the trials in each field"

@@ -38,7 +38,7 @@ def pairs(frame: pd.DataFrame, measure: Measure) -> Any:
 
 
 def _told(rows: pd.DataFrame, measure: Measure) -> str:
-    """The chart's title: the strongest interaction."""
+    """The chart's title: the strongest interaction, or a general title if none is known."""
     if not rows["points"].notna().any():
         return "What two values do together beyond what each does alone"
     most = rows.iloc[int(rows["points"].abs().fillna(-1).argmax())]

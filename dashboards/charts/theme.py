@@ -162,7 +162,7 @@ def dashes(of: Sequence[Look]) -> alt.Scale:
 
 def symbols(of: Sequence[Look], field: str = "kind:N", *, columns: int = 2) -> dict[str, Any]:
     """The channels stroke, fill and shape for marks with these looks, with a common legend. ``field``: the column with
-    the names of the looks. ``columns``: of the legend.
+    the names of the looks. ``columns``: the number of columns of the legend.
     """
     legend = alt.Legend(columns=columns)
     names = [look.name for look in of]

@@ -10,7 +10,7 @@ from skipstack.dashboards.charts.titles import not_drawn, shown, some_of, value_
 from skipstack.data.tasks.measure import Measure
 
 MOST: Final = len(SERIES)
-"""The maximum number of lines that are drawn, which is the number of different looks."""
+"""The maximum number of lines that are drawn: as many as there are different looks."""
 
 WIDE: Final = 8
 """The x axis is logarithmic if all numbers are positive and the largest is at least this many times the smallest."""

@@ -185,7 +185,8 @@ class StudyCounts:
 
     @property
     def total(self) -> int:
-        """The number of trials of the whole study: as many as the study asks for, or all points of a space with fewer.
+        """The number of trials of the whole study: as many as it asks for, or all points of a space with fewer, but at
+        least those begun.
 
         For an ablation with a path, it is the number known so far, since each step of the path depends on the one
         before.

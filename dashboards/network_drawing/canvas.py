@@ -69,7 +69,7 @@ class Canvas:
         self._add("rect", **corner, fill=INK, fill_opacity=shade, stroke=INK, stroke_width=1.2)
 
     def circle(self, at: Point, radius: float, sign: str = "", *, colour: str = INK) -> None:
-        """Add a filled circle with a sign in it."""
+        """Add a filled circle, with a ``sign`` in it if one is given."""
         self._add("circle", cx=at[0], cy=at[1], r=radius, fill=PAPER, stroke=colour, stroke_width=1.5)
         if sign:
             self.text(at, sign, small=True)

@@ -73,7 +73,9 @@ def _skips(canvas: Canvas, skip: SkipConfig, top: float) -> float:
 
 
 def _chosen(canvas: Canvas, skip: DynamicSkipConfig, states: Mapping[int, Point], own: Point, top: float) -> None:
-    """Draw a dynamic skip: a policy chooses one of the last K states, which is mixed with the previous state."""
+    """Draw a dynamic skip: a policy chooses one of the last K states, which is mixed with the previous state unless λ =
+    1.
+    """
     far, last = states[skip.reach], states[1]
     policy = ((far[0] + last[0]) / 2, top + 44)
     half = max(68.0, (last[0] - far[0]) / 2 + 8)

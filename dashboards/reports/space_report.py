@@ -299,7 +299,7 @@ def _settings(records: Sequence[Numbers]) -> Table:
 
 
 def _rounded(count: int) -> str:
-    """A number as text, rounded to three digits, since more are not known."""
+    """An estimated number as text, rounded to three digits, since more are not known."""
     return _whole(round(count, min(0, 3 - len(str(count)))))
 
 

@@ -32,7 +32,7 @@ TOLD = "What the search says of itself"
 
 
 def confidence_page(path: Path) -> None:
-    """Show the page."""
+    """Show the page "Can I believe it?" of the study in the folder ``path``."""
     of = snapshot(path)
     for line in of.frames.warnings:
         sentence(f"warning: {line}")

@@ -25,7 +25,7 @@ BASE: Final = -1
 
 
 def export_page(path: Path) -> None:
-    """Show the page."""
+    """Show the page "What do I take away?" of the study in the folder ``path``."""
     of = snapshot(path)
     ranked = list(of.explored.seen.ranked)
     heading("Files")

@@ -1,8 +1,8 @@
 """Makes the first screen of a page about a study: the top of the page down to its first chart, as HTML with drawn
 charts.
 
-A browser shows it until Streamlit's own page has as much (``first_screen_serving.py``). Its texts and charts come from
-the same functions as those of Streamlit's page.
+A browser shows it until Streamlit's own page has as much (``first_screen_serving.py``). The texts and charts of the
+first screen come from the same functions as those of Streamlit's page.
 """
 
 import json

@@ -51,8 +51,8 @@ FAULTS: Final = 20
 
 
 def running_page(path: Path) -> None:
-    """Show the page. Unless the study is already finished, the parts of the page update themselves, those that take
-    longer less often.
+    """Show the page "Is it going well?" of the study in the folder ``path``. Unless the study is already finished, the
+    parts of the page update themselves, those that take longer less often.
     """
     if are_at_hand(path) and (of := snapshot(path)).frames.finished:
         _finished(path, of)

@@ -89,7 +89,7 @@ def _row(
 
 
 def next_hour_of(standing: "StudyNow", progressed: "SearchSoFar") -> None:
-    """Show what the next hour is likely to bring; nothing if the study is finished or interrupted."""
+    """Show what the next hour is likely to bring; nothing if the study is over or interrupted, or has no trial left."""
     search = progressed.search
     if standing.state in ("finished", "interrupted"):
         return

@@ -17,11 +17,11 @@ class UserError(ValueError):
 
 
 class AbsentCorpusError(UserError):
-    """A named corpus is not on this machine. Studies of it can be described, but not trained."""
+    """Raised if a named corpus is not on this machine. Studies of it can be described, but not trained."""
 
 
 class NoGpuError(UserError):
-    """A GPU is requested, but torch finds none on this machine."""
+    """Raised if a GPU is requested, but torch finds none on this machine."""
 
 
 def unknown(kind: str, got: object, allowed: Iterable[object]) -> str:

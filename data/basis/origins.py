@@ -1,4 +1,4 @@
-"""Finds the errors behind an error: those that it was raised from, and the members of an exception group."""
+"""Finds the errors behind an error: those it was raised from or while handling, and members of exception groups."""
 
 from collections.abc import Iterator
 

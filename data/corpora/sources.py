@@ -94,9 +94,9 @@ def token_unit(corpus: Corpus) -> Unit:
 
 
 def _named(corpus: NamedCorpus, data_dir: Path | None) -> tuple[Mapping[str, Json], Callable[[], Splits]]:
-    """The content of a named corpus by its digests, and a function that reads it.
+    """The facts that identify the content of a named corpus, and a function that reads the corpus.
 
-    The first has the digest of each split's files, from the card if it has that, and the division if there is one.
+    The facts are the digest of each split's files, from the card if it has that, and the division, if there is one.
     """
     card = find_card(corpus.name)
     layer, division = card.layer(corpus.tags), card.divided(corpus.held_out)
@@ -130,7 +130,7 @@ def _named(corpus: NamedCorpus, data_dir: Path | None) -> tuple[Mapping[str, Jso
 
 
 def _files(form: FileCorpus, paths: Sequence[Path]) -> tuple[SourceFile, ...]:
-    """Read the files, each with its file of tags if the format has these in a second file."""
+    """Read the files. If the format keeps tags in a second file, it is read as well, as ``SourceFile.beside``."""
     found = []
     for path in paths:
         other = form.beside(path)

@@ -22,8 +22,8 @@ _LARGEST = float(np.finfo(np.float32).max)
 class FoundVectors:
     """The vectors of the wanted words in a file.
 
-    ``words``: the wanted words that were found. ``values_WE``: the vector of each. ``sha256``: that of the whole file.
-    ``cut_line``: the number of a truncated last line that was skipped; None if there was none.
+    ``words``: the wanted words that were found. ``values_WE``: the vector of each. ``sha256``: the SHA-256 of the whole
+    file. ``cut_line``: the number of a truncated last line that was skipped; None if there was none.
     """
 
     words: tuple[str, ...]

@@ -47,10 +47,9 @@ class WatchedFile(SourceFile):
 
 
 class OwnFormatCorpus(FileCorpus):
-    """A corpus in files of a user's format: the kind of the format and the fields of its config, as in a study file.
+    """A corpus in files of a user's format. Its JSON value is the format's config, as in a study file.
 
-    ``own``: the format, with these fields and its code file. Only ``read``, ``check`` and ``label_scheme`` run its
-    code.
+    ``own``: the format's config and code file. Only ``read``, ``check`` and ``label_scheme`` run the code.
     """
 
     own: OwnConfig

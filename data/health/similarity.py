@@ -7,8 +7,8 @@ from typing import Final
 from skipstack.data.health.health import Health
 
 OTHER_DECISIONS: Final = 0.5
-"""The factor by which the similarity is multiplied if only one of two corpora has spans: networks for the other need
-another head, and are scored by another measure."""
+"""The factor by which the similarity is multiplied if only one of two corpora has spans, since networks for the two
+have different heads and are scored by different measures."""
 
 
 def similarity(one: Health, other: Health) -> float:

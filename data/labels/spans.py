@@ -69,7 +69,7 @@ def find_spans(tags_RN: Ids, offsets_S1: Ids, how: TagReading) -> tuple[Ids, Spa
     # np.roll puts the last token before the first. This is harmless: a sentence's first token depends on no other.
     alone_RN = np.roll(closed_RN, 1, axis=1) | (np.roll(type_RN, 1, axis=1) != type_RN)
     starts_RN = (type_RN >= 0) & (first_N | how.opens_K[tags_RN] | alone_RN)
-    next_RN = np.roll(first_N | (type_RN < 0) | starts_RN, -1, axis=1)  # the last is before the first
+    next_RN = np.roll(first_N | (type_RN < 0) | starts_RN, -1, axis=1)  # after the last token comes the first
     stops_RN = (type_RN >= 0) & next_RN
     lane_M, start_M = np.nonzero(starts_RN)
     return lane_M, Spans(start_M, np.nonzero(stops_RN)[1] + 1, type_RN[lane_M, start_M])

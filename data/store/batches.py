@@ -111,8 +111,8 @@ def buckets(lengths_S: NDArray[np.integer], batch_size: int) -> list[Bucket]:
     first.
 
     A bucket of n sentences, the longest of w tokens, costs w * (STEP_COST * ceil(n / batch_size) + n): its time steps,
-    plus its positions, the padded ones included. Sentences of a rare length join longer ones to fill a batch; frequent
-    lengths stay alone. Batches of 1 need no filling, so they get no padding.
+    plus its positions, the padded ones included. So sentences of a rare length tend to join longer ones to fill a
+    batch, and frequent lengths tend to stay alone. Batches of 1 need no filling, so they get no padding.
 
     All sentences of one length are in the same bucket. The minimum over all such partitions is exact: best[j], the
     lowest cost of the first j lengths, is the minimum over i < j of best[i] + cost(i, j), where cost(i, j) is that of a

@@ -68,8 +68,8 @@ class StoredCorpus:
     scored as spans; None if they are scored one by one. ``span_types``: the types of spans in any split, sorted.
     ``task``: the name of the task (``data.tasks.tasks.TASKS``). ``unlearnt``: by split, the tags that train lacks and
     their counts, the most frequent first; versions before 0.2.0 did not store them. ``documents``: the number of
-    sentences of each document of test, in order; empty if the files do not mark documents, and in stores of versions
-    before 0.3.0.
+    sentences of each document of test, in order, or empty, as in ``data.formats.documents.document_sizes``; also empty
+    in stores of versions before 0.3.0.
     """
 
     fingerprint: str

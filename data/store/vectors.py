@@ -39,9 +39,9 @@ _CONFIGS = [
 class StoredVectors:
     """Vectors opened from their store.
 
-    ``sha256``: that of the file from which they were taken. ``cut_line``: the number of a truncated last line of that
-    file, which was skipped; None if there was none. ``words``: the words that have a vector. ``values_WE``: the vector
-    of each.
+    ``sha256``: the SHA-256 of the file from which they were taken. ``cut_line``: the number of a truncated last line of
+    that file, which was skipped; None if there was none. ``words``: the words that have a vector. ``values_WE``: the
+    vector of each.
     """
 
     sha256: str

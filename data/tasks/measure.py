@@ -66,8 +66,8 @@ class Measure(ABC):
     """The name of the measure in messages and charts. ``article`` is the article before it."""
     article: str = "an"
     factor: ClassVar[float] = 100
-    """The number by which a score is multiplied for display. It is negative for a measure that is smaller if better:
-    a larger score is always better, so that of such a measure is the negative of its value."""
+    """The number by which a score is multiplied for display. It is negative if smaller values of the measure are
+    better: since larger scores are always better, the score is then the negative of the value."""
     unit: str
     """The suffix of a split's name in headings, such as ``LAS`` or ``%``."""
     baseline: ClassVar[str] = "most frequent tag of each word"

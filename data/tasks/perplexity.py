@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from skipstack.data.store.stored import StoredCorpus
 
 LARGEST_LOSS = 700.0
-"""The mean loss per word, in nats, at and above which the perplexity counts as infinite. (A float could hold it up to
-about 709.)"""
+"""The mean loss per word, in nats, at and above which the perplexity counts as infinite. (A float could hold the
+perplexity up to a loss of about 709.)"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class MeanLoss(Counts):
 
     @property
     def value(self) -> float:
-        """The perplexity; infinite from ``LARGEST_LOSS`` on."""
+        """The perplexity; infinite from a loss of ``LARGEST_LOSS`` on."""
         return math.exp(self.loss) if self.loss < LARGEST_LOSS else math.inf
 
     def curves(self) -> dict[str, float]:
@@ -79,7 +79,7 @@ class Perplexity(Measure):
         return tuple(map(MeanLoss, predicted.loss))
 
     def of_counts(self, counts_xC: Numbers) -> NDArray[np.float64]:
-        """The perplexity exp(nats / words), value_x; infinite if too large for a float."""
+        """The perplexity exp(nats / words), value_x; infinite if nats / words is ``LARGEST_LOSS`` or more."""
         loss_x = counts_xC[..., 0] / counts_xC[..., 1]
         value_x = np.full(np.shape(loss_x), math.inf)
         np.exp(loss_x, out=value_x, where=loss_x < LARGEST_LOSS)

@@ -13,10 +13,10 @@ CellKind = Literal["lstm", "gru", "min_gru", "min_lstm", "simple", "sutskever", 
 
 AnyCell = Annotated[CellKind | OwnConfig, OpenTo("cell", CellKind)]
 """The cell of layers that take no shortcut: a built-in one, or a user's own. ``lstm``: the LSTM of wu2017 (eqs 5-6).
-``gru``: the GRU of Cho et al. (2014), in torch's variant. ``min_gru``, ``min_lstm``: the minGRU and minLSTM of Feng et al.
-(2024), whose gates read no earlier state. ``simple``, ``sutskever``: the simple recurrent network and the LSTM after
-Sutskever, both from the lecture. ``feedforward``: the hidden layer of chen2017's multilayer perceptron, which reads no
-other time step."""
+``gru``: the GRU of Cho et al. (2014), in torch's variant. ``min_gru``, ``min_lstm``: the minGRU and minLSTM of Feng et
+al. (2024), whose gates read no earlier state. ``simple``, ``sutskever``: the simple recurrent network and the LSTM
+after Sutskever, both from the lecture. ``feedforward``: the hidden layer of chen2017's multilayer perceptron, which
+reads no other time step."""
 
 CELLS: Final[Mapping[CellKind, tuple[str, tuple[str, ...]]]] = {
     "lstm": ("LSTM", ("h", "c")),

@@ -38,8 +38,7 @@ class FeedbackConfig(Frozen):
     """The size of a label's vector. Only the variants ``i`` and ``i_and_e`` read this."""
     activation: Activation = "sigmoid"
     feedback: Feedback = "predicted"
-    """The label that is fed back for an earlier position. Variant ``e`` feeds back no labels, so it does not read this
-    field."""
+    """Variant ``e`` feeds back no labels, so it does not read this field."""
     directions: Literal["forward", "backward", "both"] = "forward"
     """The direction of reading. With ``backward``, the "earlier" positions are those to the right. With ``both`` there
     is one network for each direction, and their distributions over labels are averaged."""

@@ -63,10 +63,10 @@ class StackConfig(Frozen):
     """The place where the outputs of the two directions are joined. ``top``: once, above the last layer.
     ``each_layer``: below every layer from the second on as well, so that it reads both directions."""
     dropout: Rate = 0.5
-    """The dropout rate of the outputs of the first layer and of the last layer; applied once if they are the same."""
+    """Applied to the outputs of the first layer and of the last layer, and only once if they are the same layer."""
     pooling: Pooling = "last"
-    """The pooling of a text's states. ``last``: the last state of each direction. ``mean``, ``max``: the mean or maximum
-    of all states. Only networks that classify whole texts read this field."""
+    """``last``: the last state of each direction. ``mean``, ``max``: the mean or maximum of all states. Only networks
+    that classify whole texts read this field."""
 
     @model_validator(mode="after")
     def _can_skip(self) -> Self:

@@ -53,8 +53,8 @@ class DynamicSkipConfig(Frozen):
     """Hidden units of the policy."""
     addressing: Addressing = "distance"
     previous_bias: float = 0.0
-    """The initial bias of the policy's logit for the previous state. At 0, no state is preferred at first. At 3, the
-    layer starts nearly as an LSTM, whose states tell where in the text they are."""
+    """The initial bias of the policy's logit for the previous state. At 0, all K states are about equally
+    likely at first. At 3, the layer starts nearly as an LSTM, whose states tell where in the text they are."""
     test_action: Literal["argmax", "sample"] = "argmax"
     """The policy's choice outside of training: the likeliest state, or a state sampled as in training."""
     entropy_weight: NonNegativeFloat = 0.005

@@ -25,7 +25,7 @@ OPEN: Final[Mapping[Topology, Topology]] = {
 
 def without_unread(config: ModelConfig, *, vectors: bool = True) -> ModelConfig:
     """Return the config with the default value in each field that its network does not read, and with one form for
-    shortcuts that can be written in several.
+    settings that can be written in several, such as shortcuts.
 
     Networks for which this returns equal configs have equal weights and training curves, since all random numbers
     come from seeds and names of parameters. Networks that compute the same function, but with other parameter names or
@@ -90,8 +90,8 @@ def _learns(config: StackConfig) -> bool:
 def _shortcut(stack: StackConfig, wiring: tuple[Source, ...]) -> ShortcutConfig:
     """Return the shortcut's config in a form that is equal for all configs that describe the same layers.
 
-    If g = 1, some topologies are equal. ``sigmoid_skipped`` equals ``sigmoid_below`` if each skip is what the layer reads
-    from below anyway.
+    If g = 1, some topologies are equal. The gate ``sigmoid_skipped`` equals ``sigmoid_below`` if every skip is the
+    layer's input from below.
     """
     config, apart = stack.shortcut, stack.join == "top" or stack.directions == "forward"
     topology, gate = config.topology, config.gate

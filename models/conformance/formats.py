@@ -31,8 +31,8 @@ from skipstack.data.formats.soundness import UnsoundError, sound
 from skipstack.models.conformance.pieces import Failure, pieces_of
 
 CUTS: Final = 200
-"""The number that determines where an example of n bytes is truncated: at every (n // CUTS)-th byte, or at every byte if
-n < CUTS. So there are fewer than 2 * CUTS positions."""
+"""The number that determines where an example of n bytes is truncated: at every max(1, n // CUTS)-th byte, so at fewer
+than 2 * CUTS positions."""
 
 SEEDS: Final = ("1", "2", "3")
 """Python's hash seed in each of the other processes; it determines the order of sets of strings."""
@@ -46,7 +46,7 @@ class FormatSpecimen:
 
     @cached_property
     def corpus(self) -> OwnFormatCorpus:
-        """A corpus in the format, which determines the sentences that are valid."""
+        """A corpus in the format. Its task and label scheme determine which sentences are valid."""
         return OwnFormatCorpus.of(self.piece)
 
     @cached_property

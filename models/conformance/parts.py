@@ -51,7 +51,10 @@ def check_part(part: Part, network: Stacked, lexicon: LexiconTensors, below: int
 
 
 def check_numbers(what: str, tensor: object, shape: Sequence[int]) -> None:
-    """Raise ``Failure`` unless ``tensor`` has this shape and finite numbers. ``what``: the tensor's name in the message."""
+    """Raise ``Failure`` unless ``tensor`` is a tensor of this shape with finite numbers.
+
+    ``what``: the name of the tensor in the message.
+    """
     if not isinstance(tensor, Tensor):
         raise Failure(f"{what} is {type(tensor).__name__} (allowed: a tensor of shape {tuple(shape)})")
     if tensor.shape != tuple(shape):

@@ -36,8 +36,9 @@ class Found:
 def conformance(file: CodeFile) -> list[Found]:
     """Run all checks on each component in a loaded file, with the defaults of its config, and return the outcomes.
 
-    A component is not checked further after a failure, nor is a format without an example. Call this in a process that has not run a backward pass
-    (``CHECKS`` explains why). Raises UserError if a field of a component's config has no default.
+    A component is not checked further after a failure; a format without an example is not checked at all. Call this in
+    a process that has not run a backward pass (``CHECKS`` explains why). Raises UserError if a field of a component's
+    config has no default.
     """
     pieces = pieces_of(file)
     networks = [Specimen(piece) for piece in pieces if piece.part != "format"]

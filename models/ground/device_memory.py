@@ -1,4 +1,4 @@
-"""GPU memory that a process takes besides its network's tensors, and the limit that keeps it to its share of a GPU."""
+"""GPU memory that a process takes besides its network's tensors, and the limit that keeps a process to its share."""
 
 from typing import Final
 

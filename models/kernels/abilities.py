@@ -65,8 +65,8 @@ def no_triton() -> str | None:
 
 
 def compiler() -> str:
-    """Names the compiler and what multiplies in compiled code, in a few words. Call this only if ``no_compiler``
-    returns None.
+    """Names, in a few words, the compiler, and the instructions or the library by which compiled code multiplies. Call
+    this only if ``no_compiler`` returns None.
     """
     from skipstack.models.kernels.gemm.registers import HAS_BFLOAT16, REGISTERS
 

@@ -7,12 +7,14 @@ from typing import Final
 from torch import Tensor
 
 ASSERTED: Final = "SKIPSTACK_KERNELS_ASSERTED"
-"""The environment variable that makes ``in_range`` check indices before they reach compiled code. Tests set it."""
+"""The environment variable that makes ``in_range`` check indices before they reach compiled code, if it is not empty.
+Tests set it.
+"""
 
 
 def check_shape(name: str, tensor: Tensor | None, *wanted: int) -> None:
-    """Raises ValueError if ``tensor`` does not have the shape ``wanted``, which follows from the weights. A user's
-    embedder, gate, cell or head may return such a tensor. None stands for an absent part, and passes.
+    """Raises ValueError, which begins with ``name``, if ``tensor`` does not have the shape ``wanted``. (A user's
+    embedder, gate, cell or head may return a wrong shape.) None stands for an absent part, and passes.
     """
     if tensor is not None and tensor.shape != wanted:
         raise ValueError(f"{name}: got a tensor of {tuple(tensor.shape)} (allowed here: {wanted})")
@@ -21,8 +23,8 @@ def check_shape(name: str, tensor: Tensor | None, *wanted: int) -> None:
 def in_range(indices: Tensor, least: int, stop: int) -> bool:
     """Returns whether all indices are in ``least`` to ``stop`` - 1, for an assertion before a call of compiled code.
 
-    Indices are in range, since data are checked when they are read (``data/store/ranges.py``). So this function checks
-    them only if the environment asks for it (``ASSERTED``), and otherwise returns True.
+    Data are checked when they are read (``data/store/ranges.py``), so indices should be in range. This function looks
+    at them only if the environment asks for it (``ASSERTED``), and otherwise returns True.
     """
     if not asserted() or indices.numel() == 0:
         return True

@@ -2,7 +2,7 @@
 
 ``reference``: torch's operations, which define the result and run everywhere. For a recurrent layer this is the loop
 over its cell's steps (``models/layers/cell.py``). ``compiled``: numba's machine code, on a CPU. ``fused``: Triton's
-kernels, on a GPU. This module does not load Triton, and loads numba only if something may be compiled.
+kernels, on a GPU. Importing this module loads neither numba nor Triton; a choice loads the one that it depends on.
 """
 
 import os
@@ -28,9 +28,11 @@ Kernels: TypeAlias = Literal["reference", "compiled", "fused"]
 KERNELS: Final[tuple[Kernels, ...]] = "reference", "compiled", "fused"
 
 VARIABLE: Final = "SKIPSTACK_KERNELS"
-"""The environment variable that selects a version, for all operations that have it. Worker processes inherit it."""
+"""The environment variable that selects one of ``KERNELS`` for all operations that have it; the others run the
+reference. Worker processes inherit it.
+"""
 HOST: Final = "host"
-"""The device of arrays that are not yet tensors on a device."""
+"""A name in place of that of a device, for numpy arrays, which are not yet tensors on a device."""
 GPUS: Final = frozenset({"cuda", SIMULATED})
 TYPES: Final = frozenset({torch.float32, torch.float64})
 """The types of numbers for which operations are compiled."""
@@ -40,11 +42,12 @@ TYPES: Final = frozenset({torch.float32, torch.float64})
 class Operation:
     """The versions of an operation besides the reference.
 
-    ``compiled``, ``fused``: whether there is such a version. ``in_bfloat16``: what the compiled version does if matrix
-    products are to be rounded to bfloat16. It is "rounded" if their factors are rounded, on CPUs that have such
-    products; "exact" if they are not; "reference" if the reference runs instead; None if the operation multiplies no
-    matrices. ``hides``: whether both versions lack the pre-activations and states that an inspection of layers needs.
-    ``of_many_rows``: whether the compiled version runs only for products of many rows.
+    ``compiled``, ``fused``: whether there is such a version. ``in_bfloat16``: how the compiled version behaves if
+    matrix products are to be rounded to bfloat16. "rounded": it rounds their factors, and runs only on CPUs that have
+    such products. "exact": it runs, and does not round. "reference": the reference runs in its place. None: the
+    operation multiplies no matrices. ``hides``: whether these versions do not provide the pre-activations and states
+    that an inspection of layers needs. ``of_many_rows``: whether the compiled version runs only for products of many
+    rows.
     """
 
     compiled: bool = False
@@ -91,7 +94,7 @@ def choose(operation: str, like: Tensor | None = None, rows: int | None = None) 
     Otherwise the device decides which version is sought: on a CPU the compiled one, on a GPU the fused one, elsewhere
     the reference. The reference runs in place of the version sought if
 
-    1. ``SKIPSTACK_KERNELS=reference`` asks for it;
+    1. the environment asks for it, by ``SKIPSTACK_KERNELS=reference``, or, for arrays on the host, by ``=fused``;
     2. the operation has no such version;
     3. numba, or Triton, is missing or disabled;
     4. layers are inspected (``watched``), and the operation hides their pre-activations;
@@ -100,7 +103,8 @@ def choose(operation: str, like: Tensor | None = None, rows: int | None = None) 
     7. for the compiled version: products are rounded to bfloat16, and it has none such, on this CPU or at all.
        (Products of few rows are not rounded.)
 
-    Raises UserError if the environment asks for a version that does not exist, or cannot run where the numbers are.
+    Raises UserError if the environment asks for a version that does not exist, that cannot run in this process, or that
+    cannot run where the numbers are.
     """
     if exporting():
         return "reference"
@@ -202,8 +206,8 @@ def _others(asked: str | None) -> str:
 
 @contextmanager
 def watched() -> Iterator[None]:
-    """Makes every layer compute its pre-activations within the context, for inspection: no layer runs compiled or
-    fused.
+    """Lets no recurrent layer run as one compiled or fused operation within the context, so that its pre-activations
+    and states can be inspected.
     """
     token = _watched.set(True)
     try:
@@ -213,7 +217,7 @@ def watched() -> Iterator[None]:
 
 
 def is_watched() -> bool:
-    """Returns whether layers are inspected here, within ``watched``."""
+    """Returns whether the calling code runs within ``watched``."""
     return _watched.get()
 
 

@@ -1,9 +1,9 @@
 """Compilation of parts of networks for CPUs.
 
 A compiled operation is one call in place of many operations of torch, of which a layer has a few at each step. Small
-networks spend most of their time in such calls. Large networks save the time to write intermediate results to memory
-and to read them again. The version in torch's operations defines what a compiled version computes, and runs on every
-other device.
+networks spend most of their time in calls of torch. Large networks save the time to write intermediate results to
+memory and to read them again. The version in torch's operations defines what a compiled version computes, and runs
+where nothing is compiled.
 """
 
 import logging
@@ -37,10 +37,11 @@ another order than written.
 
 
 def compiled(function: Callable[P, R]) -> Callable[P, R]:
-    """Compiles ``function`` to machine code for this CPU, when it is first called with arguments of some types.
+    """Compiles ``function`` to machine code for this CPU whenever it is called with a new combination of types of its
+    arguments.
 
     The machine code is stored in the user's cache (``NUMBA_CACHE_DIR`` names another folder), where later processes
-    find it.
+    find it, unless this version of numba does not allow that (``keep`` is None).
     """
     dispatcher = njit(nogil=True, **OPTIONS)(function)
     if keep is not None:
@@ -69,7 +70,9 @@ _NAMED: Final[list[Any]] = []
 
 
 def inlined(function: Function) -> Function:
-    """Decorates a part of compiled functions: each of them compiles it anew. Called from Python, it is plain Python."""
+    """Decorates a part of compiled functions: each function that calls the part compiles it anew, as its own code.
+    Called from Python, the part is plain Python.
+    """
     part: Function = register_jitable(function)
     return part
 

@@ -22,8 +22,8 @@ def largest_sum(table_VF: Tensor, rows_CNW: Tensor) -> Tensor:
 
 
 class _LargestSum(torch.autograd.Function):
-    """Computes the largest sums. A gradient goes to the W rows of the first of the largest sums, and touches no other
-    row; autograd would visit all C sums.
+    """Computes the largest sums. A gradient goes to the W rows of the first of the largest sums, and to no other row.
+    (Autograd would visit all C sums.)
     """
 
     @staticmethod

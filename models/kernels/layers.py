@@ -1,7 +1,8 @@
 """Recurrent layers whose time steps all run as one operation: compiled code on a CPU, or fused steps on a GPU.
 
-The loop over a cell's own steps (``models/layers/cell.py``) defines what each function computes. If no fast version can
-run, a function returns None, and its caller runs that loop.
+The loop over a cell's own steps (``models/layers/cell.py``) defines what a layer computes. If no fast version can run,
+``lstm_layer``, ``block_layer``, ``gru_layer`` and ``minimal_layer`` return None, and their callers compute the layer in
+torch's operations.
 
 Axes: R lanes (a lane is one seed's copy of the network), D reading directions, G = R * D, T time steps, B sentences,
 I inputs from the layer below, H hidden units, X pre-activations, Y = 2H numbers of a state [h; c].
@@ -26,7 +27,7 @@ class Weights(NamedTuple):
 
 
 def project(x_GTBI: Tensor, weight_RDIX: Tensor, bias_RDX: Tensor | None = None) -> Tensor:
-    """Computes X W + b for every time step and sentence, in one batched matrix product: pre_GTBX."""
+    """Computes W x + b for all time steps and sentences at once: pre_GTBX. None in place of b means zero."""
     groups, steps, sentences, size = x_GTBI.shape
     rows, weight = x_GTBI.reshape(groups, steps * sentences, size), weight_RDIX.flatten(0, 1)
     bias = None if bias_RDX is None else bias_RDX.flatten(0, 1).unsqueeze(1)
@@ -145,8 +146,8 @@ def layer_both_ways(
     """Runs a layer in both directions on sentences in written order, and multiplies its output by the dropout factors
     ``kept``: h_RTB(2H). ``kind`` is the cell; the first of ``weights`` is W.
 
-    Call this only if it can run compiled. Otherwise its three parts are separate operations: the rearrangement into
-    both directions, the layer, and the rearrangement back.
+    Call this only if the operation "both_ways" can run compiled. Otherwise run its three parts as separate operations:
+    the rearrangement into both directions, the layer, and the rearrangement back.
     """
     from skipstack.models.kernels.compiled.time.both_ways import CompiledBothWays
 
@@ -157,7 +158,7 @@ def layer_both_ways(
 
 
 def _before_steps(below_GTBI: Tensor, weights: Weights) -> tuple[Tensor, Tensor]:
-    """Computes what fused steps read: the product W below + b, pre_GTBX, and U, weight_GHX."""
+    """Returns what fused steps read: W x + b, pre_GTBX, and U, weight_GHX."""
     return project(below_GTBI, weights.below_RDIX, weights.bias_RDX), weights.recurrent_RDHX.flatten(0, 1)
 
 

@@ -12,15 +12,15 @@ from torch.autograd.function import once_differentiable
 
 
 def linear_recurrence(kept_GTBH: Tensor, added_GTBH: Tensor, start_GBH: Tensor | None) -> Tensor:
-    """Computes the states h_t = k_t h_{t-1} + a_t: h_GTBH. ``kept`` is k, ``added`` a, ``start`` h_0;
-    None means zeros.
+    """Computes the states h_t = k_t h_{t-1} + a_t: h_GTBH. ``kept`` is k, ``added`` is a, and ``start`` is the state
+    before the first step; None means zeros.
     """
     h_GTBH: Tensor = LinearScan.apply(kept_GTBH, added_GTBH, start_GBH)  # type: ignore[no-untyped-call]
     return h_GTBH
 
 
 class LinearScan(torch.autograd.Function):
-    """Computes h_t = k_t h_{t-1} + a_t, where ``start`` is h_0; None means zeros.
+    """Computes h_t = k_t h_{t-1} + a_t, where ``start`` is the state before the first step; None means zeros.
 
     The gradient is the same recurrence from the last step backward. With a' for the gradient of a:
     h_t' = (from above)_t + k_{t+1} h_{t+1}',   a_t' = h_t',   k_t' = h_t' h_{t-1}
@@ -53,12 +53,12 @@ class LinearScan(torch.autograd.Function):
 
 
 def scan(kept_GTBH: Tensor, added_GTBH: Tensor, h_GTBH: Tensor) -> None:
-    """Fills ``h_GTBH`` with the states of the recurrence, from a state of zero. T steps take about 2 log T operations
+    """Fills ``h_GTBH`` with the states of the recurrence, from a state of zero. T steps take about 2 log2(T) operations
     one after another, which compute fewer than 3T steps in all.
 
-    Two steps are one step, k_{t+1} k_t h_{t-1} + (k_{t+1} a_t + a_{t+1}). So every second state is a scan of half as
-    many steps, and each of the other states is a step from the state before it (Blelloch, 1990, Prefix Sums and Their
-    Applications). Nothing is divided, so nothing overflows where k is small.
+    Two steps combine to a single one, h_{t+1} = k_{t+1} k_t h_{t-1} + (k_{t+1} a_t + a_{t+1}). So a scan of half as
+    many steps computes every second state, and each of the other states is a step from the state before it (Blelloch,
+    1990, Prefix Sums and Their Applications). Nothing is divided, so nothing overflows where k is small.
     """
     steps = h_GTBH.shape[1]
     h_GTBH[:, 0] = added_GTBH[:, 0]

@@ -2,9 +2,9 @@
 
 A file's name depends on everything that determines its code: the sources of the function (``sources.py``), the versions
 of the compilers, the settings of numba that change code, and the CPU as numba describes it to LLVM. A file begins with
-a digest of its name and of its code. So code runs only if it was written under exactly this name; a truncated or
-different file is compiled anew. If files cannot be written or read, as on a full disk, each process compiles for
-itself.
+a digest of its name and of its code. So code runs only if it was written under exactly this name; if a file is
+truncated or changed, the function is compiled anew. If files cannot be written or read, as on a full disk, each process
+compiles for itself.
 """
 
 import hashlib
@@ -51,7 +51,7 @@ killed process.
 """
 HOUR, DAY = 3_600.0, 86_400.0
 UNUSED: Final = 30 * DAY
-"""Seconds after which an unused entry is removed."""
+"""``tidy`` removes an entry that no process has used for so many seconds."""
 ROOM: Final = 2**27
 """The bytes that the cache may take. If it takes more, the least recently used entries are removed, but none that was
 used within a day.
@@ -77,7 +77,9 @@ class Kept(_Cache):  # type: ignore[misc]
         return str(place())
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """Loads the cached code for arguments of these types; returns None if there is none, or it cannot be read."""
+        """Loads the cached code for arguments of these types; returns None if there is none, or if it cannot be read or
+        is damaged.
+        """
         target_context.refresh()
         file, content = self.file(sig, target_context.codegen()), b""
         try:
@@ -97,7 +99,7 @@ class Kept(_Cache):  # type: ignore[misc]
         return READ(target_context, *pickle.loads(code))
 
     def save_overload(self, sig: Any, data: Any) -> None:
-        """Writes the code for later processes; warns once per process if it cannot be written."""
+        """Writes the code for later processes; if it cannot be written, warns, once per process."""
         assert not data.library.has_dynamic_globals, "an address is another one in the next process"
         file, code = self.file(sig, data.codegen), dumps(WRITTEN(data))
         try:
@@ -125,7 +127,9 @@ class Kept(_Cache):  # type: ignore[misc]
 
 
 def keep(machine_code: Any, function: Callable[..., object]) -> None:
-    """Makes numba look for the code of this dispatcher or callback in our cache from now on."""
+    """Makes numba look for the code of this dispatcher or callback in our cache from now on. If there can be no cache,
+    warns, once per process, and changes nothing.
+    """
     try:
         machine_code._cache = Kept(function)
     except OSError as error:
@@ -133,8 +137,8 @@ def keep(machine_code: Any, function: Callable[..., object]) -> None:
 
 
 def place() -> Path:
-    """Returns the cache's folder: under ``NUMBA_CACHE_DIR``, or in the user's cache. Raises OSError if the user has no
-    home folder.
+    """Returns the cache's folder: under ``NUMBA_CACHE_DIR`` if that is set, otherwise in the user's cache. Raises
+    OSError if it is not set and the user has no home folder.
     """
     if config.CACHE_DIR:
         return Path(config.CACHE_DIR) / "skipstack"
@@ -201,7 +205,7 @@ def _digest(code: bytes, name: str) -> bytes:
 
 @cache
 def _tidied(folder: Path) -> None:
-    """Tidies the cache once in each process that has compiled something."""
+    """Tidies the cache once in each process that writes to it."""
     tidy(folder, time.time())
 
 

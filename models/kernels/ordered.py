@@ -16,7 +16,7 @@ from torch.nn import functional
 
 
 def picked(numbers_RV: Tensor, at_RN: Tensor) -> Tensor:
-    """Reads ``numbers`` at some positions of each lane: picked_RN."""
+    """Reads ``numbers`` at the positions ``at_RN`` of each lane: picked_RN."""
     if has_order(numbers_RV):
         return numbers_RV.gather(1, at_RN)
     lanes, places = numbers_RV.shape
@@ -25,7 +25,7 @@ def picked(numbers_RV: Tensor, at_RN: Tensor) -> Tensor:
 
 
 def picked_steps(x_RSBF: Tensor, at_RTB: Tensor) -> Tensor:
-    """Reads the vectors of some of the S steps of each sentence: picked_RTBF."""
+    """Reads the vectors of each sentence at those of its S steps that ``at_RTB`` names: picked_RTBF."""
     lanes, steps, sentences, features = x_RSBF.shape
     if has_order(x_RSBF):
         return x_RSBF.gather(1, at_RTB.unsqueeze(-1).expand(-1, -1, -1, features))
@@ -36,7 +36,7 @@ def picked_steps(x_RSBF: Tensor, at_RTB: Tensor) -> Tensor:
 
 
 def added_up(values_N: Tensor, at_N: Tensor, places: int) -> Tensor:
-    """Sums the values at each position, of which there are ``places``: sums_V."""
+    """Sums the values whose position in ``at_N`` is v, for each v below ``places``: sums_V."""
     sums_V = values_N.new_zeros(places)
     if has_order(values_N):
         return sums_V.scatter_add_(0, at_N, values_N)
@@ -44,5 +44,5 @@ def added_up(values_N: Tensor, at_N: Tensor, places: int) -> Tensor:
 
 
 def has_order(like: Tensor) -> bool:
-    """Returns whether every operation on the device of ``like`` adds numbers one after another."""
+    """Returns whether ``like`` is on a CPU, where every operation adds numbers one after another."""
     return like.is_cpu

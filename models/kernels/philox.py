@@ -20,7 +20,7 @@ WORD: Final = 0xFFFFFFFF
 
 
 def philox_words(key_R: Tensor, draw: int | Tensor, blocks: int) -> Tensor:
-    """Computes the words of all blocks, as whole numbers of 64 bits: word_R(4M)."""
+    """Computes the words of blocks 0 ... M - 1, word 0 of all blocks first, as whole numbers of 64 bits: word_R(4M)."""
     block_1M = torch.arange(blocks, device=key_R.device).unsqueeze(0)
     nothing_1M = torch.zeros_like(block_1M)
     counter = block_1M, nothing_1M, nothing_1M + (draw & WORD), nothing_1M + (draw >> 32)
@@ -40,5 +40,5 @@ def philox(counter: tuple[Tensor, ...], key: tuple[Tensor, Tensor]) -> tuple[Ten
 
 
 def fractions(words: Tensor, dtype: torch.dtype) -> Tensor:
-    """Returns words as shares of 2^32. In float32, which cannot hold them exactly, the lowest 8 bits are left out."""
+    """Divides words of 32 bits by 2^32. In float32, which cannot hold all 32 bits, the lowest 8 are left out."""
     return (words >> 8).to(dtype) * 2**-24 if dtype == torch.float32 else words.to(dtype) * 2**-32

@@ -1,9 +1,10 @@
 """Matrix products in the precision of the training (``models/ground/precision.py``).
 
-Where nothing is compiled, torch multiplies, and rounds the sums of a product in bfloat16 once more. On a CPU its order
-of summation depends on where the factors begin in memory. Where a lane (one seed's copy of the network) begins depends
-on the lanes before it. So on a CPU several batches are each multiplied separately, from factors that begin where those
-of a single batch would (``batches``).
+Where nothing is compiled, torch multiplies, and rounds the result of a product in bfloat16 to bfloat16. On a CPU its
+order of summation depends on where the factors begin in memory. Where a lane (one seed's copy of the network) begins
+depends on the lanes before it. So on a CPU, ``product`` and ``batches`` multiply each of several batches separately,
+from factors that begin where those of a single batch would. (Not so in an export, nor, by ``product``, in bfloat16 or
+TF32.)
 
 Axes: G batches, N rows, I inputs and O outputs of a product; in recurrent products, B sentences, H hidden units,
 X pre-activations.
@@ -21,11 +22,11 @@ from skipstack.models.kernels.bounds import check_shape
 from skipstack.models.kernels.choice import choose
 
 LINE: Final = 64
-"""Bytes of a cache line, at whose start torch begins each tensor that it allocates."""
+"""The bytes of a cache line. Each tensor that torch allocates begins at the start of one."""
 
 
 def product(x_GNI: Tensor, weight_GIO: Tensor, bias: Tensor | None = None) -> Tensor:
-    """Computes X W, or X W + b, for each of G batches, in the precision of the training."""
+    """Computes X W, or X W + b, for each of G batches, in the precision of the training: y_GNO."""
     rows = x_GNI.shape[1]
     if choose("dense", x_GNI, rows) == "compiled":
         from skipstack.models.kernels.compiled.dense import CompiledProduct  # numba takes a quarter of a second to load

@@ -46,7 +46,7 @@ def gradient_rows(parameter: Tensor) -> tuple[Tensor, Tensor]:
     """Returns the gradient of a table by rows: lane_and_row_2U, its distinct rows in ascending order, and values_UE.
 
     A row's sum over its positions is taken in the order of a dense gradient, so its numbers are the same to the last
-    bit. Sums are taken once: from then on ``parameter.grad`` holds them, and writing into values_UE changes it.
+    bit. Sums are taken once, and then stored in ``parameter.grad``, whose memory values_UE shares.
     """
     gradient = parameter.grad
     assert gradient is not None

@@ -1,8 +1,8 @@
 """The sigmoid of a number, which depends on its value alone, wherever the number lies in an array.
 
 On a CPU, torch computes the last numbers of an array, which do not fill a vector register, by another function, which
-rounds the last bit of some numbers differently. The end of a lane (one seed's copy of the network) is not the end of an
-array with several lanes.
+rounds the last bit of some numbers differently. So the result of a lane (one seed's copy of the network) would depend
+on whether other lanes follow it in an array.
 """
 
 from typing import Any

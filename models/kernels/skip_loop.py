@@ -29,8 +29,8 @@ class SkipLoop(torch.autograd.Function):
     (i, f, o, s) = (sigm, sigm, sigm, tanh)(pre_t + U h^),   c_t = f c^ + i s,   h_t = o tanh(c_t)      (gui2019 eq. 2)
 
     lambda is ``share``. All states are rows of one array, from which the chosen ones are gathered. The backward pass
-    goes from the last step to the first. With a' for the gradient of a, and [h; c]' complete once all later steps have
-    added to it:
+    goes from the last step to the first, and x' is the gradient of x. When it comes to step t, all later steps have
+    added to [h; c]_t':
     d_t = c_t' + h_t' o (1 - tanh^2 c_t)
     pre_t' = (d_t s i (1 - i),  d_t c^ f (1 - f),  h_t' tanh(c_t) o (1 - o),  d_t i (1 - s^2))
     [h^; c^]' = [U^T pre_t'; d_t f], of which [h; c]_{t-a}' takes lambda, and [h; c]_{t-1}' takes 1 - lambda.

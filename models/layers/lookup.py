@@ -28,7 +28,7 @@ class Lookup(nn.Module):
     """
 
     first_R: Tensor
-    """The index of each lane's first row when the rows of all lanes' tables are counted through."""
+    """The index of each lane's first row in the table that joins those of all lanes, one lane after another."""
 
     def __init__(self, lanes: int, rows: int, size: int) -> None:
         super().__init__()
@@ -54,7 +54,7 @@ class Lookup(nn.Module):
 class Sought(NamedTuple):
     """Rows to be read from a table.
 
-    ``table_RVE``: the tables of all lanes. ``rows``: indices in any shape, which count through the tables of all lanes.
+    ``table_RVE``: the tables of all lanes. ``rows``: indices into the joined table of all lanes, in any shape.
     ``by_row``: whether the table's gradient holds only these rows.
     """
 

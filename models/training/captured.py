@@ -48,7 +48,7 @@ OURS = "skipstack.", "torch."
 
 Update = Callable[[Tokens, Gold, Tensor], tuple[Tensor, Tensor]]
 """A function that makes one update from the tokens, the gold tags and the learning rates of the lanes. It returns
-loss_R and tags_R as ``Training.update`` does."""
+loss_R and tags_R as ``Training.launched`` does."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

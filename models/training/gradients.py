@@ -40,7 +40,7 @@ def penalise(parameters: Named, l2_R: Sequence[float], *, biases: bool = False) 
     gradients.
 
     ``l2_R``: the l2 of each lane. ``biases``: whether theta is all parameters, as in chen2017 eq. 20. If not, theta is
-    the parameters whose role decays: all but those of role ``BIAS``, since dinarelli2016 writes no biases.
+    the parameters whose role decays: all but those of role ``BIAS``, since dinarelli2016 omits biases.
     """
     for parameter in parameters.values():
         if parameter.grad is not None and (biases or role_of(parameter).decays):

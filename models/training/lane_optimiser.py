@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 Named = Mapping[str, Tensor]
 
 MANY_ROWS = 2_000
-"""The number of rows from which on a table on a CPU is updated by rows. Smaller tables are updated whole, which is as
-fast. The choice affects speed only."""
+"""The number of rows that a table on a CPU must have to be updated by rows. Smaller tables are updated whole, which is
+as fast. Affects speed only."""
 
 
 class LaneOptimiser(ABC):

@@ -151,7 +151,8 @@ class Part:
     """A run of a ``Together``. It is used like a ``Training`` of this run alone, although its epochs may be trained in
     one program with other runs.
 
-    The run's state is a part of the state of the program in which it trained last, or is stored here.
+    The run's state is a part of the state of the program in which the run trained last, unless a state was loaded that
+    has not trained since: this object stores such a state itself.
     """
 
     def __init__(self, together: Together, run: Run) -> None:

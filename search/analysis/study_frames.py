@@ -75,7 +75,10 @@ class StudyFrames:
     over: HoursOver | None
     lost: int
     cached: Callable[[str], pd.DataFrame | None]
-    """A function from a name (one in ``MADE``, ``IMPORTANCES`` or ``REACHED``) to the cached frame; None if not cached."""
+    """A function from the name of a frame to the cached frame; None if it is not cached.
+
+    The names are those in ``MADE``, ``IMPORTANCES`` and ``REACHED``.
+    """
     read: Callable[[], StudyRecord]
 
     @classmethod

@@ -175,9 +175,10 @@ class Execution(RunOptions):
         """Publish the report and models of a finished study in MLflow. Call this once ``tracker`` has written all
         events.
 
-        ``made``: creates the report and models; it is called only if they are not published already. Returns the
-        addresses at which a browser shows the study, by the names of the views (``trials``, ``charts``, ``ablation
-        1``); empty if they are not known. If something could not be published, ``warn`` receives a line.
+        ``made``: creates the report and models; it is called only if they are not published already, or if ``compare``
+        is True. Returns the addresses at which a browser shows the study, by the names of the views (``trials``,
+        ``charts``, ``ablation 1``); empty if they are not known. If something could not be published, ``warn`` receives
+        a line.
         """
         assert record.opened is not None, "a ledger begins with study_opened"
         own, named = study_id(record.opened), experiment(experiment_of(record.study))

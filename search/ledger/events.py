@@ -44,8 +44,8 @@ FORMAT: Final = 3
 """
 
 FARTHEST: Final = 1e11
-"""The largest Unix time, in seconds, before or after 1970. It is about 3,000 years, so that every time in this range
-can be converted to a date.
+"""The largest absolute value of an event's time, in seconds since 1970: about 3,000 years. An event with a larger one
+is refused.
 """
 
 Parameters = Annotated[NonNegativeInt, Field(lt=1 << 63)]
@@ -60,19 +60,20 @@ lane.
 """
 
 Loss = Literal["lost", "preempted"]
-"""Kinds of losses of the machine on which a trial ran. ``lost``: the machine was lost without notice. ``preempted``:
-its owner took it back with notice. Neither is the fault of the trial.
+"""The two ways in which a trial loses its machine. ``lost``: the machine was lost without notice. ``preempted``: its
+owner took it back with notice. Neither is the fault of the trial.
 """
 
 FaultReason = Literal["failed", "crashed", "out_of_memory", "timed_out", Loss]
-"""Kinds of faults that end an attempt at a trial. ``failed``: an error. ``crashed``: the process died.
-``out_of_memory``: memory ran out. ``timed_out``: the time limit was reached. ``lost`` and ``preempted``: the machine
-was lost.
+"""Kinds of faults that end an attempt at a trial. ``failed``: an error. ``crashed``: the process died, or its GPU
+failed. ``out_of_memory``: memory ran out. ``timed_out``: the time limit was reached. ``lost`` and ``preempted``: the
+machine was lost.
 """
 
 Reason = Literal["completed", "stopped", "diverged", FaultReason]
-"""The reason why a trial ended. ``completed``: all its epochs are done. ``stopped``: the scheduler stopped it, or the
-study's hours were over. ``diverged``: its score is not finite. Otherwise, a fault ended it.
+"""The reason why a trial ended. ``completed``: it trained to its end, or its function returned. ``stopped``: the
+scheduler stopped it, nothing could promote it any more, or the study's hours were over. ``diverged``: its score is not
+finite. Otherwise, a fault ended it.
 """
 
 FAULTS: Final[tuple[FaultReason, ...]] = get_args(FaultReason)
@@ -91,7 +92,7 @@ class _Happened(Frozen):
 
 
 class StudyOpened(_Happened):
-    """The first event of a ledger: the config of the study and the version of the code that runs it.
+    """The first event of a study, or of an ablation: its config, and the version of the code that runs it.
 
     ``study``: the JSON of the whole ``StudyConfig``. ``format``: the format of the ledger. ``earlier_identity``: the
     hash that this event had before ``skipstack upgrade`` rewrote it, so that the study keeps its identity; None if it
@@ -153,9 +154,9 @@ class CorpusPrepared(_Happened, Brief):
 class Proposed(_Happened):
     """The proposer chose a trial.
 
-    ``point``: the chosen point of the space, a value for each active axis. JSON sorts its keys, so after reading they
-    are no longer in axis order. ``config_identity``: the hash of the trial's config. ``seeds``: lane i of the trial has
-    seed ``seeds[i]``. If seeds race, they are the first group of seeds.
+    ``point``: the chosen point of the space, a value for each active axis. ``config_identity``: the hash of the trial's
+    config. ``seeds``: lane i of the trial has seed ``seeds[i]``; with replicates, these are the numbers of its calls.
+    If seeds race, ``seeds`` is the first group of seeds.
     """
 
     kind: Literal["proposed"] = "proposed"
@@ -164,7 +165,7 @@ class Proposed(_Happened):
     config_identity: str
     seeds: tuple[SeedNumber, ...]
     parameters: Parameters | None = None
-    """The number of parameters of one lane; None if the number of parameters is not an objective."""
+    """The number of parameters of one lane; None if ``parameters`` is not an objective of the study."""
 
 
 class Started(_Happened):
@@ -202,7 +203,7 @@ class Reported(_Happened):
 
 class Decided(_Happened):
     """The scheduler decided on a report. ``rung``: the rung that the report reached, in the unit of the scheduler's
-    resource, such as epochs; None if it reached no rung.
+    resource, such as epochs; None if it reached no rung, or the trial is complete or diverged.
     """
 
     kind: Literal["decided"] = "decided"
@@ -219,9 +220,10 @@ class Usage(Frozen):
     ``process_cpu``: the process's CPU time over the epoch, in percent of one core. ``process_memory``: the memory of
     the process. ``machine_cpu``: the CPU use of all processes over the epoch, in percent of all cores.
     ``machine_memory``, ``machine_memory_total``: the used and the total memory of the machine. ``gpu``: the percentage
-    of time in which the GPU was busy, for any process, at the end of the epoch; None if the driver does not report it,
-    as for a part of a GPU (MIG). ``gpu_memory``, ``gpu_memory_total``: the used and the total memory of the GPU. All
-    memory is in bytes, at the end of the epoch. All GPU fields are None on a machine without a GPU.
+    of time for which the GPU was busy with any process, at the end of the epoch; None if the GPU's driver does not
+    report it, as for a part of a GPU (MIG). ``gpu_memory``, ``gpu_memory_total``: the used and the total memory of the
+    GPU. All memory is in bytes, at the end of the epoch. All GPU fields are None for an epoch that was not trained on a
+    GPU.
     """
 
     machine: str
@@ -257,7 +259,9 @@ class Promoted(_Happened):
 
 
 class Retried(_Happened):
-    """A fault ended an attempt at a trial. The trial is retried from its last checkpoint."""
+    """A fault ended an attempt at a trial. The trial is retried from its last checkpoint, or from the start if it has
+    none. ``message``: the error.
+    """
 
     kind: Literal["retried"] = "retried"
     trial: NonNegativeInt
@@ -266,8 +270,8 @@ class Retried(_Happened):
 
 
 class Ended(_Happened):
-    """A trial ended. ``message``: the error, if the trial failed; or the way in which it was ended, if that was because
-    the study's hours were over; otherwise empty.
+    """A trial ended. ``message``: the fault that ended it, the way in which the end of the study's hours ended it, or a
+    note of the tool from which it was imported; otherwise empty.
     """
 
     kind: Literal["ended"] = "ended"
@@ -298,9 +302,10 @@ class Observed(Brief):
     """A trial of an earlier study, translated into this study.
 
     ``trial``: its number in the earlier study. ``point``: its point in this study's space. ``config_identity``: the
-    identity of this study's config at that point. ``curve``: its score at each amount of the resource, such as each
-    epoch. ``reported``: if the trial called a function, its values of the objectives after the score, by their names
-    among the metrics. ``recording``: the results to reuse if the proposer chooses this point; None if they cannot be
+    identity of this study's config at that point. ``reason``: the reason of its end, by the standard of this study.
+    ``curve``: pairs of an epoch and its score; a single pair of the number of seeds and their score, if seeds race in
+    this study. ``reported``: if the trial called a function, its values of the objectives after the score, by the name
+    of the metric. ``recording``: the results to reuse if the proposer chooses this point; None if they cannot be
     reused.
     """
 
@@ -318,8 +323,8 @@ class Observed(Brief):
 class WarmStarted(_Happened):
     """The proposer learns from the trials of an earlier study on the same corpus.
 
-    ``study``: the folder of the earlier study. ``observed``: the trials to learn from. ``left_out``: the number of its
-    trials that cannot be used, by reason.
+    ``study``: the folder of the earlier study. ``observed``: the trials to learn from. ``left_out``: the number of
+    other trials of that study, by the reason for which they are not used.
     """
 
     kind: Literal["warm_started"] = "warm_started"
@@ -332,7 +337,7 @@ class Suggestion(Frozen):
     """A trial of an earlier study on another corpus, suggested as a point of this study's space.
 
     ``study``, ``trial``: the earlier study's folder, and the number of the trial in that study. ``similarity``: the
-    similarity of that trial's corpus to this study's corpus.
+    similarity of that trial's corpus to this study's corpus. ``point``: the suggested point.
     """
 
     study: str
@@ -345,7 +350,7 @@ class Suggested(_Happened):
     """The study tries points that were good on other corpora, in the order of ``suggestions``, after its base config.
 
     ``similarities``: the similarity of each earlier study on another corpus, by its folder, even if no trial of it is
-    suggested. ``left_out``: the number of trials that lie outside this study's space, by earlier study and reason.
+    suggested. ``left_out``: the number of trials that cannot be used, by the earlier study's folder and the reason.
     """
 
     kind: Literal["suggested"] = "suggested"
@@ -372,7 +377,9 @@ class Reused(_Happened):
 
 
 class Interrupted(_Happened):
-    """The user interrupted the driver. Running trials continue once the study is resumed."""
+    """The driver was interrupted, by the user or by the loss of something that all trials need, such as the disk.
+    Running trials continue once the study is resumed.
+    """
 
     kind: Literal["interrupted"] = "interrupted"
 
@@ -388,12 +395,12 @@ class Placed(_Happened):
     """The options with which the study runs from now on. Neither ``address`` nor ``tracking_uri`` contains a secret.
 
     ``place``: a hash of the path of the study's folder and of its ledger's inode, which shows whether the study was
-    copied or moved. ``engine``: ``serial`` or ``ray``. ``address``: the address of the Ray cluster. ``gpus_per_trial``:
-    the share of a GPU for each trial. ``device``: the device of the trials. ``tracking_uri``: the MLflow store.
-    ``system_metrics``: whether workers measure the resources that they use. ``also``: the listeners that receive the
-    study's events beside MLflow. ``code``: the paths of the user's code files. ``concurrent``: the largest number of
-    trials that run at a time. ``cpus_per_trial``: the number of CPUs for each trial on Ray. ``trials_per_program``: the
-    largest number of trials that train as one program.
+    copied or moved. ``engine``: ``serial`` or ``ray``. ``address``: the address of the Ray cluster; None if none was
+    given. ``gpus_per_trial``: the share of a GPU for each trial. ``device``: the device of the trials.
+    ``tracking_uri``: the MLflow store; None if there is none. ``system_metrics``: whether workers measure the resources
+    that they use. ``also``: the listeners that receive the study's events beside MLflow. ``code``: the paths of the
+    user's code files. ``concurrent``: the largest number of trials that run at a time. ``cpus_per_trial``: the number
+    of CPUs for each trial on Ray. ``trials_per_program``: the largest number of trials that train as one program.
 
     ``command``: the command line without secrets. ``user``: the user who typed it. ``commit``: the commit of the code.
     Each of these three is empty if it is unknown.
@@ -442,8 +449,9 @@ class Gain(Frozen):
     """The expected gain of further trials.
 
     ``trials``: the number of further trials. ``hours``: the time that they take at the pace so far. It is the study's
-    ``search.enough.hours``, unless a single trial takes longer. ``most``: an upper bound of the expected rise of the
-    best score. ``seed_deviation``: the standard deviation of scores between the seeds of a trial.
+    ``search.enough.hours``, unless a single trial takes longer. ``most``: the larger of two estimates of the rise of
+    the best score (``search/strategy/objectives/stopping_rule.py``). ``seed_deviation``: the standard deviation of
+    scores between the seeds of a trial.
     """
 
     trials: PositiveInt
@@ -453,8 +461,8 @@ class Gain(Frozen):
 
 
 class HoursOver(Frozen):
-    """The end of a study's hours. ``hours``: the limit, ``search.hours``. ``left_out``: the number of trials that had
-    not started.
+    """The end of a study's hours. ``hours``: the limit, ``search.hours``. ``left_out``: the largest number of further
+    trials that the study could still have proposed.
     """
 
     hours: Annotated[float, Field(gt=0)]
@@ -542,7 +550,7 @@ class ListedRow(Frozen):
 
 
 class LeftOut(Frozen):
-    """A row that the space does not allow. ``why``: the reason, in one line."""
+    """A row of an ablation that is left out, since the space does not allow it. ``why``: the reason, in one line."""
 
     role: Role
     why: str

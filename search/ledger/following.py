@@ -22,8 +22,8 @@ class Following:
         self._lines = 0
 
     def events(self) -> Iterator[Event]:
-        """Yield the events that were not yielded before, up to the last one that is safely on the disk. The ledger is
-        not changed.
+        """Yield the events that were not yielded before, up to the last complete append. Their lines are on the disk
+        before they are yielded. The ledger is not changed.
 
         If an iteration fails or is abandoned, the next call continues after the last append of which an event was
         yielded. Raises OSError if a file cannot be read, and UserError, with file and line, as ``Ledger.read`` does.
@@ -34,7 +34,9 @@ class Following:
             yield from events
 
     def lines(self) -> Iterator[Line]:
-        """Yield the lines that were not yielded before, without parsing their events. Each line is one append."""
+        """Yield the lines that were not yielded before, without parsing their events. Each line is one append. Raises
+        the errors of ``events``.
+        """
         for line in self._unread():
             self._appends += 1
             yield line

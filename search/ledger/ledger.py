@@ -27,7 +27,7 @@ ADDRESS: Final = "address"
 Value = TypeVar("Value")
 
 RARE: Final = frozenset({"extended", "finished", "placed", "resumed"})
-"""Kinds of events that are rare: each run of a study writes one or two of them."""
+"""Kinds of events that are rare: each run of a study writes only a few of them."""
 
 READINGS: Final = 3
 """Maximum number of attempts to read a ledger. An attempt fails if a compaction removes files that are being read."""
@@ -97,8 +97,8 @@ class Ledger:
         return self._segments.lines()
 
     def replay(self) -> Iterator[Event]:
-        """Yield all events in order, without keeping them in memory. Only the driver that writes the ledger should call
-        this, since a compaction by another driver would interrupt the iteration.
+        """Yield all events in order, without keeping them in memory. A compaction by another driver may end the
+        iteration with UserError; ``read`` starts again in this case.
 
         Raises UserError as ``read`` does, once the iteration reaches the damage.
         """
@@ -108,7 +108,9 @@ class Ledger:
             raise self._unreadable(error) from error
 
     def packed(self) -> bytes:
-        """Return the whole ledger as the content of one compacted file. Raises UserError as ``replay`` does."""
+        """Return the whole ledger as the content of one compacted file. Raises UserError for a damaged ledger, and
+        OSError if a file cannot be read.
+        """
         return compacted(self._segments.lines())
 
     @contextmanager
@@ -138,7 +140,8 @@ class Ledger:
         """Yield the events of the given kinds. This is much faster than reading all events. Raises UserError as
         ``replay`` does.
 
-        If all given kinds are in ``RARE``, the events are cached until the ledger changes.
+        If all given kinds are in ``RARE``, the events come from a cache where possible, as long as the ledger does not
+        change.
         """
         try:
             known = self._survey() if set(kinds) <= RARE else None
@@ -167,8 +170,8 @@ class Ledger:
     def __enter__(self) -> Self:
         """Lock the ledger, cut a torn last append, and start a segment. The folder is created if it is missing.
 
-        Raises UserError if another process is writing, or if the ledger is damaged or cannot be written. In these cases
-        no segment has changed.
+        Raises UserError if another process is writing or the ledger is damaged; then no segment has changed. Raises
+        UserError also if the ledger cannot be written.
         """
         try:
             self._segments.open(self._checked)
@@ -214,7 +217,7 @@ def _surveyed(folder: Path, version: Version) -> _Survey:
 
 
 def _found(lines: Iterable[Line], kinds: Collection[str]) -> Iterator[Event]:
-    """Yield the events of the given kinds. Only lines that contain such an event are parsed."""
+    """Yield the events of the given kinds. Only lines in which such a kind occurs are parsed."""
     marks = [f'"kind":"{kind}"'.encode() for kind in kinds]  # no text contains a mark: its quotes are escaped
     for line in lines:
         if line.payload is not None and any(mark in line.payload for mark in marks):

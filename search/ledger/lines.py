@@ -29,8 +29,8 @@ as fast.
 """
 
 LONGEST: Final = 1 << 28
-"""Maximum number of bytes of an uncompressed line. The limit is needed since a file from an untrusted source may unpack
-to a thousand times its size.
+"""Maximum number of bytes of an unpacked line of a compacted file; a longer line counts as damaged. The limit is needed
+since a file from an untrusted source may unpack to a thousand times its size.
 """
 
 

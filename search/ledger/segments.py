@@ -1,11 +1,11 @@
 """Segments: append-only files of lines in a folder. Each append is flushed to the disk (``fsync``) before it returns.
 
 The folder holds ``000001.jsonl``, ``000002.jsonl``, ...: each time the ledger is opened for writing, it starts a new
-segment, and earlier segments never change. Compaction replaces, for example, the segments up to 57 by one file,
+segment. Nothing is ever added to earlier segments. Compaction replaces, for example, the segments up to 57 by one file,
 ``000057.jsonl.gz``.
 
 A driver that is killed while it writes may leave a torn last line. The append of that line never returned, so nothing
-depends on it, and the line is cut. Damage anywhere else is an error.
+depends on it, and the next driver cuts the line. Damage anywhere else is an error.
 """
 
 import fcntl
@@ -91,9 +91,9 @@ class _Content:
 class Segments:
     """Reads and writes the segments in ``folder``. Reading needs no lock. Only one driver can write at a time.
 
-    The writer locks the file ``lock`` (flock). The lock ends with the writer's process. It applies to all machines on a
-    shared disk if the disk supports locks. ``worth_compacting``: the number of lines outside of the compacted file from
-    which on ``open`` compacts. ``pause``: a function that waits for a number of seconds.
+    The writer locks the file ``lock`` (flock) until ``close``, or until its process ends. On a shared disk that
+    supports locks, the lock holds for all machines. ``worth_compacting``: the number of lines outside of the compacted
+    file from which on ``open`` compacts. ``pause``: a function that waits for a number of seconds.
     """
 
     def __init__(
@@ -176,7 +176,8 @@ class Segments:
                 os.close(lock)
 
     def append(self, payload: bytes) -> None:
-        """Write one line to the disk. A failed write is retried after each of ``PAUSES``, unless the disk is full.
+        """Write one line to the disk. A failed write is retried after each of ``PAUSES``, unless a retry cannot help,
+        as on a full disk.
 
         Raises OSError if the write still fails, TakenOverError if another driver has started to write, and
         FolderGoneError if the folder was moved or deleted. Earlier lines never change.

@@ -17,8 +17,8 @@ from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.frozen import Frozen
 
 Width = Literal["<u1", "<u2", "<u4", "<f4", "<f8"]
-"""The numpy dtype in which counts are stored: unsigned integer or float, little-endian. The digit is its number of
-bytes.
+"""The numpy dtype in which counts are stored: unsigned integer or float, little-endian. The digit is the number of
+bytes of a count.
 """
 
 WHOLE: Final = ("<u1", "<u2", "<u4")
@@ -80,7 +80,7 @@ def _packed(count_RS: Numbers) -> Packed:
 
 
 def _holds(width: Width, count_RS: Numbers) -> bool:
-    """Whether this dtype holds the numbers exactly. ``<f8`` always does."""
+    """Whether this dtype holds the numbers exactly. Returns True for ``<f8``."""
     if width in WHOLE:
         return bool(((count_RS >= 0) & (count_RS <= np.iinfo(width).max) & (count_RS == np.floor(count_RS))).all())
     with np.errstate(over="ignore"):

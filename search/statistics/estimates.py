@@ -26,12 +26,12 @@ NO_CHANCE = "every seed and sentence says the same, so nothing shows how far cha
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Estimate:
-    """A score, or a difference of scores, with its 95 % confidence interval over new seeds, and what else is known.
+    """A score, or a difference of scores, with its 95 % confidence interval.
 
     ``value``: the score or difference.
     ``seeds``: the number of seeds; of a mean over corpora, the smallest number of seeds on any of them.
-    ``sentences``: the number of sentences. None if the counts by sentence are unknown: then the interval covers the
-    variation of seeds only.
+    ``sentences``: the number of sentences, if the interval is over new seeds and new sentences. None if the counts by
+    sentence are unknown: then the interval covers the variation of seeds only.
     ``documents``: the number of documents, if the sentences come in documents and the interval is over new documents.
     ``corpora``: the number of corpora that ``value`` is a mean over; if several, the interval is over new corpora.
     ``over``: the calls that the interval is over, in words such as ``5 folds``; empty if these are just seeds.

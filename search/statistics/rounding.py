@@ -17,5 +17,5 @@ def is_rounding(spread: float, scale: float) -> bool:
 
 
 def alike(values: Sequence[float]) -> bool:
-    """Whether all of ``values``, none of which may be NaN, are equal up to rounding; False for fewer than two values."""
+    """Whether all ``values``, none of which may be NaN, are equal up to rounding; False for fewer than two values."""
     return len(values) > 1 and is_rounding(max(values) - min(values), max(map(abs, values)))

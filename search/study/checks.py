@@ -77,8 +77,8 @@ def check_enough(search: SearchConfig) -> None:
 
 
 def check_function(search: SearchConfig, base: FunctionConfig) -> None:
-    """Raise UserError for search options that do not work with a user's function ``base``, of which only the reports
-    are known. Also raise it if the replicates have the name of an axis or of a value of the base.
+    """Raise UserError for options of ``search`` that do not work with a user's function, and for replicates that have
+    the name of a value of ``base``.
     """
     if len(search.objectives) > 1 and not search.reported:
         got = ", ".join(search.objectives)

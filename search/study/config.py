@@ -49,7 +49,7 @@ class SearchConfig(Frozen):
     objectives: Annotated[Objectives, BeforeValidator(checked_objectives)] = ("score",)
     """The objectives, of which the score is the first. For networks this is a list. For a function it is a mapping from
     what the function reports to ``maximize`` or ``minimize``. With several objectives, reports show the Pareto front,
-    and ASHA and the proposers rank trials by it.
+    and ASHA and the proposers that learn from scores rank trials by it.
     """
     warm_start: tuple[str, ...] = ()
     """Folders of earlier studies, relative to the folder of the study file. The proposer learns from their trials on
@@ -101,7 +101,7 @@ class SearchConfig(Frozen):
     """
     keep_checkpoints: PositiveInt | None = None
     """The number of the best trials that keep their weights, or the models that their function reported. The trials
-    that are still needed also keep theirs (``search/execution/driver/retention.py``). None means that all trials do.
+    that are still needed also keep theirs (``search/execution/driver/retention.py``). None means no limit.
     """
     disk_budget: PositiveInt | None = None
     """Bytes that the weights of a study, or the models that its function reported, may take on the disk; None means no
@@ -134,7 +134,7 @@ class SearchConfig(Frozen):
     @property
     def reported(self) -> dict[str, Direction]:
         """The objectives of a study of a function: the direction of each, by the name under which the function reports
-        it. Empty if the score is the only objective, or the study trains networks.
+        it. Empty if the objectives have no directions, as in a study of networks.
         """
         return self.objectives if isinstance(self.objectives, dict) else {}
 
@@ -157,7 +157,7 @@ class SearchConfig(Frozen):
 
     @property
     def stops_nothing(self) -> bool:
-        """Whether the study has no scheduler, so that every trial runs all its epochs."""
+        """Whether the scheduler is ``none``, which stops no trial."""
         return self.scheduler.kind == "none"
 
 

@@ -46,10 +46,10 @@ VECTORS, WORD_SIZE, EMBEDDER = "data.vectors", "model.embedder.word_size", "mode
 class Needed:
     """A corpus that trials of the study may read, and all the ways in which they may read it.
 
-    The keys of each dictionary are used as an ordered set. ``tags``: pairs of a tag scheme and a minimum count of tags.
-    ``words``: configs of vocabularies. ``models``: pairs of a network and its vocabulary, which must fit the task of
-    the corpus. ``lengths``: the maximum lengths to which texts are cut. ``vectors``: for each path of pretrained
-    vectors, the word sizes of the networks that read them.
+    Each dictionary but ``vectors`` is used as an ordered set of its keys. ``tags``: pairs of a tag scheme and a minimum
+    count of tags. ``words``: configs of vocabularies. ``models``: pairs of a network and its vocabulary, which must fit
+    the task of the corpus. ``lengths``: the maximum lengths, in tokens, to which texts are cut. ``vectors``: for each
+    path of pretrained vectors, the word sizes of the networks that read them.
     """
 
     corpus: Corpus
@@ -78,8 +78,8 @@ def prepared(
     a new event only if further vectors were stored for them.
 
     Raises UserError if a file cannot be read, if corpora have different measures, or if the size of vectors differs
-    from the word size of a network. Raises UserError also if a scheme, a minimum count of tags, word classes or a
-    network does not fit its corpus.
+    from the word size of a network, unless that is 0. Raises UserError also if a scheme, a minimum count of tags, word
+    classes or a network does not fit its corpus.
     """
     events = []
     for needed in needs(study.space):
@@ -154,7 +154,7 @@ def _check_sizes(name: str, size: int, sizes: set[int]) -> None:
 
 def needs(space: SpaceConfig) -> list[Needed]:
     """Return the corpora that trials of the space may read, the base's corpus first. The list is empty if trials call a
-    function. Raises UserError if an axis of the corpus is continuous.
+    function. Raises UserError if an axis that determines what trials read is continuous.
     """
     if isinstance(space.base, FunctionConfig):
         return []

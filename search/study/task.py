@@ -35,8 +35,8 @@ class TrialTask:
 
     ``code``: the files of the user's code that the network needs, with the content that this process loaded.
     ``replicates``: the replicates of each seed of a function. ``objectives``: the names of the objectives that a
-    function reports, the score first; empty if the score is the only one. ``scores``: for a function, the trial's
-    scores at the epochs in the ledger.
+    function reports, the score first; empty if the study states no directions for them. ``scores``: for a function, the
+    trial's scores at the epochs in the ledger.
     """
 
     number: int
@@ -71,7 +71,9 @@ def trial_task(
     device: str,
     trial: TrialRecord | None = None,
 ) -> TrialTask:
-    """Create the task to train or test a trial of a study. ``trial``: its record; None if it has not started."""
+    """Create the task to train or test a trial of the study ``record``. ``folder``: the folder of the study. ``trial``:
+    the record of the trial; None if it has not started. The other arguments are those of ``TrialTask``.
+    """
     corpus, vectors = record.read_by(config), record.vectors_of(config)
     limit = record.study.search.time_limit
     return TrialTask(
@@ -99,7 +101,9 @@ def trial_task(
 def task_of(
     record: StudyRecord, folder: StudyFolder, number: int, *, device: str, group: range | None = None
 ) -> TrialTask:
-    """Create the task to continue a trial. ``group``: if seeds race, the group of seeds to train now."""
+    """Create the task to start or continue trial ``number`` on ``device``. ``group``: if seeds race, the group of seeds
+    to train now.
+    """
     trial = record.trials[number]
     task = trial_task(record, folder, trial.config, number=number, seeds=trial.seeds, device=device, trial=trial)
     if group is None:
@@ -139,9 +143,7 @@ class Measured:
 
 
 class Workers(Protocol):
-    """Creates workers that train trials, and measures trained weights on the test split. It is a worker class, or an
-    object that wraps one.
-    """
+    """Creates workers that train trials, and measures trained weights on the test split."""
 
     def __call__(self, task: TrialTask) -> "Worker":
         """Create a worker for a trial."""
@@ -152,7 +154,7 @@ class Workers(Protocol):
 
 class Worker(ABC):
     """Trains one trial, one epoch for each call of ``run_epoch``. A worker can run in any process. A new worker for the
-    same trial continues where the last one ended.
+    same trial returns the epochs after those in the ledger.
     """
 
     def __init__(self, task: TrialTask) -> None:

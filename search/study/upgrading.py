@@ -42,8 +42,8 @@ ROWS: Final = 10_000
 """Number of lines that are in memory at the same time."""
 
 STREAMS: Final = "dropout_streams"
-"""The end of the name of a tensor in a checkpoint that counts the random numbers drawn so far. In version 0.1.0 it held
-the states of generators.
+"""The end of the names of those tensors in a checkpoint that count the random numbers drawn so far. In version 0.1.0,
+tensors of these names held the states of generators.
 """
 
 
@@ -141,9 +141,10 @@ def _continuable(path: Path) -> str | None:
 
 
 def parquet_lines(path: Path) -> Iterator[Line]:
-    """Yield the lines of a compacted ledger of versions up to 0.2.0. Raises UserError if the file is damaged.
+    """Yield the lines of the compacted ledger of a version up to 0.2.0. Raises UserError if the file is damaged.
 
-    In a file from an untrusted source, a page of a few bytes may unpack to gigabytes.
+    The memory that this takes has no limit: in a file from an untrusted source, a page of a few bytes may unpack to
+    gigabytes.
     """
     import pyarrow as pa  # loaded only if there is such a file
     import pyarrow.parquet as pq

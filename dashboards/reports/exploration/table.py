@@ -36,8 +36,9 @@ OPTIONAL = ("trial", "seconds", "epochs", "deviation", "test %", "n")
 def numbers_of(row: ValueRow, confirmed: WinnerChange | None = None) -> Numbers:
     """The numbers of a row, by name.
 
-    Scores and effects are those of ``data.tasks.measure``: shares in [-1, 1], not percent, and negative perplexities.
-    ``confirmed``: the winner's change to the value of this row, if an ablation has tested that; None otherwise.
+    Scores and effects are larger if better, and not scaled for display (``data.tasks.measure``): accuracies in [0, 1],
+    negative perplexities. ``confirmed``: the winner's change to the value of this row, if an ablation has tested this
+    change; None otherwise.
     """
     return {
         "axis": row.axis,

@@ -1,7 +1,7 @@
 """The pictures of confirmed rows: their differences with intervals, alone or beside those of a paper.
 
-Alone, a difference has the interval corrected for several comparisons, as its mark is; beside a paper's, the
-uncorrected one.
+Alone, a difference has the interval that is corrected for several comparisons, like its mark; beside a paper's, it has
+the uncorrected interval.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

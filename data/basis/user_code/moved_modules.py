@@ -144,7 +144,7 @@ class _Finder(MetaPathFinder, Loader):
         module.__dict__.update({name: value for name, value in vars(now).items() if name[:1] != "_"})
         for name, there in NAMES.get(old, {}).items():
             setattr(module, name, getattr(import_module(there), name))
-        if self.warns and not old.startswith("skipstack.search."):  # that one MLflow imports
+        if self.warns and not old.startswith("skipstack.search."):  # MLflow imports these
             message = f"{old} has moved; skipstack.own has the names that own code needs, and keeps them"
             warnings.warn(message, FutureWarning, stacklevel=2)
 

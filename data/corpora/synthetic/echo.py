@@ -7,8 +7,8 @@ counts only the queries.
 
     blue red white green red? blue      at distance 2, red? is B-WHITE
 
-The distance is the only parameter. For one seed the sentences of all distances are the same, word by word, with the
-same queries; their tags differ, but the four are equally likely at any distance.
+The distance is the only parameter of the rule. For one seed the sentences of all distances are the same, word by word,
+with the same queries. Only the tags of the queries differ, and the four colours are equally likely at any distance.
 
 1. *Ceiling.* The tags follow from the words: F1 can be 100.
 2. *Floor.* Colours are drawn independently. So a tagger that does not read the deciding word, even if it reads all

@@ -42,7 +42,7 @@ class Phrase:
 
 
 def word(form: str, tag: str, relation: str = "dep") -> Phrase:
-    """Create a phrase of a single word. Its relation is ``dep`` until the phrase that it joins sets another."""
+    """Create a phrase of a single word. ``relation``: the relation to the word that will become its head."""
     return Phrase((form,), (tag,), (0,), (relation,))
 
 

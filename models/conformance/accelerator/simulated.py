@@ -195,8 +195,8 @@ def _tensors(values: Iterable[Any]) -> Iterator[Tensor]:
 
 
 def refusal(func: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> str | None:
-    """Return the reason why the GPU kernel of an operation would refuse arguments that its CPU kernel accepts; None if no
-    reason is known. Only torch's fused Adam is checked.
+    """Return the reason why the GPU kernel of an operation would refuse arguments that its CPU kernel accepts; None if
+    no reason is known. Only torch's fused Adam is checked.
 
     ``func``: the operation. ``args``, ``kwargs``: its arguments.
     """

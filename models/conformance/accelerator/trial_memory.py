@@ -34,8 +34,8 @@ class TrialMemory:
 
     ``resident``: weights, the optimiser's state and the lexicon. All other fields count in addition to it. ``step``: an
     update, including gradients, or pretraining, whichever takes more. ``evaluation``: the largest batch of an
-    evaluation, and the results of all batches. ``graphs``: captured steps. ``libraries``: cuBLAS, and memory that torch reserves on the
-    GPU before it is needed.
+    evaluation, and the results of all batches. ``graphs``: captured steps. ``libraries``: cuBLAS, and memory that torch
+    reserves on the GPU before it is needed.
     """
 
     resident: int
@@ -91,8 +91,8 @@ def trial_memory(
 
 
 def _step(run: Training, memory: Memory) -> tuple[int, int]:
-    """Return the bytes that an update on the largest batch takes, and the bytes of the batches that captured steps
-    keep as their inputs.
+    """Return the bytes that an update on the largest batch takes, and the most bytes that captured steps may keep as
+    their inputs: one batch for each step, each counted as the largest.
     """
     run.model.train()
     run.model.begin(0)

@@ -32,7 +32,7 @@ def numbers(tensor: Tensor) -> NDArray[Any]:
 
 
 def sparse(lane_and_row: Tensor, values: Tensor, shape: torch.Size, *, summed: bool = False) -> Tensor:
-    """Returns a sparse table that is zero except for these rows. ``summed``: whether the rows are distinct and
-    ascending.
+    """Returns a sparse table of the shape ``shape``, with ``values`` at the rows ``lane_and_row`` and zeros elsewhere.
+    ``summed``: whether the rows are distinct and ascending.
     """
     return torch.sparse_coo_tensor(lane_and_row, values, shape, is_coalesced=summed, check_invariants=False)

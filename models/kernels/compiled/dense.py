@@ -17,8 +17,8 @@ from skipstack.models.kernels.gemm.product import multiply, pack, pack_transpose
 
 
 class CompiledProduct(Once):
-    """Computes X W + b, or X W. ``rounds``: whether the factors of the product, and of the gradients, are rounded to
-    bfloat16.
+    """Computes X W + b, or X W. ``rounds``: whether the factors of this product, and of the products that compute its
+    gradients, are rounded to bfloat16.
     """
 
     @staticmethod
@@ -46,8 +46,8 @@ class CompiledProduct(Once):
 
 @compiled
 def forward(x_GNI: Array, weight_GIO: Array, bias_G1O: Array, y_GNO: Array, like: Array) -> None:
-    """Fills ``y_GNO`` with the product. A bias without elements is absent. ``like`` decides in which numbers the
-    factors are (``gemm/pairs.py``).
+    """Fills ``y_GNO`` with the product. A bias without elements is absent. ``like`` decides whether the factors are
+    rounded to bfloat16 (``gemm/pairs.py``).
     """
     for g in range(len(y_GNO)):
         multiply(across(x_GNI[g], like), pack(down(weight_GIO[g], like)), y_GNO[g])

@@ -20,7 +20,9 @@ STEP_0, STEP_1 = (np.uint64(step) for step in STEPS)
 
 @compiled
 def fill(key_R: Array, draw: int, uniform_RN: Array) -> None:
-    """Fills ``uniform_RN`` with uniform random numbers, a row for each lane. ``draw``: the number of the draw."""
+    """Fills ``uniform_RN`` with uniform random numbers, a row for each lane. N must be a multiple of 4. ``draw``: the
+    number of the draw.
+    """
     for r in range(len(key_R)):
         fill_row(key_R[r], draw, uniform_RN[r])
 
@@ -42,8 +44,8 @@ def keep(key_R: Array, draw: int, share_R: Array, kept_RN: Array) -> None:
 
 @inlined
 def fill_row(key: int, draw: int, row: Array) -> None:
-    """Fills a lane's row with random numbers. The four words of a block are put a quarter of the row apart, so that
-    several blocks are computed at once.
+    """Fills a lane's row, whose length must be a multiple of 4, with random numbers. The four words of a block are put
+    a quarter of the row apart, so that several blocks are computed at once.
     """
     blocks = len(row) // 4
     like, word = row.dtype.type(0), np.uint64(key)
@@ -64,7 +66,7 @@ def fill_row(key: int, draw: int, row: Array) -> None:
 
 
 def fraction(word: Any, like: Any) -> Any:
-    """Converts a word of 32 bits to a share of 2^32, with as many bits as the type of ``like`` can hold."""
+    """Divides a word of 32 bits by 2^32, in the type of ``like``. For float32, the lowest 8 bits are left out."""
     return type(like)((word >> SHORTER) * 2**-24 if isinstance(like, np.float32) else word * 2**-32)
 
 

@@ -1,7 +1,7 @@
 """Arithmetic on rows within compiled loops, without matrix products.
 
-Each loop over a row writes one array, from its first number on: then several numbers are computed at once. That does
-not happen where numba assumes that an index may be negative. Axes: T time steps, B sentences, N rows, and I, X or
+Each loop over a row writes one array, and counts from 0. Then several numbers are computed at once, which does not
+happen if numba must assume that an index may be negative. Axes: T time steps, B sentences, N rows, and I, X or
 H numbers of a row.
 """
 

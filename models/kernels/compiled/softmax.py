@@ -24,7 +24,7 @@ from skipstack.models.kernels.gemm.product import multiply, pack, pack_transpose
 SIDE_BY_SIDE: Final = 16
 """The number of sums, or maxima, that are computed side by side and combined at the end."""
 LEAST: Final = np.float32(-87)
-"""About the least x for which exp(x) is a normal float32."""
+"""A lower limit of x, to which smaller x are raised: about the least x for which exp(x) is a normal float32."""
 
 
 class CompiledLogLoss(Once):
@@ -63,7 +63,7 @@ class CompiledLogLoss(Once):
 def forward(
     x_RNF: Array, weight_RFK: Array, bias_R1K: Array, gold_RN: NDArray[np.int64], y_RNK: Array, losses_RN: Array
 ) -> None:
-    """Fills ``y_RNK`` with the softmax, for which it first holds the scores, and ``losses_RN`` with the losses."""
+    """Fills ``y_RNK`` with the softmax, and ``losses_RN`` with the losses. ``y_RNK`` holds the scores in between."""
     room = np.empty(SIDE_BY_SIDE, y_RNK.dtype)
     for r in range(len(x_RNF)):
         multiply(x_RNF[r], pack(weight_RFK[r]), y_RNK[r])
@@ -94,7 +94,7 @@ def backward(
     to_bias_R1K: Array,
 ) -> None:
     """Fills ``to_x``, ``to_weight`` and ``to_bias`` with the gradients of the features, W and b. The gradient of a
-    score is y, less 1 at the gold tag, times the gradient of the loss.
+    score is y, less 1 at the gold tag, times the gradient of the loss; 0 if the gold tag is -1.
     """
     to_score_NK = np.empty(y_RNK.shape[1:], y_RNK.dtype)
     for r in range(len(x_RNF)):

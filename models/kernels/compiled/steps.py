@@ -2,7 +2,8 @@
 network, in one reading direction).
 
 Axes: T time steps, B sentences, N rows, I inputs from the layer below, H hidden units, X pre-activations; P panels of
-K rows (a matrix packed for products). ``like`` decides in which numbers products are taken (``gemm/pairs.py``).
+K rows (a matrix packed for products). ``like`` decides whether the factors of products are rounded to bfloat16
+(``gemm/pairs.py``).
 Optional arrays have a first axis of length 1, or 0 if absent. x' is the gradient of x.
 """
 

@@ -2,8 +2,8 @@
 parameters.
 
 A parameter's slots are the arrays of optimiser state that belong to it, none to two. Axes: R lanes (a lane is one
-seed's copy of the network); P parameters; N numbers of a lane, or of a row; K: a parameter and its slots, where a slot
-that the rule does not have is not read; U rows of a table that have a gradient; E numbers of a row.
+seed's copy of the network); P parameters; N numbers of a lane, or of a row; K arrays, a parameter and then its slots;
+U rows of a table that have a gradient; E numbers of a row.
 """
 
 from collections.abc import Sequence
@@ -29,7 +29,8 @@ class Update:
     """Updates parameters, each with the slots that the rule has, in one call: all numbers, or some rows of a single
     table.
 
-    It writes to the memory that the tensors had when this object was created. Other code must change them in place.
+    It writes to the memory that the tensors had when this object was created. So other code must change these tensors
+    only in place.
     """
 
     def __init__(self, rule: str, tensors_P: Sequence[list[Tensor]]) -> None:
@@ -48,8 +49,8 @@ class Update:
         all_numbers(*known, rates, np.array(constants, rates.dtype))
 
     def rows(self, places_2U: Tensor, gradient_UE: Tensor, rate_R: Tensor, constants: Sequence[float]) -> None:
-        """Updates the rows of the one table that have a gradient. ``places_2U``: the lane and the row of each.
-        ``constants``: those of the rule (``move``).
+        """Updates the only table, in the rows that have a gradient. ``places_2U``: the lane and the index of each of
+        these rows. ``constants``: those of the rule (``move``).
         """
         gradient, places, rates = arrays(gradient_UE, places_2U, rate_R)
         some_rows(
@@ -66,8 +67,8 @@ def all_numbers(
     rate_R: Array,
     constants: Array,
 ) -> None:
-    """Updates all numbers of parameters and slots in place. ``addresses_PK``, ``gradients_P``: the addresses of their
-    memory. ``sizes_P``: the numbers of each parameter in a lane.
+    """Updates all numbers of parameters and slots in place. ``addresses_PK``: the addresses of their memory.
+    ``gradients_P``: the addresses of the gradients. ``sizes_P``: the count of each parameter's numbers in a lane.
     """
     for p in range(len(sizes_P)):
         size = sizes_P[p]
@@ -86,7 +87,9 @@ def some_rows(
     rate_R: Array,
     constants: Array,
 ) -> None:
-    """Updates some rows of a parameter and its slots in place. ``size``: the numbers of a lane's table."""
+    """Updates the rows ``places_2U`` of a table and of its slots in place. ``addresses_K``: the addresses of their
+    memory. ``size``: the count of numbers in a lane's table.
+    """
     for u in range(len(gradient_UE)):
         lane, row = places_2U[0, u], places_2U[1, u]
         first = lane * size + row * gradient_UE.shape[1]
@@ -97,7 +100,7 @@ def some_rows(
 def move_at(
     rule: int, addresses_K: NDArray[np.int64], first: int, gradient_N: Array, rate: float, constants: Array
 ) -> None:
-    """Calls ``move`` on the arrays at these addresses, from their number ``first`` on."""
+    """Calls ``move`` on the parameter and the slots at these addresses, from their number ``first`` on."""
     count, most = len(gradient_N), len(addresses_K) - 1
     parameter = numbers_at(addresses_K[0], first, count, gradient_N)
     one = numbers_at(addresses_K[min(1, most)], first, count, gradient_N)
@@ -109,7 +112,8 @@ def move_at(
 def move(
     rule: int, parameter_N: Array, gradient_N: Array, first_N: Array, second_N: Array, rate: float, constants: Array
 ) -> None:
-    """Updates one row of a parameter. ``first_N`` and ``second_N`` are the slots, in the optimiser's order.
+    """Updates N numbers of a parameter. ``first_N`` and ``second_N`` are the slots, in the optimiser's order; one that
+    the rule does not have is not read.
 
     ``constants``: for momentum the factor of the velocity; for Adagrad epsilon; for Adam beta_1, beta_2, epsilon, and
     the divisors that correct the averages of the gradients and of their squares.

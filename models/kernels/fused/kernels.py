@@ -3,8 +3,8 @@ random numbers.
 
 Each program of a step computes ``BLOCK`` of the B * H numbers of one group (one lane, that is one seed's copy of the
 network, in one reading direction); B sentences, H hidden units. Arguments are pointers to a step's first number. The
-next group's numbers begin a stride further. In products, and in values that are carried from step to step, they follow
-at once. None stands for an absent part. The equations are those of ``models/kernels/layers.py``.
+next group's numbers begin a stride further; only in products and in ``to_c`` they follow without a gap. None stands for
+an absent part. The equations are those of ``models/kernels/layers.py``.
 """
 
 import triton
@@ -28,7 +28,7 @@ def tanh(x):
 @triton.jit
 def places(size, hidden, gates: tl.constexpr, gates_stride, hidden_stride, BLOCK: tl.constexpr):
     """Returns which numbers a program computes: its group; the offsets of its numbers among the gates, in a product for
-    gates, among the hidden units, and among carried values; and which of these numbers exist.
+    gates, among the hidden units, and in arrays without a gap between groups; and which of these numbers exist.
     """
     group = tl.program_id(0).to(tl.int64)
     number = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
@@ -39,7 +39,7 @@ def places(size, hidden, gates: tl.constexpr, gates_stride, hidden_stride, BLOCK
 
 @triton.jit
 def total(x, at, product, product_at, there):
-    """Returns the sums of numbers of x and of the product, if there is one. The product may have fewer bits than x."""
+    """Returns numbers of x, plus those of the product if there is one. The product may have fewer bits than x."""
     number = tl.load(x + at, mask=there)
     if product is not None:
         number += tl.load(product + product_at, mask=there)
@@ -169,8 +169,8 @@ def block_backward(
 
 @triton.jit(do_not_specialize=["draw"])
 def uniform(keys, draw, counted, out, blocks, BLOCK: tl.constexpr):
-    """Draws uniform numbers. Each program turns ``BLOCK`` counters of a lane into four words each, which are put a
-    quarter of the lane's numbers apart.
+    """Draws uniform numbers: draw number ``draw``, plus the number in ``counted`` if there is one. Each program turns
+    ``BLOCK`` counters of a lane into four words each, which are put a quarter of the lane's numbers apart.
     """
     lane, block = tl.program_id(0).to(tl.int64), tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
     first, nothing, whole = block.to(tl.uint32), (block * 0).to(tl.uint32), draw.to(tl.int64)
@@ -187,7 +187,9 @@ def uniform(keys, draw, counted, out, blocks, BLOCK: tl.constexpr):
 
 @triton.jit
 def fraction(word, like):
-    """Converts a word of 32 bits to a share of 2^32, with as many bits as the type that ``like`` points to can hold."""
+    """Divides a word of 32 bits by 2^32, in the type to which ``like`` points. For float32, the lowest 8 bits are left
+    out.
+    """
     if like.dtype.element_ty == tl.float32:
         share = (word >> 8).to(tl.float32) * 5.9604644775390625e-08
     else:

@@ -115,8 +115,8 @@ class FusedBlock(torch.autograd.Function):
 
 
 def multiplied(of: Tensor | None, step: Tensor, out: Tensor) -> Tensor | None:
-    """Computes U h_{t-1}, or U^T pre_{t+1}', in ``out``. ``of`` is h or pre' of that step; None means that there is no
-    such step, and None is returned for a product of zero.
+    """Computes U h_{t-1}, or U^T pre_{t+1}', in ``out``. ``of`` is h_{t-1} or pre_{t+1}'. None means that there is no
+    such step; then None is returned, which stands for a product of zero.
 
     The kernel adds the product to its other terms. ``torch.baddbmm`` would first copy those terms, in a launch of its
     own.

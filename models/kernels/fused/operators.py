@@ -2,8 +2,8 @@
 
 The operations of layers work on one step of contiguous rows, GBH or GBX: G groups (a group is one lane, that is one
 seed's copy of the network, in one reading direction), B sentences, H hidden units, X pre-activations. ``product`` is
-the matrix product of the previous step's state, in the backward pass that of the next step's gradient; None means that
-there is no such step.
+the matrix product of the previous step's h, in the backward pass that of the next step's gradient; None means that
+there is no such step. Each operation launches the kernel of the same name (``kernels.py``).
 """
 
 from collections.abc import Callable
@@ -16,7 +16,7 @@ from torch import Tensor
 from skipstack.models.ground.device import current
 
 BLOCK = 256
-"""The numbers that each program computes; a GPU runs thousands of programs at a time."""
+"""The count of numbers that each program computes. A GPU runs thousands of programs at a time."""
 
 _DEFINED: Any = torch.library.Library("skipstack", "DEF")  # type: ignore[no-untyped-call]  # torch gives it no types
 _DEFINED.define(
@@ -89,7 +89,9 @@ def block_backward(
 
 
 def launch(name: str, parts: tuple[Tensor | None, ...], like_GBH: Tensor, *strides: int) -> None:
-    """Launches the kernel ``name`` over all groups. ``like_GBH`` gives the sizes."""
+    """Launches the kernel ``name`` over all groups. ``parts``: the kernel's tensors. ``like_GBH``: a tensor with the
+    sizes of one step. ``strides``: the kernel's distances from group to group.
+    """
     from skipstack.models.kernels.fused import kernels  # Triton comes with torch's builds for GPUs
 
     groups, sentences, hidden = like_GBH.shape

@@ -1,7 +1,8 @@
-"""Matrix products by the BLAS that scipy contains: on ARM, and on CPUs without AVX2.
+"""Matrix products by the BLAS that scipy contains, for CPUs whose registers we do not know (``registers.py``), such as
+ARM.
 
-A product is out_MN = x_MK weight_KN. Elsewhere (``tiled.py``) the second factor is packed into P panels of W columns;
-here the only panel is the matrix itself, so P = 1 and W = N. BLAS stores matrices by columns, so our rows are the
+A product is out_MN = x_MK weight_KN. In ``tiled.py`` the second factor is packed into P panels of W columns; here the
+only panel is a copy of the matrix, so P = 1 and W = N. BLAS stores matrices by columns, so our rows are the
 columns of the transposed matrix: it multiplies out^T = weight^T x^T.
 """
 
@@ -54,7 +55,8 @@ def multiply(x: Any, panels_PKW: Any, out_MN: Any, x_turned: bool = False, added
     """Computes out_MN = x_MK weight_KN, from the panels of weight. ``x_turned``: x is given transposed, as x_KM.
     ``added``: the product is added to the numbers that ``out`` has.
 
-    Rows of x and of ``out`` stand one after another in memory. Panels may be a view of those of a deeper matrix.
+    The numbers of a row of x, or of ``out``, must stand one after another in memory. Panels may be a view of those of a
+    deeper matrix.
     """
     raise NotImplementedError("it is compiled only")
 

@@ -1,4 +1,5 @@
-"""Factors of products in bfloat16, packed in pairs of 32 bits. CPUs multiply pairs, and sum both products in float32.
+"""Factors of products in bfloat16, packed in pairs of 32 bits, as the instructions of CPUs read them: these multiply
+pairs, and sum both products in float32.
 
 ``like`` decides which factors are made. If it is an array of uint32, they are pairs; if it has the numbers' own type,
 the factors are the numbers themselves. Axes: the first factor has M rows of K numbers, the second K rows of N numbers;

@@ -1,8 +1,8 @@
 """Matrix products within compiled loops, on one thread: the same four functions on every CPU.
 
 The second factor is packed first, and then serves any number of products, such as those of all time steps. On CPUs
-whose registers we know, tiles in registers (``tiled.py``) multiply; they are faster, since they make use of packing. On
-every other CPU BLAS (``blas.py``) multiplies.
+whose registers we know, tiles in registers (``tiled.py``) multiply, which is faster, since they make use of the
+packing. On every other CPU, BLAS (``blas.py``) multiplies.
 """
 
 from skipstack.models.kernels.gemm.registers import REGISTERS

@@ -18,9 +18,7 @@ class Registers:
 
 
 def registers_of(features: frozenset[str]) -> Registers | None:
-    """Returns the registers of an x86-64 CPU with these features; None if it has no instruction for both a product and
-    a sum.
-    """
+    """Returns the registers of a CPU with these features; None if it has neither AVX-512 nor both AVX2 and FMA."""
     if "avx512f" in features:
         return Registers(size=64, rows=12)
     if {"avx2", "fma"} <= features:
@@ -32,7 +30,7 @@ def features() -> frozenset[str]:
     """Returns the CPU features that numba lets LLVM use: those of this CPU, as far as the user's settings
     (``NUMBA_ENABLE_AVX``, ``NUMBA_CPU_NAME``, ``NUMBA_CPU_FEATURES``) allow.
 
-    LLVM ends the process if code asks for any other register.
+    LLVM ends the process if code asks for registers of another feature.
     """
     if config.CPU_FEATURES is not None:
         return frozenset(each[1:] for each in config.CPU_FEATURES.split(",") if each.startswith("+"))
@@ -46,4 +44,4 @@ def features() -> frozenset[str]:
 REGISTERS: Final = registers_of(features())
 """The registers of this CPU. None means that BLAS multiplies (``blas.py``)."""
 HAS_BFLOAT16: Final = {"avx512f", "avx512bf16"} <= features()
-"""Whether this CPU multiplies pairs of bfloat16 and sums them up in float32."""
+"""Whether this CPU, as far as the user's settings allow, multiplies pairs of bfloat16 and sums them up in float32."""

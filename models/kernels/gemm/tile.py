@@ -1,6 +1,6 @@
 """Tiles of a matrix product: as many sums as fit into registers, each kept in a register until it is complete.
 
-A tile is out_RC (R rows of C columns) of x_RK panel_KC. At each k, one vector of the panel, or two side by side, is
+A tile is out_RC = x_RK panel_KC, with R rows of C columns. At each k, one vector of the panel, or two side by side, is
 read and multiplied by a number of each row. Nothing else in the loop touches memory. So a core comes close to its peak
 rate of products, however few the rows. The code is written in LLVM's vectors, for each number of rows: LLVM's optimiser
 does not produce this form from loops over numbers.
@@ -19,7 +19,7 @@ from skipstack.models.kernels.gemm.registers import REGISTERS
 VECTORS: Final = 2
 """The most vectors that stand side by side in a panel."""
 ROWS: Final = REGISTERS.rows if REGISTERS is not None else 0
-"""The most rows of a tile."""
+"""The most rows of a tile; 0 if BLAS multiplies."""
 SHARED: Final = 3
 """The number of rows whose addresses share a base: a CPU has fewer registers for addresses than for vectors."""
 WHOLE, SHORT = ir.IntType(64), ir.IntType(32)
@@ -68,7 +68,8 @@ def fill_tile(
     columns: Any,
     added: Any,
 ) -> Any:
-    """Fills one tile of ``rows`` and ``columns``. ``added``: adds to the numbers that are in ``out`` already.
+    """Fills one tile. ``rows``: the tile's rows. ``columns``: the columns of ``out`` from the tile's first one on, of
+    which the tile fills at most as many as a panel has. ``added``: whether to add to the numbers in ``out``.
 
     ``x``, ``panels`` and ``out`` are addresses, and the tile begins ``x_at``, ``panel_at`` and ``out_at`` numbers after
     them. In x, the next row is ``x_row`` numbers further, and the next k ``x_next`` numbers. In out, the next row is
@@ -152,7 +153,7 @@ class _Tile:
             self._put(total, start, vector, mask)
 
     def _multiplied(self, x: Any, y: Any, added: Any) -> Any:
-        """Generates the sum x y + added, rounded once. Of pairs, it adds both products."""
+        """Generates the sum x y + added, rounded once; for pairs, the sum of both products and ``added``."""
         if self.kind.pairs:
             return self._call("llvm.x86.avx512bf16.dpbf16ps.512", added.type, added, x, y)
         return self._call(f"llvm.fma.{_name(added.type)}", added.type, x, y, added)

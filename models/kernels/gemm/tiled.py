@@ -18,13 +18,13 @@ from skipstack.models.kernels.gemm.tile import KINDS, ROWS, VECTORS, fill_tile
 from skipstack.models.kernels.gemm.turning import turn_block
 
 NEAR: Final = 2**15
-"""The count of numbers of x that stay in a near cache while all panels are read."""
+"""About how many numbers of x stay in a near cache while all panels are read."""
 DEEP: Final = 480
-"""The count of lines of a panel that stay in a near cache while rows are read, and the most that are
-summed up at once.
+"""The largest number of k that are summed up at once. So many rows of a panel stay in a near cache while rows of x are
+read.
 """
 LINE: Final = 64
-"""Bytes of a cache line. A vector within one line is read at once."""
+"""The bytes of a cache line. A vector within one line is read at once."""
 _PREFIX: Final = "skipstack_product_of_"
 
 
@@ -155,7 +155,8 @@ def multiply(x: Any, panels_PKW: Any, out_MN: Any, x_turned: bool = False, added
     """Computes out_MN = x_MK weight_KN, from the panels of weight. ``x_turned``: x is given transposed, as x_KM.
     ``added``: the product is added to the numbers that ``out`` has.
 
-    Rows of x and of ``out`` stand one after another in memory. Panels may be a view of those of a deeper matrix.
+    The numbers of a row of x, or of ``out``, must stand one after another in memory. Panels may be a view of those of a
+    deeper matrix.
     """
     raise NotImplementedError("it is compiled only")
 

@@ -16,9 +16,8 @@ def turn_block(_: Any, like: Any, start: Any, row: Any, out: Any, out_row: Any) 
     ``start`` and ``out`` are the addresses of the first numbers of the block and of its transpose. The next row is
     ``row`` numbers further in the block, and ``out_row`` numbers further in its transpose.
 
-    In each pass, every vector in the first half of all vectors is interleaved with the vector half of all vectors
-    further on. Number c of row r, at position r L + c of all L^2, thereby goes to position 2 (r L + c), modulo L^2 - 1.
-    After log2(L) passes it is at c L + r.
+    Each pass interleaves vector i with vector i + L / 2, for each i < L / 2. Number c of row r, at position r L + c of
+    all L^2, thereby goes to position 2 (r L + c), modulo L^2 - 1. After log2(L) passes it is at c L + r.
     """
     kind, address = KINDS[like.dtype], types.intp
     length = kind.length

@@ -61,7 +61,7 @@ class Weights:
         before the first position. It is the same in every sentence.
         """
         parts_GWX = self.first_GZ.view(len(self.first_GZ), self.context, -1)
-        first_GWX = parts_GWX.flip(1).cumsum(1).flip(1)[:, :steps]  # position t reads those further back than t
+        first_GWX = parts_GWX.flip(1).cumsum(1).flip(1)[:, :steps]  # position t reads those more than t positions back
         return functional.pad(first_GWX, (0, 0, 0, steps - first_GWX.shape[1]))
 
 
@@ -135,8 +135,8 @@ class LabelLink(Link):
 
 
 class LabelVectorLink(Link):
-    """Feeds back vectors of labels, f = E_l(y), and R is the part of H that these vectors are multiplied by (I-RNN,
-    eq. 7; and eq. 8).
+    """Feeds back vectors of labels, f = E_l(y). R is the part of the paper's matrix H by which they are multiplied
+    (I-RNN, eq. 7; and eq. 8).
 
     A distribution over labels is fed back as the expectation of the vector, sum_k y_k E_l(k). Before the first position
     stands a separate label with a vector of its own. Both directions of reading share the label vectors, as they share

@@ -27,7 +27,7 @@ class FeedbackTagger(Network):
     def read(self, tokens: Tokens, lexicon: LexiconTensors) -> tuple[Tensor, Tensor]:
         """Return scores_RTBF, the head's scores in all directions, and the number of tokens of each sentence.
 
-        Even if the network was trained with gold labels, it feeds back its own decisions.
+        The network feeds back its own decisions, or distributions, even if it was trained with gold labels.
         """
         scores_GTBK, _ = self.layer.decide(self._known(tokens, lexicon), self.head)
         return self._side_by_side(scores_GTBK, tokens.lengths_RB), tokens.lengths_RB

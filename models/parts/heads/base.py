@@ -117,8 +117,8 @@ class Head(nn.Module, ABC):
         """
 
     def losses(self, features_RUBF: Tensor, gold: Gold, counts_RB: Tensor) -> Tensor:
-        """Computes losses one by one: losses_RUB, one for each tag, if the head overrides this because it decides each
-        tag independently; otherwise losses_R1B, one for each sentence.
+        """Computes separate losses, by default one for each sentence: losses_R1B. A head that decides each tag
+        independently may override this to return one for each tag: losses_RUB.
         """
         return self.loss(features_RUBF, gold, counts_RB).unsqueeze(1)
 

@@ -1,4 +1,4 @@
-"""Losses that may be inaccurate: this is recorded while losses are computed, and checked once, after the last."""
+"""Records whether losses may be inaccurate while they are computed, so that they are checked only once, at the end."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar

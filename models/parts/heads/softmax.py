@@ -17,7 +17,9 @@ class SoftmaxHead(LinearHead):
     """
 
     def losses(self, features_RUBF: Tensor, gold: Gold, counts_RB: Tensor) -> Tensor:
-        """Computes -log y_t of each gold tag: losses_RUB (nats), 0 at padding, so ``counts_RB`` is not needed."""
+        """Computes -log y_t of each gold tag: losses_RUB (nats); 0 where the gold tag is -1, as at padding. So
+        ``counts_RB`` is not needed.
+        """
         rows = gold.tags_RUB[0].numel()
         if not self.together and choose("log_loss", features_RUBF, rows) == "compiled":
             from skipstack.models.kernels.compiled.softmax import (
@@ -38,7 +40,7 @@ class SoftmaxHead(LinearHead):
 
     def decode(self, features_RUBF: Tensor, counts_RB: Tensor) -> Decoded:
         """Decides for the likeliest tag of every token; ties go to the smallest id."""
-        decisive = self._log_likelihoods if self.together else self.scores  # of one lane, both have the same argmax
+        decisive = self._log_likelihoods if self.together else self.scores  # in a single lane, the argmax is the same
         return Decoded(decisive(features_RUBF).argmax(dim=-1))
 
     def opinion(self, features_RUBF: Tensor, counts_RB: Tensor) -> Tensor:

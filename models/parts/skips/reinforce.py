@@ -57,8 +57,8 @@ class Reinforce(nn.Module):
     baseline, which does not depend on the actions, nor this restriction changes the expected gradient.
 
     No gradient goes through r and b. With the log-likelihood as reward and alpha = 0, the gradient of J_1 - J_2, where
-    J_1 is the loss, has the expectation of the gradient of E[J_1]: for the policy's parameters, and for all parameters
-    if ``config.gradient`` is "network". Otherwise the network's gradient lacks the effect of its states on the choices.
+    J_1 is the loss, is an unbiased estimate of that of E[J_1]: for the policy's parameters, and for all parameters if
+    ``config.gradient`` is "network". Otherwise the network's gradient lacks the effect of its states on the choices.
     Call ``begin`` at each epoch, since alpha may decay.
     """
 

@@ -55,8 +55,8 @@ class Reading:
 
     ``role``: the role in which it is read. ``first``, ``last``: the first and last time step at which ``start`` is
     read, relative to the current step: 0 is the same step, -1 the previous one in the direction of reading of ``end``.
-    ``between``: whether the steps between ``first`` and ``last`` are read as well. ``gate``: the name of the gate that
-    weights what is read, or an empty string.
+    ``between``: whether the steps between ``first`` and ``last`` are read as well. ``gate``: the gate that weights what
+    is read, or the labels that are fed back, in words for a drawing; empty if there are none.
     """
 
     start: str

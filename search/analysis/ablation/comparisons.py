@@ -1,7 +1,7 @@
 """The comparisons of an ablation: each row paired with each of its references, in words, and means over corpora.
 
 A row is a config that the ablation trains. Its roles are the reasons for it, such as ``base``, ``winner`` or
-``without`` (a winner with a change taken back). Each role has a reference: the row that it is compared with.
+``without`` (a winner with a change taken back). Each role but the base has a reference: the row it is compared with.
 """
 
 from dataclasses import dataclass
@@ -36,7 +36,7 @@ class RowComparison:
     ``row``, ``reference``: the names of the row and of its reference; for the base, ``reference`` is empty.
     ``corpus``: the title of the corpus, or the text of ``mean_of``.
     ``trials``: the trials of the row, one for each corpus.
-    ``references``: the trials of the reference in the same order; empty if it has none.
+    ``references``: the trials of the reference in the same order; empty for the base, or if the reference has no trial.
     """
 
     row: str
@@ -80,7 +80,7 @@ def compared(record: StudyRecord) -> list[RowComparison]:
 
 
 def means(record: StudyRecord) -> list[RowComparison]:
-    """Return the comparisons over all corpora together, for means; none if there is a single corpus.
+    """Return the comparisons by means over all corpora; none if there is a single corpus.
 
     A row is compared with a reference if both were trained to their ends on every corpus.
     """

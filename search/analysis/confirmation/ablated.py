@@ -93,7 +93,7 @@ def _row(
 
 
 def _means(rows: tuple[ConfirmedRow, ...], corpora: int) -> tuple[ConfirmedRow, ...]:
-    """Return a row of the mean difference over the corpora for each of ``rows`` that has one on every corpus.
+    """Return a row of the mean difference over the corpora for each row that has a difference on every corpus.
 
     ``corpora``: the number of corpora.
     """

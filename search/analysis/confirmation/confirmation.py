@@ -94,13 +94,13 @@ class ConfirmedRow:
 class Reach:
     """The power of an experiment: how small a difference of a row it marks as significant, after correction.
 
-    All numbers hold for experiments with as many seeds and test sentences, for one row of a family in which no other
-    row has an effect.
+    All numbers hold for experiments with as many seeds and test sentences as this one, and for one row of a family in
+    which no other row has an effect.
 
     ``smallest``: the smallest true difference that is marked in 80 of 100 experiments.
     ``questions``: the number of comparisons in the family.
     ``half_detected``: the share of experiments that mark a true difference half as large as ``smallest``.
-    ``half_overstated``: the mean estimate of this half in the experiments that mark it, as a multiple of its true size.
+    ``half_overstated``: the mean estimate of that difference in the experiments that mark it, divided by its true size.
     ``sought``, ``seeds``: a difference, and the number of seeds needed to detect it; None if no number suffices.
     """
 

@@ -68,8 +68,8 @@ def difference(
     If the two trials share seeds, their scores are paired by seed and all other seeds are left out, since the same seed
     draws the same weights, dropout and data order for both. Calls of a function are paired likewise if both trials have
     the same replicates. Trials without a shared seed are compared unpaired, and without an interval if they have no
-    counts by sentence. Sentences are paired if both trials were measured on the same corpus, or if ``same_sentences`` is
-    True.
+    counts by sentence. Sentences are paired if both trials were measured on the same corpus, or if ``same_sentences``
+    is True.
     """
     ours, theirs = by_seed(trial, split), by_seed(reference, split)
     if not ours or not theirs:
@@ -213,9 +213,9 @@ def _units(counts_RSC: NDArray[np.float64], documents: Sequence[int]) -> tuple[N
 
 
 def _of_sentences(estimate: Estimate, counts_RSC: NDArray[np.float64], documents: bool) -> Estimate:
-    """Return the estimate with its numbers of sentences and documents.
+    """Return the estimate with the right numbers of sentences and documents.
 
-    ``documents``: whether its units are documents, so that ``estimate.sentences`` is the number of documents.
+    ``documents``: whether its units are documents, so that ``estimate.sentences`` is their number.
     """
     if not documents:
         return estimate

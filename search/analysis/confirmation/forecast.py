@@ -202,7 +202,7 @@ def _resolution(record: StudyRecord, made: Experiment) -> tuple[Resolution | Non
 
 
 def _questions(made: Experiment) -> int:
-    """Return the number of different comparisons on a corpus: a comparison of two winners counts once."""
+    """Return the number of different comparisons on a corpus: one that occurs for two winners counts once."""
     asked = [
         (row, reference(made.plan, role))
         for role, row in questions([TrainedRow(each, "", None) for each in made.plan.rows])

@@ -74,8 +74,8 @@ def cache_frames(
 ) -> None:
     """Cache ``frames`` in ``folder``, which is created if needed.
 
-    ``known_by``: the stamp. ``frames``: functions that compute the frames, by name. ``about``: facts about the study, to
-    be stored as JSON. If the disk is full or the folder cannot be written, the cache stays incomplete and nothing is
+    ``known_by``: the stamp. ``frames``: functions that compute the frames, by name. ``about``: facts about the study,
+    stored as JSON. If the disk is full or the folder cannot be written, the cache stays incomplete and nothing is
     raised. If the folder is a symbolic link, nothing is cached.
     """
     if folder.is_symlink():  # the files would be written outside of the study's folder

@@ -36,8 +36,8 @@ def decisive_table(tables: Tables) -> int | None:
     """Return the index of the table that the verdict is about; None if no table qualifies.
 
     Only tables of finished records qualify. The first choice is the last ablation with several seeds, the second a
-    study of rows fixed in advance with several seeds, the third the last ablation, whose rows have a single seed and so
-    no interval on a corpus.
+    study of rows fixed in advance with several seeds, the third the last ablation with one seed, which has no intervals
+    on a single corpus.
     """
     # In an unfinished record, rows that are still to come belong to the family and change the corrected p values.
     finished = [place for place, (own, _) in enumerate(tables) if own.finished]

@@ -5,8 +5,8 @@
     metrics.json         counts by split           provenance.json  study, trial, seeds and corpus
     README.md            the model card            manifest.json    size and SHA-256 of the other files
 
-A lane is one seed's copy of the network. Shapes: R = 1 (also for an ensemble, whose lanes decide together), T tokens,
-U tags of a sentence, B sentences.
+A lane is one seed's copy of the network. Shapes: R = 1 (also for an ensemble, whose lanes decide together), T tokens, U
+tags of a sentence, B sentences.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -69,10 +69,10 @@ class Bundle:
     """A trained network, or an ensemble, with everything that it needs to annotate text; also called
     ``skipstack.Model``.
 
-    ``path``: of the bundle. ``config``: the trial's config. ``vocabulary``: the words and characters that the
-    network knows. ``tags``: the labels that it predicts, in the order of their ids. ``model``: the network.
-    ``metrics``: of the network on dev and test; without dev if it was trained on dev. ``provenance``: its study, trial,
-    seeds and corpus. ``device``: where it computes.
+    ``path``: of the bundle. ``config``: the trial's config. ``vocabulary``: the words and characters that the network
+    knows. ``tags``: the labels that it predicts, in the order of their ids. ``model``: the network. ``metrics``: of the
+    network on dev and test; without dev if it was trained on dev. ``provenance``: its study, trial, seeds and corpus.
+    ``device``: where it computes.
     """
 
     path: Path
@@ -91,7 +91,7 @@ class Bundle:
 
     @property
     def unit(self) -> Unit:
-        """The unit of the network's tokens, as its corpus has it: word or character."""
+        """The unit of the tokens of the network's corpus: ``word``, ``character`` or ``text`` (``Unit``)."""
         return token_unit(self.config.data.corpus)
 
     @property
@@ -121,8 +121,7 @@ class Bundle:
         return list(self.annotate(split))
 
     def tag(self, sentences: Iterable[list[str]]) -> Iterator[tuple[list[str], list[str]]]:
-        """Annotates sentences as ``annotate`` does, but yields a pair for each: its tokens and its tags, without heads.
-        """
+        """Annotates sentences as ``annotate`` does, but yields a pair for each: its tokens and its tags (no heads)."""
         for sentence in self.annotate(sentences):
             yield list(sentence.words), list(sentence.tags)
 

@@ -41,7 +41,9 @@ MEGABYTE: Final = 1e6
 
 @dataclass(frozen=True, slots=True)
 class CorpusOfRun:
-    """A corpus that a run reads. ``name``: its title. ``fingerprint``: the hash of its content. ``config``: as JSON."""
+    """A corpus that a run reads. ``name``: its title. ``fingerprint``: the hash of its content. ``config``: its config
+    as JSON.
+    """
 
     name: str
     fingerprint: str
@@ -53,11 +55,11 @@ class Entry:
     """The content to write into one run.
 
     ``name``, ``start``: the name and start with which the run is created; empty and None if it was created before.
-    ``formerly``: the name that an earlier version of skipstack gave to the run; it is replaced by ``name`` if the run still has it.
-    ``tags``, ``params``: by name. ``metrics``: values with their times, by name and step. ``files``: texts, by their
-    names among the run's artifacts. ``log``: whether the log of the trial and the artifacts of its function are written
-    as well. ``corpus``: the corpus that the run reads. ``status``: the new status; None leaves it as it is. ``end``:
-    the run's end. Times are Unix milliseconds.
+    ``formerly``: the name that an earlier version of skipstack gave to the run; it is replaced by ``name`` if the run
+    still has it. ``tags``, ``params``: by name. ``metrics``: values with their times, by name and step. ``files``:
+    texts, by their names among the run's artifacts. ``log``: whether the log of the trial and the artifacts of its
+    function are written as well. ``corpus``: the corpus that the run reads. ``status``: the new status; None leaves it
+    as it is. ``end``: the run's end. Times are Unix milliseconds.
     """
 
     name: str = ""

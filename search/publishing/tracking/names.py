@@ -11,8 +11,8 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 LONGEST_NAME: Final = 200
-"""A longer name is cut to this many characters, before digits are appended. MLflow accepts 250, but the name of a lane's
-metric also has the seed.
+"""Longer names are cut to this many characters, before digits are appended. MLflow accepts 250, but the name of a
+lane's metric also has the seed.
 """
 
 LONGEST: Final = 6000

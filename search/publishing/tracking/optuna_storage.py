@@ -3,8 +3,8 @@ it.
 
 Each axis becomes a parameter; a trial has the parameters of its active axes. A trial that completed becomes COMPLETE,
 and one that the scheduler stopped PRUNED, both with the values by which trials are ranked. A trial that diverged,
-failed, or lacks a finite value becomes FAIL; one that runs or is paused becomes RUNNING. Intermediate values are the mean dev
-scores by epoch.
+failed, or lacks a finite value becomes FAIL; one that runs or is paused becomes RUNNING. Intermediate values are the
+mean dev scores by epoch.
 """
 
 import math
@@ -161,8 +161,7 @@ class _Times:
 
 
 class _Axis:
-    """Converts the values of an axis for Optuna. A number is kept; the values of a choice become labels (``_labels``).
-    """
+    """Converts the values of an axis for Optuna. A number is kept; a choice's value becomes a label (``_labels``)."""
 
     def __init__(self, domain: Domain) -> None:
         self._labels: dict[str, Label] = {}

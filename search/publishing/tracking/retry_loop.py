@@ -1,4 +1,4 @@
-"""The loop of a process that writes into a store. It calls the work again and again, and waits longer after failures."""
+"""The loop of a process that writes into a store: it repeats the work, and waits longer after failures."""
 
 from collections.abc import Callable
 from typing import Final, Protocol
@@ -12,7 +12,7 @@ PAUSE: Final = 1.0
 """After n failures in a row, the next call comes after 2**n times this many seconds."""
 
 DOUBLINGS: Final = 6
-"""The maximum of n in this power: further failures do not make the pause longer."""
+"""The maximum of n in the formula of ``PAUSE``: further failures do not make the pause longer."""
 
 LAST_PAUSE: Final = 4.0
 """The maximum number of seconds between two calls once the owner waits for the end."""
@@ -35,8 +35,7 @@ class WorkOwner(Protocol):
 
 
 class RetryLoop:
-    """Calls work again and again until it is done, and repeats it after failures. ``listener``: the owner of the work.
-    """
+    """Calls work repeatedly until a call succeeds while the owner waits. ``listener``: the owner of the work."""
 
     def __init__(self, listener: WorkOwner) -> None:
         self._listener = listener

@@ -10,8 +10,8 @@ Metrics are points ``(key, step) -> (value, milliseconds)``. A metric's mean ove
 network each) has the metric's name, and each lane's value has a name such as ``name/seed_3``. Steps are epochs. For the
 test split the step is the epoch whose weights were tested, and for the study's best score the number of trials that
 have ended. ``score`` has a point for every epoch. ``best_score``, by which trials are ranked, and ``best_epoch`` have a
-point at each epoch that is the best so far; they end with NaN if a trial lost its score by failing or diverging. The values of
-axes are parameters that begin with ``axis.``.
+point at each epoch that is the best so far; they end with NaN if a trial lost its score by failing or diverging. The
+values of axes are parameters that begin with ``axis.``.
 """
 
 import math

@@ -43,7 +43,7 @@ SETTINGS: Final = {
 """The values of MLflow's environment variables in the process, where the user has not set others."""
 
 PATIENCE: Final = 120.0
-"""The number of seconds without progress after which the owner stops waiting for a study to be recorded or published."""
+"""The seconds without progress after which the owner stops waiting for a study to be recorded or published."""
 
 TELL_EVERY: Final = 1.0
 """The minimum number of seconds between two messages of progress. An owner that reads none for minutes then does not
@@ -84,7 +84,7 @@ class _Failed:
 
 @dataclass(frozen=True, slots=True)
 class _Wanted:
-    """A message to the owner: write the bundle of the best network into the new folder ``to``. The owner answers with
+    """A message to the owner: write the bundle that is to be stored into the new folder ``to``. The owner answers with
     None, or with the exception that was raised.
     """
 
@@ -245,8 +245,8 @@ def serve(link: Link) -> None:
 
 
 class _Owner:
-    """The owner, as seen by the ``RetryLoop`` in the process. Progress and failures are sent to the owner once it
-    waits for the end. ``waits``: whether it does so from the beginning.
+    """The owner, as seen by the ``RetryLoop`` in the process. Progress and failures are sent to the owner once it waits
+    for the end. ``waits``: whether it does so from the beginning.
     """
 
     def __init__(self, link: Link, *, waits: bool = False) -> None:

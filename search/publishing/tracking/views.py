@@ -111,8 +111,8 @@ def _state(record: StudyRecord, name: ViewName, study_id: str, axes: list[str]) 
 
 
 def _trials(record: StudyRecord, study_id: str, axes: Iterable[str]) -> Mapping[str, Any]:
-    """The state of the experiment's page that shows a table of the search's trials. ``axes``: the names of the parameters
-    to show.
+    """The state of the experiment's page that shows a table of the search's trials. ``axes``: the names of the
+    parameters to show.
     """
     metrics = ["best_score", "best_epoch", f"test_{record.measure.name}", *(DIFFERENCE if _designed(record) else ())]
     columns = [*_of("metrics", metrics), *_of("params", axes), *_of("tags", ["skipstack.end_reason"])]
@@ -186,8 +186,7 @@ def _charts(axes: list[str], measure: str) -> list[dict[str, Any]]:
     there are ``axes``, its values on these with its best score.
 
     ``axes``: the parameters of axes that are active in every trial, since the page leaves out the line of a trial that
-    lacks one.
-    ``measure``: the name of the study's measure.
+    lacks one. ``measure``: the name of the study's measure.
     """
     common: dict[str, Any] = {
         "metricSectionId": OURS,

@@ -183,8 +183,8 @@ class Writer:
         self._whole, self._partial = {}, {}
 
     def write(self, key: RunKey, entry: Entry) -> None:
-        """Write an entry to the run with the key ``key``. A run that the store lacks is created, unless the user deleted
-        it. The status is written last, so that a run that has ended has all its metrics.
+        """Write an entry to the run with the key ``key``. A run that the store lacks is created, unless the user
+        deleted it. The status is written last, so that a run that has ended has all its metrics.
         """
         from mlflow.entities import Metric, Param, RunTag
 
@@ -225,8 +225,8 @@ class Writer:
         self.without_files = self.without_files or refused  # only now, since the store itself has accepted the run
 
     def keep_ledger(self, made: Callable[[], bytes]) -> None:
-        """Write a copy of the ledger among the artifacts of the study's run, unless the same copy is there or files were
-        refused. ``made``: returns the content of the copy.
+        """Write a copy of the ledger among the artifacts of the study's run, unless the same copy is there or files
+        were refused. ``made``: returns the content of the copy.
         """
         assert self._run_ids is not None, "the runs are not known"
         run_id = self._run_ids.get(STUDY)

@@ -89,8 +89,7 @@ class Fronts:
 
     def place_at(self, position: int, first: Vector) -> int:
         """The place of the point at ``position`` in the order of all points. It is less than ``position`` only if equal
-        points come before. ``first``: the latest point added, which wins ties in its
-        epsilon-net.
+        points come before. ``first``: the latest point added, which wins ties in its epsilon-net.
         """
         used = len(self._distinct)
         sizes = np.bincount(self._ranks_N[:used], weights=self._times_N[:used]).astype(np.int64)
@@ -108,8 +107,8 @@ class Fronts:
         return np.flatnonzero(self._ranks_N[: len(self._distinct)] == rank)
 
     def _push(self, moving: Places, candidates: Places, rank: int) -> None:
-        """Move the ``candidates`` of ``rank`` that the ``moving`` points dominate to the next rank; there these displace
-        further candidates in the same way. ``moving``, ``candidates``: indices of points.
+        """Move the ``candidates`` of ``rank`` that the ``moving`` points dominate to the next rank; there these
+        displace further candidates in the same way. ``moving``, ``candidates``: indices of points.
         """
         while len(moving):
             there = candidates[self._ranks_N[candidates] == rank]

@@ -13,8 +13,8 @@ LAST_OF_A_RUN: Final = (Finished, Interrupted)
 """Events that end a run: the time after them does not count."""
 
 DURING_A_RUN: Final = (*WORK, Measuring, Tested, Untested, *LAST_OF_A_RUN)
-"""Events that occur only while a study runs. ``Shortened`` is one as well, unless it was the user who shortened the
-study. The time before and after any other event does not count, since the study may not have been running.
+"""Events that occur only while a study runs. ``Shortened`` counts as one as well, unless the user shortened the study.
+The time before and after any other event does not count, since the study may not have been running.
 """
 
 

@@ -116,5 +116,5 @@ class StoppingRule:
 
     @property
     def _seed_deviation(self) -> float | None:
-        """The standard deviation between seeds of one config, pooled over trials; None if no trial has several seeds."""
+        """The standard deviation between seeds of one config, pooled over trials; None without several seeds."""
         return math.sqrt(fmean(self._variances.values())) if self._variances else None

@@ -64,8 +64,8 @@ class Costs:
             self._seconds.setdefault(number, []).append(seconds)
 
     def by_axis(self) -> dict[str, AxisCost]:
-        """The effect of each axis, by its path. The log seconds of a point are the sum of the effects of its axes, up to
-        a constant that is the same for all points. Empty before the first time is recorded.
+        """The effect of each axis, by its path. The log seconds of a point are the sum of the effects of its axes, up
+        to a constant that is the same for all points. Empty before the first time is recorded.
         """
         if not self._seconds:
             return {}
@@ -84,7 +84,7 @@ class Costs:
         }
 
     def charged(self, number: int, cooled: int | None) -> "Charged | None":
-        """The charge for the predicted time of an epoch when trial ``number`` is proposed: to subtract it from the
+        """The charge for the predicted time of an epoch when trial ``number`` is proposed. Subtracting it from the
         logarithm of a value divides the value by the time to the power of 1 - ``number`` / ``cooled``.
 
         ``cooled``: the number of the trial from which on the time does not count; None means that it never counts.
@@ -106,16 +106,15 @@ class Charged:
     weight: float
 
     def of(self, axis: int, places: Any) -> Any:
-        """What one axis contributes to the charge at each of ``places``: positions in the range of a number (0 to 1), or
-        indices of a choice's values. ``axis``: the number of the axis.
+        """The contribution of one axis to the charge at each of ``places``: positions in the range of a number (0 to
+        1), or indices of a choice's values. ``axis``: the number of the axis.
         """
         cost = self.costs[axis]
         return self.weight * (cost.of(places) if isinstance(cost.domain, Choice) else cost.at(places))
 
 
 def places(domain: Domain, numbers: Any) -> Any:
-    """The positions of numbers in the range of an axis, from 0 to 1. Raises TypeError for a choice, which has no order.
-    """
+    """The positions of numbers in the range of an axis, from 0 to 1. Raises TypeError for a choice."""
     match domain:
         case Log(low, high):
             return np.log(np.asarray(numbers) / low) / (math.log(high / low) or 1.0)

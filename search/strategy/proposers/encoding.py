@@ -24,7 +24,7 @@ STEPS: Final = (0.003, 0.01, 0.03, 0.1, 0.3)
 """The distances by which a number is moved down and up to find a better value, as fractions of its range."""
 
 LISTED: Final = 16
-"""In a range of up to this many integers, all are tried; in a larger range, only those at the distances ``STEPS``."""
+"""The size up to which all integers of a range are tried; of a larger range, only those at the distances ``STEPS``."""
 
 
 @final
@@ -115,15 +115,15 @@ class Encoding:
         return uniform_ND
 
     def mutated(self, source: np.random.Generator, rows_ND: Numbers, axes: float) -> Numbers:
-        """Mutate rows, and return rows with a value for every axis. In each row, values are drawn uniformly for the axes
-        that have none, and for randomly chosen axes, ``axes`` of them on average.
+        """Mutate rows, and return rows with a value for every axis. In each row, values are drawn uniformly for the
+        axes that have none, and for randomly chosen axes, ``axes`` of them on average.
         """
         changed_ND = source.random(rows_ND.shape) < axes / len(self._domains)
         return np.where(changed_ND | np.isnan(rows_ND), self.random(source, len(rows_ND)), rows_ND)
 
     def moves(self, axis: int, rows_ND: Numbers) -> Numbers:
-        """The values to try on one axis in each row, as an array of N rows: all values of a choice or of a range of up to
-        ``LISTED`` integers; otherwise the row's own value, moved by each of ``STEPS`` down and up.
+        """The values to try on one axis in each row, as an array of N rows: all values of a choice or of a range of up
+        to ``LISTED`` integers; otherwise the row's own value, moved by each of ``STEPS`` down and up.
         """
         if (listed := self._listed[axis]) is not None:
             return np.broadcast_to(listed, (len(rows_ND), len(listed)))

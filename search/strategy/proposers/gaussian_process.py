@@ -52,10 +52,10 @@ class GaussianProcess(Proposer):
     trials are drawn from the process several times, and the improvement is averaged over these draws. Points are random
     until ``random_trials`` trials have a score.
 
-    A completed trial counts with the best score of its curve. A stopped trial counts with its last score, which
-    underestimates it: a Gaussian process, unlike the proposers that use ranks, cannot rank it behind the completed
-    trials. A paused trial counts like a stopped one, and is added once more when it ends after a promotion. Trials that
-    diverged or failed are ignored.
+    A completed trial counts with the best score of its curve. A stopped trial counts with its last score, although it
+    could have reached more: a Gaussian process, unlike the proposers that use ranks, cannot rank it behind the
+    completed trials. A paused trial counts like a stopped one, and is added once more when it ends after a promotion.
+    Trials that diverged or failed are ignored.
 
     The process needs a value on every axis. An inactive choice is equally far from each of its values, and an inactive
     number is set to the middle of its range; neither is varied in the search for a point. The most promising points are
@@ -88,7 +88,8 @@ class GaussianProcess(Proposer):
         """The trials with a score, in the order in which they ended."""
         self._running: dict[int, Numbers] = {}
         self._kernels: list[list[Kernel]] = []
-        """The kernels fitted so far: a list for each number of scores in ``_fits``, with a kernel for each objective."""
+        """The kernels fitted so far: a list for each number of scores in ``_fits``, with a kernel for each objective.
+        """
 
     def ask(self, number: int) -> Point | None:
         """The point for trial ``number``: the new, allowed point with the highest expected improvement found, or a
@@ -111,7 +112,7 @@ class GaussianProcess(Proposer):
             self._costs.took(number, seconds)
 
     def proposed(self, number: int, point: Point) -> None:
-        """Record that trial ``number`` runs at ``point``. Its unknown values are drawn from the process until it ends."""
+        """Record that trial ``number`` runs at ``point``. Until it ends, its values are drawn from the process."""
         self._seen.add(point)
         if self._cooled is not None:
             self._costs.proposed(number, point)

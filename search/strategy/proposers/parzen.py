@@ -27,8 +27,8 @@ class Uniform(Protocol):
 @final
 @dataclass(frozen=True, slots=True)
 class AxisKind:
-    """The form of an axis. ``values``: the number of values of a choice; 0 for a number. ``step``: the distance of
-    neighbouring integers, as a fraction of their range; 0 for any other axis.
+    """The properties of an axis on which its kernels depend. ``values``: the number of values of a choice; 0 for a
+    number. ``step``: the distance of neighbouring integers, as a fraction of their range; 0 for any other axis.
     """
 
     values: int

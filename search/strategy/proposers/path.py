@@ -81,9 +81,9 @@ def _at(space: Space, start: Point, taken: Mapping[str, Json]) -> Point:
 
 @final
 class Path(Proposer):
-    """Proposes the listed points and the starts, and after them a greedy path. Each step of the path tries all candidate
-    changes and takes the one with the highest mean score, until no candidate is left or none has a score. A step starts
-    once the trials of all candidates of the previous step have ended.
+    """Proposes the listed points and the starts, and after them a greedy path. Each step of the path tries all
+    candidate changes and takes the one with the highest mean score, until no candidate is left or none has a score. A
+    step starts once the trials of all candidates of the previous step have ended.
 
     Raises UserError for a listed point or a start outside the space.
     """

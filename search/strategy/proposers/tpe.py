@@ -22,7 +22,7 @@ from skipstack.spaces.space import Point, Space
 RANDOM: Final = 10
 """Points are drawn at random until this many trials have a score."""
 BETTER: Final = 0.1
-"""The fraction of the ended trials that count as the better ones, whose density is l(x)."""
+"""The fraction of the ended and paused trials that count as the better ones, whose density is l(x)."""
 MOST: Final = 25
 """The maximum number of trials that l(x) models, with one objective. In g(x), this many of the latest trials have full
 weight.
@@ -89,7 +89,7 @@ class Tpe(Proposer):
         by_path = sorted(enumerate(space.domains.items()), key=lambda each: each[1][0])
         kinds = {axis: kind for axis, (_, domain) in by_path if (kind := _kind(domain)) is not None}
         self._kinds = dict(sorted(kinds.items(), key=lambda each: each[1].values == 0))
-        """The kind of each axis with more than one value, by the axis's number; choices come first."""
+        """The ``AxisKind`` of each axis with more than one value, by the axis's number; choices come first."""
 
     def ask(self, number: int) -> Point | None:
         """The point for trial ``number``: the most promising candidate, or a random point at the beginning. None if the
@@ -216,7 +216,7 @@ def _standing(reason: Reason, curve: Curve, further: Vector) -> Rank | None:
 
 
 def _kind(domain: Domain) -> AxisKind | None:
-    """How the densities model an axis: as categories, integers or continuous. None for an axis with a single value."""
+    """The form in which densities model an axis: categories, integers or continuous. None if it has a single value."""
     match domain:
         case Choice(values):
             return AxisKind(len(values), 0.0) if len(values) > 1 else None

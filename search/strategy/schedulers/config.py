@@ -16,8 +16,8 @@ class RungConfig(Frozen):
 
     The resource is one of three. ``epochs``: rungs are numbers of epochs. ``seconds``: rungs are seconds of training
     and evaluation; a trial is compared at a rung with its first report at or after that time, and it is complete after
-    ``maximum`` seconds. ``seeds``: rungs are numbers of seeds. A trial trains its seeds up to the next
-    rung to the end, and further seeds only if it goes on, so that better trials have scores from more seeds (a race).
+    ``maximum`` seconds. ``seeds``: rungs are numbers of seeds. A trial trains its seeds up to the next rung to the end,
+    and further seeds only if it goes on, so that better trials have scores from more seeds (a race).
     """
 
     grace: PositiveInt = 1
@@ -57,8 +57,7 @@ class AshaConfig(RungConfig):
 
 class HyperbandConfig(RungConfig):
     """Hyperband (Li et al., 2018): successive halving in several brackets, groups of trials whose rungs start at
-    different levels. Trials are compared at a rung once every trial of the bracket that went on from the rung below has
-    reached it or ended.
+    different levels. Trials are compared at a rung once every trial of the bracket has reached the rung or ended.
     """
 
     kind: Literal["hyperband"] = "hyperband"

@@ -1,4 +1,4 @@
-"""Hyperband: brackets of successive halving. Trials are compared at a rung once none is on its way there any more."""
+"""Hyperband: brackets of successive halving. Trials wait at a rung until all that are on their way have arrived."""
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
@@ -18,8 +18,8 @@ that are beaten, both the best first.
 
 @dataclass(slots=True)
 class HyperbandRung(Arrivals):
-    """A rung of one bracket. ``lost``: how many trials ended on their way from the rung below to this one. ``left``: the
-    trials that reached the rung and went on from it. ``out``: the trials that ended while they were paused at it.
+    """A rung of one bracket. ``lost``: how many trials ended between the rung below and this one. ``left``: the trials
+    that reached the rung and went on from it. ``out``: the trials that ended while they were paused at it.
     """
 
     lost: int = 0
@@ -95,8 +95,8 @@ class Hyperband(RungScheduler):
         self._runs: dict[int, _Bracket] = {}
         """The running brackets, by the number of the bracket's first trial."""
         self._ready: dict[int, tuple[int, int]] = {}
-        """The level of the rung and the number of the next trial to promote, for each bracket with a trial to promote, by
-        the number of the bracket's first trial. All trials of a bracket are assumed to start.
+        """The next trial to promote, for each bracket with one: the level of its rung and its number, by the number of
+        the bracket's first trial. All trials of a bracket are assumed to start.
         """
         self._beaten: dict[int, list[int]] = {}
         """The paused trials that are beaten, for each bracket with any, by the number of the bracket's first trial."""
@@ -153,7 +153,7 @@ class Hyperband(RungScheduler):
 
     def _rung_ahead(self, trial: int, place: int) -> Ahead:
         """The score needed at a rung among the trials that have reached it so far. Whether a trial goes on is decided
-        only when all trials of the bracket have reached the rung.
+        only when all trials of the bracket have reached the rung or ended.
         """
         run = self._run(trial)
         return run.rungs[place].ahead(self.ladder(trial)[place], run.kept(place, run.size, self._reduction))

@@ -41,7 +41,7 @@ class Median(Scheduler):
 
     @property
     def rungs(self) -> tuple[int, ...]:
-        """Empty: there are no rungs, since a trial is compared after every epoch."""
+        """Empty: trials are not compared at rungs, but after every epoch from ``grace`` on."""
         return ()
 
     @property
@@ -50,8 +50,8 @@ class Median(Scheduler):
         return min(self._config.grace, self.maximum)
 
     def _ahead(self, trial: int) -> tuple[Ahead, ...]:
-        """The comparisons after the epochs from ``grace`` on that the trial has not reported, without the last epoch. The
-        score needed is one that the trial's best score so far must reach.
+        """The comparisons after epochs that the trial has not reported, from ``grace`` on and without the last epoch.
+        The trial's best score must reach the score needed.
         """
         first = max(self.earliest, self.spending.last(trial) + 1)
         return tuple(self._epoch_ahead(epoch) for epoch in range(first, self.maximum))

@@ -22,7 +22,7 @@ class Decision:
 
     ``action``: ``pause`` means that the trial keeps its checkpoint and frees its worker; it goes on only if it is
     promoted later. ``complete`` means that it has run to its end. ``rung``: the level of the highest rung that the
-    report reached, in the scheduler's resource; None if it reached no rung, completed the trial or was not finite.
+    report reached, in the scheduler's resource; None if it reached no rung, and if the trial is complete or diverged.
     ``diverged``: whether the trial stops because its score is not finite.
     """
 
@@ -79,8 +79,8 @@ class Spending(ABC):
         return self._last.get(trial, 0)
 
     def group(self, trial: int) -> range | None:
-        """The indices of the seeds that the trial trains now or next, if the resource is seeds. Otherwise None: it trains
-        all seeds at once.
+        """The indices of the seeds that the trial trains now or next, if the resource is seeds; otherwise None, since
+        it trains all seeds at once.
         """
         return None
 
@@ -174,8 +174,7 @@ class Scheduler(ABC):
     ``maximum``: the epochs of a trial that runs to its end. ``spared``: trials that are never stopped by a comparison,
     such as the base config from which differences are measured; other trials are compared with their scores all the
     same. ``spending``: counts the resource of trials; None means that epochs are counted. A score that is NaN or
-    infinite stops any trial at once. The report with which a trial reaches its end
-    completes it.
+    infinite stops any trial at once. The report with which a trial reaches its end completes it.
     """
 
     def __init__(self, maximum: int, spared: frozenset[int] = frozenset(), spending: Spending | None = None) -> None:
@@ -206,8 +205,8 @@ class Scheduler(ABC):
     def report(self, trial: int, epoch: int, score: float, seconds: float = 0.0) -> Decision:
         """Decide on ``trial`` after ``epoch``, which took ``seconds``; a higher ``score`` is better.
 
-        Epochs count from 1. Raises ValueError if the trial's epochs do not ascend 1, 2, 3, ... (also if a report
-        arrives twice), if the trial is paused, or if it has ended.
+        Epochs count from 1, with each group of seeds anew. Raises ValueError if they do not ascend 1, 2, 3, ... (also
+        if a report arrives twice), if the trial is paused, or if it has ended.
         """
         if trial in self._over or trial in self._paused:
             state = "ended" if trial in self._over else "was paused"

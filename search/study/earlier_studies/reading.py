@@ -1,5 +1,5 @@
-"""Reads the trials of earlier studies that a new study can use. It learns from the trials on the same corpus, and first
-tries the best trials on other corpora.
+"""Reads the trials of earlier studies that a new study can use. The new study learns from the trials on its own
+corpora, and first tries the best trials on other corpora.
 """
 
 from collections import Counter
@@ -21,9 +21,7 @@ from skipstack.spaces.space import Point
 from skipstack.spaces.trial import as_network
 
 INFORMATIVE = ("completed", "stopped", "diverged")
-"""The reasons of ends that tell something about a trial's config. A trial that ended by a fault tells
-nothing about it.
-"""
+"""The reasons of an end that tell something about the trial's config. A fault tells nothing about it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +47,8 @@ class TrialFinder:
         self.translation = Translation(study, corpora)
 
     def of(self, path: str, record: StudyRecord) -> UsableTrials:
-        """Return the usable trials of the earlier study ``record`` in the folder ``path``. Raises UserError if it has
-        none.
+        """Return the usable trials of the earlier study ``record`` in the folder ``path``. Raises UserError if there
+        are none.
         """
         found = UsableTrials()
         refusals: list[str] = []
@@ -115,8 +113,8 @@ class TrialFinder:
 
 
 def _ranked(path: str, record: StudyRecord, scored: Mapping[int, tuple[Point, float]]) -> Iterator[Candidate]:
-    """Yield the trials on other corpora, each with its rank among the study's trials on the same corpus. ``scored``:
-    the point and the similarity of the corpus, by trial number.
+    """Yield the trials in ``scored``, each with its rank among those of them on the same corpus. ``scored``: by trial
+    number, the point of a usable trial on another corpus, and the similarity of that corpus.
     """
     ranks: Counter[str] = Counter()
     for trial in record.ranked():

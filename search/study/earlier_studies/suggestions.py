@@ -20,8 +20,8 @@ OF_TRIALS: Final = 4
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A trial that may be suggested. ``rank``: its rank among the trials of its study on the same corpus, 1 for the
-    best.
+    """A trial that may be suggested. ``rank``: its rank among the usable trials of its study on the same corpus, 1 for
+    the best.
     """
 
     rank: int

@@ -21,7 +21,7 @@ from skipstack.spaces.trial import TrialConfig, as_network
 class Translated:
     """A trial of an earlier study, translated into a new study. ``config``: its config with the new study's corpus.
     ``point``: its point in the new study's space. ``similarity``: the similarity of its corpus to the new study's
-    corpus; None if both have the same content, so that scores are comparable.
+    corpus; None if scores are comparable, since both corpora have the same content or the trial calls a function.
     """
 
     config: Subject
@@ -41,8 +41,8 @@ class Translation:
         self._named: dict[str, Corpus] = {identity(needed.corpus): needed.corpus for needed in needs(study.space)}
 
     def of(self, record: StudyRecord, subject: Subject) -> Translated:
-        """Translate the config ``subject`` of a trial of the earlier study ``record``. It gets the new study's corpus,
-        vectors and epochs.
+        """Translate the config ``subject`` of a trial of the earlier study ``record``. A network gets the new study's
+        corpus and number of epochs.
 
         Raises UserError for a config that the new study could not have chosen.
         """
@@ -86,7 +86,7 @@ class Translation:
         the similarity is None if their content is the same.
 
         It is the corpus with the same content and measure, whatever its name, or else the new study's only corpus.
-        Raises UserError if there is no such corpus.
+        Raises UserError if there is no such corpus, or if the similarity cannot be computed.
         """
         content = (theirs.fingerprint, theirs.measure)
         same = [own for own in self._corpora.values() if (own.fingerprint, own.measure) == content]

@@ -2,7 +2,7 @@
 
 A model is stored in the folder of its trial, in a folder such as ``models/seed-0/00000003-0001-000001/``. The last name
 gives the epoch, the attempt, and the number of the model in that attempt. That folder holds a complete copy of the
-model (``whole_copies.py``). Each call keeps the model of the epoch at which the trial had its best score.
+model (``whole_copies.py``). Of the models that a call reports, the one whose epoch has the trial's best score is kept.
 """
 
 from collections.abc import Mapping

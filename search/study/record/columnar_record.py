@@ -1,4 +1,4 @@
-"""Reads the record of a long ledger in a third of the time: reports as columns, and all other events one by one.
+"""Reads the record of a long ledger in a third of the time: most reports as columns, and all other events one by one.
 
 Most lines of a long ledger are a report with the decision to continue, and they differ only in their numbers. Reading
 these numbers as columns takes a fraction of the time of creating an object for each event.
@@ -174,8 +174,9 @@ def columnar_record(lines: Iterable[Line], told: Callable[[Event], None] = lambd
 
 
 def _layout(events: tuple[Event, ...]) -> Layout:
-    """Return the layout of the report, if the events are a report with finite numbers and the decision to continue.
-    Otherwise return an empty layout.
+    """Return the layout of the report, if the events are a report and the decision to continue without a rung, and the
+    report has metrics, only finite numbers, and neither a group of seeds nor a latency. Otherwise return an empty
+    layout.
     """
     match events:
         case (Reported(seeds=(), latency=None) as report, Decided(decision="continue", rung=None)):

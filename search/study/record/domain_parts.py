@@ -1,4 +1,4 @@
-"""Divides a domain into the parts that tables show: its single values, or ranges if it has too many values."""
+"""Divides a domain into the parts that tables show: its single values, or ranges of numbers if there are many."""
 
 import math
 from collections.abc import Callable, Iterator, Sequence
@@ -11,7 +11,7 @@ from skipstack.data.basis.frozen import canonical_json
 from skipstack.spaces.domains import Choice, Domain, Integer, Json, Log, Real
 
 RANGES = 3
-"""Number of ranges into which a continuous domain, or one with too many integers, is divided."""
+"""Number of ranges into which a continuous domain, or one of more than ``LISTED`` integers, is divided."""
 
 LISTED = 8
 """Maximum number of integers of a domain that tables show one by one."""
@@ -32,7 +32,8 @@ def parts(domain: Domain) -> tuple[DomainPart, ...]:
 
     The ranges of a domain have equal widths, up to rounding; in a ``Log`` domain, equal widths of the logarithm. The
     bounds between ranges are rounded before values are compared with them, so each label states its range exactly. A
-    range includes its lower bound but not its upper bound; the last range includes both.
+    range of integers includes both bounds. Any other range includes its lower bound but not its upper bound; the last
+    one includes both.
     """
     match domain:
         case Choice():
@@ -63,7 +64,7 @@ def value_text(value: Json) -> str:
 
 
 def short_text(value: Json) -> str:
-    """Format a value as ``value_text`` does, but floats with four digits."""
+    """Format a value as ``value_text`` does, but floats with four significant digits."""
     return f"{value:.4g}" if isinstance(value, float) else value_text(value)
 
 
@@ -101,7 +102,7 @@ def _rounded(low: float, cuts: Sequence[float], high: float) -> list[float]:
 
 
 def _short(bound: float) -> str:
-    """Format a number as briefly as possible: ``5`` for 5.0."""
+    """Format a bound exactly and briefly: ``5`` for 5.0."""
     return str(int(bound)) if float(bound).is_integer() and abs(bound) < 1e6 else repr(bound)
 
 

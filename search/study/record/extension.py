@@ -16,7 +16,8 @@ def extended(study: StudyConfig, by: Extended) -> StudyConfig:
     """Return the study with more trials, more seeds for trials that are proposed from now on, more values on its axes,
     and another limit of hours, as the event ``by`` says.
 
-    Raises UserError for an axis that the study does not have, or that is not a choice.
+    Raises UserError for an axis that the study does not have or that is not a choice, and for a value without a new
+    name on an axis with named values.
     """
     axes = dict(study.space.axes)
     for path, values in by.choices.items():
@@ -61,7 +62,8 @@ def extension(
     ``choices``: the additional trials, seeds, and values by axis. ``points``: the number of additional trials at points
     that the user chose; they come in addition to ``trials``.
 
-    Raises UserError if the extension would change nothing, and for more seeds in a study whose seeds race.
+    Raises UserError if the extension would change nothing, for more seeds in a study whose seeds race, and as
+    ``extended`` does.
     """
     if not (trials or seeds or choices or points):
         raise UserError(

@@ -46,8 +46,8 @@ ablation, named by its number, which holds the folders of the ablation's trials.
 
 
 class StudyFolder:
-    """The paths in one study's folder. ``ablation``: the number of an ablation, whose own trials the paths then lead
-    to; None means the search.
+    """The paths in one study's folder. ``ablation``: the number of the ablation whose trials the paths lead to; None
+    means the trials of the search.
     """
 
     def __init__(self, path: Path, ablation: int | None = None) -> None:

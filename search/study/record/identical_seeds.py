@@ -1,6 +1,4 @@
-"""Detects seeds and replicates that change nothing: a function that does not use them has equal scores
-for all of them.
-"""
+"""Detects seeds and replicates that change nothing: the metrics are equal for all of them."""
 
 from collections.abc import Collection, Sequence
 
@@ -50,8 +48,8 @@ def first_report(report: Reported, replicates: Replicates = SEEDS_ALONE) -> str:
 
 
 def idle_seeds(trials: Collection[TrialRecord]) -> str:
-    """Return a line for the user if, in every trial with several seeds or replicates, all of them reported the same.
-    Otherwise return an empty text.
+    """Return a line for the user if, in every trial with a score and several seeds or replicates, all of them reported
+    the same. Otherwise return an empty text.
     """
     several = [trial for trial in trials if trial.best is not None and len(trial.seeds) > 1]
     which = "the only trial" if len(several) == 1 else f"all {counted(len(several), 'trial')}"

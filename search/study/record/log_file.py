@@ -15,18 +15,20 @@ LARGEST: Final = 1_000_000
 """The size in bytes above which a log is cut."""
 
 FIRST, LAST = 250_000, 500_000
-"""Bytes that are kept of the beginning and of the end of a log that is cut."""
+"""Maximum number of bytes that are kept of the beginning and of the end of a log that is cut."""
 
 CUT: Final = re.compile(rb"^\.\.\. ([\d,]+) bytes are cut here \.\.\.\n", re.MULTILINE)
 """The pattern of the line that replaces the removed bytes. Every other line begins with a time."""
 
 SEEN: Final = 2_000
-"""Number of bytes that a reader searches for after a log was cut: the last bytes that it has read. It continues after
-them.
+"""Number of bytes that a reader searches for after a log was cut: the last ones that it has read. Reading continues
+after them.
 """
 
 TAKEN_BACK: Final = 3
-"""Number of lines at the end of a log that its writer may have removed again since they were read."""
+"""Number of lines at whose end a reader tries to continue: the last one that it has read, then the lines before it,
+since the log's writer may have removed the last lines again.
+"""
 
 
 def cut(content: bytes) -> tuple[int, bytes]:
@@ -58,7 +60,7 @@ class LogFile:
         return _text(self._content())
 
     def news(self) -> str:
-        """Return the complete lines that were added since the last call."""
+        """Return the complete lines that were added since the last call. Raises UserError if the log cannot be read."""
         content = self._content()
         content = content[: content.rfind(b"\n") + 1]
         before = self._before

@@ -13,8 +13,9 @@ from skipstack.spaces.trial import as_network
 
 
 def measure_of(base: Subject, corpora: Mapping[str, CorpusPrepared]) -> Measure:
-    """Return the measure that ranks the trials: that of the corpora, which all have the same one, or that of a
-    function. ``base``: the config of the study's base. ``corpora``: the prepared corpora by identity.
+    """Return the measure that ranks the trials: that of the function, or that of the corpora, which all have the same
+    one; accuracy if no corpus is prepared. ``base``: the config of the study's base. ``corpora``: the prepared corpora
+    by identity.
     """
     if isinstance(base, FunctionConfig):
         return base.measure

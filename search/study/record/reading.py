@@ -19,14 +19,14 @@ LONG: Final = 1 << 22
 """The size in bytes from which on a ledger is read as columns."""
 
 ABOUT: Final = re.compile(rb'"kind":"(?:suggested|warm_started)"|"trial":(\d+)\b')
-"""Matches the numbers of the trials in a line. It also matches events about earlier studies: the trial numbers in such
-a line are those of the earlier studies.
+"""Matches the number of each trial in a line. It also matches events about earlier studies: such a line is read for all
+trials, since its trial numbers are those of the earlier studies.
 """
 
 
 def space_of(folder: StudyFolder) -> Mapping[str, Any]:
-    """Read the config of the space from the first event of a study's ledger, as plain data, without reading any other
-    event. Returns an empty mapping if there is none.
+    """Read the config of the space from the first event of a study's ledger, as plain data, without reading further
+    lines. Returns an empty mapping if there is none.
     """
     first = next(iter(Ledger(folder.ledger).replay()), None)
     space = first.study.get("space") if isinstance(first, StudyOpened) else None
@@ -43,8 +43,7 @@ def is_finished(path: Path) -> bool:
 
 
 def unfinished_ablation(path: Path) -> int | None:
-    """Return the number of the ablation that is not finished, of the study in the folder ``path``; None if there is
-    none.
+    """Return the number of the unfinished ablation of the study in the folder ``path``; None if there is none.
 
     There is at most one, since no ablation starts before the previous one is finished.
     """

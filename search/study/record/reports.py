@@ -91,7 +91,7 @@ class Reports(Sequence[Reported]):
         self.events.frombytes(block.events_N.tobytes())
 
     def blocks(self) -> Iterator[ReportBlock]:
-        """Yield the reports in order, in as few blocks as possible."""
+        """Yield the reports, without latencies, in order and in as few blocks as possible."""
         numbers_N4, metrics = np.array(self._numbers).reshape(-1, len(NUMBERS)), np.array(self._metrics)
         events_N, starts = np.array(self.events), [*self._starts, len(metrics)]
         first = 0
@@ -123,7 +123,7 @@ class Reports(Sequence[Reported]):
 
     @property
     def grouped(self) -> bool:
-        """Whether the seeds race, so that they are trained in groups."""
+        """Whether the seeds race, so that they are trained in groups. False if there is no report yet."""
         return bool(self._forms) and bool(self._forms[0][1][REST.index("seeds")])
 
     def best(self) -> int | None:

@@ -1,8 +1,8 @@
 """Scores of trials whose seeds race. The seeds of such a trial are trained in groups, one after another, each from
 epoch 1, as long as the trial goes on.
 
-The score of a trial is the mean over the seeds of all its complete groups. Each group counts with its own best epoch,
-from which its weights are kept.
+The score of a trial is the mean over the seeds of all its complete groups or, before any is complete, of its first
+group. Each group counts with its own best epoch, from which its weights are kept.
 """
 
 import math
@@ -26,8 +26,8 @@ def best_of(reports: Sequence[Reported]) -> Reported | None:
 
 
 def best_of_groups(reports: Sequence[Reported], epochs: int) -> Reported | None:
-    """Join the best report of each complete group into one report, with the epoch of the first group. Before any group
-    is complete, return the best report of the first group. Returns None if a group has no finite score.
+    """Join the best report of each complete group into one report, with the best epoch of the first group. Before any
+    group is complete, return the best report of the first group. Returns None if a group has no finite score.
 
     ``epochs``: the number of epochs of a complete group.
     """

@@ -1,4 +1,4 @@
-"""Selects the trials that are measured on the test split, such as the best trial for each value of each axis."""
+"""Selects the trials that are measured on the test split, such as the best trial of the study."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -15,9 +15,10 @@ FIXED_DESIGNS: Final = (*WALKS, "listed", "path")
 def selected(record: StudyRecord) -> list[int]:
     """Return the numbers of the trials to measure on the test split, in ascending order. All of them have a score.
 
-    These are the base, the best trial, the best trial for each value of each axis, and the trials on the Pareto front.
-    If all points were fixed in advance and no trial is stopped, each trial is a row of a table by itself, so all are
-    measured. If trials call a function, none is measured, since the function reports its test score itself.
+    These are the base, the best trial, the best trial for each part of each axis's domain (``domain_parts.py``), and
+    the trials on the Pareto front. If all points were fixed in advance and no trial is stopped, each trial is a row of
+    a table by itself, so all are measured. If trials call a function, none is measured, since the function reports its
+    test score itself.
     """
     if not record.study.space.base.keeps_weights:
         return []

@@ -113,7 +113,9 @@ class StudyRecord:
         self.events += 1
 
     def report(self, event: Reported, number: int) -> None:
-        """Add a report to its trial. ``number``: the event number of the report."""
+        """Add a report to its trial, and the seeds of a group that it completes. ``number``: the event number of the
+        report.
+        """
         trial = self.trials[event.trial]
         trial.reports.append(event, number)
         if event.seeds and event.epoch == trial.config.epochs and event.seeds != trial.seeds:
@@ -300,8 +302,8 @@ class StudyRecord:
         )
 
     def front(self) -> list[TrialRecord]:
-        """Return the trials on the Pareto front of the study's objectives, the best score first. Returns an empty list
-        if the score is the only objective.
+        """Return the trials on the Pareto front of the study's objectives, in the order of ``ranked``. Returns an empty
+        list if the score is the only objective.
 
         A stopped trial counts with its best score.
         """
@@ -313,11 +315,11 @@ class StudyRecord:
 
     @property
     def lost(self) -> int:
-        """The number of attempts at trials that ended because their machine was lost."""
+        """The number of times that a trial was retried because its machine was lost."""
         return sum(retry.cause in LOSSES for trial in self.trials.values() for retry in trial.retries)
 
     def running(self) -> list[TrialRecord]:
-        """Return the trials that have neither ended nor paused."""
+        """Return the trials that are neither ended nor paused, including those that wait for a worker."""
         return [trial for trial in self.trials.values() if trial.state == "running"]
 
     def paused(self) -> list[TrialRecord]:

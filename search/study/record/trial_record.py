@@ -39,8 +39,8 @@ class TrialRecord:
     ``reused``: the event by which it took over the results of an earlier trial; None if it is trained. ``reports``: its
     reports. ``decisions``: the decisions at rungs, and any that did not continue the trial. ``paused``: whether it
     waits at a rung. ``reason``, ``message``: the reason of its end, and a message on it; None and empty before its end.
-    ``starts``: the number of workers that have trained it. ``waits``: whether it waits for a worker. ``measured_now``:
-    whether a worker is measuring it on the test split. ``retries``: its retries after faults.
+    ``starts``: the number of times that it was started or continued. ``waits``: whether it waits for a worker.
+    ``measured_now``: whether a worker is measuring it on the test split. ``retries``: its retries after faults.
 
     ``tested``: its metrics on the test split; empty before they are measured. ``packed``: the measure's counts for each
     test sentence; None if there are none. ``documents``: the number of sentences of each document of the test split;
@@ -127,7 +127,7 @@ class TrialRecord:
 
     @property
     def raced(self) -> bool:
-        """Whether the seeds race, so that they are trained in groups."""
+        """Whether the seeds race, so that they are trained in groups. False if there is no report yet."""
         return self.reports.grouped
 
     @property
@@ -142,8 +142,8 @@ class TrialRecord:
 
     @property
     def curve(self) -> list[tuple[int, float]]:
-        """The epoch and the score of each report. If seeds race, a single pair: the number of seeds, and their joint
-        score.
+        """The epoch and the score of each report. If seeds race and have a score, a single pair: their number, and
+        their joint score.
         """
         if self.raced and self.best is not None:
             return [(len(self.seeds), self.best.score)]
@@ -151,8 +151,8 @@ class TrialRecord:
 
     @property
     def score(self) -> float | None:
-        """The best dev score of any epoch, as the mean over seeds; None if the trial failed, diverged or has not
-        reported.
+        """The best dev score of any epoch, as the mean over seeds; None if a fault ended the trial, if it diverged, or
+        if it has no finite score.
         """
         if self.reason in SCORELESS:
             return None

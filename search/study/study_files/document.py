@@ -32,8 +32,8 @@ FORMER_KEYS: Final = {
     **dict.fromkeys(("asha", "hyperband", "median", "keep_best"), "scheduler"),
     "evolution": "proposer",
 }
-"""The keys of ``search`` in version 0.1.0 that no longer exist. Each has the current key under which it
-is now a kind.
+"""The keys of ``search`` in version 0.1.0 that no longer exist, each with the current key of which it is now a
+``kind``.
 """
 
 
@@ -94,8 +94,8 @@ class FileContent(Frozen):
 
 @dataclass(frozen=True, slots=True)
 class ValueSource:
-    """The source of values, which errors name: a file or a command-line option. ``lines``: the line of each value in
-    the file; None for an option.
+    """The source of values, which errors name: a file, a mapping or an option. ``lines``: the line of each value in the
+    file; None for any other source.
     """
 
     name: str
@@ -141,7 +141,8 @@ def read_document(path: Path, name: str, scale: str | None = None, base: Raw | N
     have it. ``base``: the base for a file that extends nothing; None means the default network. A file with a ``base``
     argument cannot extend a preset, since presets train networks.
 
-    Raises UserError for a file that cannot be read, is not YAML, or has other keys than ``FileContent``.
+    Raises UserError for a file that cannot be read, is not YAML, or does not fit ``FileContent``, and for an unknown
+    preset.
     """
     try:
         text = content(path).decode()
@@ -221,8 +222,8 @@ def merged(below: Any, above: Any) -> Any:
 
 
 def in_full(search: Raw, source: ValueSource) -> Raw:
-    """Return search options with each word that stands for a kind expanded to a mapping. ``source``: where the options
-    come from.
+    """Return search options with each word that stands for a kind expanded to a mapping. ``source``: the source of the
+    options.
 
     Raises UserError for a key of earlier versions; its message says what to write instead.
     """

@@ -1,4 +1,5 @@
-"""Finds the origin of each field of a study: its file, a preset that the file extends, a scale, or the defaults.
+"""Finds the origin of each field that a study sets: its file, a preset that the file extends, or a scale of one of
+them.
 
 Files are merged as in ``document.py``. Each value carries its origin, so that the two are replaced together.
 """
@@ -14,19 +15,20 @@ from skipstack.search.study.study_files.yaml_lines import read_yaml
 from skipstack.spaces.subject import Scalar
 
 DEFAULT = "default"
-"""The origin of fields that no file sets."""
+"""The origin that tables show for fields that no file sets; ``origins`` leaves these fields out."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Authored:
-    """A value with its origin. Comparisons ignore the origin."""
+    """A ``value`` with its origin, ``author``, which comparisons ignore."""
 
     value: Scalar | tuple[Any, ...]
     author: str = field(compare=False)
 
 
 def origins(name_or_path: str | Path, scale: str | None = None) -> Mapping[str, str]:
-    """Return the origin of each field that a study sets, by dotted path. Paths in the base do not begin with ``base``.
+    """Return the origin of each field of the base and of the search that a study sets, by dotted path. Paths in the
+    base do not begin with ``base``.
 
     An origin is the name of the study's preset or file, or of a preset that it extends; for a value from a scale, the
     scale follows, as in ``tagger (small)``. Call this only for a study that ``load_study`` has loaded without an error.

@@ -1,4 +1,6 @@
-"""Settings: command-line options that override a study. Each sets one value at one path."""
+"""Settings: options of the command line, and arguments of the library, that override a study. Each sets one value at
+one path.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -36,7 +38,8 @@ class Setting:
 
     def applied(self, raw: Raw) -> Raw:
         """Return the data of a study with this setting applied. A setting of a field of the base fixes the field: axes
-        at the field or inside it are removed. Raises UserError if an axis around the field varies it.
+        at the field or inside it are removed. Raises UserError if an axis around the field varies it, and for an axis
+        to remove that the study does not have.
         """
         first, *rest = self.path
         match first:
@@ -104,7 +107,9 @@ def parsed_setting(text: str, known: Known = trial_paths) -> Setting:
 
 
 def given_setting(path: str, value: Any, known: Known = trial_paths) -> Setting:
-    """Create a setting from a Python value. ``path``, ``known``: as for ``parsed_setting``."""
+    """Create the setting of ``path`` to a Python value. ``known``: returns the valid paths of the base. Raises
+    UserError for an invalid path.
+    """
     return _setting(path, value, ValueSource(f"settings {path}"), known)
 
 

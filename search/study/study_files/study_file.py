@@ -83,9 +83,9 @@ def load_study(
     path is a field of the base (``model.stack.hidden=32``), a field of the search (``search.scheduler=none``), a whole
     axis (``axes.model.stack.depth={choice: [1]}``; null removes it), ``constraints`` or ``about``.
     ``constraints+=NAME`` adds a constraint. ``trials``, ``hours``, ``epochs``, ``seeds``, ``seed``: values for the
-    fields of these names. ``function``: the function that trials call. The base then has the function's arguments, of
-    any name, and a study from a mapping gets the name of the function. ``constraints``: constraints that are added to
-    the study's own.
+    fields of these names. ``function``: the function that trials call; None if they train networks. With a function,
+    the base has values of its arguments, and a study from a mapping gets its name. ``constraints``: constraints that
+    are added to the study's own.
 
     ``constraints`` are applied first, then ``corpus``, then the numbers from ``trials`` to ``seed``, and ``overrides``
     last, in order. A setting of a field of the base fixes the field: axes at the field or inside it are removed.
@@ -229,7 +229,10 @@ class _Check:
         functions: tuple[ConstraintFunction, ...],
         function: FunctionSource | None,
     ) -> StudyConfig:
-        """Return the validated config of the study. Raises UserError for a mistake."""
+        """Return the validated config of the study ``name`` with the data ``raw``. Raises UserError for a mistake.
+        ``code``: the user's code files. ``functions``: the constraints that are Python functions. ``function``: the
+        function that trials call; None if they train networks.
+        """
         network = self._valid(TrialConfig, raw["base"], ("base",)) if function is None else None
         whole = self._valid(_Whole, {key: value for key, value in raw.items() if key != "base"}, ())
         base = self._called(function, raw["base"], whole) if network is None else network

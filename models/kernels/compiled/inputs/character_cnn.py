@@ -62,8 +62,8 @@ def forward(
 ) -> None:
     """Fills ``y_RNF``, and fills ``place_RNF`` with the position j of each maximum.
 
-    The corpus has fewer characters than a batch has positions of them. So each character is multiplied once for each
-    position of a filter, and sums of these products are taken.
+    Each character of the corpus is multiplied once for each position of a filter, and sums of these products are taken.
+    This is usually less work than to multiply at each position of a batch, in which the same characters recur.
     """
     lanes, width, _, filters = weight_RWEF.shape
     product_WVF = np.empty((width, table_RVE.shape[1], filters), y_RNF.dtype)

@@ -23,7 +23,7 @@ from skipstack.models.kernels.compiling import compiled
 
 class SideBySide(Once):
     """Reads the rows ``rows_RSBA`` of each of several tables, and puts the vectors of each token's window side by side:
-    x_RTBX. Multiplies x by the dropout factors that ``kept`` returns for it, if it returns any.
+    x_RTBX. If the function ``kept`` returns dropout factors for x, x is multiplied by them.
 
     If ``by_row`` is True for a table, the gradient of the table has only the rows that were read
     (``models/kernels/rows.py``).
@@ -73,8 +73,8 @@ class SideBySide(Once):
 
 @compiled
 def lay(table_VE: Array, rows_RSBA: NDArray[np.int64], factors_RTBX: Array, out_RTBX: Array, first: int) -> None:
-    """Writes the vectors of one table into its columns of ``out_RTBX``. ``first``: the first of these columns in each
-    token of a window.
+    """Writes the vectors of one table into its columns of ``out_RTBX``. ``first``: the number of columns that the
+    tables before this one have in each token of a window.
     """
     lanes, margined, sentences, each = rows_RSBA.shape
     steps, size = out_RTBX.shape[1], table_VE.shape[1]
@@ -92,7 +92,7 @@ def lay(table_VE: Array, rows_RSBA: NDArray[np.int64], factors_RTBX: Array, out_
 @compiled
 def take_back(above_RTBX: Array, factors_RTBX: Array, rows_RSBA: NDArray[np.int64], size: int, first: int) -> Array:
     """Computes the gradient of each row that was read, summed over all windows that contain it: values_NE. ``size``: E.
-    ``first``: the first column of the table in each token of a window.
+    ``first`` is as in ``lay``.
     """
     lanes, margined, sentences, each = rows_RSBA.shape
     steps = above_RTBX.shape[1]

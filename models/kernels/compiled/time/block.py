@@ -1,8 +1,8 @@
 """The shortcut block through time, compiled: the equations of ``block_layer`` (``models/kernels/layers.py``).
 
 The pre-activations are W x + b + U h_{t-1}. x is the layer below, and x' the gradient of x. An array without elements
-is an absent one. ``below_like`` and ``step_like`` decide in which numbers the products of all steps, and of one step,
-are taken (``gemm/pairs.py``).
+is an absent one. ``below_like`` and ``step_like`` decide whether the factors of the products of all steps, and of one
+step, are rounded to bfloat16 (``gemm/pairs.py``).
 
 Axes: G groups (a group is one lane, that is one seed's copy of the network, in one reading direction), T time steps,
 B sentences, I inputs from the layer below, H hidden units, X = 3H pre-activations.

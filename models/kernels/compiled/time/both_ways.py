@@ -1,7 +1,7 @@
-"""A layer in both directions, compiled as one function. It reads and returns sentences in the order in which they are
-written.
+"""A compiled layer in both directions, as one function of torch. It reads and returns sentences in the order in which
+they are written.
 
-Calling three functions of torch instead would take longer than the copies that they make.
+The calls of three functions of torch in its place would take longer than the copies that they make.
 
 Axes: R lanes (a lane is one seed's copy of the network), G = 2R groups (each lane in two reading directions), T time
 steps, B sentences, I inputs, H hidden units of a direction, F = 2H.

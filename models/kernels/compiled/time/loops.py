@@ -1,8 +1,8 @@
 """Compiled layers as operations of torch, each including the product of the input from below.
 
-The backward pass reads arrays that the forward pass kept, since creating them again would take as long as many small
-operations. Their tensors are saved with torch as well: torch then detects tensors that were overwritten in between, and
-memory planning (``search/api/planning/``) counts them.
+The backward pass reads arrays that the forward pass kept, since it takes time to make arrays of tensors again. Their
+tensors are saved with torch as well: torch then detects tensors that were overwritten in between, and memory planning
+(``search/api/planning/``) counts them.
 
 Axes: R lanes (a lane is one seed's copy of the network), D reading directions, G = R * D, T time steps, S = T + 1
 internal states, which begin with the one before the first step, B sentences, I inputs from the layer below, H hidden
@@ -175,7 +175,7 @@ def gru_through_time(
 
 
 class CompiledMinimal(Once):
-    """The compiled version of ``minimal_layer``. ``gates``: one in a minGRU, two in a minLSTM."""
+    """The compiled version of ``minimal_layer``. ``gates``: the number of gates, 1 in a minGRU and 2 in a minLSTM."""
 
     @staticmethod
     def forward(
@@ -219,8 +219,8 @@ def minimal_through_time(
 
 
 def factors(x_GTBI: Tensor) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Returns two empty arrays that decide in which numbers products are taken (``gemm/pairs.py``): the first for
-    products of all steps at once, the second for those of one step.
+    """Returns two empty arrays that decide whether the factors of products are rounded to bfloat16 (``gemm/pairs.py``):
+    the first for products of all steps at once, the second for those of one step.
     """
     _, steps, sentences, _ = x_GTBI.shape
     own = ABSENT[x_GTBI.dtype]
@@ -235,8 +235,9 @@ def in_groups(*weights_RD: Tensor) -> list[NDArray[Any]]:
 def returned(
     backward: Callable[..., None], ctx: Any, above_GTBH: Tensor, *, of_x: bool, of_skip: Sequence[bool] = ()
 ) -> list[Tensor | None]:
-    """Computes the gradients of x, of the weights and of the skip's parts, by the compiled function ``backward``. None
-    stands for a gradient that is not wanted: ``of_x`` and ``of_skip`` say which are.
+    """Computes the gradients of x, of the weights and of the skip's parts, by the compiled function ``backward``.
+    ``of_x``, ``of_skip``: whether the gradients of x, and of each part of the skip, are wanted; None is returned in
+    place of those that are not.
     """
     to_x_GTBI = above_GTBH.new_empty(ctx.known[0].shape) if of_x else None
     to_weights = [above_GTBH.new_empty(shape) for shape in ctx.shapes]

@@ -2,8 +2,8 @@
 (``models/kernels/layers.py``).
 
 The pre-activations are W x + b + U h_{t-1}. x is the layer below, and x' the gradient of x. An array without elements
-is an absent one. ``below_like`` and ``step_like`` decide in which numbers the products of all steps, and of one step,
-are taken (``gemm/pairs.py``).
+is an absent one. ``below_like`` and ``step_like`` decide whether the factors of the products of all steps, and of one
+step, are rounded to bfloat16 (``gemm/pairs.py``).
 
 Axes: G groups (a group is one lane, that is one seed's copy of the network, in one reading direction), T time steps,
 S = T + 1 internal states, which begin with the one before the first step, B sentences, I inputs from the layer below,
@@ -48,8 +48,8 @@ def forward(
     """Fills ``gates`` with i, f, o and s, ``h`` with the outputs, ``c`` with the internal states, ``tanh`` with
     tanh(v), and ``last`` with the last state [h; c].
 
-    ``c`` begins with the state before the first step. ``v`` is filled only if there is k (the share that a highway
-    keeps); otherwise v is c less a.
+    ``c`` begins with the state before the first step. ``v`` is filled with v only if there is k (the share that a
+    highway keeps).
     """
     groups, steps, sentences, width = gates_GTBX.shape
     hidden = width // 4

@@ -1,8 +1,9 @@
 """The minGRU and the minLSTM through time, compiled: the equations of ``models/parts/cells/minimal.py``.
 
-No gate reads an earlier step. So one product computes the pre-activations of all steps, and the loop over time has
-none. ``ratio`` is i / f of a minLSTM, and absent in a minGRU. x is the layer below, and x' the gradient of x. An array
-without elements is an absent one. ``below_like`` decides in which numbers the product is taken (``gemm/pairs.py``).
+No gate reads an earlier step. So one product computes the pre-activations of all steps, and the loop over time has no
+products. ``ratio`` is i / f of a minLSTM, and absent in a minGRU. x is the layer below, and x' the gradient of x. An
+array without elements is an absent one. ``below_like`` decides whether the factors of the product are rounded to
+bfloat16 (``gemm/pairs.py``).
 
 Axes: G groups (a group is one lane, that is one seed's copy of the network, in one reading direction), T time steps,
 B sentences, I inputs from the layer below, H hidden units. X pre-activations: 2H in a minGRU, those of z and s; 3H in a
@@ -32,7 +33,9 @@ def forward(
     ratio_GTBH: Array,
     below_like: Array,
 ) -> None:
-    """Fills ``gates`` with the sigmoids of the gates and with s, ``h`` with the outputs, and ``ratio`` with i / f."""
+    """Fills ``gates`` with the sigmoids of the gates and with s, and ``h`` with the outputs; in a minLSTM also
+    ``ratio`` with i / f.
+    """
     groups, steps, sentences, width = gates_GTBX.shape
     hidden = h_GTBH.shape[3]
     own = width - hidden  # pre-activations of the gates alone
@@ -138,8 +141,9 @@ def backward(
 
 @inlined
 def divide_sigmoids(ratio_N: Array, x_N: Array, y_N: Array) -> None:
-    """Fills ``ratio`` with the sigmoid of x divided by that of y, which is accurate even if both are nearly zero, since
-    sigm(x) = e^min(x, 0) / (1 + e^-|x|).
+    """Fills ``ratio`` with the sigmoid of x divided by that of y. By sigm(x) = e^min(x, 0) / (1 + e^-|x|), this is
+    accurate even if both are nearly zero. The exponent min(x, 0) - min(y, 0) is limited to the range from -``LIMIT`` to
+    ``LIMIT``.
 
     Three loops take an eighth of the time of a single one, in which LLVM would compute one number at a time.
     """

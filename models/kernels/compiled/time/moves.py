@@ -62,7 +62,9 @@ class Moved(Once):
 
 
 def moved(name: str, x_GTBF: Tensor, lengths_RB: Array, kept_GTBF: Array) -> Tensor:
-    """Rearranges x as ``ReadingOrder``'s method ``name`` does. ``kept_GTBF``: factors of x, empty if there are none."""
+    """Rearranges x as ``ReadingOrder``'s method ``name`` does. ``kept_GTBF``: factors by which x is multiplied; empty
+    if there are none.
+    """
     taken, given, parts, moves_M4 = WAYS[name]
     out_GTBF = x_GTBF.new_empty(len(lengths_RB) * given, *x_GTBF.shape[1:3], x_GTBF.shape[-1] * parts)
     move(taken, given, moves_M4, False, numbers(x_GTBF), lengths_RB, kept_GTBF, out_GTBF.numpy())

@@ -26,10 +26,9 @@ class ChainHead(LinearHead):
     r(t) = start[t_1] + sum_i p_i[t_i] + sum_{i>1} A[t_{i-1}, t_i] + end[t_n]           (chen2017 eq. 3)
 
     p are the linear scores of each token's tags, A the transition scores. The paper has no scores ``start`` and
-    ``end``; ours has them under both losses, as conditional random fields do. ``start``, A and ``end`` are zero at
-    first, where the tags of different tokens are independent. With ``allowed``, a transition that the label scheme
-    forbids scores -inf: it is never decoded, and in training no tagging contains it. A gold tagging that contains one
-    has the loss inf.
+    ``end``; ours has them under both losses, as conditional random fields do. ``start``, A and ``end`` are initially
+    zero. With ``allowed``, a transition that the label scheme forbids scores -inf: it is never decoded, and in training
+    no tagging contains it. A gold tagging that contains one has the loss inf.
     """
 
     forbidden_start_K: Tensor
@@ -72,8 +71,8 @@ class ChainHead(LinearHead):
         ``crf``     -log P(t*) = log sum_t exp r(t) - r(t*), in nats                  (Lafferty et al., 2001)
         ``margin``  max_t (r(t) + Delta(t*, t)) - r(t*), in units of scores             (chen2017 eq. 21)
         t* is the gold tagging, and Delta is eta times the number of wrong tags (eq. 19). The maximum is found by
-        decoding, with eta added to the score of each token's wrong tags. Eq. 20 averages over sentences and adds L2
-        regularisation: the training loop does both.
+        decoding, with eta added to the score of each token's wrong tags. Eq. 20 also averages over sentences and adds
+        L2 regularisation, which the training loop does as configured.
 
         If gold tags are unobserved, r(t*) is replaced by a combination over all taggings t' that have the observed
         tags. Under ``crf`` it is log sum_t' exp r(t'), so that the loss is -log P(observed). Under ``margin`` it is

@@ -29,9 +29,9 @@ AT_ONCE: Final = 100
 class FinishedTrial:
     """A trial that was run by another tool.
 
-    ``values``: its value on each axis. ``curve``: the score of each epoch, in order. ``began``, ``ended``: its start
-    and its end, in Unix seconds. ``reason``: the reason why it ended. ``message``: the error of a failed trial, or a
-    note on how another trial ended; may be empty.
+    ``values``: its values, by axis; some may be missing. ``curve``: the score of each epoch, in order; empty if it has
+    none. ``began``, ``ended``: its start and its end, in Unix seconds. ``reason``: the reason why it ended.
+    ``message``: the error of a failed trial, or a note on how another trial ended; may be empty.
     """
 
     values: Mapping[str, Any]

@@ -23,11 +23,12 @@ ERROR = "error.txt"
 
 
 def tune_search(folder: Path, score: str, direction: Direction, axes: Mapping[str, Axis]) -> FinishedSearch:
-    """Read the trials of the experiment in ``folder``. ``score``: the metric to read; each result of a trial counts as
+    """Read the trials of the experiment in ``folder``. ``score``: the metric to read; each result that has it counts as
     an epoch. ``axes``: the axes of the search; if it is empty, they are inferred from the values that were tried.
 
-    A trial with fewer results than the longest trial counts as stopped, since Ray Tune does not record who ended it.
-    Raises UserError if the folder has no trials, and if no trial has the metric.
+    A trial with an ``error.txt`` counts as failed. Any other trial with fewer results than the longest one counts as
+    stopped, since Ray Tune does not record who ended it. Raises UserError if the folder has no trials, and if there are
+    results but none has the metric.
     """
     trials: list[FinishedTrial] = []
     left_out: Counter[str] = Counter()
@@ -73,7 +74,7 @@ def tune_search(folder: Path, score: str, direction: Direction, axes: Mapping[st
 
 
 def _results(trial: Path) -> list[dict[str, Any]]:
-    """Read the results of a trial. An incomplete line is left out."""
+    """Read the results of a trial, one from each line of its file. An incomplete line is left out."""
     lines = (trial / RESULTS).read_text().splitlines() if (trial / RESULTS).exists() else []
     return [_flat(json.loads(line)) for line in lines if line.endswith("}")]
 
