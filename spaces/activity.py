@@ -1,4 +1,4 @@
-"""Determines where axes are active: which kinds have their fields, and which axes are active in no configuration."""
+"""Finds when axes are active: which kinds of components have their fields, and which axes no config activates."""
 
 from collections.abc import Sequence
 
@@ -56,9 +56,9 @@ def check_active(space: Space) -> None:
 
 
 def condition(space: Space, path: str) -> str:
-    """Return the conditions under which an axis is active in words; empty if it always is.
+    """Describe in words when an axis is active: its own conditions, and the kinds that have its field.
 
-    They are its own conditions, and the kinds that have its field.
+    The text is empty if the axis has no conditions and all kinds have its field.
     """
     asked = {**owners(space, path), **space.conditions[path]}
     return " and ".join(f"{on} is {' or '.join(map(_plain, values))}" for on, values in asked.items())

@@ -21,7 +21,7 @@ from skipstack.spaces.paths import Tree, changes
 from skipstack.spaces.rules import Rule
 
 LISTED: Final = 4096
-"""The maximum number of combinations of a block for which they are listed instead of drawn."""
+"""The maximum number of combinations of a block, allowed or not, for which the allowed ones are listed, not drawn."""
 
 TRIES: Final = 20_000
 """The number of draws of a block without an allowed combination after which the search for one is given up."""
@@ -50,8 +50,8 @@ class Around(Protocol):
 class Block:
     """A group of axes that rules tie together. Lists or draws their allowed combinations of values.
 
-    ``domains``: the axes named by ``rules``, and the axes on which the activity of these depends, in the order of the
-    space. ``rules``: the rules of the block. ``space``: the space.
+    ``domains``: the domains of the axes that ``rules`` name, and of the axes on which the activity of those depends, in
+    the order of the space. ``rules``: the rules of the block. ``space``: the space.
     """
 
     def __init__(self, domains: Mapping[str, Domain], rules: Sequence[Rule], space: Around) -> None:
@@ -76,16 +76,16 @@ class Block:
         return frozenset(map(canonical_json, found))
 
     def may_begin(self, point: Point) -> bool:
-        """Whether ``point``, with values of the block's first axes, can be extended to an allowed combination.
+        """Return whether ``point``, with values of the block's first axes, can be extended to an allowed combination.
 
-        Always True if the combinations are not listed.
+        If the combinations are not listed, this is not known, and the result is True.
         """
         if self.listed is None:
             return True
         return canonical_json({path: point[path] for path in self.domains if path in point}) in self._beginnings
 
     def check(self) -> None:
-        """Raise UndecidedError if a rule cannot be computed for the first value of each axis."""
+        """Raise UndecidedError if a rule is undecided at the point with the first value of every axis."""
         point, tree = self._composed(lambda path, domain: domain.first)
         for rule in self.rules:
             rule.holds(tree, point)
@@ -103,9 +103,9 @@ class Block:
     def near(self, wanted: Point, generator: np.random.Generator) -> Point | None:
         """Find values that keep the rules, near the values ``wanted``, which break a rule.
 
-        Allowed combinations are drawn in which each axis that a broken rule names is redrawn with probability 1/2; the
-        nearest of ``NEAR`` of them is returned. If none is found, all values are drawn at random (``draw``); None if
-        that fails as well.
+        Combinations are drawn in which each axis that a broken rule names is redrawn with probability 1/2; the nearest
+        of ``NEAR`` allowed ones is returned. If none is found, all values are drawn at random (``draw``); None if that
+        fails as well.
         """
         own, tree = self._composed(lambda path, domain: wanted[path])
         broken = [rule for rule in self.rules if rule.refusal(tree, own) is not None]

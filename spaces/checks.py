@@ -31,7 +31,7 @@ class SpaceError(UserError):
 
 
 def checked(config: SpaceConfig, base: Tree, fields: Fields) -> tuple[dict[str, Domain], dict[str, Conditions]]:
-    """Check the axes of a space, and return their domains and their conditions.
+    """Check the axes of a space and the names of its constraints, and return the axes' domains and conditions.
 
     ``config``: the config of the space. ``base``: its base as a tree. ``fields``: the fields of its configs. The values
     returned have the types of the fields. Raises SpaceError for the first mistake.
@@ -144,7 +144,7 @@ def _domain(path: str, axis: Axis, fields: Fields) -> Domain:
                 f"axis {path}: the field is not an integer (allowed: choice, uniform, loguniform)", "axes", path, kind
             )
     if not isinstance(domain, Integer):
-        # The middle of a range may be an integer; a point slightly off it is not.
+        # The middle of a range is often an integer; a point off it seldom is.
         for value in (domain.low, domain.high, domain.low + 0.377 * (domain.high - domain.low)):
             _typed(fields, path, value, kind)
     return domain
@@ -215,7 +215,7 @@ def inside(base: Tree, path: str) -> str:
 
 
 def _check_choices(path: str, domain: Domain, axes: Iterable[str], base: Tree, fields: Fields) -> None:
-    """Raise SpaceError for a value of a choice that is invalid whatever values the other axes have."""
+    """Raise SpaceError for a value of a choice that makes the base invalid in a field that no other axis varies."""
     if not isinstance(domain, Choice) or not present(base, path):
         return
     for value in domain.values:

@@ -24,10 +24,10 @@ DOMAINS = ("choice", "named", "randint", "uniform", "loguniform")
 """The kinds of domains, by their keys in a study file."""
 
 RECORDED: Final = {"randint": "integer", "uniform": "real", "loguniform": "log"}
-"""The keys of domains in ledgers, by their keys in study files. Study files of earlier versions have them as well."""
+"""The keys of domains in ledgers, by those in study files. Study files of earlier versions use the ledgers' keys."""
 
 LARGEST = 10**18
-"""The largest absolute bound of an integer axis: its values are counted and drawn as 64-bit numbers."""
+"""The largest absolute bound of an integer axis, whose values are counted and drawn as 64-bit numbers."""
 
 
 class Axis(Frozen):

@@ -30,7 +30,7 @@ class Constraint:
 
 
 def _of_stacks(holds: Callable[[ModelConfig, StackConfig], bool]) -> Callable[[TrialConfig], bool]:
-    """Turn a condition on stacks of recurrent layers into one on trials, which all other networks meet."""
+    """Turn a condition on stacks of recurrent layers into one on trials; trials of other networks meet it."""
 
     def of_trial(trial: TrialConfig) -> bool:
         stack = trial.model.stack

@@ -30,7 +30,7 @@ DRAWN = 2_000
 INSIDE = 0.377
 """The fixed value of a continuous axis in a combination, as a share of its range.
 
-It is an odd share, so that hardly any condition names the value.
+It is an unusual share, so that hardly any condition names the value.
 """
 
 
@@ -80,8 +80,8 @@ class SpaceCount:
 def count(space: Space, generator: np.random.Generator, *, listed: int = LISTED, drawn: int = DRAWN) -> SpaceCount:
     """Count the configurations of a space.
 
-    The count is exact if at most ``listed`` combinations have to be checked. Otherwise it is estimated from ``drawn``
-    combinations, which ``generator`` draws.
+    The count is exact if at most ``listed`` combinations have to be checked and no rule names a continuous axis.
+    Otherwise it is estimated from ``drawn`` combinations, which ``generator`` draws.
     """
     combinations = Combinations(space)
     varying = combinations.varying
@@ -246,9 +246,9 @@ class Combinations:
 
 
 def _alone(domain: Domain, values: Sequence[Json], named: set[str]) -> list[_AlikeValues]:
-    """Return each of the ``named`` values as a group of its own, and all others in few groups.
+    """Return each of the ``named`` values as a group of its own, and all other values in few groups.
 
-    A range of integers is grouped without listing them.
+    ``named``: the values that conditions of later axes name, as JSON. Integers are grouped without listing them.
     """
     if isinstance(domain, Integer):
         cuts = sorted(value for value in map(json.loads, named) if domain.contains(value))

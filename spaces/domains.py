@@ -124,7 +124,10 @@ class Real(_Range):
         return self._clipped(self.low + (self.high - self.low) * float(generator.random()))
 
     def neighbours(self, value: Json) -> tuple[Json, ...]:
-        """Return the numbers a tenth of the range below and above ``value``, clipped to the bounds."""
+        """Return the numbers a tenth of the range below and above ``value``, clipped to the bounds.
+
+        At a bound this is one number only, since ``value`` itself is left out.
+        """
         assert isinstance(value, int | float)
         step = STEP * (self.high - self.low)
         return tuple(other for other in (self._clipped(value - step), self._clipped(value + step)) if other != value)
@@ -142,7 +145,7 @@ class Log(_Range):
         return self._at(math.log(self.low) + self._width * float(generator.random()))
 
     def neighbours(self, value: Json) -> tuple[Json, ...]:
-        """Return the numbers a tenth of the logarithm's range below and above ``value``, clipped to the bounds."""
+        """Return the neighbours of ``value`` as ``Real`` does, but with a tenth of the logarithm's range."""
         assert isinstance(value, int | float)
         step = STEP * self._width
         return tuple(other for other in (self._at(math.log(value) + sign * step) for sign in (-1, 1)) if other != value)

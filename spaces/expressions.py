@@ -52,7 +52,10 @@ def _number(value: Any) -> Number:
 
 
 def _power(base: Number, exponent: Number) -> Any:
-    """Compute a power. Raises OverflowError for more than ``MOST_BITS`` bits, and ValueError for a complex result."""
+    """Compute a power. Raises OverflowError for an integer that is too large, and ValueError for a complex result.
+
+    An integer is too large if the bits of the base times the exponent are more than ``MOST_BITS``.
+    """
     if isinstance(base, int) and isinstance(exponent, int) and abs(base).bit_length() * exponent > MOST_BITS:
         raise OverflowError(f"a power of more than {MOST_BITS} bits")
     result = base**exponent
@@ -116,7 +119,8 @@ class Expression:
 def parsed(text: str) -> Expression:
     """Parse a text as an expression.
 
-    Raises UserError, in one line, if it is not an expression or contains anything that is not in ``ALLOWED``.
+    Raises UserError, in one line, if it is not an expression, is too long or too deep, or contains anything that is not
+    in ``ALLOWED``.
     """
     text = " ".join(text.splitlines()).strip()
     if len(text) > LONGEST:

@@ -1,6 +1,6 @@
 """Finds the papers from which the components of a network come, so that a study can keep to one paper at a time.
 
-Only architecture counts. These belong to no paper, and any network may use them:
+Only architecture counts. The following parts belong to no paper, and any network may use them:
 
 - recipes of training;
 - the inputs of a token: words, capitals, affixes, spelling and window;
@@ -21,19 +21,19 @@ Family = Literal["wu2017", "collins", "dinarelli2016", "chen2017", "gui2019"]
 
 CELL_FAMILIES: Final[dict[str, Family]] = {"simple": "collins", "sutskever": "collins", "feedforward": "chen2017"}
 """The paper of each cell other than the LSTM: the lecture's two cells, and the hidden layer of chen2017's multilayer
-perceptron. (dinarelli2016 also draws a simple network in one layer, like the lecture; the feedback stack implements
-that one.)"""
+perceptron. (dinarelli2016 also has a simple network with one layer, like the lecture's; here, that one is a feedback
+stack.)"""
 
 
 def families(model: ModelConfig) -> frozenset[Family]:
     """Return the papers of which a network has elements.
 
-    The result is empty for a network with at most one layer of LSTMs over the vectors of tokens. The elements are:
+    The result is empty, for example, for at most one layer of LSTMs over the vectors of tokens. The elements are:
 
     - dinarelli2016: a stack with label feedback, in all its variants. The paper's networks have one hidden layer that
       reads words, so feature maps below it count as elements of another paper.
     - chen2017: feature maps, with the pooling and the highway above them; the max-margin head; a feedforward layer.
-    - gui2019: a skip through time: the paper's dynamic skip, or the fixed and attention skips with which it compares.
+    - gui2019: a skip through time: the paper's dynamic skip, or the fixed or attention skip that it compares with.
     - collins: the lecture's cells.
     - wu2017: several layers, with or without shortcuts, since depth is that paper's question and the plain stack its
       baseline. Other papers have one layer, except for the language models of gui2019, which have two plain layers, one

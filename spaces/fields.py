@@ -1,6 +1,6 @@
 """Access to the fields of a trial's subject by dotted path: fields of a network's config, or arguments of a function.
 
-This is the only module in which spaces of networks and spaces of functions differ.
+Most differences between spaces of networks and spaces of functions are in this module.
 """
 
 from abc import ABC, abstractmethod
@@ -56,7 +56,7 @@ class Fields(ABC):
 
 @final
 class NetworkFields(Fields):
-    """The fields of networks. ``base``: the base's tree, whose kinds decide which path an error line suggests."""
+    """The fields of networks. ``base``: the base's tree, which decides the field that an error line suggests."""
 
     model = TrialConfig
 

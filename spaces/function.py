@@ -42,7 +42,8 @@ EPOCHS: Final = 100
 class FunctionSource(Brief):
     """The function to call.
 
-    ``name``: its name. ``file``: the file that defines it. ``source``: 16 digits of a SHA-256 of its source text.
+    ``name``: its name. ``file``: the file that defines it. ``source``: 16 digits of a SHA-256 of its source text; empty
+    (``ELSEWHERE``) if another tool called it.
     """
 
     name: str

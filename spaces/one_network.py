@@ -29,7 +29,7 @@ CREDIBLE: Final = 4
 """The minimum number of drawn points that must support a condition."""
 
 VALUES: Final = 12
-"""The maximum number of values of an axis that are compared: the first ones."""
+"""The maximum number of values of an axis that are compared; of more values, the first ones are."""
 
 READ_LATER: Final = ("model.", "training.pretraining.")
 """The beginnings of the paths of fields that some networks do not read. Every network reads all other fields."""
@@ -68,10 +68,10 @@ class OneNetwork:
     """Values of an axis that give the same network if all other axes are equal.
 
     ``axis``, ``values``: the axis and its values.
-    ``whole``: whether these are all values of the axis, so that the axis has no effect.
-    ``always``: whether they give the same network wherever the axis is active.
-    ``where``: if not ``always``, the conditions under which they do, each on the values of one or two axes; empty if
-    too few points support a condition.
+    ``whole``: whether these are all values of the axis that were compared, so that the axis seems to have no effect.
+    ``always``: whether they give the same network at all compared points at which the axis is active.
+    ``where``: if not ``always``, the conditions under which they give the same network, each on the values of one or
+    two axes; empty if too few points support a condition.
     """
 
     axis: str
@@ -82,7 +82,10 @@ class OneNetwork:
 
 
 def alike(space: Space, points: Mapping[int, Point]) -> list[tuple[int, ...]]:
-    """Return groups of numbers of points; the points of a group give the same network. ``points``: by number."""
+    """Group points that give the same network, and return the numbers of each group of two or more.
+
+    ``points``: the points by number.
+    """
     rest: dict[str, list[int]] = defaultdict(list)
     for number, point in points.items():
         rest[apart(point)].append(number)
@@ -161,7 +164,7 @@ def _of_axis(
 
 
 def _nearest(space: Space, axis: str) -> list[str]:
-    """Return the choices that may explain why ``axis`` is not read, ordered by how much of its path they share."""
+    """Return the choice axes that may explain why ``axis`` is not read, those that share most of its path first."""
     own = axis.split(".")
 
     def distance(path: str) -> int:
@@ -173,13 +176,13 @@ def _nearest(space: Space, axis: str) -> list[str]:
 
 
 def _contexts(points: Sequence[Point], axis: str) -> list[Point]:
-    """Return points in which the axis is active, one for each combination of values of the other axes."""
+    """Return the ``points`` in which the axis is active, one for each combination of values of the other axes."""
     found = {canonical_json({**point, axis: None}): point for point in points if axis in point}
     return list(found.values())
 
 
 def _conditions(idle: Sequence[Point], busy: Sequence[Point], paths: Sequence[str], fewest: int) -> Iterator[Condition]:
-    """Yield conditions that ``idle`` points meet and no ``busy`` point meets, on one of the ``paths`` or else on two.
+    """Yield conditions, on one of the ``paths`` or else on two, that some ``idle`` points and no ``busy`` points meet.
 
     ``idle``: points at which the values of an axis give the same network; ``busy``: points at which they do not. The
     conditions are chosen greedily until every idle point is covered, or no further axes cover ``fewest`` of the rest.

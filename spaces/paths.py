@@ -91,7 +91,7 @@ def _has_others(annotation: Any) -> bool:
 
 
 def _check_own(value: Mapping[str, Json], annotations: Sequence[Any]) -> None:
-    """Raise ValueError for an invalid config of a user's own component, or an unknown kind where only these fit."""
+    """Raise ValueError for an invalid config of a user's own kind, or an unknown kind if only users' own kinds fit."""
     members = {kind: member for annotation in annotations for kind, member in kinds(annotation).items()}
     own = members.get(str(value.get("kind")))
     if own is None and members and all(member in known_configs() for member in members.values()):
@@ -130,9 +130,9 @@ def overlap(path: str, other: str) -> bool:
 
 
 def changes(axis: str, path: str) -> bool:
-    """Whether another value of ``axis`` may change the value at ``path``.
+    """Whether another value of ``axis`` may change the value at ``path``: they are equal or one contains the other.
 
-    If the axis is a kind, all fields of its mapping may change, since another kind resets them.
+    An axis of a kind may also change all other fields of its mapping, since another kind resets them.
     """
     whole = axis.removesuffix("kind") if axis.endswith(".kind") else f"{axis}."
     return f"{path}.".startswith(whole) or f"{axis}.".startswith(f"{path}.")

@@ -65,7 +65,7 @@ class PythonSpace:
 
         skipstack.Space({"model.stack.depth": skipstack.choice(1, 3)})
 
-    Raises UserError for a name that is given twice.
+    Raises UserError for a name that is given twice or is not text.
     """
 
     def __init__(self, named: Mapping[str, Any] | None = None, /, **values: Any) -> None:

@@ -106,7 +106,7 @@ def rules_of(text: str, config: SpaceConfig, base: Tree, has: Callable[[str], bo
 def in_full(rules: Sequence[Rule], constraints: Sequence[str]) -> tuple[str, ...]:
     """Return the texts of a space's constraints with short names replaced by whole paths.
 
-    ``rules``: the rules among the constraints. So the texts in a record keep their meaning if other axes are added.
+    Texts with whole paths keep their meaning if other axes are added. ``rules``: the rules among the constraints.
     """
     own = {rule.text: parsed(rule.text).renamed(rule.paths) for rule in rules if rule.function is None}
     return tuple(own.get(text, text) for text in constraints)

@@ -1,6 +1,6 @@
 """Converts the values of axes to the types of their fields, for the record of a space with users' own code.
 
-Later readers of the record may not have the code, and could not know that the slope 8 means the float 8.0.
+Later readers of the record may not have the code, and could not know that 8 in a field of floats means 8.0.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,7 +14,10 @@ from skipstack.spaces.space import Space
 
 
 def typed_axes(space: Space, axes: Mapping[str, Axis]) -> dict[str, Axis]:
-    """Return the axes with their values in the types of their fields; unchanged if the space has no users' code."""
+    """Return the axes with the values of choices and conditions in the types of their fields.
+
+    The axes are unchanged if the space has no users' code.
+    """
     return {path: _typed_axis(space, path, axis) for path, axis in axes.items()} if space.code else dict(axes)
 
 

@@ -32,7 +32,7 @@ Point = dict[str, Json]
 """A point of a space: the value of each active axis by its dotted path, in axis order."""
 
 TRIES = 1000
-"""The number of draws after which ``sample`` stops drawing."""
+"""The number of draws without an allowed point after which ``sample`` stops drawing."""
 
 SEARCHED = 10_000
 """The maximum number of points of a finite space that are checked one by one, to prove the space empty or to draw from
@@ -46,7 +46,8 @@ class Space:
     holds. Different points give different configs: conditions depend on earlier axes only, so the first axis in which
     two points differ is active in both, and its value is in the config unchanged.
 
-    The constructor raises SpaceError, a UserError, for every mistake in ``config``.
+    The constructor raises SpaceError, a UserError, for a mistake in ``config``, and for a finite space if it finds that
+    no point is allowed.
     """
 
     def __init__(self, config: SpaceConfig) -> None:
@@ -65,7 +66,7 @@ class Space:
         self.beliefs: Mapping[str, Belief] = beliefs
         """The belief about good values of each axis that has one."""
         self.conditions: Mapping[str, Conditions] = conditions
-        """The conditions of each axis: the allowed values by the path on which they depend."""
+        """The conditions of each axis: for each path, the values of which the config must have one at this path."""
         self._allowed_texts = {
             path: [(on, frozenset(map(canonical_json, values))) for on, values in each.items()]
             for path, each in conditions.items()
@@ -127,8 +128,8 @@ class Space:
     def draw(self, generator: np.random.Generator) -> Point:
         """Draw a random point that keeps the rules, each axis uniformly (in the logarithm for ``log``).
 
-        The point may violate named constraints, and its config may be invalid. Raises UserError if points that keep the
-        rules are too rare to be found.
+        The point may violate named constraints, and its config may be invalid. If the code of a rule is not loaded, all
+        rules are ignored. Raises UserError if points that keep the rules are too rare to be found.
         """
         settled: Point = {}
         for block in self._blocks:
@@ -140,8 +141,9 @@ class Space:
     def repaired(self, point: Point, generator: np.random.Generator) -> Point:
         """Return the point if it keeps the rules; otherwise a point near it that keeps them.
 
-        That point has other values on axes that broken rules name, and random values on axes that these activate. Rules
-        for which no such values are found stay broken.
+        Some of the axes that a broken rule names get other values, and axes that thereby become active get random ones.
+        If no such values are found, all axes that rules tie to these are drawn at random. If that fails too, the rule
+        stays broken.
         """
         settled: Point = {}
         for block in self._blocks:

@@ -39,7 +39,7 @@ class Subject(Frozen):
 
     @property
     def network_code(self) -> tuple[CodeFile, ...]:
-        """The files of users' code that training and prediction need; others are only needed to read the corpus."""
+        """The files of users' code that training and prediction need, not only the corpus; none by default."""
         return ()
 
     @property

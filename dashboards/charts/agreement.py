@@ -40,7 +40,7 @@ def agreement(frame: pd.DataFrame) -> Any:
 
 def _told(frame: pd.DataFrame) -> str:
     """The chart's title: the rank correlation of the scores after the smallest number of epochs with those after the
-    largest number for which it is known.
+    largest number for which it is known; or a general title if none is known.
     """
     known = frame[frame["correlation"].notna() & (frame["one"] < frame["other"])]
     if not len(known):

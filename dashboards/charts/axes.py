@@ -49,8 +49,8 @@ BREAK: Final = "\x0b"
 
 
 def in_lines(name: str, letters: int) -> str:
-    """Break a label into lines of at most ``letters`` characters: at blanks, or before the parts of a dotted path, if
-    possible.
+    """Break a label into lines of at most ``letters`` characters: if possible at blanks, or where a letter follows
+    ``.`` or ``_``.
     """
     places = re.sub(r"(?<=[_.])(?=[^\W\d])", BREAK, " ".join(name.split()))
     lines = textwrap.wrap(places, letters, replace_whitespace=False)
@@ -59,8 +59,8 @@ def in_lines(name: str, letters: int) -> str:
 
 def channel(kind: Any, field: str, values: "pd.Series[Any]", title: str, *, log: bool = False) -> Any:
     """The channel X or Y of a chart for an axis of a study. ``kind``: ``alt.X`` or ``alt.Y``. ``field``: the column of
-    the chart's data with the axis's values as ``placed`` converts them. ``values``: the values. ``title``: of the axis.
-    ``log``: whether a numeric scale is logarithmic.
+    the chart's data with the axis's values as ``placed`` converts them. ``values``: the values. ``title``: the axis's
+    title, cut to ``LETTERS`` characters. ``log``: whether a numeric scale is logarithmic.
     """
     if is_quantity(values):
         spaced: dict[str, Any] = {"type": "log"} if log else {"type": "linear", "zero": False}

@@ -32,7 +32,8 @@ STEP: Final = 110
 def parallel_coordinates(
     trials: pd.DataFrame, measure: Measure, axes: Sequence[str], *, names: Mapping[str, str], log: Collection[str] = ()
 ) -> Any:
-    """Draw a line for each trial that has a score, coloured by its rank. The rightmost axis is the score on dev.
+    """Draw a line for each trial that has a score (of more than ``MOST``, for some of them), coloured by its rank. The
+    rightmost axis is the score on dev.
 
     ``trials``: a frame with the columns score and dev and a column for each of ``axes``, indexed by the number of the
     trial. ``names``: the names of the axes in the chart. ``log``: the axes with a logarithmic scale.
@@ -89,7 +90,7 @@ def _heights(
     every: "pd.Series[Any]", own: "pd.Series[Any]", *, log: bool
 ) -> "tuple[pd.Series[float], dict[str, float]]":
     """The heights of the drawn trials' values on one axis, from 0 to 1, and the heights of the axis's labels, by label.
-    ``every``: the values of all trials, which set the limits. ``own``: those of the drawn trials.
+    ``every``: the values of all trials with a score, which set the limits. ``own``: those of the drawn trials.
     """
     if every.notna().any() and is_quantity(every):
         turn = np.log if log else np.asarray

@@ -21,14 +21,15 @@ TITLES: Final[dict[Cost, str]] = {
     "parameters": "parameters of one network",
     "latency": "seconds for 1,000 tokens",
 }
-"""The title of the axis of each cost; that of seconds follows a unit of time."""
+"""The title of the x axis for each cost. Before the title for seconds stands a unit of time."""
 
 MOST: Final = 1000
-"""The maximum number of trials that are drawn, besides those on the front."""
+"""The maximum number of trials that are drawn, not counting those on the front."""
 
 
 def score_against_cost(trials: pd.DataFrame, measure: Measure, cost: Cost = "seconds") -> Any:
-    """Draw a point for each trial, its score on dev over its cost, and the Pareto front of the two as a line of steps.
+    """Draw a point for each trial with a score and a positive cost, the score on dev over the cost, and the Pareto
+    front of the two as a line of steps. Of more than ``MOST`` trials, evenly spaced ones and the whole front are drawn.
 
     ``trials``: a frame of trials with the columns state and dev, and a column called as the ``cost``.
     """

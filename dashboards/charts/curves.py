@@ -24,9 +24,9 @@ MOST: Final = 150
 
 
 def learning_curves(curves: pd.DataFrame, trials: pd.DataFrame, measure: Measure, *, rungs: Sequence[int] = ()) -> Any:
-    """Draw a line for each trial, the mean over its seeds, with a cross where the trial was stopped, and an upright
-    line at each rung. Of more than ``MOST`` trials, the best and others evenly spaced over the ranking are drawn, and a
-    sentence says so.
+    """Draw a line for each trial, the mean over its seeds, with a cross where a trial other than the best was stopped,
+    and an upright line at each rung. Of more than ``MOST`` trials, the best and others evenly spaced over the ranking
+    are drawn, and a sentence says so.
 
     ``curves``: a frame with the columns trial, epoch, seed and dev. ``trials``: a frame with the columns state and
     score, indexed by the number of the trial. ``rungs``: epochs at which trials are compared.

@@ -16,7 +16,9 @@ VERSION: Final = ".".join(alt.SCHEMA_VERSION.lstrip("v").split(".")[:2])
 """The version of Vega-Lite for which Altair creates charts."""
 
 UNDRAWN: Final = re.compile("[\ud800-\udfff\ufffe\uffff]")
-"""Matches characters that XML does not allow. vl-convert kills the process if a chart has one."""
+"""Matches characters that XML does not allow, besides control characters. vl-convert kills the process if a chart has
+one.
+"""
 
 
 def specification(chart: Any) -> dict[str, Any]:

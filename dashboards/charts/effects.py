@@ -45,11 +45,11 @@ def effects(
     many times as wide as the others is cut off with an arrow.
 
     ``frame`` has the columns axis and value; effect, the difference or effect; and low and high, the ends of its
-    interval or band; the numbers in the unit of the measure. Confirmed rows also have the column marked, whether the
-    difference is significant. A difference of a single seed is open and has NaN as its interval. Rows keep their order,
-    below the name of their axis. ``what``: the beginning of the x axis's title. ``told``: the title; if it is empty, a
-    title is made from the rows. ``where``: the corpus, for the title of confirmed rows. ``apart``: the axes that stand
-    out, for the title of exploratory rows.
+    interval or band; all three are not scaled for display (0.01 for a point of accuracy). Confirmed rows also have the
+    column marked, whether the difference is significant. A difference of a single seed is open and has NaN as its
+    interval. Rows keep their order, below the name of their axis. ``what``: the beginning of the x axis's title.
+    ``told``: the title; if it is empty, a title is made from the rows. ``where``: the corpus, for the title of
+    confirmed rows. ``apart``: the axes that stand out, for the title of exploratory rows.
     """
     rows = frame.dropna(subset=["effect"]).reindex(columns=["axis", "value", "effect", "low", "high", "marked"])
     rows = rows.reset_index(drop=True)
@@ -102,7 +102,9 @@ def _tested(rows: pd.DataFrame, where: str) -> str:
 
 
 def _explored(rows: pd.DataFrame, measure: Measure, apart: Collection[str]) -> str:
-    """The title for exploratory rows: the largest effect on an axis that stands out. ``apart``: these axes."""
+    """The title for exploratory rows: the largest effect on an axis that stands out, or that there is none. ``apart``:
+    the axes that stand out.
+    """
     clear = rows[rows["axis"].isin(list(apart))]
     if not len(clear):
         return "Effects of values; no axis stands out" if len(rows) else "No exploratory effect"

@@ -13,7 +13,8 @@ from skipstack.dashboards.charts.titles import not_drawn, shown, some_of, value_
 from skipstack.data.tasks.measure import Measure
 
 PARTS: Final = 6
-"""The number of equal intervals into which a numeric axis with many different values is divided."""
+"""The number of intervals, equal on the axis's scale, into which a numeric axis with many different values is divided.
+"""
 
 MOST: Final = 1000
 """The maximum number of trials that are drawn one by one."""
@@ -62,7 +63,9 @@ def means_over(
 
 
 def _best_field(fields: pd.DataFrame, measure: Measure, one: str, other: str) -> str:
-    """The chart's title: the field with the best mean score. ``one``, ``other``: the names of the axes."""
+    """The chart's title: the field with the best mean score, or a general title if there is no field. ``one``,
+    ``other``: the names of the axes.
+    """
     means = fields["mean"] if measure.factor > 0 else -fields["mean"]
     if not len(means):
         return "The mean score of the trials in each field"
@@ -80,7 +83,8 @@ def _between(start: Any, end: Any) -> str:
 def ranks_over(
     trials: pd.DataFrame, measure: Measure, one: str, other: str, *, names: Mapping[str, str], log: Collection[str] = ()
 ) -> Any:
-    """Draw a point for each trial over two axes, coloured by the trial's rank in percent; 0 % is the best.
+    """Draw a point over two axes for each trial that has a score and in which both axes are active, coloured by the
+    rank in percent; 0 % is the best. Of more than ``MOST`` trials, evenly spaced ones are drawn.
 
     ``trials``: a frame of trials with the columns score, dev, ``one`` and ``other``. The other arguments are those of
     ``means_over``.

@@ -17,8 +17,8 @@ def pairs(frame: pd.DataFrame, measure: Measure) -> Any:
     """Draw a heat map of interactions for each pair of axes, with the number in each field. Of more than ``MOST``
     pairs, those with the strongest interactions are drawn. A field without an interaction stays empty.
 
-    ``frame`` has the columns axis_one and value_one, axis_two and value_two; interaction, in the unit of the measure;
-    and n, the number of trials that have both values.
+    ``frame`` has the columns axis_one and value_one, axis_two and value_two; interaction, not scaled for display (0.01
+    for a point of accuracy); and n, the number of trials that have both values.
     """
     rows = frame.assign(
         pair=frame["axis_one"] + " × " + frame["axis_two"],
@@ -38,7 +38,7 @@ def pairs(frame: pd.DataFrame, measure: Measure) -> Any:
 
 
 def _told(rows: pd.DataFrame, measure: Measure) -> str:
-    """The chart's title: the strongest interaction."""
+    """The chart's title: the strongest interaction, or a general title if none is known."""
     if not rows["points"].notna().any():
         return "What two values do together beyond what each does alone"
     most = rows.iloc[int(rows["points"].abs().fillna(-1).argmax())]

@@ -12,12 +12,12 @@ import vl_convert
 
 
 def svg(specification: Mapping[str, Any], version: str) -> str:
-    """Render a specification as SVG. Equal specifications give equal texts. ``version``: of Vega-Lite."""
+    """Render a specification as SVG. Equal specifications give equal texts. ``version``: the version of Vega-Lite."""
     return vl_convert.vegalite_to_svg(dict(specification), vl_version=version)
 
 
 def png(specification: Mapping[str, Any], version: str, *, scale: float) -> bytes:
-    """Render a specification as PNG, enlarged by the factor ``scale``. ``version``: of Vega-Lite."""
+    """Render a specification as PNG, enlarged by the factor ``scale``. ``version``: the version of Vega-Lite."""
     return vl_convert.vegalite_to_png(dict(specification), vl_version=version, scale=scale)
 
 

@@ -20,10 +20,10 @@ SEED, MEAN, BASE, BEST = LOOKS = (
 )
 
 NAMED: Final = 5
-"""The maximum number of seeds for which the seeds are written at the ends of their curves."""
+"""The maximum number of seeds that are named at the ends of their curves; of more seeds, none is named."""
 
 APART: Final = 0.06
-"""The minimum distance between two of these texts, as a fraction of the chart's height."""
+"""The minimum distance between the names of two seeds, as a fraction of the chart's height."""
 
 
 def seed_curves(
@@ -35,7 +35,8 @@ def seed_curves(
     rungs: Sequence[int] = (),
     epochs: int,
 ) -> Any:
-    """Draw a line for each seed of a trial, a line for their mean, and an upright line at each rung.
+    """Draw a line for each seed of a trial, a line for their mean if there are several, and an upright line at each
+    rung.
 
     ``curves``: a frame with the columns trial, epoch, seed and dev. ``trial``: the number of the trial. ``beside``: the
     numbers of other trials whose mean curves are drawn for comparison, by the names of their looks. ``rungs``: epochs

@@ -14,11 +14,11 @@ ON, STOPPED = LOOKS = (Look("went on", BLUE), Look("stopped there", ORANGE))
 
 def survival(frame: pd.DataFrame, *, unit: str = "epochs") -> Any:
     """Draw a bar for each rung, with the trials that went on and those that were stopped there, and below the bars the
-    rank correlations.
+    rank correlations, if any is known.
 
     ``frame`` has the columns rung, its level in ``unit``; n, the number of trials that reached the rung; stopped, the
-    number that were stopped there; and correlation, Spearman's, between the scores at the rung and the final scores of
-    the trials that went on. The correlation is NaN if there are too few trials.
+    number that were stopped there; and correlation, Spearman's, between the scores at the rung and the final scores,
+    over the trials that were trained to their ends. The correlation is NaN if there are too few trials.
     """
     counts = frame.assign(on=frame["n"] - frame["stopped"])
     rows = counts.melt(["rung"], ["on", "stopped"], "which", "count")

@@ -1,7 +1,9 @@
-"""The common look of all charts. Different things differ in shape or dash as well, never in colour alone.
+"""The common look of all charts. Points and lines with different meanings differ in shape or dash as well, not only in
+colour.
 
 The colours are those of Okabe and Ito, "Color Universal Design" (2008), which can be distinguished with any kind of
-colour vision. Colours with different meanings in one chart also differ when they are printed in grey.
+colour vision. The colours of each chart's named looks, and the first four of ``SERIES``, also differ when they are
+printed in grey.
 """
 
 import textwrap
@@ -160,7 +162,7 @@ def dashes(of: Sequence[Look]) -> alt.Scale:
 
 def symbols(of: Sequence[Look], field: str = "kind:N", *, columns: int = 2) -> dict[str, Any]:
     """The channels stroke, fill and shape for marks with these looks, with a common legend. ``field``: the column with
-    the names of the looks. ``columns``: of the legend.
+    the names of the looks. ``columns``: the number of columns of the legend.
     """
     legend = alt.Legend(columns=columns)
     names = [look.name for look in of]

@@ -56,6 +56,6 @@ UNITS: Final = (("days", 86400.0), ("hours", 3600.0), ("minutes", 60.0), ("secon
 
 def time_unit(seconds: float) -> tuple[str, float]:
     """The unit in which a time of ``seconds`` is best shown, and the seconds of that unit. It is the largest unit of
-    which the time has at least two.
+    which the time has at least two, or else seconds.
     """
     return next(((name, unit) for name, unit in UNITS if seconds >= 2 * unit), UNITS[-1])

@@ -23,8 +23,8 @@ def next_steps(
     data: Sequence[Path] = (),
     code: Sequence[str] = (),
 ) -> list[str]:
-    """Lines to print to stderr after the report: commands that export and verify the best network, and views in a
-    browser.
+    """Lines to print to stderr after the report: commands that export and check the best network or model, if there is
+    one, and views in a browser.
 
     ``path``: the folder of the study. ``record``: the study. ``private_runs``: whether the MLflow store is in the
     study's folder. ``pages``: the addresses of views of the study's runs in a browser, by name; empty if none is known.

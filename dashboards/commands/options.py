@@ -129,7 +129,8 @@ def run_option(name: str) -> Any:
 
 
 def _given(name: str) -> Any:
-    """The type that Typer parses for the run option ``name``, or None if the option is left out.
+    """The type annotation with which Typer parses the run option ``name``. It includes None, for an option that is left
+    out.
 
     Options that are neither integers, flags nor choices are passed on as text, which ``RunOptions`` parses.
     """

@@ -18,7 +18,7 @@ ALLOWED = "AXIS=VALUE, ..., such as 'depth=7, learning_rate=0.01', or a YAML fil
 
 def given_points(text: str) -> Sequence[dict[str, Json]]:
     """The points of one ``--point``. Each maps names of axes to values, which are parsed as YAML. Raises UserError for
-    any other text.
+    a text that is neither a point nor a readable file of points.
     """
     if "=" in text:
         named = (part.partition("=") for part in re.split(r",\s*(?=[\w.]+\s*=)", text))

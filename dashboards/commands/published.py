@@ -131,7 +131,9 @@ def _best(record: StudyRecord, folder: StudyFolder) -> BestBundle | None:
 
 
 def bundle_of(record: StudyRecord, folder: StudyFolder, trial: TrialRecord, device: str) -> BestBundle:
-    """The bundle of a trial with a score, and a function that writes it. ``device``: where its network is loaded."""
+    """The description of the bundle of a trial with a score, with a function that writes the bundle. ``device``: where
+    the network is loaded.
+    """
     assert trial.best is not None, "a trial with a score has a best epoch"
 
     def write(to: Path) -> None:
@@ -158,7 +160,7 @@ def bundle_of(record: StudyRecord, folder: StudyFolder, trial: TrialRecord, devi
 
 
 def _calls(folder: StudyFolder, trial: TrialRecord) -> Sequence[int]:
-    """The seeds, or calls of the user's function, whose scores may be those of the trial's bundle.
+    """The seeds of a trial, or the call of the user's function, whose scores may be stored with the trial's bundle.
 
     For a network these are all seeds of the trial. For a function it is the call whose model is exported, if that model
     is of the trial's best epoch; otherwise none.

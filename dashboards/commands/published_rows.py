@@ -16,7 +16,7 @@ def by_run(record: StudyRecord, table: Confirmation, ablation: int | None) -> di
 
     ``ablation``: the number of the ablation whose table it is; None if the rows are trials of the search. A row whose
     comparison is not the first one of its trial gets a run of its own, and so does a mean over corpora, which has no
-    trial.
+    trial. A mean without a difference is left out.
     """
     if ablation is None:
         return {(None, row.trial): row for row in table.rows if row.trial is not None}
@@ -41,7 +41,8 @@ def metrics_of(key: RunKey, row: ConfirmedRow, measure: Measure) -> dict[str, fl
     effect size in standard deviations over seeds, and the ends of the intervals of its scores.
 
     A run that trained nothing (``key`` has three parts) also gets the scores themselves. A difference is positive where
-    the row is better; scores are in the unit of the measure.
+    the row is better. ``best_score``, on dev, is larger if better; test scores are values of the measure, so a
+    perplexity is smaller if better.
     """
     found: dict[str, float | None] = {"p": row.p, "effect_size": row.effect_size}
     if row.difference is not None:

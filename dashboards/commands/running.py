@@ -58,7 +58,9 @@ def watched(where: Execution) -> Execution:
 
 
 def _prepare() -> None:
-    """Load the modules that compute and draw a report. This takes a second, so it is done while trials run."""
+    """Load the modules that compute a report, and start the process that draws it. This takes a second, so it is done
+    while trials run.
+    """
     with uncollected():
         from skipstack.dashboards.charts import drawing  # noqa: F401 (imported so that Altair is loaded early)
         from skipstack.search.analysis.exploration import additive_model

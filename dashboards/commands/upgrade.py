@@ -30,7 +30,7 @@ def upgrade(
 
 
 def _upgrades(path: Path) -> list[tuple[Path, Callable[[], list[str]]]]:
-    """The study or the bundle at ``path``, with what rewrites it; none where there is neither."""
+    """The study or the bundle at ``path``, with the function that rewrites it; an empty list if there is neither."""
     from skipstack.search.publishing.bundles import upgrading as bundles
     from skipstack.search.study import upgrading as studies
 

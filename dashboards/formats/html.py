@@ -146,8 +146,8 @@ def _sections(table: Table, address: AddressOf | None) -> Iterator[str]:
 
 
 def _row(row: TableRow, table: Table, address: AddressOf | None) -> str:
-    """The HTML of a row. If the row describes a trial with a page, the trial's number is a link to that page; in a
-    table without a column of numbers of trials, the label is.
+    """The HTML of a row. If the row describes a trial with a page, the cell in the column ``TRIAL`` links to that page;
+    in a table without this column, the label does.
     """
     href = "" if address is None or row.trial is None else address(row.trial)
     numbered = any(column.heading == TRIAL for column in table.columns)

@@ -97,8 +97,9 @@ def _text(block: Heading | Sentence | Listing) -> list[str]:
 
 
 def _tables(table: Table, caption: str, notes: Sequence[str], labels: set[str]) -> Iterator[str]:
-    """Yields the lines of a table, split into several tables if it is longer than a page. ``caption``: of the table.
-    ``notes``: sentences below it. ``labels``: the labels used so far, to which those of the new tables are added.
+    """Yields the lines of a table, split into several tables if it is longer than a page. ``caption``: the caption of
+    the table. ``notes``: sentences below it. ``labels``: the labels used so far, to which those of the new tables are
+    added.
     """
     parts = list(_parts(table.rows))
     columns = "".join(column.justify[0] for column in table.columns)

@@ -63,7 +63,7 @@ ENDS: Final = "/._=,:;-)]}"
 """The signs in paths and lists after which a line may break."""
 
 LONGEST: Final = 24
-"""The maximum number of characters in a row at which a line cannot break."""
+"""The maximum number of successive characters between which a line cannot break."""
 
 LIGATURES: Final = re.compile(r"([-,'])(?=\1)")
 """Matches a sign that is followed by the same sign, where LaTeX would print both as a single other sign."""

@@ -44,7 +44,7 @@ class Cell:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TableRow:
-    """A row of a table: its subject, what the row is about, and its cells.
+    """A row of a table: its subject (the thing that the row is about) and its cells.
 
     ``names``: the subject in Markdown, one text for each of the columns ``Table.names``. ``cells``: one for each of
     ``Table.columns``. ``label``: the subject in the other formats. ``section``: a heading above rows with the same

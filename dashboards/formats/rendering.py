@@ -25,11 +25,11 @@ def render(report: Report, form: Format, *, width: int = PAGE, terminal: bool = 
     """Render a report as a text that ends in a line break.
 
     ``form``: the format. ``text`` is laid out to ``width`` columns. ``markdown`` is GitHub's. ``latex`` compiles as it
-    is, and another document can include its tables. ``html`` is a single file that includes the pictures.
-    ``csv`` has a line for each record and ``json`` has the whole report; both have unrounded numbers by their full
-    names, with scores in [0, 1]. ``terminal``: whether ``text`` has colours. ``full``: whether the page has its
-    details; without this, ``html`` has them folded, and other formats leave them out. Control characters are escaped in
-    all formats (``data.basis.printable``).
+    is, and another document can include its tables. ``html`` is a single file that includes the pictures. ``csv`` has a
+    line for each record and ``json`` has the whole report; both have unrounded numbers by their full names, and scores
+    as they are before they are multiplied for display: 0.91, not 91 %. ``terminal``: whether ``text`` has colours.
+    ``full``: whether the page has its details; without this, ``html`` has them folded, and other formats leave them
+    out. Control characters are escaped in all formats (``data.basis.printable``).
     """
     page = all_visible(unfolded(report.page) if full else report.page if form == "html" else shortened(report.page))
     match form:

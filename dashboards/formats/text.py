@@ -14,9 +14,9 @@ from skipstack.dashboards.formats.fitting import MARK, Layout, fitted, left_out
 from skipstack.dashboards.formats.page import Block, Column, Heading, Listing, Page, Sentence, Table, TableRow
 
 PAGE: Final = 80
-"""The width of output that is not printed to a terminal, but read in mail, diffs and editors. Columns that do not fit
-are
-dropped and named below the page; the other formats have all columns."""
+"""The width, in characters, of text that is not printed to a terminal, but read in mail, diffs and editors. Columns
+that do not fit may be dropped; these are named below the page.
+"""
 
 HARD: Final = "\u00a0"
 """The blank at which lines are not broken."""
@@ -28,8 +28,8 @@ INDENT = (0, 0, 0, 2)
 def as_text(page: Page, width: int, *, terminal: bool) -> str:
     """Render a page as text with lines of at most ``width`` characters, without trailing blanks.
 
-    ``terminal``: whether the text has colours, as the environment variables ``TERM`` and ``NO_COLOR`` say. Otherwise it
-    has no control characters.
+    ``terminal``: whether the text has colours, if the environment variables ``TERM`` and ``NO_COLOR`` allow them.
+    Otherwise it is plain.
     """
     console = Console(
         file=StringIO(),

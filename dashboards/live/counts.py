@@ -35,12 +35,12 @@ MEASURING = "measuring on test"
 """The ``state`` of a study whose trials have ended, while the selected trials are measured on the test split."""
 
 COUNTED = 1000
-"""The largest space whose points are counted to see whether it has fewer points than the study asks for trials."""
+"""The size up to which a space is counted, to see whether it has fewer points than the study asks for trials."""
 
 
 FEWEST = 20
-"""The fewest ended trials that the pace is computed from. It uses this many, or the later half of the trials that ended
-in this session, if that is more.
+"""The pace is computed from the last ``FEWEST`` trials that ended in this session; from all of them if there are fewer,
+and from the later half if that is more.
 """
 
 
@@ -185,7 +185,8 @@ class StudyCounts:
 
     @property
     def total(self) -> int:
-        """The number of trials of the whole study: as many as the study asks for, or all points of a space with fewer.
+        """The number of trials of the whole study: as many as it asks for, or all points of a space with fewer, but at
+        least those begun.
 
         For an ablation with a path, it is the number known so far, since each step of the path depends on the one
         before.
@@ -235,10 +236,11 @@ class StudyCounts:
         return list(levels.values())
 
     def per_minute(self, now: float) -> float | None:
-        """Ended trials per minute at time ``now``, measured on the later half of the trials that ended in this session.
+        """The pace at time ``now``: trials that end in a minute, measured on the last trials of this session
+        (``FEWEST``).
 
-        So the pace follows a machine that other programs slow down, and is still a mean over many trials (``FEWEST``).
-        None before a trial of this session has ended.
+        So the pace follows a machine that other programs slow down, and is still a mean over many trials. None before a
+        trial of this session has ended.
         """
         recent = max(FEWEST, len(self._ends) // 2)
         since = self._ends[-recent - 1] if len(self._ends) > recent else self._began
@@ -261,7 +263,8 @@ class StudyCounts:
         """Update the best trial after a report: compare the trial with the best one only.
 
         Ranking all trials at every report would get slower and slower. In a race of seeds (``trial.raced``), all trials
-        are ranked after a seed's last epoch instead, since a further seed may lower a trial's score.
+        are ranked instead, after each seed's last epoch and while there is no best trial, since a further seed may
+        lower a trial's score.
         """
         if trial.raced:
             if report.epoch == trial.config.epochs or self.best is None:

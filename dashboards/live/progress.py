@@ -26,10 +26,10 @@ from skipstack.search.study.record.study_record import StudyRecord
 from skipstack.search.study.record.trial_record import TrialRecord
 
 SECONDS_BETWEEN_LINES = 2.0
-"""Without a terminal: the fewest seconds between two lines."""
+"""Without a terminal: the fewest seconds between two progress lines, except before the last one."""
 
 LONGEST_SILENCE = 30.0
-"""Without a terminal: seconds without a line after which the next finished epoch prints one."""
+"""Without a terminal: seconds without a progress line after which the next finished epoch prints one."""
 
 REFRESHED_PER_SECOND = 4
 """Redraws of the table per second, so that rate and time left change between events."""

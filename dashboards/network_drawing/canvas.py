@@ -17,7 +17,7 @@ MARGIN, BETWEEN = 10, 26
 """Pixels of the margin around a drawing, and between two of its parts."""
 
 INK, PAPER = "#1f2328", "#ffffff"
-"""The colours of text and lines, and of the background. Pages in dark mode swap them."""
+"""The colours of text and lines, and of the background. ``DARK`` replaces them on dark screens."""
 
 BLUE, VERMILLION = "#0072b2", "#d55e00"
 """The colours of shortcuts and skips, and of fed-back labels (Okabe and Ito, 2008). In grey, dashes distinguish the
@@ -38,11 +38,11 @@ DARK: Final = """\
 [fill="#0072b2"] { fill: #56b4e9; } [stroke="#0072b2"] { stroke: #56b4e9; }
 }</style>
 """
-"""The style sheet that swaps the colours of a drawing on dark screens."""
+"""The style sheet that replaces the colours of a drawing on dark screens."""
 
 
 def wide(words: str, letters: float = LETTERS) -> float:
-    """An upper estimate of the width of text in pixels."""
+    """An estimate of the width of a text in pixels. ``letters``: the font size in pixels."""
     narrow = sum(letter in "ijltfr.,:;|!'()[] " for letter in words)
     return letters * (0.6 * (len(words) - narrow) + 0.32 * narrow)
 
@@ -69,7 +69,7 @@ class Canvas:
         self._add("rect", **corner, fill=INK, fill_opacity=shade, stroke=INK, stroke_width=1.2)
 
     def circle(self, at: Point, radius: float, sign: str = "", *, colour: str = INK) -> None:
-        """Add a filled circle with a sign in it."""
+        """Add a filled circle, with a ``sign`` in it if one is given."""
         self._add("circle", cx=at[0], cy=at[1], r=radius, fill=PAPER, stroke=colour, stroke_width=1.5)
         if sign:
             self.text(at, sign, small=True)

@@ -1,4 +1,6 @@
-"""Draws a network: all its layers, the inside of a layer with a shortcut, and the earlier steps that skips read."""
+"""Draws a network: all its layers, the inside of a layer with a shortcut, and the earlier steps that it reads by skips
+or fed-back labels.
+"""
 
 from skipstack.dashboards.network_drawing.canvas import BETWEEN, MARGIN, Canvas
 from skipstack.dashboards.network_drawing.earlier_steps import earlier_steps

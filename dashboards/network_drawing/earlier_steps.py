@@ -1,4 +1,4 @@
-"""Draws the skips and fed-back labels of a network: the earlier time steps that it reads beyond the previous one."""
+"""Draws the earlier time steps that a network reads by skips or by fed-back labels."""
 
 from collections.abc import Mapping
 from typing import Final, assert_never
@@ -73,7 +73,9 @@ def _skips(canvas: Canvas, skip: SkipConfig, top: float) -> float:
 
 
 def _chosen(canvas: Canvas, skip: DynamicSkipConfig, states: Mapping[int, Point], own: Point, top: float) -> None:
-    """Draw a dynamic skip: a policy chooses one of the last K states, which is mixed with the previous state."""
+    """Draw a dynamic skip: a policy chooses one of the last K states, which is mixed with the previous state unless λ =
+    1.
+    """
     far, last = states[skip.reach], states[1]
     policy = ((far[0] + last[0]) / 2, top + 44)
     half = max(68.0, (last[0] - far[0]) / 2 + 8)
@@ -98,7 +100,7 @@ def _mixed(canvas: Canvas, states: Mapping[int, Point], own: Point) -> None:
 
 
 def _context(canvas: Canvas, each: Reading, top: float) -> float:
-    """Draw a reading of the last few labels or hidden layers by every step. Returns its lower end."""
+    """Draw the last few labels or hidden layers, which every step reads. Returns the lower end of the drawing."""
     hidden, count = each.role == "state", -each.first
     told = f"Read at each step: the last {count} {'hidden layers' if hidden else 'labels'}"
     canvas.text((MARGIN, top + 8), told, anchor="start", bold=True)

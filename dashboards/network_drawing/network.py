@@ -44,8 +44,8 @@ unchanged.
 """
 
 LABELS: Final = (12, 84)
-"""The box of label vectors: pixels by which it lies outside its column, so that lines from below can pass, and its
-width.
+"""The box of label vectors: pixels by which it is shifted outwards from the centre of its column, so that lines from
+below can pass, and its width.
 """
 
 PAST: Final = 38
@@ -270,8 +270,8 @@ def _shortcut(canvas: Canvas, diagram: Diagram, each: Reading, boxes: Mapping[st
 def _state(canvas: Canvas, part: Part, each: Reading, box: Box) -> None:
     """Draw a recurrent connection: a loop on the inner side of a layer, labelled with the states that it carries.
 
-    The line is thick if the layer carries more than one state, so a memory too. A label gives the steps back if the
-    states are not those of the previous step.
+    The line is thick if the layer carries more than one state, such as a hidden state and a memory. A label gives the
+    steps back if the states are not those of the previous step.
     """
     far = each.first < -1
     start, end = box.side(-box.outside, -9), box.side(-box.outside, 9)
@@ -294,7 +294,9 @@ def _fed_back(canvas: Canvas, each: Reading, boxes: Mapping[str, Box]) -> None:
 
 
 def _tags(canvas: Canvas, diagram: Diagram, box: Box) -> None:
-    """Draw the predictions: a circle for each token, linked for chains and trees, or one circle for a whole text."""
+    """Draw the predictions: five circles that stand for tokens, linked for chains and trees, or one circle for a whole
+    text.
+    """
     head, (x, y) = diagram.parts[-1], box.top
     y -= GAP + 6
     count = 1 if diagram.of_kind("text") else 5

@@ -9,7 +9,7 @@ from skipstack.models.views.diagram.graph import Diagram, Part, Reading
 
 
 def heading(diagram: Diagram) -> str:
-    """The network in one line: depth, units and direction."""
+    """The network in one line: its depth, units and direction, or that it has no layers."""
     layers = diagram.of_kind("layer")
     depth = max((part.layer or 0 for part in layers), default=0)
     if not depth:

@@ -48,9 +48,7 @@ def _equation(config: ShortcutConfig) -> str:
 
 
 def sign(config: ShortcutConfig) -> str:
-    """The sign in a gate's circle: σ for a sigmoid, W for a matrix, p for a probability. Empty if the skip has
-    no gate.
-    """
+    """The sign in a gate's circle: W for a matrix, p for a random gate, σ for any other. Empty without a gate."""
     equation = _equation(config)
     if TOPOLOGIES[config.topology].gates == 0 or equation.startswith("g = 1"):
         return ""

@@ -20,7 +20,8 @@ class Summary:
     """A direction of a layer, summarised over all sentences.
 
     ``gates``: the mean opening of each gate, by name. ``shares``: for each of the first steps, the mean gradient norm
-    over the sentences, divided by the sum of these means over all steps. None if gradients were not measured.
+    over the sentences that have this step, divided by the sum of these means over all steps. None if gradients were not
+    measured.
     """
 
     layer: int

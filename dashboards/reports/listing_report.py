@@ -6,7 +6,7 @@ from skipstack.dashboards.formats.page import Cell, Column, Page, Report, Table,
 
 
 def listing_report(title: str, lines: Mapping[str, Sequence[str]]) -> Report:
-    """The report of a list. ``lines``: by name, the lines about it."""
+    """The report of a list. ``lines``: the names in the list, each with the lines about it."""
     rows = (
         TableRow(names=(name if number == 0 else "",), label=name if number == 0 else "", cells=(Cell(line),))
         for name, own in lines.items()

@@ -14,10 +14,11 @@ NAMED = 5
 
 
 def with_logs(report: Report, trials: pd.DataFrame, folder: StudyFolder) -> Report:
-    """The report with a further part at the end of its details: by kind of fault, the trials that it ended and that
-    left a log.
+    """The report with a further part at the end of its details: for each kind of fault, the trials that it ended, and
+    the commands that print their logs.
 
-    ``trials``: the table of the study's trials. The report is unchanged if there are no such trials.
+    ``trials``: the table of the study's trials. A kind of fault is left out if none of its trials has a log; if all are
+    left out, the report is unchanged.
     """
     blocks: list[Block] = []
     for reason in FAULTS:

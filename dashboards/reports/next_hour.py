@@ -59,9 +59,7 @@ def _the_last(left: int) -> str:
 
 
 def _best(coming: int, continued: Continued | None, proposer: str, *, several: bool, measure: Measure) -> str:
-    """The sentence on the best score after ``coming`` more trials: the most that it will rise, or why no bound is
-    given.
-    """
+    """The sentence on the best score after ``coming`` more trials: a bound on its mean rise, or why there is none."""
     if several:
         return "No forecast of the best score is made: the study has several objectives."
     if proposer not in HELD:

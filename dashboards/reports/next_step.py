@@ -44,7 +44,7 @@ class NextStep:
 
 
 def next_step(verdict: Verdict, seen: Exploration, folder: str = DIR) -> tuple[Block, ...]:
-    """The commands to type next. If no trial has a score, remedies stand there instead.
+    """The commands to type next; or remedies for what ended the trials, if none has a score.
 
     ``seen``: the exploration of the search; ``folder``: the study's folder as it is shown in the commands.
     """
@@ -99,8 +99,8 @@ def _confirmed(base: Subject, verdict: Verdict, folder: str) -> Iterator[NextSte
 
 
 def _command(name: str, base: Subject, folder: str, **options: str) -> str:
-    """The command ``skipstack name``. If the study calls a function of the user's own, it is the Python call instead,
-    since the function must be passed again.
+    """The command ``skipstack NAME``; for a study of the user's own function the Python call, since the function must
+    be passed again.
     """
     if isinstance(base, FunctionConfig):
         given = [repr(folder), base.function.name, *(f"{key}={value}" for key, value in options.items())]

@@ -32,8 +32,8 @@ ALL = (
 def repeats_report(
     record: StudyRecord, recorded: Recordings, goal: Goal, workers: int, settings: Sequence[Repeated]
 ) -> Report:
-    """The report of one study. ``settings``: the results of each simulated setting; ``goal``: the score that counts as
-    found.
+    """The report of one study. ``recorded``: its trials that are replayed; ``goal``: the score that counts as found;
+    ``workers``: the number of trials side by side; ``settings``: the results of each simulated setting.
     """
     content = _content(record, recorded, goal, workers, settings)
     measure = record.measure
@@ -155,8 +155,8 @@ def _across(contents: Sequence[Content]) -> Table:
 
 
 def share(quartiles: Quartiles, grid: int) -> float | None:
-    """The median as a share of the epochs that all trials take without stopping. None if the best was not found in
-    time.
+    """The median of ``quartiles`` as a share of ``grid``, the epochs that all trials take without stopping. None if
+    there is no median, since the best was not found in time.
     """
     return None if quartiles["median"] is None else quartiles["median"] / grid
 

@@ -23,7 +23,9 @@ def simulation_report(
     searches: Sequence[SearchConfig],
     outcomes: Sequence[Outcome],
 ) -> Report:
-    """The report of one study simulated under several searches."""
+    """The report of one study simulated under several searches. ``recorded``: its trials that are replayed;
+    ``workers``: the number of trials side by side; ``outcomes``: the result of each search.
+    """
     content = _content(record, recorded, workers, searches, outcomes)
     note = (
         f"rank: among the {content['recorded_trials_with_score']:,} recorded trials that have a score, as far as each "

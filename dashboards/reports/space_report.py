@@ -36,7 +36,7 @@ from skipstack.spaces.subject import leaves
 from skipstack.spaces.trial import as_network
 
 LONGEST_COUNT = 24
-"""The most digits of a number that is written out; longer ones are rounded."""
+"""The most digits of a number that is written out; longer numbers are rounded."""
 
 VARIES = "~"
 """Marks a setting that an axis varies."""
@@ -154,7 +154,9 @@ def space_lines(space: Content) -> Iterator[str]:
 
 
 def axis_lines(axes: Sequence[Content]) -> Iterator[str]:
-    """Yield a line for each axis: its values, the condition under which it varies, and its meaning."""
+    """Yield a line for each axis: its values, the condition under which it varies, and its meaning; or a line that says
+    that there is no axis.
+    """
     for axis in axes:
         never = "" if axis["varies"] else "never varies: "
         when = f" ({never}only when {axis['when']})" if axis["when"] else ""
@@ -222,7 +224,7 @@ def _one_at_a_time(study: StudyConfig, space: Space) -> int | None:
 
 
 def _walked(content: Content) -> Iterator[str]:
-    """Yield the number of trials if the proposer does not try all configurations."""
+    """Yield the number of configurations that are tried, if the proposer varies one axis at a time."""
     if content["one_at_a_time"] is not None:
         yield f"{content['one_at_a_time']:,} of them are tried: the base, then one axis at a time"
 
@@ -297,7 +299,7 @@ def _settings(records: Sequence[Numbers]) -> Table:
 
 
 def _rounded(count: int) -> str:
-    """A number as text, rounded to three digits, since more are not known."""
+    """An estimated number as text, rounded to three digits, since more are not known."""
     return _whole(round(count, min(0, 3 - len(str(count)))))
 
 

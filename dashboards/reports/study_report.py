@@ -52,7 +52,9 @@ def study_report(
 
 
 def whole_report(seen: "Exploration", tables: "Tables", by: Sequence[str] = (), *, folder: str = DIR) -> Report:
-    """The report of a search: its exploration ``seen``, with the confirmed ``tables`` of the same study before it."""
+    """The report of a search: its exploration ``seen``, with the confirmed ``tables`` of the same study. The table that
+    the verdict is about comes before the exploration, the others are in the details.
+    """
     from skipstack.dashboards.reports.exploration.report import exploration_report
 
     explored = exploration_report(seen, by, tables=tables, folder=folder)

@@ -37,10 +37,12 @@ given.
 """
 
 NAMED = 2
-"""The most rows that are named among those better than the base, and among those worse."""
+"""The most rows better than the base, or worse than it, that are all named. Of more, only the one with the largest
+difference is named.
+"""
 
 MESSAGE = 200
-"""The most characters of a trial's message."""
+"""The most characters of a trial's message that are quoted."""
 
 
 def in_a_sentence(verdict: Verdict) -> str:

@@ -57,17 +57,21 @@ def heading_of(heading: str, measure: Measure) -> str:
 
 
 def scored(score: Scalar, measure: Measure, sign: str = "") -> str:
-    """A score, or a difference or deviation of scores, as text: ``96.41``. ``sign``: "+" to show plus signs."""
+    """A score, or a difference or deviation of scores, as text: ``96.41``. A missing one prints as –. ``sign``: "+" to
+    show plus signs.
+    """
     return measure.written(score, sign) if isinstance(score, float) else NONE
 
 
 def size_of(deviation: Scalar, measure: Measure) -> str:
-    """A deviation, or the size of a difference, as text without a sign."""
+    """A deviation, or the size of a difference, as text without a sign. A missing one prints as –."""
     return scored(deviation, measure).lstrip("-")
 
 
 def with_error(mean: Scalar, error: Scalar, measure: Measure, sign: str = "") -> str:
-    """A mean with its error as text: ``96.41 ± 0.12``. A missing error is padded, so that means are aligned."""
+    """A mean with its error as text: ``96.41 ± 0.12``. A missing error prints as –, padded so that means are aligned; a
+    missing mean prints as – alone.
+    """
     if not isinstance(mean, float):
         return NONE
     error_text = size_of(error, measure) if isinstance(error, float) else f"{NONE:4}"

@@ -15,9 +15,9 @@ SEARCH: Final = "the search"
 """The entry for the search on the trial page, where a user chooses to see trials of the search or of an ablation."""
 
 NAMED: Final = re.compile(r"(<a\b[^>]*>.*?</a>|<[^>]*>)|(?<![-\w])(?:(?<!, )|(?<=winner, ))trial (\d+)\b(?! of )")
-"""Matches a link or another HTML tag, or the name of a trial of the study that the page is about.
+"""Matches a link, another HTML tag, or the name of a trial of the study that the page is about.
 
-The name of another study's trial does not match: the name of its study stands before or after it.
+The names of other studies' trials do not match: they have the form ``STUDY, trial 3`` or ``trial 3 of STUDY``.
 """
 
 POINTS: Final = ("point", "circle", "square", "bar", "rect")
@@ -91,7 +91,7 @@ def with_linked_marks(chart: Any, ablation: int | None = None) -> Any:
 
 
 def _parts(chart: Any) -> Iterator[Any]:
-    """Yield the charts within a compound chart that have marks of their own."""
+    """Yield the charts that have marks of their own: a simple chart itself, or the simple ones in a compound one."""
     import altair as alt
 
     if isinstance(chart, alt.Chart):

@@ -32,7 +32,7 @@ TOLD = "What the search says of itself"
 
 
 def confidence_page(path: Path) -> None:
-    """Show the page."""
+    """Show the page "Can I believe it?" of the study in the folder ``path``."""
     of = snapshot(path)
     for line in of.frames.warnings:
         sentence(f"warning: {line}")
@@ -48,8 +48,8 @@ def confidence_page(path: Path) -> None:
 
 
 def confidence_charts(seen: "Exploration") -> Iterator[Drawn]:
-    """Yield charts that check the search: whether rungs ranked trials as their final scores do, and the best of fewer
-    trials.
+    """Yield the charts that check the search: the trials at each rung, the best score to expect of fewer trials, and
+    whether short trainings rank the trials as long ones do.
     """
     from skipstack.dashboards.charts.agreement import agreement
     from skipstack.search.analysis.exploration.rungs import LEAST

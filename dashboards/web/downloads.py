@@ -80,7 +80,7 @@ def whole_report(of: Snapshot) -> "Report":
 
 
 def report_file(of: Snapshot, form: FileFormat) -> bytes:
-    """The file that ``skipstack report --format`` writes, with all details."""
+    """The file that ``skipstack report --format`` writes, with all details (in HTML, they are folded)."""
     return rendered(whole_report(of), form, full=form != "html")  # HTML has the details anyway, folded
 
 

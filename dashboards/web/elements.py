@@ -95,7 +95,7 @@ def verdict(said: str) -> None:
 
 
 def empty(text: str) -> None:
-    """Show a placeholder for an element that is not there yet. The text says what will be there, and what it takes."""
+    """Show a placeholder for an element that is missing. The text says what belongs there, and why it is missing."""
     st.html(markup.empty(text))
 
 
@@ -120,7 +120,8 @@ def chart(drawn: Drawn, key: str) -> None:
 
 
 def charts(drawn: Iterable[Drawn], key: str) -> None:
-    """Show charts in two columns, or one on a narrow page, and a line that names those that cannot be drawn.
+    """Show charts in two columns, or one on a narrow page, and a line that names those that cannot be drawn. A wide
+    chart takes the whole width.
 
     Each chart is shown before the next is computed.
     """

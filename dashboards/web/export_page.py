@@ -25,7 +25,7 @@ BASE: Final = -1
 
 
 def export_page(path: Path) -> None:
-    """Show the page."""
+    """Show the page "What do I take away?" of the study in the folder ``path``."""
     of = snapshot(path)
     ranked = list(of.explored.seen.ranked)
     heading("Files")
@@ -99,7 +99,7 @@ def _differences(first: "Subject", second: "Subject", names: tuple[str, str]) ->
 
 
 def _names(of: Snapshot) -> dict[int, str]:
-    """The text of each trial, and of the base, in the lists to choose from."""
+    """The labels of the trials and of the base config in the lists to choose from, by number or ``BASE``."""
     trials, measure = of.frames.trials, of.frames.measure
     told = zip(trials.index, trials["score"].notna(), trials["score"], trials["state"], strict=True)
     named = {

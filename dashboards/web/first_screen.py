@@ -1,8 +1,8 @@
 """Makes the first screen of a page about a study: the top of the page down to its first chart, as HTML with drawn
 charts.
 
-A browser shows it until Streamlit's own page has as much (``first_screen_serving.py``). Its texts and charts come from
-the same functions as those of Streamlit's page.
+A browser shows it until Streamlit's own page has as much (``first_screen_serving.py``). The texts and charts of the
+first screen come from the same functions as those of Streamlit's page.
 """
 
 import json
@@ -39,10 +39,10 @@ if TYPE_CHECKING:
     from skipstack.data.tasks.measure import Measure
 
 MARGIN: Final = {"bottom": 20}
-"""The padding of a chart in Streamlit."""
+"""The padding that Streamlit gives a chart: pixels by side."""
 
 NOTHING_TRAINS: Final = "<div></div>"
-"""Stands in place of the chart of training trials, if no trial is training or the search has not been read."""
+"""Stands in place of the chart of training trials if the first screen does not have that chart."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,9 +152,9 @@ def _first(charts: Iterator[Drawn]) -> Iterator[PlacedChart]:
 
 
 def _chart(placed: PlacedChart, width: int) -> str | None:
-    """A chart as HTML with its headline. If it has several panels, these are the panels of its first row.
+    """A chart as HTML with its headline; None if it cannot be drawn. Of several panels, only the first row is shown.
 
-    ``width``: that of the window in pixels. None if the chart cannot be drawn.
+    ``width``: the width of the window in pixels.
     """
     if isinstance(placed.drawn.draw, str):
         return None

@@ -1,9 +1,9 @@
 """Shows the first screen of a page at once, until Streamlit's own page shows as much.
 
 Streamlit loads about a hundred files before it shows anything. So each page gets a script that asks this server for the
-first screen, and lays it over Streamlit's page until that has drawn its first chart. Streamlit's files wait up to half
-a second for the first screen: a browser opens only six connections to a server, so the request for it would otherwise
-wait behind them. Each page also contains our ``STYLE``, so that nothing is ever seen without it.
+first screen, and lays it over Streamlit's page until that shows as much. Streamlit's files wait up to half a second for
+the first screen: a browser opens only six connections to a server, so the request for it would otherwise wait behind
+them. Each page also contains our ``STYLE``, so that Streamlit's page has it from the start.
 
 This module wraps Streamlit's ASGI application, which is not changed itself.
 """
@@ -70,8 +70,9 @@ SCRIPT: Final = """<script>
   Promise.race([shown, late]).then(() => parsed).then(load);
 }
 </script>""".replace("PLACE", PLACE)
-"""The script in each page. It asks for the first screen, and shows it until the page below shows as much or, once it
-has finished running, has no chart.
+"""The script in each page. If the address names a page, and nothing else but a study, the script asks for the first
+screen. It shows the first screen until the page below shows as much, or has finished running without a chart, or a
+minute has passed.
 """
 
 FILES: Final = re.compile(rb'(?:<(?:script type="module"[^>]*></script>|link rel="modulepreload"[^>]*>)\s*)+')
@@ -144,8 +145,8 @@ def _is_page(start: Message) -> bool:
 
 
 def _headers(start: Message, length: int) -> list[tuple[bytes, bytes]]:
-    """The headers of a page that has become ``length`` bytes long, without those that only held for the page
-    as it was.
+    """The headers of a changed page of ``length`` bytes: those in ``start``, without the ones that describe the
+    unchanged page.
     """
     others = (b"content-length", b"etag", b"last-modified", b"accept-ranges")
     kept = [(name, value) for name, value in start["headers"] if name.lower() not in others]

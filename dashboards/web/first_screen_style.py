@@ -1,4 +1,4 @@
-"""The style of a first screen. It is that of Streamlit's page with our ``STYLE``, so that nothing moves when that page
+"""The style of a first screen: that of Streamlit's page with our ``STYLE``, so that nothing moves when Streamlit's page
 replaces the first screen.
 """
 

@@ -66,17 +66,17 @@ class ShownFault:
 class StudyNow:
     """The state of a study at the last event that was read, which happened at ``time`` (Unix seconds).
 
-    ``state``: the current step of the study, in words. ``total``, ``ended``, ``trials``: the numbers of trials of the
-    whole study, that have ended, and that were begun. ``epochs``, ``seconds``: the epochs trained so far, and the
-    seconds of training, over all trials. ``per_minute``, ``seconds_left``: trials that end in a minute, and the time
-    left, by the pace since the study was last started or resumed; None if the pace is not known. ``levels``: the trials
-    by the last rung that they reached. ``running``: by number of each training trial, its last epoch and its
-    differences from the base. ``waiting``: how many trials wait for a worker; ``measuring``: the trials that are being
-    measured on test. ``usage``: by trial, the last resource usage that its worker reported while the study was
-    followed. ``faults``: all faults, the earliest first. ``placed``: where and how the study was last run; None if the
-    ledger does not say. ``best``: the number and score of the best trial. ``enough``: the expected gain, if the study
-    stopped starting trials because that was too small. ``hours``: the limit that ended the study, if its hours were
-    over; ``cut``: the trials that this cut short, by how they ended.
+    ``state``: the current step of the study, in words. ``total``: the number of trials of the whole study. ``ended``,
+    ``trials``: how many of them have ended, and how many were begun. ``epochs``, ``seconds``: the epochs trained so
+    far, and the seconds of training, over all trials. ``per_minute``, ``seconds_left``: trials that end in a minute,
+    and the time left, by the pace since the study was last started or resumed; None if the pace is not known.
+    ``levels``: the trials by the last rung that they reached. ``running``: by number of each training trial, its last
+    epoch and its differences from the base. ``waiting``: how many trials wait for a worker; ``measuring``: the trials
+    that are being measured on test. ``usage``: by number of each training trial, the last resource usage that its
+    worker reported. ``faults``: all faults, the earliest first. ``placed``: where and how the study was last run; None
+    if the ledger does not say. ``best``: the number and score of the best trial. ``enough``: the gain expected of
+    further trials, if the study started no more since it was too small. ``hours``: the limit that ended the study, if
+    its hours were over. ``cut``: the trials that were therefore cut short, by how they ended.
     """
 
     state: str
@@ -114,8 +114,8 @@ class SearchSoFar:
 
 
 class Followed:
-    """Follows the study in a folder. The constructor and all methods raise UserError if there is no study, or it is
-    damaged.
+    """Follows the study in a folder. The constructor and all methods raise UserError if there is no study, or a damaged
+    one.
 
     A look reads the new lines of the ledger, and counts again only the trials that they concern. ``progressed``
     describes all trials, so it takes longer the longer the study is.
@@ -129,8 +129,8 @@ class Followed:
         self._counts = StudyCounts(StudyRecord())
         self._time = 0.0
         self._since = 0.0
-        """The time of the last event of the search. Events of an ablation do not count, since the pace is that of the
-        search.
+        """The time of the last event of the search, up to which its pace (trials per minute) is measured. Events of an
+        ablation do not count.
         """
         self._phases = Phases()
         self._faults: list[ShownFault] = []

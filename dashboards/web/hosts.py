@@ -62,7 +62,7 @@ def _name(address: str) -> str | None:
 
 
 def _place(origin: str) -> str | None:
-    """The host and port of an origin, in lower case; None if it has none, such as the origin ``null``."""
+    """The host and port of an HTTP origin, in lower case; None for any other origin, such as ``null``."""
     try:
         parts = urlsplit(origin)
     except ValueError:

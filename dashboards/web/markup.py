@@ -24,8 +24,8 @@ def verdict(said: str) -> str:
 
 
 def empty(text: str) -> str:
-    """The HTML of a placeholder for an element that is not there yet. The text says what will be there, and what it
-    takes.
+    """The HTML of a placeholder for an element that is missing. The text says what belongs there, and why it is
+    missing.
     """
     return f'<p class="empty">{_with_code(text)}</p>'
 

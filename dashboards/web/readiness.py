@@ -52,7 +52,9 @@ def _changed(path: Path) -> float:
 
 
 def first_screen_of(folders: Sequence[Path], received: Mapping[str, Path]) -> Screen:
-    """A function that makes the first screens of all studies below ``folders`` or ``received`` from MLflow."""
+    """A function that makes the first screen of a page about any study below ``folders`` or ``received`` from MLflow.
+    It returns None if there is no such study, or it cannot be read.
+    """
 
     def screen(page: str, name: str, width: int) -> str | None:
         from skipstack.dashboards.web.first_screen import first_screen

@@ -51,8 +51,8 @@ FAULTS: Final = 20
 
 
 def running_page(path: Path) -> None:
-    """Show the page. Its parts update themselves until the study is finished, pictures of a long study less often than
-    numbers.
+    """Show the page "Is it going well?" of the study in the folder ``path``. Unless the study is already finished, the
+    parts of the page update themselves, those that take longer less often.
     """
     if are_at_hand(path) and (of := snapshot(path)).frames.finished:
         _finished(path, of)
@@ -76,8 +76,8 @@ def running_page(path: Path) -> None:
 
 
 def _finished(path: Path, of: Snapshot) -> None:
-    """Show the page of a finished study. The pictures of the search come first, since the ledger is only read for the
-    times.
+    """Show the page of a finished study. The pictures of the search are shown first, since the other parts need the
+    ledger, which takes longer to read.
     """
     verdict(of.verdict)
     numbers = st.container()
@@ -92,8 +92,8 @@ def _finished(path: Path, of: Snapshot) -> None:
 
 
 def _fragment(show: Callable[[Path], None], path: Path, seconds: float, *, over: bool) -> None:
-    """Show a part of the page, and again from time to time unless the study is ``over``. ``seconds``: the time it
-    takes.
+    """Show a part of the page, and again from time to time unless the study is ``over``. ``seconds``: the time that one
+    update takes.
     """
     every = None if over else max(EVERY, SHARE * seconds)
     st.fragment(partial(show, path), run_every=every, key=f"{show.__name__} {path}")()

@@ -27,13 +27,14 @@ EXPLAINED: Final = (
 )
 
 MOST: Final = 20
-"""The most trials that are listed."""
+"""The most training trials that are listed."""
 
 
 def running_trials(progressed: "SearchSoFar", key: str) -> None:
     """Show the curves of the trials that are training now, and for each the score that its next rung asks for.
 
-    Nothing is shown if no trial is training. If a study has several objectives, a sentence says that no score decides.
+    With several objectives, a sentence says instead that no single score decides. Otherwise nothing is shown if no
+    trial is training.
     """
     search, ahead = progressed.search, progressed.ahead
     if ahead == {}:
@@ -51,7 +52,9 @@ def running_trials(progressed: "SearchSoFar", key: str) -> None:
 
 
 def training_chart(progressed: "SearchSoFar") -> Drawn:
-    """The chart of the trials that are training now: their curves, and the thresholds at the rungs ahead of them."""
+    """The chart of the trials that are training now: their curves, and the scores needed at the rungs ahead, if rungs
+    are epochs. If seeds race, there is no chart.
+    """
     search, ahead = progressed.search, progressed.ahead or {}
     curves, resource = search.curves(), resource_of(search.config)
     curves = curves[curves["trial"].isin(list(ahead))]
@@ -86,7 +89,7 @@ def _row(
 
 
 def next_hour_of(standing: "StudyNow", progressed: "SearchSoFar") -> None:
-    """Show what the next hour is likely to bring; nothing if the study is finished or interrupted."""
+    """Show what the next hour is likely to bring; nothing if the study is over or interrupted, or has no trial left."""
     search = progressed.search
     if standing.state in ("finished", "interrupted"):
         return

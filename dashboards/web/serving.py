@@ -17,7 +17,7 @@ HOST: Final = "127.0.0.1"
 """The address to listen on, which only this machine can reach."""
 
 NAME: Final = re.compile(r"[A-Za-z0-9]([A-Za-z0-9_.-]*[A-Za-z0-9])?")
-"""A valid host name for ``--host``."""
+"""Matches a valid host name for ``--host``."""
 
 PORT: Final = 8501
 """The first port to try if the user gives none."""

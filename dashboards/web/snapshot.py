@@ -24,7 +24,9 @@ MOST: Final = 64
 """The most studies that are kept in memory."""
 
 SECONDS: Final = 30
-"""Seconds after which the snapshot of a long ledger is read again, in the background."""
+"""A snapshot of a long ledger that is older than this, in seconds, is read again in the background once it is asked
+for.
+"""
 
 Version = tuple[tuple[str, int, int], ...]
 """The names, sizes and modification times of a ledger's files. They change when the ledger grows."""
@@ -72,15 +74,15 @@ class Snapshot:
 
 
 def snapshot(path: Path) -> Snapshot:
-    """The study in a folder. Raises UserError if there is none or it is damaged. That of a long ledger may be some
-    seconds old (``SECONDS``).
+    """The study in a folder. With a long ledger, it may be out of date (``SECONDS``). Raises UserError if there is no
+    study or a damaged one.
     """
     version = version_of(path)
     return _read(str(path), version) if is_short(version) else _long(str(path))
 
 
 def is_short(version: Version) -> bool:
-    """Whether the ledger is so short that it is read in no time."""
+    """Whether the files of a ledger have fewer than ``LONG`` bytes together, so that it is read at once."""
     return sum(size for _, size, _ in version) < LONG
 
 

@@ -61,7 +61,7 @@ def studies_page(studies: Mapping[str, Path]) -> None:
 
 
 def row_of(name: str, path: Path) -> dict[str, Any]:
-    """The table row of a study. If the study cannot be read, its state is the reason."""
+    """The table row of a study. If the study cannot be read, the column ``state`` has the reason."""
     try:
         return {"study": name, **_described(snapshot(path))}
     except UserError as error:

@@ -66,8 +66,8 @@ def chosen_of(seen: "Exploration") -> Chosen:
 
 
 def logarithmic(domains: Mapping[str, object]) -> frozenset[str]:
-    """The axes to draw on a logarithmic scale: those with a logarithmic range, and lists of numbers that
-    differ widely.
+    """The axes to draw on a logarithmic scale: those with a logarithmic range, and lists of positive numbers that
+    differ widely (``WIDE``).
     """
     return frozenset(axis for axis, domain in domains.items() if isinstance(domain, Log) or _is_wide(domain))
 

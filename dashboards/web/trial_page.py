@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from skipstack.spaces.subject import Subject
 
 EVERY: Final = 3.0
-"""Seconds between two updates of the page while the study is not finished."""
+"""Seconds between two updates of the page."""
 
 PHASES: Final[dict[Phase, tuple[str, str]]] = {
     "waiting": ("waited for a worker", "waits for a worker"),
@@ -53,10 +53,10 @@ class ComparedTrials:
     """A trial with the base's trial and the best trial, read from the ledger to compare them.
 
     ``trial``: the trial of the page. ``record``: the record of the search, with these trials only, or of an ablation,
-    with all its trials. ``events``: the events of these trials. ``base``, ``best``: the numbers of the base's trial and
-    of the best one; None if there is none. ``ranked``: the numbers of all trials with a score, the best first.
-    ``folder``: the folder of the search or ablation. ``runs``: whether a process runs the study at present, according
-    to the ledger. ``written``: when the ledger was last written, in Unix seconds.
+    with all its trials. ``events``: the events of which ``record`` is made. ``base``, ``best``: the numbers of the
+    base's trial and of the best one; None if there is none. ``ranked``: the numbers of all trials with a score, the
+    best first. ``folder``: the folder of the search or ablation. ``runs``: whether a process runs the study at present,
+    according to the ledger. ``written``: when the ledger was last written, in Unix seconds.
     """
 
     trial: "TrialRecord"
@@ -78,7 +78,7 @@ class ComparedTrials:
 def trial_page(path: Path) -> None:
     """Show the page of a trial, with an input for its number, which is also in the page's address.
 
-    The page updates itself until the study is finished.
+    The page updates itself, unless the search or ablation of the trial was finished when it was opened.
     """
     of = snapshot(path)
     with st.container(horizontal=True, vertical_alignment="bottom", key="which trial"):
@@ -120,8 +120,8 @@ def _trials(of: Snapshot, ablation: int | None) -> "pd.DataFrame":
 
 
 def _seen(of: Snapshot, number: int, ablation: int | None) -> ComparedTrials:
-    """The trial and those that it is compared with, as the ledger has them now. ``ablation``: that of the trial; None:
-    the search.
+    """The trial and those that it is compared with, as the ledger has them now. ``ablation``: the number of the trial's
+    ablation; None for a trial of the search.
     """
     if ablation is None:
         base, best, ranked = of.frames.base, of.best, tuple(of.ranked)
@@ -204,7 +204,9 @@ def _numbers(seen: ComparedTrials) -> None:
 
 
 def _beside(seen: ComparedTrials, number: int | None) -> str:
-    """The trial's score minus the score of trial ``number``, as text."""
+    """The trial's score minus the score of trial ``number``, as text; other words if that is the same trial, or if a
+    score is missing.
+    """
     other = None if number is None else seen.record.trials[number]
     if other is seen.trial:
         return "it is it"

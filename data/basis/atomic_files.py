@@ -77,7 +77,7 @@ def temporary_folder_beside(path: Path) -> Iterator[Path]:
 def refused_where_unwritable(path: Path) -> Iterator[None]:
     """Context that turns an OSError about ``path`` into a UserError which says that ``path`` cannot be written.
 
-    Errors about other paths pass unchanged.
+    Errors about its parents, about paths inside it and about its temporary file count as well. Others pass unchanged.
     """
     try:
         yield

@@ -42,7 +42,7 @@ class ChildProcess:
 
     The child does not load the parent's main program, so a script needs no ``if __name__ == "__main__"``. It searches
     the same folders for modules as the parent. ``settings``: environment variables for the child; the parent's own
-    values take precedence.
+    values take precedence. ``TMPDIR`` is a folder that is deleted with the child.
     """
 
     def __init__(self, work: Callable[[Link], None], settings: Mapping[str, str] | None = None) -> None:
@@ -82,7 +82,8 @@ class ChildProcess:
     def receive(self, until: float = math.inf) -> Any:
         """Wait for the next message and return it. ``until``: the deadline, on the clock of ``time.monotonic``.
 
-        Raises NoAnswerError if the process has ended, and TimeoutError if no message comes before the deadline.
+        Raises NoAnswerError if no message is left and the process has ended, and TimeoutError if no message comes
+        before the deadline.
         """
         try:
             while not self._link.poll(min(LOOK_UP, max(until - time.monotonic(), 0))):
@@ -110,8 +111,8 @@ class ChildProcess:
 def do(work: Callable[[Link], None], descriptor: int) -> NoReturn:
     """Run ``work`` as the main program of the child process, then exit without waiting for other threads.
 
-    ``descriptor``: the file descriptor of the child's end of the link. The exit code is 1 if ``work`` raised an
-    exception, and otherwise 0.
+    ``descriptor``: the file descriptor of the child's end of the link. The exit code is 0 if ``work`` returned, and 1
+    if it raised an exception or the parent ended first.
     """
     for sent_to_all in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):  # ignored, since the parent decides
         signal.signal(sent_to_all, lambda *_: None)

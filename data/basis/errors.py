@@ -17,15 +17,18 @@ class UserError(ValueError):
 
 
 class AbsentCorpusError(UserError):
-    """A named corpus is not on this machine. Studies of it can be described, but not trained."""
+    """Raised if a named corpus is not on this machine. Studies of it can be described, but not trained."""
 
 
 class NoGpuError(UserError):
-    """A GPU is requested, but torch finds none on this machine."""
+    """Raised if a GPU is requested, but torch finds none on this machine."""
 
 
 def unknown(kind: str, got: object, allowed: Iterable[object]) -> str:
-    """The message for a name that does not exist: ``unknown preset 'qick' (nearest: 'quick'; allowed: ...)``."""
+    """The message for a name that does not exist: ``unknown preset 'qick' (nearest: 'quick'; allowed: ...)``.
+
+    ``kind``: the noun for such a name, ``preset`` here. ``got``: the name. ``allowed``: the names that exist.
+    """
     names = [str(name) for name in allowed]
     near = get_close_matches(str(got), names, n=1, cutoff=0.4)
     nearest = f"nearest: {near[0]!r}; " if near else ""
@@ -40,7 +43,9 @@ def newer(what: str, got: int, known: int) -> UserError:
 
 
 def older(what: str, path: Path) -> UserError:
-    """The error for a file in a format of an earlier version; ``path``: what is rewritten, a study or a bundle."""
+    """The error for ``what``, a file in a format of an earlier version. ``path``: the study or the bundle that
+    ``skipstack upgrade`` has to rewrite.
+    """
     return UserError(
         f"{what}, of an earlier version (allowed: after `{shlex.join(['skipstack', 'upgrade', str(path)])}`)"
     )

@@ -17,11 +17,12 @@ class Frozen(BaseModel):
 
 
 UNSAID: Final = object()
-"""Marks, in its annotation, a field of a ``Brief`` config that is left out of the JSON text if it has its default."""
+"""A mark in the ``Annotated`` of a field of a ``Brief`` config: the JSON text leaves the field out if it has its
+default."""
 
 
 class Brief(Frozen):
-    """A config whose JSON text leaves out each field that is marked by ``UNSAID`` and has its default.
+    """A config whose JSON text leaves out each field that has ``UNSAID`` in its ``Annotated`` and has its default.
 
     So configs that were recorded before such a field existed keep their identities.
     """
@@ -32,13 +33,13 @@ class Brief(Frozen):
         return {name: value for name, value in dump(self).items() if name not in left_out}
 
     def _left_out(self) -> set[str]:
-        """The names of the fields to leave out."""
+        """The names of the fields to leave out of the JSON text."""
         return {name for name, default in _unsaid(type(self)).items() if getattr(self, name) == default}
 
 
 @cache
 def _unsaid(kind: type[Brief]) -> dict[str, Any]:
-    """The default of each marked field of a config class, by the field's name."""
+    """The defaults of the fields of a config class that have ``UNSAID`` in their ``Annotated``, by name."""
     marked = {name: field for name, field in kind.model_fields.items() if UNSAID in field.metadata}
     return {name: field.get_default(call_default_factory=True) for name, field in marked.items()}
 

@@ -1,10 +1,12 @@
-"""Finds the errors behind an error: those that it was raised from, and the members of an exception group."""
+"""Finds the errors behind an error: those it was raised from or while handling, and members of exception groups."""
 
 from collections.abc import Iterator
 
 
 def origins(error: BaseException) -> Iterator[BaseException]:
-    """Yield ``error``, the errors that it was raised from, and the members of exception groups, each once."""
+    """Yield ``error``, all errors that it was raised from or while handling, and members of exception groups, each
+    once.
+    """
     waiting, seen = [error], set[int]()
     while waiting:
         current = waiting.pop(0)

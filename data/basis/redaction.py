@@ -8,8 +8,8 @@ from urllib.parse import unquote
 HIDDEN = "***"
 
 SHORTEST, SHORTEST_VARIABLE = 4, 8
-"""The minimum length of a secret that is hidden wherever it occurs: of one from an address, and of one from an
-environment variable. Hiding shorter ones, such as a variable's `true`, would damage every text."""
+"""The minimum number of characters of a secret that is hidden wherever it occurs: of one from an address, and of one
+from an environment variable. Hiding shorter ones, such as a variable's `true`, would damage every text."""
 
 _VARIABLE = re.compile(
     r"PASSWORD|PASSWD|_PWD$|(?:^|_)(?:TOKEN|SECRET|CREDENTIALS?|API_?KEY|ACCESS_?KEY|PRIVATE_?KEY)(?:_|$)"
@@ -29,7 +29,7 @@ _known: set[str] = set()
 
 def hide(address: str) -> None:
     """Make ``redacted`` hide the secrets of ``address`` in this process from now on: its user, its password, and its
-    query after ``?``.
+    query after ``?``, each if it has at least ``SHORTEST`` characters.
     """
     head, _, query = address.partition("?")
     place = head.partition("://")[2]
@@ -52,8 +52,9 @@ def without_secrets(address: str) -> str:
 def redacted(text: str) -> str:
     """``text`` with ``***`` for every secret in it.
 
-    Secrets are the values given to ``hide``, users and passwords in any address, arguments and headers whose names say
-    so, and values of environment variables whose names say that they are secret.
+    Secrets are those of addresses given to ``hide``, users and passwords in any address, arguments and headers whose
+    names say so, and values of environment variables whose names say so, apart from short values
+    (``SHORTEST_VARIABLE``) and absolute paths.
     """
     return redacting()(text)
 

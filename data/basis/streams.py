@@ -51,7 +51,9 @@ class _Stream:
 
 
 class Shown(_Stream):
-    """A stream for messages. Text that cannot be written is dropped, and after an error so is all later text."""
+    """A stream for messages. Text that cannot be written is dropped. After an error so is all later text, unless the
+    error was only that a non-blocking pipe was full.
+    """
 
     def write(self, text: str) -> int:
         """Write the text, if possible."""
@@ -73,7 +75,9 @@ class Shown(_Stream):
 
 
 class Result(_Stream):
-    """A stream for the result of a command, used as stdout. It raises OutputLostError if it cannot be written."""
+    """A stream for the result of a command, used as stdout. It raises OutputLostError if it cannot be written, and
+    UnicodeError, as any stream, for text that its encoding lacks.
+    """
 
     def __init__(self, stream: TextIO, *, closed: bool = False) -> None:
         super().__init__(stream)

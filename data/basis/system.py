@@ -7,7 +7,8 @@ from typing import Final
 from skipstack.data.basis.errors import UserError
 
 GPU_CONTEXT: Final = 700 * 2**20
-"""The GPU memory in bytes that a process takes before it holds a tensor: for the CUDA context and its libraries."""
+"""An estimate of the GPU memory, in bytes, that a process takes for CUDA's context and libraries before it holds a
+tensor."""
 
 
 def check_system() -> None:

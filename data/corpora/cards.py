@@ -87,7 +87,8 @@ class Card(Frozen):
     but without ``train``, ``dev`` and ``test``. ``tags``: the names of the layers of tags, the default first; empty if
     they are those of the format. ``licence``: a description of the licence. ``open``: whether the licence allows
     everybody any use. ``origin``: the source of the corpus. ``obtain``: why skipstack may not or cannot fetch the
-    corpus, and who has it. ``division``: how the splits without files are taken from train.
+    corpus, and who has it; None if skipstack fetches it. ``division``: how the splits without files are taken from
+    train; None if every split has files.
     """
 
     name: Text
@@ -135,8 +136,8 @@ class Card(Frozen):
     def divided(self, held_out: float | None) -> Division | None:
         """The division that takes the splits without files from train; None if every split has files.
 
-        ``held_out``: the share of train that becomes dev, if dev is drawn; None means the share on the card. Raises
-        UserError for a share if dev is not drawn.
+        ``held_out``: the share of train that becomes dev, if dev is drawn at random; None means the division on the
+        card. Raises UserError for a share if dev is not drawn at random.
         """
         if held_out is None:
             return self.division

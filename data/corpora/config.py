@@ -1,5 +1,5 @@
-"""Configs of corpora, and of how their words are read. This module loads no torch, so that a space is described without
-it.
+"""Configs of corpora, and of how their words are read. This module loads no torch, so that spaces can be described
+without it.
 """
 
 from pathlib import PurePath

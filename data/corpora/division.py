@@ -37,8 +37,8 @@ def held_out(splits: Mapping[str, list[Sentence]], shares: Mapping[str, float], 
     """Take random parts of train as the splits that ``shares`` names. Each split stays in the order of the text.
 
     ``shares``: the share of train that each split gets, rounded to whole sentences. ``seed``: the seed of the drawing.
-    Whole documents are drawn if the files mark documents, so that no document is in two splits; otherwise sentences are
-    drawn. Raises UserError if a split, or the rest of train, would be empty.
+    If the files mark documents, whole documents are drawn, so that no document is in two splits and the shares are only
+    approximate; otherwise sentences are drawn. Raises UserError if a split, or the rest of train, would be empty.
     """
     train = splits["train"]
     documents = _documents(train)

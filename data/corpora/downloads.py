@@ -97,7 +97,7 @@ class _Resuming:
         return self._begun.stat().st_size if self._begun.exists() else 0
 
     def _go_on(self, url: str, here: int) -> None:
-        """Download from byte ``here`` on. A server that cannot send a part of a file sends the whole file."""
+        """Download from byte ``here`` on, or from the start if the server cannot send a part of the file."""
         headers = {"Accept-Encoding": "identity"} | ({"Range": f"bytes={here}-"} if here else {})
         with requests.get(url, headers=headers, stream=True, timeout=PATIENCE) as answer:
             if here and answer.status_code == HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE:

@@ -19,8 +19,8 @@ MIRROR: Final = "SKIPSTACK_DATA_MIRROR"
 
 
 def downloads(card: Card, mirror: str | None) -> list[Download]:
-    """List the files to download for a corpus. ``mirror``: the address to use instead of the card's; None uses the
-    card's.
+    """List the files, or the one archive, to download for a corpus. ``mirror``: the address to use instead of the
+    card's; None uses the card's.
 
     Raises UserError for an invalid address of a mirror, and for a corpus that cannot be fetched; that message says how
     to get it.
@@ -40,8 +40,8 @@ def downloads(card: Card, mirror: str | None) -> list[Download]:
 
 
 def fetch(card: Card, data_dir: Path, *, accepted: bool, mirror: str | None, watch: Watch) -> Iterator[Path]:
-    """Download the files of a corpus under ``data_dir``. Each is yielded once it is complete; existing files are not
-    fetched.
+    """Download the files of a corpus, or their archive, under ``data_dir``. The path of each download is yielded once
+    it is complete, or at once if the file exists with the right digest.
 
     ``accepted``: whether the user has accepted a licence that is not open. ``mirror``: as in ``downloads``. ``watch``:
     the progress callback. The call raises UserError as ``downloads`` does, and for a licence that was not accepted. The

@@ -1,4 +1,4 @@
-"""Finds named corpora, whose cards have their sources, contents and digests.
+"""Finds the cards of named corpora, which have the source, the files and the digests of each.
 
 Each card is a file in ``data/corpora/named/``. No corpus is part of this project: the data is in a data directory, as
 ``<folder>/<file>``.

@@ -27,10 +27,10 @@ SplitFiles = Mapping[str, tuple[SourceFile, ...]]
 class Source:
     """A corpus that was located but not yet read.
 
-    ``key``: the identity of the config and of what the corpus is read from: the digests of its files, and of the code
-    that reads them if the format is the user's own, or the edition of its generator. ``read``: a function that returns
-    every split. ``scheme``: the label scheme; None for tags of single tokens. ``task``: the name of the task
-    (``data.tasks.tasks.TASKS``).
+    ``key``: a digest of the config and of the source of the sentences: the digests of the corpus's files, and of the
+    code that reads them if the format is the user's own; for a generated corpus, the edition of its generator.
+    ``read``: a function that returns every split. ``scheme``: the label scheme; None for tags of single tokens.
+    ``task``: the name of the task (``data.tasks.tasks.TASKS``).
 
     Files whose digests are not known beforehand are held in memory. So a file that changes later cannot be stored under
     the key of its earlier content.
@@ -46,8 +46,9 @@ def open_source(corpus: Corpus, *, data_dir: Path | None, folder: Path) -> Sourc
     """Locate a corpus. ``data_dir``: the folder of named corpora. ``folder``: the folder to which paths of own files
     are relative.
 
-    Raises UserError for an unknown name or layer, and for own files that cannot be read. ``Source.read`` raises it for
-    files of a named corpus that cannot be read, and for invalid content of any files.
+    Raises UserError for an unknown name or layer, and for files that cannot be read if they are read at once: own
+    files, and those of a named corpus without digests on its card. ``Source.read`` raises it for other files that
+    cannot be read, and for invalid content of any files.
     """
     behind: Mapping[str, Json]
     match corpus:
@@ -93,9 +94,9 @@ def token_unit(corpus: Corpus) -> Unit:
 
 
 def _named(corpus: NamedCorpus, data_dir: Path | None) -> tuple[Mapping[str, Json], Callable[[], Splits]]:
-    """The identity of what a named corpus is read from, and a function that reads it.
+    """The facts that identify the content of a named corpus, and a function that reads the corpus.
 
-    The identity consists of the digests of the splits' files, from the card if that has them, and of the division.
+    The facts are the digest of each split's files, from the card if it has that, and the division, if there is one.
     """
     card = find_card(corpus.name)
     layer, division = card.layer(corpus.tags), card.divided(corpus.held_out)
@@ -129,7 +130,7 @@ def _named(corpus: NamedCorpus, data_dir: Path | None) -> tuple[Mapping[str, Jso
 
 
 def _files(form: FileCorpus, paths: Sequence[Path]) -> tuple[SourceFile, ...]:
-    """Read the files, each with its file of tags if the format has these in a second file."""
+    """Read the files. If the format keeps tags in a second file, it is read as well, as ``SourceFile.beside``."""
     found = []
     for path in paths:
         other = form.beside(path)

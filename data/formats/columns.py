@@ -21,7 +21,7 @@ WORDS = "seq.in"
 (``data/formats/parallel.py``)."""
 
 DOCUMENT = "-DOCSTART-"
-"""The text with which a line begins that marks a new document in CoNLL-2003."""
+"""The text at the start of each line that marks a new document, as in CoNLL-2003."""
 
 _BLANKS: dict[Separator, str] = {"tab": " ", "whitespace": " \t"}
 """The characters that an empty line may contain, by separator. Other Unicode spaces are not included, since a word may

@@ -97,8 +97,8 @@ def joint_of(each: Iterable[tuple[str, str]]) -> str:
 def matching(folder: Path, paths: Sequence[str]) -> tuple[Path, ...]:
     """Find the files that ``paths`` name, relative to ``folder``. A wildcard stands for all its matches, in text order.
 
-    ``*`` and ``?`` stand for text within a name, ``**`` for folders at any depth. Raises UserError for a wildcard that
-    matches no file.
+    ``*`` and ``?`` stand for text within a name, ``**`` for folders at any depth. A path that exists as it is written
+    is no wildcard. Raises UserError for a wildcard that matches no file.
     """
     found: list[Path] = []
     for path in paths:

@@ -66,7 +66,7 @@ class FileCorpus(Brief, ABC):
     """The seed that draws these documents or sentences."""
 
     def _left_out(self) -> set[str]:
-        """The names of the fields to leave out. If nothing is held out, the fields of held-out splits are among them.
+        """The names of the fields to leave out of the JSON text: also those in ``HELD_OUT`` if nothing is held out.
 
         So corpora that were recorded before these fields existed keep their identities.
         """
@@ -129,8 +129,8 @@ class FileCorpus(Brief, ABC):
         return None
 
     def digest(self, file: SourceFile) -> str:
-        """The identity of everything that ``read`` reads of a file: its bytes, and its name only if the format reads
-        that as well.
+        """A digest of everything that ``read`` uses of a file: its bytes and, in formats that read these as well, a
+        label in its path or the bytes of the file beside it.
         """
         return file.sha256
 

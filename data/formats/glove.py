@@ -22,8 +22,8 @@ _LARGEST = float(np.finfo(np.float32).max)
 class FoundVectors:
     """The vectors of the wanted words in a file.
 
-    ``words``: the wanted words that were found. ``values_WE``: the vector of each. ``sha256``: that of the whole file.
-    ``cut_line``: the number of a truncated last line that was skipped; None if there was none.
+    ``words``: the wanted words that were found. ``values_WE``: the vector of each. ``sha256``: the SHA-256 of the whole
+    file. ``cut_line``: the number of a truncated last line that was skipped; None if there was none.
     """
 
     words: tuple[str, ...]
@@ -36,11 +36,12 @@ def read_vectors(path: Path, wanted: Container[str]) -> FoundVectors:
     """Read the vectors of ``wanted`` words from a file. Every line is checked, and the file is read once, as a stream.
 
     Numbers follow the word after single blanks or tabs. Empty lines are skipped. Words may contain blanks, as a few do
-    in some files: everything before the last ``E`` numbers is the word. A last line without its end and with too few
-    numbers was truncated; it is skipped, and ``cut_line`` has its number.
+    in some files: everything before the last ``E`` numbers is the word, unless a part of it after a blank is a number
+    as well. An invalid last line that has no line end was truncated; it is skipped, and ``cut_line`` has its number.
 
-    Raises UserError with file and line if a line has another count of numbers than the first line, and for anything
-    else than numbers, a repeated word, wrong counts in the first line, and bytes that are not UTF-8.
+    Raises UserError for a file without vectors. Raises it with file and line if a line has another count of numbers
+    than the first line, and for anything else than numbers, a repeated word, wrong counts in the first line, and bytes
+    that are not UTF-8.
     """
     file = _File(path, wanted)
     try:

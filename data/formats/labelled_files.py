@@ -34,7 +34,7 @@ class LabelledFilesCorpus(FileCorpus):
         return "text"
 
     def digest(self, file: SourceFile) -> str:
-        """The digest of a file's bytes and of its label, which is read in its path."""
+        """The digest of a file's bytes and of its label, which is a part of its path."""
         return identity([self._label_in(file.path), file.sha256])
 
     def read(self, file: SourceFile, layer: str) -> list[Sentence]:

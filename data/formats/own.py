@@ -38,7 +38,7 @@ class CorpusFiles(Frozen):
 
 
 class FormatFacts(Frozen):
-    """The facts about a user's format that are recorded with its kind, for use without its code.
+    """The facts about a user's format that are recorded, so that they are known without running its code.
 
     ``unit``: the unit of tokens. ``layers``: the layers of tags, the default first. ``tasks``: the task of each layer
     that is not for tagging.

@@ -21,7 +21,7 @@ from skipstack.data.labels.schemes import PREFIXES, Scheme, by_name, repaired
 
 @dataclass(frozen=True, slots=True)
 class WatchedFile(SourceFile):
-    """A file that records which line its reader has reached, for messages about errors."""
+    """A file that records the line that its reader has reached, for messages about errors."""
 
     reached: list[int] = field(default_factory=list, compare=False)
     """The number of the current line, as the only entry. Empty before the first line, and after the last."""
@@ -47,10 +47,9 @@ class WatchedFile(SourceFile):
 
 
 class OwnFormatCorpus(FileCorpus):
-    """A corpus in files of a user's format: the kind of the format and the fields of its config, as in a study file.
+    """A corpus in files of a user's format. Its JSON value is the format's config, as in a study file.
 
-    ``own``: the format, with these fields and its code file. Only ``read``, ``check`` and ``label_scheme`` run its
-    code.
+    ``own``: the format's config and code file. Only ``read``, ``check`` and ``label_scheme`` run the code.
     """
 
     own: OwnConfig
@@ -88,7 +87,10 @@ class OwnFormatCorpus(FileCorpus):
 
     @property
     def label_scheme(self) -> Scheme | None:
-        """The label scheme of the tags. Raises UserError if the code is not loaded, and if the scheme is invalid."""
+        """The label scheme of the tags; None for tags of single tokens.
+
+        Raises UserError if the code is not loaded or raises an error, and if the scheme is invalid.
+        """
         with self._errors_placed(self.own.kind):
             scheme = by_name(self._reader().scheme)
         if scheme is not None and scheme not in PREFIXES:
@@ -101,7 +103,7 @@ class OwnFormatCorpus(FileCorpus):
         return self.facts.unit
 
     def check(self, splits: Mapping[str, Sequence[Sentence]]) -> None:
-        """Raise UserError if the splits do not fit together."""
+        """Raise UserError if the splits do not fit together, also for a word of a language model that train lacks."""
         with self._errors_placed(self.own.kind):
             self._reader().check(splits)
         if self.task(self.layer) == "language_modelling":

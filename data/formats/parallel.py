@@ -78,7 +78,7 @@ class ParallelCorpus(FileCorpus):
         return identity([file.sha256, file.beside.sha256])
 
     def read(self, file: SourceFile, layer: str) -> list[Sentence]:
-        """Read the words of each line with the tags on the same line of the file of tags.
+        """Read the words of each line with the tags, or the label, on the same line of the file of tags.
 
         Lines that are empty in both files are skipped. Illegal sequences of tags are repaired
         (``data.labels.schemes.repaired``). Raises UserError with file and line for a line that only one file has, a

@@ -16,8 +16,8 @@ END = "<eos>"
 
 
 def check_words(splits: Mapping[str, Sequence[Sentence]]) -> None:
-    """Raise UserError if a split has a word that train lacks. A model cannot predict it, so it would have no
-    perplexity.
+    """Raise UserError if a split has a word that train lacks. A model cannot predict such a word, so the split would
+    have no perplexity.
     """
     words = {word for sentence in splits["train"] for word in sentence.tags}
     for split, texts in splits.items():
@@ -57,7 +57,8 @@ class RunningTextCorpus(FileCorpus):
         a line.
 
         So every word of the text, and each ``END``, is predicted once. Empty lines are skipped. Raises UserError for a
-        file without words, and with file and line for a word ``END`` in the text.
+        file without words, and with file and line for a word ``END`` in the text and for bytes that are not text in the
+        encoding.
         """
         predicted: list[str] = []
         for number, line in file.lines(self.encoding):

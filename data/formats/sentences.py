@@ -11,9 +11,9 @@ class Sentence:
 
     ``words``: the words of the text. ``tags``: a tag for each word, or a single one for classification; in parsing, a
     tag is the relation of the word to its head. ``heads``: in parsing, the head of each word, 0 for the root, w for the
-    w-th word (``data/labels/trees.py``). ``document``: the file and line where the sentence's document begins, or None
-    if its file does not mark documents. It only keeps the sentences of a document together when a split is drawn, and
-    is ignored in comparisons.
+    w-th word (``data/labels/trees.py``). ``document``: the file, or the file and line, where the sentence's document
+    begins; None if documents are not known. It keeps the sentences of a document together when a split is drawn, gives
+    the sizes of documents (``data.formats.documents.document_sizes``), and is ignored in comparisons.
     """
 
     words: tuple[str, ...]

@@ -14,10 +14,10 @@ class UnsoundError(ValueError):
 
 
 def sound(found: object, task: str, scheme: Scheme | None) -> Sentence:
-    """Check that ``found`` is a valid sentence, and return it. ``task``: the task that it must suit. ``scheme``: that
-    of its tags, if any.
+    """Check that ``found`` is a valid sentence, and return a copy of it without ``document``, with tuples for lists.
 
-    Raises UnsoundError if it is invalid.
+    ``task``: the name of the task that the sentence must suit. ``scheme``: the label scheme of its tags; None for tags
+    of single tokens. Raises UnsoundError if the sentence is invalid.
     """
     if not isinstance(found, Sentence):
         raise UnsoundError(f"got {_article(found)} (allowed: Sentence(words, tags))")

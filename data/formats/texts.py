@@ -53,10 +53,11 @@ class TextCorpus(FileCorpus):
         return "text"
 
     def read(self, file: SourceFile, layer: str) -> list[Sentence]:
-        r"""Read the tokens of each text and, as their single tag, its label. Lines end at ``\n`` only.
+        r"""Read the tokens of each text and, as their single tag, its label. Empty lines are skipped.
 
         ``\t``, ``\r``, ``\n`` and ``\\`` in a text stand for a tab, line ends and a backslash. Raises UserError with
-        file and line for a wrong number of columns, an empty label, and a text without tokens.
+        file and line for a wrong number of columns, an empty label, a text without tokens, and bytes that are not text
+        in the encoding.
         """
         sentences = []
         for number, line in file.lines(self.encoding):

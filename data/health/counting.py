@@ -19,7 +19,7 @@ from skipstack.data.health.health import Health, SplitHealth
 from skipstack.data.store.stored import Split, StoredCorpus
 
 NAMED: Final = 10
-"""The maximum number of tags that are listed by name, and of suspicious characters."""
+"""The maximum number of tags, and of suspicious characters, that a corpus's health lists by name."""
 
 
 def health_of(stored: StoredCorpus) -> Health:

@@ -12,8 +12,9 @@ class SplitHealth(Frozen):
     words. ``unknown_tokens``: the number of tokens whose word train lacks. ``tags``: the number of tags, one per token,
     or in classification one per text. ``different_tags``: the number of distinct tags. ``spans``: the number of gold
     spans; None if tags have no scheme. ``unknown_tags``: the number of tags that train lacks. ``median``, ``longest``:
-    the tokens of the median and of the longest sentence. ``repeated``: by earlier split, the number of sentences that
-    also occur in that split. ``repeated_tokens``: by earlier split, the number of tokens in these sentences.
+    the numbers of tokens of the median and of the longest sentence. ``repeated``: by earlier split, the number of
+    sentences that also occur in that split. ``repeated_tokens``: by earlier split, the number of tokens in these
+    sentences.
 
     Four numbers count tokens with suspicious words (``data/health/characters.py``). ``controls``: suspicious characters
     other than the replacement character. ``replacements``: the replacement character. ``two_forms``: another word of
@@ -29,7 +30,7 @@ class SplitHealth(Frozen):
     spans: NonNegativeInt | None
     unknown_tags: NonNegativeInt
     unknown_names: tuple[str, ...] = ()
-    """Tags that train lacks, the most frequent ones first."""
+    """The most frequent tags that train lacks, in order, at most ``data.health.counting.NAMED``."""
     commonest: str | None
     """The most frequent tag of the split among those of train; None if the split has none of them."""
     commonest_tags: NonNegativeInt
@@ -48,9 +49,8 @@ class Health(Frozen):
     """The health of a corpus.
 
     ``splits``: the health of each split, by name. ``tags``: the most frequent tags of train, each with its count in
-    every split. ``characters``: the suspicious characters, such as ``U+FFFD``, each with the number of tokens that
-    contain it, the most frequent first. ``running``: whether each split is one text that continues from sentence to
-    sentence.
+    every split. ``characters``: the most frequent suspicious characters, such as ``U+FFFD``, each with the number of
+    tokens that contain it. ``running``: whether each split is one text that continues from sentence to sentence.
     """
 
     splits: dict[str, SplitHealth]

@@ -7,17 +7,18 @@ from typing import Final
 from skipstack.data.health.health import Health
 
 OTHER_DECISIONS: Final = 0.5
-"""The factor by which the similarity is multiplied if only one of two corpora has spans, since such corpora have other
-heads and another score."""
+"""The factor by which the similarity is multiplied if only one of two corpora has spans, since networks for the two
+have different heads and are scored by different measures."""
 
 
 def similarity(one: Health, other: Health) -> float:
-    """Compute the similarity of two corpora, exp(-mean_i |ln(a_i / b_i)|), a number above 0.
+    """Compute the similarity of two corpora, exp(-mean_i |ln(a_i / b_i)|), a number above 0 and at most 1.
 
     It is 1 if the six numbers a_i of ``one`` equal the numbers b_i of ``other``, and 0.5 if all differ by a factor of
     two. The numbers are train's sentences, train's tokens per sentence, train's distinct words, train's distinct tags,
-    the share of dev's tokens whose word train lacks, and the share of dev's tags that are not the most frequent one.
-    Each count is increased by one, so that none is 0. If only one corpus has spans, the similarity is halved.
+    the share of dev's tokens whose word train lacks, and the share of dev's tags that are not dev's most frequent one.
+    Each count is increased by one, and the total of each share by two, so that no number is 0. If only one corpus has
+    spans, the similarity is halved.
     """
     logarithms = [abs(math.log(a / b)) for a, b in zip(_numbers(one), _numbers(other), strict=True)]
     alike = math.exp(-math.fsum(logarithms) / len(logarithms))

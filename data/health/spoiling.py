@@ -1,6 +1,6 @@
 """Warns of properties of a corpus that invalidate comparisons of networks on it, with one line for each property.
 
-The thresholds lie well above the values of the papers' corpora that come with their own splits.
+The papers' corpora that come with their own splits are far from the thresholds.
 """
 
 from collections.abc import Iterator, Sequence
@@ -11,35 +11,36 @@ from skipstack.data.formats.columns import DOCUMENT
 from skipstack.data.health.health import Health, SplitHealth
 
 UNKNOWN_TAGS: Final = 0.01
-"""The share of a split's tags that train lacks from which on there is a warning. None of these tags can be right, and
-networks differ by about a hundredth. CCG has hundreds of categories, and a share of 0.002."""
+"""There is a warning if train lacks at least this share of the tags of dev or test. None of these tags can be
+predicted, and networks often differ by no more than a hundredth. For CCG's hundreds of categories the share is
+0.002."""
 
 UNKNOWN_WORDS: Final = 0.4
-"""The share of a split's tokens with words that train lacks from which on there is a warning. WNUT 2017, which was
-built to have new words, has 0.22."""
+"""There is a warning if train lacks the words of at least this share of the tokens of dev or test. In WNUT 2017, which
+was built to have new words, the share is 0.22."""
 
 REPEATED: Final = 0.05
-"""The share of a split's tokens in sentences that also occur in an earlier split from which on there is a warning:
-memorising is enough to get them right. Corpora with their own splits have up to 0.017."""
+"""There is a warning if at least this share of the tokens of dev or test is in sentences that also occur in an earlier
+split: memorising is enough to get these right. Corpora with their own splits have up to 0.017."""
 
 FEWEST: Final = 500
-"""The number of tags or spans of dev or test below which there is a warning. With fewer, one standard error of a score
-of 90 % is more than 1.3 points, which is more than most changes of a network gain."""
+"""There is a warning if dev or test has fewer spans than this, or fewer tags if these have no scheme. One standard
+error of a score of 90 % is then more than 1.3 points, which is more than most changes of a network gain."""
 
 NEARLY_ALL: Final = 0.95
-"""The share of a split's most frequent tag from which on there is a warning, if tags are scored one by one: only 5
-points are left to gain."""
+"""There is a warning if at least this share of a split's tags is its most frequent tag and tags are scored one by one:
+only 5 points are left to gain."""
 
 STRAY: Final = 0.001
-"""The share of a split's tokens with suspicious characters from which on there is a warning: too many to be
-accidental."""
+"""There is a warning if at least this share of a split's tokens has invisible characters, has replacement characters,
+or is written in two normal forms: too many to be accidental."""
 
 LONG: Final = 5000
-"""The number of tokens in a split's longest sentence from which on there is a warning. The longest review of IMDB has
-half as many."""
+"""There is a warning if a split's longest sentence has at least this many tokens, except in running text. The longest
+review of IMDB has half as many."""
 
 NAMED: Final = 3
-"""The maximum number of tags or characters named in a line."""
+"""The maximum number of tags or characters that a warning names."""
 
 
 def warnings(health: Health) -> tuple[str, ...]:
@@ -80,7 +81,7 @@ def _of_split(name: str, split: SplitHealth, characters: Sequence[str], *, runni
 
 
 def _long(name: str, split: SplitHealth) -> str:
-    """The warning about a split's longest sentence, which by itself determines the time and memory of an epoch."""
+    """The warning about a split's longest sentence: its batch takes as many steps, each with its memory."""
     whole_texts = split.tags == split.sentences != split.tokens
     cure = "data.longest cuts texts" if whole_texts else "is the empty line after each sentence missing?"
     sentence = f"a sentence of {split.longest:,} tokens (the median has {split.median:,})"

@@ -22,7 +22,7 @@ it."""
 def by_name(name: object) -> object:
     """Find a scheme by any of its names, in upper or lower case.
 
-    Any other value is returned unchanged, so that the validation of its field refuses it.
+    Any other value is returned unchanged, so that the caller's validation refuses it.
     """
     if not isinstance(name, str):
         return name
@@ -76,7 +76,9 @@ class Prefixes:
 
     @property
     def joining(self) -> tuple[str, ...]:
-        """The prefixes that are legal only directly after a token of the same type whose span has not ended."""
+        """The prefixes that are legal only directly after a tag of the same type whose own prefix is not in
+        ``CLOSING``.
+        """
         return (self.chained,) if self.chained else tuple({self.inside, self.last} - {self.first})
 
     @property
@@ -101,9 +103,9 @@ PREFIXES: Mapping[Scheme, Prefixes] = {
 }
 
 OPENING = ("B", "S", "U")
-"""Prefixes that begin a span in any context, in every scheme."""
+"""Prefixes that begin a span in any context, in every scheme that has them."""
 CLOSING = ("E", "S", "L", "U")
-"""Prefixes that end a span in any context, in every scheme."""
+"""Prefixes that end a span in any context, in every scheme that has them."""
 
 
 def parted(tag: str, scheme: Scheme) -> tuple[str, str]:
@@ -130,9 +132,9 @@ def spans_of(tags: Sequence[str], scheme: Scheme) -> list[Span]:
     """Find the spans of a sentence in any sequence of tags, as conlleval does (Tjong Kim Sang and Buchholz, 2000).
 
     A span begins at B or S. It also begins at I, M or E after O, after another type, or after a span that E or S ended.
-    It ends before the next span and before O. So no sequence is illegal, and for legal ones this is the inverse of
-    ``tags_of``. conlleval itself knows B, I, E and O. M is read as I, S as both B and E, L as E, and U as S. Raises
-    ValueError for a tag that is not in the scheme.
+    It ends before the next span, before O, and with the sentence. So every sequence can be read, and for legal ones
+    this is the inverse of ``tags_of``. conlleval itself knows B, I, E and O. M is read as I, S as both B and E, L as E,
+    and U as S. Raises ValueError for a tag that is not in the scheme.
     """
     found: list[Span] = []
     before = (OUTSIDE, "")
@@ -193,9 +195,10 @@ def converted(tags: Sequence[str], source: Scheme, target: Scheme) -> tuple[str,
 def closed(tags: Iterable[str], scheme: Scheme) -> set[str]:
     """Add to ``tags`` the inside tag of every type whose first and last tags are among them.
 
-    A token between B-x and E-x can only be I-x. With these tags, and if one of them can stand alone, every sentence has
-    a legal sequence of the tags that agrees with its gold tags wherever these are among them. So a CRF that is
-    constrained to legal sequences can score every text.
+    ``tags``: all tags of some legal sentences, such as those of train. A token between B-x and E-x can only be I-x.
+    If the result has O or a tag that can be a whole span, such as S, every sentence has a legal sequence of tags of the
+    result that equals the gold tags wherever the result has these. So a CRF that is constrained to legal sequences can
+    score every text.
     """
     prefixes, known = PREFIXES[scheme], set(tags)
     ends = {span_type for prefix, span_type in (parted(tag, scheme) for tag in known) if prefix == prefixes.last}

@@ -15,7 +15,7 @@ from skipstack.data.labels.schemes import CLOSING, OPENING, OUTSIDE, RARE, Schem
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Spans:
-    """The spans of a split, sorted.
+    """The spans of a split, sorted by their first tokens.
 
     A span has the tokens ``start_M`` to ``stop_M`` - 1 of the split. ``type_M`` is the index of its type in the list of
     all types.
@@ -40,7 +40,7 @@ class TagReading:
 
 
 def types_of(tags: Iterable[str], scheme: Scheme) -> tuple[str, ...]:
-    """The types in ``tags``, sorted."""
+    """The types of spans in ``tags``, sorted. Raises ValueError for a tag that is not in the scheme."""
     parts = {parted(tag, scheme) for tag in tags}
     return tuple(sorted({span_type for prefix, span_type in parts if prefix != OUTSIDE}))
 
@@ -69,7 +69,7 @@ def find_spans(tags_RN: Ids, offsets_S1: Ids, how: TagReading) -> tuple[Ids, Spa
     # np.roll puts the last token before the first. This is harmless: a sentence's first token depends on no other.
     alone_RN = np.roll(closed_RN, 1, axis=1) | (np.roll(type_RN, 1, axis=1) != type_RN)
     starts_RN = (type_RN >= 0) & (first_N | how.opens_K[tags_RN] | alone_RN)
-    next_RN = np.roll(first_N | (type_RN < 0) | starts_RN, -1, axis=1)  # after the last comes the first
+    next_RN = np.roll(first_N | (type_RN < 0) | starts_RN, -1, axis=1)  # after the last token comes the first
     stops_RN = (type_RN >= 0) & next_RN
     lane_M, start_M = np.nonzero(starts_RN)
     return lane_M, Spans(start_M, np.nonzero(stops_RN)[1] + 1, type_RN[lane_M, start_M])

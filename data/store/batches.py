@@ -81,7 +81,8 @@ def training_batches(
 def evaluation_batches(split: Split, *, batch_size: int, positions: int = 0) -> Iterator[Batch]:
     """Yield batches that contain each sentence once, sorted by length, for one lane. They are independent of any seed.
 
-    A batch has ``batch_size`` sentences, or more if these, with their padding, fit into ``positions`` positions.
+    A batch has ``batch_size`` sentences, or as many more as fit, with their padding, into ``positions`` positions. The
+    last batch may have fewer.
     """
     sorted_S = np.argsort(split.lengths_S, kind="stable")
     start = 0
@@ -110,8 +111,8 @@ def buckets(lengths_S: NDArray[np.integer], batch_size: int) -> list[Bucket]:
     first.
 
     A bucket of n sentences, the longest of w tokens, costs w * (STEP_COST * ceil(n / batch_size) + n): its time steps,
-    plus its positions, the padded ones included. Sentences of a rare length join longer ones to fill a batch; frequent
-    lengths stay alone. Batches of 1 need no filling, so they get no padding.
+    plus its positions, the padded ones included. So sentences of a rare length tend to join longer ones to fill a
+    batch, and frequent lengths tend to stay alone. Batches of 1 need no filling, so they get no padding.
 
     All sentences of one length are in the same bucket. The minimum over all such partitions is exact: best[j], the
     lowest cost of the first j lengths, is the minimum over i < j of best[i] + cost(i, j), where cost(i, j) is that of a
@@ -167,7 +168,7 @@ def _gather(split: Split, sentences_RB: Ids, width: int) -> Batch:
 
 
 def padded(values: NDArray[np.int32], first_RB: Ids, counts_RB: Ids, width: int, padding: int) -> Ids:
-    """Arrange values of a split along time: those of each sentence, then ``padding`` up to ``width``.
+    """Arrange the values of each sentence along time, followed by ``padding`` up to ``width``: values_RUB.
 
     ``values``: all values of the split. ``first_RB``: the index of each sentence's first value. ``counts_RB``: the
     number of values of each sentence.
@@ -193,4 +194,4 @@ class _Padded(NamedTuple):
 
     def read(self, values: NDArray[np.int32], padding: int) -> Ids:
         """Read the values at the indices, and ``padding`` where there is none."""
-        return np.where(self.inside_RUB, values[self.places_RUB], np.array([padding]))  # 64 bits in numpy 1 as well
+        return np.where(self.inside_RUB, values[self.places_RUB], np.array([padding]))  # int64, in numpy 1 as well

@@ -20,7 +20,7 @@ def with_scheme(stored: StoredCorpus, scheme: Scheme) -> StoredCorpus:
     As in every stored corpus, ``tags`` are those of train, sorted and closed (``data.labels.schemes.closed``), and a
     tag of dev or test that train lacks is -1. In the new scheme, train may lack other tags: ``S-city`` for example,
     although it has ``B-city``. Raises UserError for a corpus whose tags have no scheme, for tokens in no span if the
-    new scheme has no O, and for spans directly after one of their type if it would merge them.
+    new scheme has no O, and for spans directly after one of their type if the new scheme would merge the two.
     """
     if stored.scheme is None:
         raise UserError(f"data.scheme: got {scheme}, but the corpus has no label scheme (allowed: null)")

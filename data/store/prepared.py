@@ -19,9 +19,9 @@ class PreparedCorpus:
     """A corpus that is prepared for a trial.
 
     ``stored``: the corpus with the tags to learn: in the configured scheme, and with RARE if a minimum count is
-    configured. ``vocabulary``: the known words and characters. ``lexicon``: the features of every form of ``stored``
-    under this vocabulary. ``vectors``: the pretrained vectors of the vocabulary's words; None if they are not
-    configured.
+    configured. Its texts are cut to the maximum length, if one is configured. ``vocabulary``: the known words and
+    characters. ``lexicon``: the features of every form of ``stored`` under this vocabulary. ``vectors``: the pretrained
+    vectors of the vocabulary's words; None if they are not configured.
     """
 
     stored: StoredCorpus
@@ -33,8 +33,9 @@ class PreparedCorpus:
 def prepare(
     stored: StoredCorpus, config: DataConfig, affix: int, vectors: StoredVectors | None = None
 ) -> PreparedCorpus:
-    """Prepare a stored corpus for ``config``. ``affix``: the number of characters to keep at each side of a word.
+    """Prepare a stored corpus for ``config``.
 
+    ``affix``: the number of characters to keep at each side of a word. ``vectors``: the stored vectors; None without.
     Raises UserError as ``vocabulary_of``, ``with_learnt_tags`` and ``with_longest`` do.
     """
     vocabulary = vocabulary_of(stored, config.vocabulary)

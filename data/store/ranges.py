@@ -2,7 +2,7 @@
 
 Kernels use these numbers as indices without checking them (``models/kernels/``), and NumPy takes -5 for the fifth from
 the end. So all numbers are checked once, when a store is opened. Sentences are checked in blocks, so the memory that a
-check needs beside the memory-mapped file does not grow with the corpus.
+check needs beside the memory-mapped file does not grow with the number of sentences.
 
 Array legend: N tokens of a block, S sentences of a block, M spans, F forms, x any axis.
 """

@@ -33,7 +33,7 @@ BOUNDARY_FORM = ""
 
 @dataclass(frozen=True, eq=False)
 class Split:
-    """A split as flat arrays, which are read-only views of the file on disk.
+    """A split as flat arrays. As opened from a store, they are read-only views of the file on disk.
 
     ``forms_N``: the form of each token, as a row of ``StoredCorpus.forms``. ``tags_L``: the tags, as rows of
     ``StoredCorpus.tags``, or -1 for a tag that train lacks. ``lengths_S``: the number of tokens of each sentence.
@@ -68,8 +68,8 @@ class StoredCorpus:
     scored as spans; None if they are scored one by one. ``span_types``: the types of spans in any split, sorted.
     ``task``: the name of the task (``data.tasks.tasks.TASKS``). ``unlearnt``: by split, the tags that train lacks and
     their counts, the most frequent first; versions before 0.2.0 did not store them. ``documents``: the number of
-    sentences of each document of test, in order; empty if the files do not mark documents, and in stores of versions
-    before 0.3.0.
+    sentences of each document of test, in order, or empty, as in ``data.formats.documents.document_sizes``; also empty
+    in stores of versions before 0.3.0.
     """
 
     fingerprint: str
@@ -87,8 +87,8 @@ class StoredCorpus:
 def open_store(folder: Path) -> StoredCorpus:
     """Map a store into memory after checking that every number in it is in its range (``data/store/ranges.py``).
 
-    A store may come from anyone, with the study that it belongs to. Raises UserError for a missing, changed or invalid
-    file.
+    The checks are needed because a store may come from anyone, as a part of a study. Raises UserError for a missing,
+    changed or invalid file.
     """
     try:
         tables, manifest = read_tables(folder)

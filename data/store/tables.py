@@ -25,8 +25,8 @@ MANIFEST = "manifest.json"
 
 @contextmanager
 def written_beside(target: Path) -> Iterator[Path]:
-    """Yield a new folder to fill. It then takes the name ``target``, unless another process was first: then that folder
-    stays.
+    """Yield a new folder to fill. When the context ends, it is renamed to ``target``, unless another process has filled
+    a folder of that name meanwhile, which then stays.
 
     Raises OSError if the folder cannot be renamed for any other reason.
     """
@@ -54,8 +54,8 @@ def read_tables(folder: Path) -> tuple[dict[str, pa.RecordBatch], dict[str, Any]
     """Read the tables and notes that ``write_tables`` wrote. The tables are memory-mapped.
 
     Every table is checked: its offsets ascend within their buffers, texts are UTF-8, and nothing is null. Raises
-    UserError if a newer version of skipstack wrote the store, and ValueError or OSError for an incomplete or changed
-    one.
+    UserError if a newer version of skipstack wrote the store, and other errors, such as ValueError or OSError, if the
+    store is incomplete or was changed.
     """
     manifest = json.loads(content(folder / MANIFEST))
     if not isinstance(found := manifest.get("format", FIRST), int):
@@ -71,8 +71,8 @@ def read_tables(folder: Path) -> tuple[dict[str, pa.RecordBatch], dict[str, Any]
 
 
 def check_columns(tables: Mapping[str, pa.RecordBatch], columns: Mapping[str, pa.Schema]) -> None:
-    """Raise ValueError unless ``tables`` are those that ``columns`` names, with these columns in order and of these
-    types.
+    """Raise ValueError unless ``tables`` has the files that ``columns`` names, each with the columns of its schema, in
+    order.
     """
     if set(tables) != set(columns):
         raise ValueError(f"{MANIFEST}: got the files {_listed(tables)}, allowed: {_listed(columns)}")

@@ -39,9 +39,9 @@ _CONFIGS = [
 class StoredVectors:
     """Vectors opened from their store.
 
-    ``sha256``: that of the file from which they were taken. ``cut_line``: the number of a truncated last line of that
-    file, which was skipped; None if there was none. ``words``: the words that have a vector. ``values_WE``: the vector
-    of each.
+    ``sha256``: the SHA-256 of the file from which they were taken. ``cut_line``: the number of a truncated last line of
+    that file, which was skipped; None if there was none. ``words``: the words that have a vector. ``values_WE``: the
+    vector of each.
     """
 
     sha256: str
@@ -67,7 +67,9 @@ class Pretrained:
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """The numbers of a vocabulary's words and of train's tokens that have a vector, and the numbers of all of them."""
+    """Counts of vectors: ``covered_words`` of a vocabulary's ``words`` have one, and ``covered_tokens`` of train's
+    ``tokens``.
+    """
 
     covered_words: int
     words: int
@@ -81,7 +83,7 @@ def store_vectors(path: Path, corpus: StoredCorpus, *, root: Path) -> Path:
 
     The name of the folder depends on the digest of the file and the words of train. The folder is written like that of
     a corpus (``data/store/writing.py``), unless it exists. A trial reads only this folder: if the file changes, running
-    studies are not affected. Raises UserError if the file cannot be read.
+    studies are not affected. Raises UserError if the file cannot be read or is invalid.
     """
     train = [form for form, count in zip(corpus.forms, corpus.counts_F.tolist(), strict=True) if count > 0]
     wanted = sorted({key for form in train for key in _any_keys(form)})
@@ -131,10 +133,10 @@ def _check_vectors(words: Sequence[str], values_WE: NDArray[np.float32]) -> None
 
 
 def pretrained(vectors: StoredVectors, vocabulary: Vocabulary) -> Pretrained:
-    """Look up the vectors of the vocabulary's words. All these words occur in train, so no vectors of other words are
-    used.
+    """Look up the vectors of the vocabulary's words.
 
-    A word is looked up as the vocabulary normalises it, then in lower case.
+    A word is looked up as the vocabulary normalises it, then in lower case. No vectors of words that train lacks are
+    used: ``store_vectors`` does not store them.
     """
     place_of = {word: place for place, word in enumerate(vectors.words)}
     pairs = [

@@ -46,9 +46,10 @@ class Vocabulary(Frozen):
     """The known words and characters of a trial. The ID of a word is its index in ``words`` plus 2, and that of a
     character its index in ``characters`` plus 2.
 
-    ``config``: how forms are normalised, and which are known. ``words``: the normalised forms that occur in train at
-    least ``config.minimum_count`` times, counting all forms with the same normalisation; the most frequent first, ties
-    in text order. ``characters``: all characters in the spellings of train's forms, by code point, however rare.
+    ``config``: how forms are normalised, and which are known. ``words``: the normalised forms, or the classes that are
+    read instead of them, that occur in train at least ``config.minimum_count`` times, counting all forms that become
+    the same word; the most frequent first, ties in text order. ``characters``: all characters in the spellings of
+    train's forms, by code point, however rare.
     ``classes``: the normalised forms that have a class, each with its class, which is read instead of the word or
     beside it (``data/store/word_classes.py``).
     """

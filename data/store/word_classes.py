@@ -25,8 +25,8 @@ def word_classes(stored: StoredCorpus, config: VocabularyConfig) -> dict[str, st
     not published. We derive them from slots. The family of a slot is the last part of its type: ``city_name`` for
     ``fromloc.city_name``. A word with two or more occurrences in train, at least 90 % of them in slots of one family,
     is in the class of this family, ``<city_name>``. (Not 100 %: nearly every city is also part of the name of an
-    airport.) So words that train lacks are in no class, unlike those of the unpublished lists. A class is read instead
-    of a word or beside it; the characters of its forms do not change.
+    airport.) So words that train lacks are in no class, even if the unpublished lists have them. A class is read
+    instead of a word or beside it; characters are read unchanged.
 
     Raises UserError for a family that train lacks, and for a corpus whose tags have no scheme.
     """

@@ -41,9 +41,9 @@ def store(corpus: Corpus, *, root: Path, data_dir: Path | None, folder: Path) ->
     ``data_dir``: the folder of named corpora. ``folder``: the folder to which the paths of own files are relative.
 
     The name of the store depends on the config and its sources (``data.corpora.sources.Source.key``), so a changed file
-    gives another store. It is written to a temporary folder, which is then renamed, so it is complete or absent. If
-    several processes prepare the same corpus at once, the first to finish wins, and the others use its folder. Raises
-    UserError for files that cannot be read.
+    gives another store. The store is written to a temporary folder, which is then renamed, so it is complete or absent.
+    If several processes prepare the same corpus at once, the first to finish wins, and the others use its folder.
+    Raises UserError for files that cannot be read or are invalid.
     """
     source = open_source(corpus, data_dir=data_dir, folder=folder)
     target = root / identity({"layout": FORMAT, "source": source.key})

@@ -35,7 +35,7 @@ class TagCounts(Counts):
         return {Accuracy.name: self.value}
 
     def recorded(self) -> dict[str, int | float]:
-        """Nothing: a bundle's metrics always have both numbers."""
+        """An empty dict, since a bundle's metrics always have both numbers."""
         return {}
 
 
@@ -57,7 +57,7 @@ class Accuracy(Measure):
         return np.stack(np.broadcast_arrays(correct_RS, np.diff(chosen.tag_offsets_S1)), axis=-1)
 
     def counts(self, predicted: Predicted, counts_RC: Numbers) -> tuple[Counts, ...]:
-        """The counts of each lane, from the sums over its sentences."""
+        """The counts of each lane, from its counts summed over the sentences."""
         return tuple(TagCounts(correct, total) for correct, total in counts_RC.tolist())
 
     def of_counts(self, counts_xC: Numbers) -> NDArray[np.float64]:

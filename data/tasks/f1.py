@@ -75,7 +75,7 @@ class SpanCounts(Counts):
 @final
 @dataclass(frozen=True)
 class F1(Measure):
-    """The measure of tags that have a scheme: a predicted span is correct if its start, stop and type are."""
+    """The measure of tags that have a scheme: a predicted span is correct if its start, stop and type are all right."""
 
     name = "f1"
     label = "F1"
@@ -92,7 +92,7 @@ class F1(Measure):
         return spans_by_sentence(predicted.tags_RL, chosen.offsets_S1, how, chosen.spans)
 
     def counts(self, predicted: Predicted, counts_RC: Numbers) -> tuple[Counts, ...]:
-        """The counts of each lane, from the sums over its sentences."""
+        """The counts of each lane, from its counts summed over the sentences."""
         return tuple(SpanCounts(*counts) for counts in counts_RC.tolist())
 
     def of_counts(self, counts_xC: Numbers) -> NDArray[np.float64]:
@@ -108,7 +108,7 @@ class F1(Measure):
 
 
 def span_counts(metrics: Mapping[str, float]) -> SpanCounts:
-    """The span counts in a bundle's metrics of a split: the inverse of ``SpanCounts.recorded``."""
+    """Read the span counts from a bundle's metrics of a split: the inverse of ``SpanCounts.recorded``."""
     return SpanCounts(*(int(metrics[key]) for key in F1.keys))
 
 

@@ -25,8 +25,8 @@ class AttachmentCounts(Counts):
     ``words``: all words. ``attached``: words whose predicted head is right. ``labelled``: words whose predicted head
     and relation are both right.
 
-    Punctuation counts, and a relation must be right with its subtype: ``nsubj`` is not ``nsubj:pass``. (The shared
-    tasks of CoNLL 2006 and 2007 count so; that of 2018 ignores subtypes.)
+    Punctuation counts, as in the shared task of CoNLL 2007. A relation must be right with its subtype: ``nsubj`` is not
+    ``nsubj:pass``. (The shared task of 2018 ignores subtypes.)
     """
 
     words: int
@@ -62,7 +62,7 @@ class AttachmentCounts(Counts):
 @final
 @dataclass(frozen=True)
 class Las(Measure):
-    """The measure of dependency trees: a word is right if its head and the relation to it are."""
+    """The measure of dependency trees: a word is right if its head and its relation to the head are both right."""
 
     name = "las"
     label = "LAS"
@@ -82,7 +82,7 @@ class Las(Measure):
         return by_sentence(agreed_RNC, chosen.offsets_S1[:-1])
 
     def counts(self, predicted: Predicted, counts_RC: Numbers) -> tuple[Counts, ...]:
-        """The counts of each lane, from the sums over its sentences."""
+        """The counts of each lane, from its counts summed over the sentences."""
         return tuple(AttachmentCounts(*counts) for counts in counts_RC.tolist())
 
     def of_counts(self, counts_xC: Numbers) -> NDArray[np.float64]:
@@ -100,7 +100,7 @@ class Las(Measure):
 
 
 def attachment_counts(metrics: Mapping[str, float]) -> AttachmentCounts:
-    """The counts of arcs in a bundle's metrics of a split: the inverse of ``AttachmentCounts.recorded``."""
+    """Read the counts from a bundle's metrics of a split: the inverse of ``AttachmentCounts.recorded``."""
     return AttachmentCounts(*(int(metrics[key]) for key in ("total", *Las.keys)))
 
 

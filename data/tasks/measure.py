@@ -50,47 +50,48 @@ class Counts(ABC):
 
     @abstractmethod
     def recorded(self) -> dict[str, int | float]:
-        """The counts to add to a bundle's metrics, which always have the numbers of correct tags and of all tags."""
+        """The numbers to add to a bundle's metrics, which always have the numbers of correct tags and of all tags."""
 
 
 class Measure(ABC):
     """A measure by which trials are ranked.
 
-    Each module holds one measure. ``data.tasks.measures.MEASURES`` has all measures for corpora. Scores that a user's
-    function reports have measures of their own (``data/tasks/reported.py``).
+    ``data.tasks.measures.MEASURES`` has all measures for corpora, each of which has a module of its own. Scores that a
+    user's function reports have measures of their own (``data/tasks/reported.py``).
     """
 
     name: ClassVar[str]
     """The name of the measure in ledgers and curves."""
     label: str
-    """The name for people. ``article`` is the article before it."""
+    """The name of the measure in messages and charts. ``article`` is the article before it."""
     article: str = "an"
     factor: ClassVar[float] = 100
-    """The number by which a score is multiplied for display. Scores are larger if better; so a negative factor means
-    that the score is the negative of the measure."""
+    """The number by which a score is multiplied for display. It is negative if smaller values of the measure are
+    better: since larger scores are always better, the score is then the negative of the value."""
     unit: str
     """The suffix of a split's name in headings, such as ``LAS`` or ``%``."""
     baseline: ClassVar[str] = "most frequent tag of each word"
     """The name of the baseline that scores are compared with, in words."""
     keys: ClassVar[tuple[str, ...]] = ()
-    """The names of the counts that ``Counts.recorded`` returns."""
+    """The names of the numbers that ``Counts.recorded`` returns."""
     counted: ClassVar[tuple[str, ...]]
-    """The names of the counts per sentence. The sums of these counts over all sentences determine the measure."""
+    """The names of the numbers that are counted for each sentence. Summed over all sentences, they determine the
+    measure."""
 
     @abstractmethod
     def sentences(self, predicted: Predicted, corpus: "StoredCorpus", split: str) -> Numbers:
-        """Count the ``counted`` numbers of each sentence of a split, in order: counts_RSC.
+        """Count, for each sentence of a split, the numbers that ``counted`` names, in its order: counts_RSC.
 
         A text to classify is one sentence. So is a line of running text, including the tag for its end.
         """
 
     @abstractmethod
     def counts(self, predicted: Predicted, counts_RC: Numbers) -> tuple[Counts, ...]:
-        """The counts of each lane. ``counts_RC``: the sums over the sentences of the split."""
+        """The counts of each lane. ``counts_RC``: the result of ``sentences``, summed over the sentences."""
 
     @abstractmethod
     def of_counts(self, counts_xC: Numbers) -> NDArray[np.float64]:
-        """Compute the measure from ``counted`` numbers, either of one sentence or summed over many: value_x."""
+        """Compute the measure from the numbers that ``counted`` names, of one sentence or summed over many: value_x."""
 
     scale: ClassVar[Literal["linear", "log"]] = "linear"
     """The scale of the measure's axis in charts."""

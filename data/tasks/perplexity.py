@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from skipstack.data.store.stored import StoredCorpus
 
 LARGEST_LOSS = 700.0
-"""The loss above which the perplexity is too large for a floating-point number."""
+"""The mean loss per word, in nats, at and above which the perplexity counts as infinite. (A float could hold the
+perplexity up to a loss of about 709.)"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +32,7 @@ class MeanLoss(Counts):
 
     @property
     def value(self) -> float:
-        """The perplexity; infinite if too large for a float."""
+        """The perplexity; infinite from a loss of ``LARGEST_LOSS`` on."""
         return math.exp(self.loss) if self.loss < LARGEST_LOSS else math.inf
 
     def curves(self) -> dict[str, float]:
@@ -61,7 +62,7 @@ class Perplexity(Measure):
     def sentences(self, predicted: Predicted, corpus: "StoredCorpus", split: str) -> Numbers:
         """Sum the losses of the words of each line, its end included, and count these words: counts_RSC.
 
-        The sums are rounded to the 24 bits of a float32, which halves their space in a ledger.
+        The summed losses are rounded to the 24 bits of a float32, which halves their space in a ledger.
         """
         assert predicted.nats_RL is not None, "a perplexity is that of running text"
         ends_S = np.flatnonzero(corpus.splits[split].tags_L == corpus.tags.index(END))
@@ -72,11 +73,13 @@ class Perplexity(Measure):
         return np.stack(np.broadcast_arrays(nats_RS, words_S), axis=-1)
 
     def counts(self, predicted: Predicted, counts_RC: Numbers) -> tuple[Counts, ...]:
-        """The mean loss of each lane, as it was computed during the evaluation; the sums are not used."""
+        """The mean loss of each lane, as the evaluation computed it (``predicted.loss``). ``counts_RC`` is not used,
+        since its losses are rounded.
+        """
         return tuple(map(MeanLoss, predicted.loss))
 
     def of_counts(self, counts_xC: Numbers) -> NDArray[np.float64]:
-        """The perplexity exp(nats / words), value_x; infinite if too large for a float."""
+        """The perplexity exp(nats / words), value_x; infinite if nats / words is ``LARGEST_LOSS`` or more."""
         loss_x = counts_xC[..., 0] / counts_xC[..., 1]
         value_x = np.full(np.shape(loss_x), math.inf)
         np.exp(loss_x, out=value_x, where=loss_x < LARGEST_LOSS)

@@ -52,7 +52,7 @@ class ReportedScore(Measure):
         return np.full(np.shape(counts_xC)[:-1], np.nan)
 
     def error(self, value: float) -> float:
-        """The score, with the sign that makes smaller numbers better."""
+        """The negative of the score for ``value``, so that smaller is better."""
         return -self.score(value)
 
 
@@ -72,6 +72,6 @@ LOWER: Final = _LowerScore()
 
 
 def reported_score(label: str, *, larger_is_better: bool) -> Measure:
-    """Create the measure of scores that are called ``label``."""
+    """Create the measure of a user's scores, which messages call ``label``."""
     kind = ReportedScore if larger_is_better else _LowerScore
     return kind(label, "an" if label[0].lower() in "aeiou" else "a", label)

@@ -17,7 +17,7 @@ Form = Literal["columns", "lines"]
 
 
 class Task(ABC):
-    """The base of tasks. Each module holds one task, and ``data.tasks.tasks.TASKS`` has all of them."""
+    """The base of tasks. Each task has a module of its own, and ``data.tasks.tasks.TASKS`` has all of them."""
 
     name: ClassVar[str]
     """The name in stores and bundles."""
@@ -26,7 +26,7 @@ class Task(ABC):
     heads: ClassVar[tuple[str, ...]]
     """The kinds of heads, the networks' output layers, that the task allows (``models/configs/heads.py``)."""
     otherwise: ClassVar[str] = ""
-    """The end of a message about a head that is not allowed: another way to get an allowed one."""
+    """The end of the message that refuses a head: the setting of the corpus with which the head would be allowed."""
     stacks: ClassVar[tuple[str, ...]] = ("recurrent",)
     """The kinds of stacks of layers that the task allows (``models/configs/model.py``)."""
     reads_ahead: ClassVar[bool] = True
@@ -75,7 +75,7 @@ class Task(ABC):
 
 
 def in_columns(*columns: tuple[str, ...]) -> str:
-    """Format a sentence with one token a line and an empty line after it. ``columns``: the words, and their tags or
-    others.
+    """Format a sentence with one token a line and an empty line after it. ``columns``: the words, then further columns
+    such as their tags.
     """
     return "".join("\t".join(line) + "\n" for line in zip(*columns, strict=True)) + "\n"

@@ -1,4 +1,4 @@
-"""Configs of layers: cells, and shortcuts with their gates. Torch-free."""
+"""Configs of layers: cells, and shortcuts with their gates. Imports no torch."""
 
 from collections.abc import Mapping
 from typing import Annotated, Final, Literal, Self
@@ -12,9 +12,11 @@ CellKind = Literal["lstm", "gru", "min_gru", "min_lstm", "simple", "sutskever", 
 """The built-in cells."""
 
 AnyCell = Annotated[CellKind | OwnConfig, OpenTo("cell", CellKind)]
-"""The cell of a layer without a source: the LSTM of wu2017 (eqs 5-6); the GRU of Cho et al. (2014), as torch has it;
-the minGRU or minLSTM of Feng et al. (2024), whose gates read no earlier state; the simple network or the LSTM after
-Sutskever of the lecture; or the hidden layer of chen2017's multilayer perceptron, which reads no other time step."""
+"""The cell of layers that take no shortcut: a built-in one, or a user's own. ``lstm``: the LSTM of wu2017 (eqs 5-6).
+``gru``: the GRU of Cho et al. (2014), in torch's variant. ``min_gru``, ``min_lstm``: the minGRU and minLSTM of Feng et
+al. (2024), whose gates read no earlier state. ``simple``, ``sutskever``: the simple recurrent network and the LSTM
+after Sutskever, both from the lecture. ``feedforward``: the hidden layer of chen2017's multilayer perceptron, which
+reads no other time step."""
 
 CELLS: Final[Mapping[CellKind, tuple[str, tuple[str, ...]]]] = {
     "lstm": ("LSTM", ("h", "c")),
@@ -25,7 +27,7 @@ CELLS: Final[Mapping[CellKind, tuple[str, tuple[str, ...]]]] = {
     "sutskever": ("Sutskever", ("h", "s")),
     "feedforward": ("hidden", ()),
 }
-"""The name of each cell in a drawing, and the states that it passes to the next time step."""
+"""The name of each cell in a drawing of the network, and the states that the cell passes to the next time step."""
 
 Topology = Literal[
     "hidden_gated",
@@ -40,8 +42,8 @@ Topology = Literal[
     "block_no_internal",
     "block_no_output",
 ]
-"""The topology of a layer: how the skipped output enters it (wu2017 Table 2; ``models/parts/cells/shortcut.py`` has the
-equations)."""
+"""The topology of a layer with a shortcut: how the output of the earlier layer, which the shortcut brings, enters the
+layer (wu2017 Table 2; ``models/parts/cells/shortcut.py`` has the equations)."""
 
 GateKind = Literal[
     "none",
@@ -58,8 +60,8 @@ GateKind = Literal[
 """The built-in gates."""
 
 AnyGate = Annotated[GateKind | OwnConfig, OpenTo("gate", GateKind)]
-"""The gate that weighs the skipped output (wu2017 Table 3 and eq. 7; ``models/parts/cells/gates.py`` has the
-equations)."""
+"""The gate that weights the output which a shortcut brings from an earlier layer: a built-in one, or a user's own
+(wu2017 Table 3 and eq. 7; ``models/parts/cells/gates.py`` has the equations)."""
 
 GATES: Final[Mapping[GateKind, str]] = {
     "none": "g = 1: the skip passes whole",
@@ -73,14 +75,16 @@ GATES: Final[Mapping[GateKind, str]] = {
     "bernoulli": "g: 1 with probability {probability:g}, or else 0",
     "bernoulli_below": "g: 1 with probability σ(W · below + b), or else 0",
 }
-"""The equation of each gate in a drawing."""
+"""The equation of each gate, as a drawing of the network shows it."""
 
 
 class ShortcutConfig(Frozen):
-    """A layer with a source. The default is the block of wu2017 (eq. 8) with its gate (eq. 13).
+    """A layer that takes a shortcut from an earlier layer. The default is the block of wu2017 (eq. 8) with its gate
+    (eq. 13).
 
-    Every gate works with every topology in which it has a meaning. ``both_ungated`` has no gate and reads none of these
-    fields; studies that vary both exclude such duplicates by a named constraint (``spaces/constraints.py``).
+    Every gate works with every topology, except ``none`` and ``linear`` with ``both_highway``. The topology
+    ``both_ungated`` has no gate, so it reads neither ``gate`` nor ``probability``. A study that varies topology and
+    gate would try the same network several times; a named constraint excludes this (``spaces/constraints.py``).
     """
 
     topology: Topology = "block"

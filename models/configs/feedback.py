@@ -1,4 +1,4 @@
-"""Label-feedback networks: which earlier labels and states the hidden layer reads. Torch-free."""
+"""Configs of label-feedback networks: which earlier labels and states the hidden layer reads. Imports no torch."""
 
 from typing import Annotated, Literal
 
@@ -7,22 +7,25 @@ from pydantic import Field, PositiveInt
 from skipstack.data.basis.frozen import Frozen
 
 Variant = Literal["e", "j", "i", "i_and_e"]
-"""The feedback (dinarelli2016; ``models/networks/feedback/links.py`` has the equations). e: hidden layers to the
-hidden layer (Elman); j: labels to the hidden layer (Jordan); i: labels to the input, as vectors; i_and_e: label vectors
-to the input and hidden layers to the hidden layer."""
+"""The variant of feedback from earlier positions (dinarelli2016; ``models/networks/feedback/links.py`` has the
+equations). ``e`` (Elman): the hidden layer reads earlier values of itself. ``j`` (Jordan): the hidden layer reads
+earlier labels. ``i``: the input contains vectors of earlier labels. ``i_and_e``: ``i`` and ``e`` together."""
 
 Feedback = Literal["predicted", "gold", "distribution"]
-"""The label that is fed back for an earlier position: the network's own decision, the gold label, or the distribution
-over all labels. Gold labels are fed in training only; at test time the network feeds its own decisions."""
+"""The label that is fed back for an earlier position. ``predicted``: the network's own decision. ``gold``: the gold
+label in training; at test time, the network's own decision. ``distribution``: the network's distribution over all
+labels."""
 
 Activation = Literal["sigmoid", "relu"]
-"""The hidden layer's activation: 1 / (1 + exp(-x)) or max(0, x)."""
+"""The hidden layer's activation. ``sigmoid``: 1 / (1 + exp(-x)). ``relu``: max(0, x)."""
 
 
 class FeedbackConfig(Frozen):
-    """E-, J-, I- and I+E-RNN (dinarelli2016 eqs 6-8); the defaults are the paper's for ATIS and MEDIA (section 3.2).
+    """A label-feedback network: the E-, J-, I- or I+E-RNN of dinarelli2016 (eqs 6-8). The defaults are the paper's for
+    ATIS and MEDIA (section 3.2).
 
-    One hidden layer reads the window of words, ``model.embedder.window`` = 2w + 1, and the feedback.
+    Its one hidden layer reads a window of words and the feedback from earlier positions. ``model.embedder.window`` is
+    the size of the window, 2w + 1 in the paper's notation.
     """
 
     kind: Literal["feedback"] = "feedback"
@@ -30,14 +33,15 @@ class FeedbackConfig(Frozen):
     hidden: PositiveInt = 100
     """Units of the hidden layer."""
     context: PositiveInt = 6
-    """The number of earlier positions that are fed back: c."""
+    """The number of earlier positions that are fed back: c in the paper."""
     label_size: PositiveInt = 200
-    """The size of a label's vector, in variants i and i_and_e."""
+    """The size of a label's vector. Only the variants ``i`` and ``i_and_e`` read this."""
     activation: Activation = "sigmoid"
     feedback: Feedback = "predicted"
-    """Variant e feeds no labels and does not read this."""
+    """Variant ``e`` feeds back no labels, so it does not read this field."""
     directions: Literal["forward", "backward", "both"] = "forward"
-    """The direction of reading, which decides on which side the earlier positions lie; both: a network for each
-    direction, whose distributions are averaged."""
+    """The direction of reading. With ``backward``, the "earlier" positions are those to the right. With ``both`` there
+    is one network for each direction, and their distributions over labels are averaged."""
     dropout: Annotated[float, Field(ge=0, lt=1)] = 0.0
-    """Dropout on the hidden layer as the output layer reads it; feedback is never dropped. The paper has none."""
+    """The dropout rate of the hidden layer where the output layer reads it; values that are fed back are never dropped.
+    The paper uses no dropout."""

@@ -1,4 +1,4 @@
-"""Configs of heads. Torch-free."""
+"""Configs of heads, the output layers of a network. Imports no torch."""
 
 from typing import Annotated, Literal
 
@@ -10,41 +10,51 @@ from skipstack.data.basis.user_code.configs import OpenTo, OwnConfig
 
 
 class SoftmaxConfig(Frozen):
-    """Chooses the label of each token independently: softmax over W [forward; backward] + b (wu2017 eq. 18)."""
+    """Chooses each token's label independently of the others, by a softmax over W [forward; backward] + b, where
+    ``forward`` and ``backward`` are the outputs of the two directions (wu2017 eq. 18).
+    """
 
     kind: Literal["softmax"] = "softmax"
 
 
 class CrfConfig(Frozen):
-    """A linear chain over the tags of a sentence, trained by likelihood (Lafferty et al., 2001)."""
+    """A linear-chain conditional random field over the tags of a sentence, trained by maximum likelihood (Lafferty et
+    al., 2001).
+    """
 
     kind: Literal["crf"] = "crf"
     constrained: bool = False
-    """Whether moves that the label scheme forbids score -inf, in training too; the tags must have a scheme."""
+    """Whether transitions that the label scheme forbids score -inf, in training as well. Needs tags with a label
+    scheme."""
 
 
 class MarginConfig(Frozen):
-    """A linear chain over the tags of a sentence, trained by max-margin (chen2017 eqs 17-21)."""
+    """A linear chain over the tags of a sentence, trained with a max-margin loss (chen2017 eqs 17-21)."""
 
     kind: Literal["margin"] = "margin"
     constrained: bool = False
-    """Whether moves that the label scheme forbids score -inf, in training too; the tags must have a scheme."""
+    """Whether transitions that the label scheme forbids score -inf, in training as well. Needs tags with a label
+    scheme."""
     discount: PositiveFloat = 0.2
-    """eta: the margin by which the gold tagging must beat another one, for each wrong tag."""
+    """eta in the paper: the margin for each wrong tag. The gold tagging must score higher than any other tagging by eta
+    times the number of the other's wrong tags."""
 
 
 class BiaffineConfig(Frozen):
-    """The head of each word and the relation to it (Dozat and Manning, 2017, whose sizes are 500 and 100)."""
+    """A biaffine dependency parser: predicts each word's head in the tree, and its relation to that head (Dozat and
+    Manning, 2017, whose sizes are the defaults).
+    """
 
     kind: Literal["biaffine"] = "biaffine"
     arc_size: PositiveInt = 500
-    """The size of a word's vector as a head, and as a dependent, when arcs are scored."""
+    """The size of the two vectors of a word from which arcs are scored: one as a head, one as a dependent."""
     relation_size: PositiveInt = 100
-    """The same when relations are scored."""
+    """The size of the two vectors of a word from which relations are scored."""
     dropout: Annotated[float, Field(ge=0, lt=1)] = 0.33
-    """Dropout on these vectors."""
+    """The dropout rate of the vectors from which arcs and relations are scored."""
     decoder: Literal["tree", "greedy"] = "tree"
-    """tree: the best tree with one word under the root; greedy: the best head of each word, perhaps not a tree."""
+    """The choice of heads. ``tree``: the best tree with one word under the root. ``greedy``: the best head of each word
+    alone, which may give no tree."""
 
 
 OurHeadConfig = Annotated[SoftmaxConfig | CrfConfig | MarginConfig | BiaffineConfig, Field(discriminator="kind")]
@@ -52,7 +62,7 @@ HeadConfig = Annotated[OurHeadConfig | OwnConfig, OpenTo("head", OurHeadConfig)]
 
 
 def check_scheme(config: HeadConfig, *, has_scheme: bool) -> None:
-    """Raise UserError where a head is to be constrained by a label scheme that the tags do not have."""
+    """Raise UserError if a head is ``constrained`` but the tags have no label scheme."""
     if isinstance(config, CrfConfig | MarginConfig) and config.constrained and not has_scheme:
         raise UserError(
             "model.head.constrained: got true for tags without a label scheme "

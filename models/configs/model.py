@@ -1,4 +1,4 @@
-"""The config of a network: its input, its stack of recurrent layers, its head. Torch-free."""
+"""The config of a network: its embedder, its stack of recurrent layers, its head. Imports no torch."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Self
@@ -23,16 +23,15 @@ from skipstack.models.configs.skips import AnySkip
 from skipstack.models.configs.wiring import OfInput, shown, sources
 
 Pooling = Literal["last", "mean", "max"]
-"""The pooling of the states of a text into one (``models/parts/heads/pooling.py``)."""
+"""The way in which the states of all positions of a text are pooled into one (``models/parts/heads/pooling.py``)."""
 
 
 class StackConfig(Frozen):
-    """Recurrent layers of one width, bottom up, in one or two directions joined at the top (wu2017 eq. 18).
+    """Recurrent layers of one width, in one direction or two, whose outputs are joined for the head (wu2017 eq. 18).
 
-    With depth 0 the head reads the input directly, and no other field is read. ``composition`` is one of the paper's
-    types (1 to 5), 0 for a stack without shortcuts, ``input`` for shortcuts from the network's input, or a list of
-    sources, one per layer, 0 for none (``models/configs/wiring.py``). A layer without a source is a ``cell``,
-    one with a source a ``shortcut``.
+    ``composition`` tells which layers take a shortcut, and from which earlier layer. A layer that takes one is built as
+    ``shortcut`` says, the others as ``cell`` says. With depth 0 the head reads the embedder's output directly, and
+    nearly all other fields are not read.
     """
 
     kind: Literal["recurrent"] = "recurrent"
@@ -42,30 +41,32 @@ class StackConfig(Frozen):
     """Units of each layer, in each direction."""
     cell: AnyCell = "lstm"
     composition: Annotated[int, Field(ge=0, le=5)] | OfInput | tuple[NonNegativeInt | OfInput, ...] = 2
-    """The earlier layer that each layer takes a shortcut from (``models/configs/wiring.py``). 0: none; 1: the first
-    layer, for every layer above it; 2: the layer two below, for layers 3, 5, 7, ...; 3: the layer three below, for
-    layers 4, 7, 10, ...; 4: the layer three below, for every layer from the fourth on; 5: the layer two below, for
-    every layer from the third on; ``input``: the network's input, for every layer from the second on; it must have the
-    layers' width. Or a list, one entry per layer: the number of a layer below it, ``input``, or 0 for none.
+    """The earlier layer from which each layer takes a shortcut (wu2017 Table 4; ``models/configs/wiring.py``). 0: no
+    layer takes one. 1: every layer from the second on takes the first layer. 2: layers 3, 5, 7, ... take the layer two
+    below. 3: layers 4, 7, 10, ... take the layer three below. 4: every layer from the fourth on takes the layer three
+    below. 5: every layer from the third on takes the layer two below. ``input``: every layer from the second on takes
+    the network's input, which must have the layers' width. A list has one entry per layer: the number of a layer below
+    it, ``input``, or 0 for none.
     """
     shortcut: ShortcutConfig = ShortcutConfig()
     skip: AnySkip = None
-    """The earlier state that LSTM layers without a source read (gui2019); None: the previous one."""
-    skipping: Literal["all", "top"] = "all"
-    """The layers that skip: all LSTM layers without a source, or the last layer only, as in gui2019's language models.
+    """The earlier state that LSTM layers without a shortcut read at each step (gui2019); None means the previous state.
     """
+    skipping: Literal["all", "top"] = "all"
+    """The layers to which ``skip`` applies. ``all``: all LSTM layers without a shortcut. ``top``: the last layer only,
+    as in gui2019's language models."""
     forget_bias: float = 0.0
     """The initial bias of the forget gates, in layers of cell ``lstm`` or ``min_lstm``."""
     directions: Literal["both", "forward"] = "both"
-    """Forward only, or forward and backward, with layers of their own for each direction."""
+    """The directions of reading: forward only, or both. With both, each direction has layers of its own."""
     join: Literal["top", "each_layer"] = "top"
-    """The points at which the two directions are joined: once above the last layer, or in the input of every layer from
-    the second on."""
+    """The place where the outputs of the two directions are joined. ``top``: once, above the last layer.
+    ``each_layer``: below every layer from the second on as well, so that it reads both directions."""
     dropout: Rate = 0.5
-    """Dropout on the outputs of the first and of the last layer; once if they are the same layer."""
+    """Applied to the outputs of the first layer and of the last layer, and only once if they are the same layer."""
     pooling: Pooling = "last"
-    """The features of a text to be classified: the last state of each direction, or the mean or maximum of all states
-    (``models/parts/heads/pooling.py``). Only classification reads it."""
+    """``last``: the last state of each direction. ``mean``, ``max``: the mean or maximum of all states. Only networks
+    that classify whole texts read this field."""
 
     @model_validator(mode="after")
     def _can_skip(self) -> Self:
@@ -89,21 +90,22 @@ AnyStack = Annotated[StackConfig | FeedbackConfig, Field(discriminator="kind")]
 
 
 class ModelConfig(Frozen):
-    """A tagger: embedder, stack and head."""
+    """A network: an embedder that reads tokens, a stack of layers, and a head that predicts labels."""
 
     embedder: AnyEmbedder = EmbedderConfig()
     stack: AnyStack = StackConfig()
     head: HeadConfig = SoftmaxConfig()
     initial_scale: PositiveFloat = 0.1
-    """The scale of initial weights, N(0, 1/sqrt(fan in)) * this; 0.1 in wu2017 (``models/ground/initialise.py``)."""
+    """The factor of initial weights: a normal value N(0, 1/sqrt(fan in)) times this; 0.1 in wu2017
+    (``models/ground/initialise.py``)."""
     initial_range: PositiveFloat | None = None
-    """If set, all weights, recurrent ones and vectors included, start uniform between its negative and itself, and not
-    normal."""
+    """If set to r, weights start uniform in [-r, r) instead of normal, recurrent weights and vectors included. Weights
+    that start at zero without it still do."""
 
     @model_validator(mode="before")
     @classmethod
     def _of_the_usual_kind(cls, value: Any) -> Any:
-        """A mapping without ``kind`` is the first kind: an input of tokens, a stack of recurrent layers."""
+        """Add the usual kind to a mapping without ``kind``: ``tokens`` to the embedder, ``recurrent`` to the stack."""
         if not isinstance(value, Mapping):
             return value
         usual = {"embedder": "tokens", "stack": "recurrent"}
@@ -135,8 +137,11 @@ class ModelConfig(Frozen):
 
 
 def check_task(config: ModelConfig, task: Task, *, has_scheme: bool, words: int) -> None:
-    """Raise UserError for a network that does not fit the task, needs a label scheme that the tags lack, or has room
-    for fewer words.
+    """Raise UserError if a network does not fit a task and its corpus.
+
+    ``has_scheme``: whether the tags have a label scheme. ``words``: the size of the corpus's vocabulary. Refused are
+    heads and stacks that the task does not allow, a constrained head without a label scheme, one-hot vectors smaller
+    than the vocabulary, and language models that would see the word that they predict.
     """
     if isinstance(config.embedder, OneHotConfig) and words > config.embedder.size:
         raise UserError(
@@ -144,7 +149,7 @@ def check_task(config: ModelConfig, task: Task, *, has_scheme: bool, words: int)
             f"(allowed: {words} or more, or another kind of input)"
         )
     check_scheme(config.head, has_scheme=has_scheme)
-    # A user's head decides on each token, or text, as a softmax does.
+    # A user's own head labels each token, or text, independently, so it is allowed wherever a softmax is.
     if ("softmax" if isinstance(config.head, OwnConfig) else config.head.kind) not in task.heads:
         raise UserError(
             f"model.head.kind: got {config.head.kind} for {task.corpus} "
@@ -159,7 +164,7 @@ def check_task(config: ModelConfig, task: Task, *, has_scheme: bool, words: int)
 
 
 def _check_reads_no_further(config: ModelConfig) -> None:
-    """Raise UserError for a language model that would see the word that it predicts."""
+    """Raise UserError if a network, used as a language model, would see the word that it predicts."""
     stack, embedder = config.stack, config.embedder
     if stack.kind == "feedback" or stack.directions == "both":
         got = "kind feedback" if stack.kind == "feedback" else "directions both"

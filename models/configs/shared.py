@@ -1,4 +1,7 @@
-"""Settings that trials must share to train as lanes of one program, and those that may differ. Torch-free."""
+"""Settings that trials must share to train together, and settings that may differ. Imports no torch.
+
+Trials that train together are lanes of one program: each seed of each trial is a lane, a copy of the network.
+"""
 
 from typing import Any, Final
 
@@ -11,16 +14,22 @@ from skipstack.models.configs.unread import without_unread
 from skipstack.models.configs.wiring import sources
 
 DROPPED: Final = 0.5
-"""Stands for every dropout rate; rate 0 would draw nothing, and take less memory."""
+"""The rate that ``in_common`` puts in place of every dropout rate. It is not 0, since a network without dropout draws
+no random numbers and takes less memory."""
 
 
 def in_common(model: ModelConfig, training: TrainingConfig) -> tuple[ModelConfig, TrainingConfig]:
-    """The configs with one fixed value in each field that lanes may differ in.
+    """Return the configs with a fixed value in each field in which lanes of one program may differ.
 
-    Trials for which this returns equal configs train as lanes of one program, and none of them takes more memory than
-    these configs. Such fields are the learning rate, its schedule, and the epochs; the dropout of the input and of the
-    stack; the weight of the penalty and the maximum norm of the gradient, if both have one; of a policy that skips, its
-    share and the weight and decay of its entropy; and fields that affect the initial weights only.
+    Trials for which this returns equal configs can train as lanes of one program. None of the trials takes more memory
+    than the returned configs. The fields that are fixed:
+
+    - the learning rate, its schedule, and the number of epochs
+    - the dropout of the stack, and that of the input unless the embedder is a user's own
+    - the weight of the L2 penalty if it is above 0, and the maximum norm of the gradient if there is one
+    - the share, entropy weight and entropy decay of a policy that skips
+    - fields that affect only the initial weights (``initial_scale`` and ``initial_range`` only without pretraining)
+    - fields that the network does not read (``models/configs/unread.py``)
     """
     fixed: dict[str, Any] = {
         "optimiser": training.optimiser.model_copy(update={"learning_rate": 1.0}),
@@ -43,18 +52,19 @@ def _in_common(model: ModelConfig, *, pretrained: bool) -> ModelConfig:
             own = {"share": 0.5, "entropy_weight": 0.0, "entropy_decay": 1.0, "previous_bias": 0.0}
             skip = skip.model_copy(update=own)
         changed["stack"] = changed["stack"].model_copy(update={"forget_bias": 0.0, "skip": skip})
-    if not pretrained:  # language models start at this scale, too
+    if not pretrained:  # the language models of pretraining start at ``initial_scale`` as well, one for all lanes
         changed |= {"initial_scale": 1.0, "initial_range": None}
     return read.model_copy(update=changed)
 
 
 def apart_on_cpu(model: ModelConfig, training: TrainingConfig) -> str | None:
-    """The setting with which a lane may differ in its last bits from its solo run on a CPU, so that its trials share no
-    program there; None if there is none.
+    """Return the setting because of which trials with these configs must not share a program on a CPU; None if there is
+    none.
 
-    torch multiplies a few rows in an order that depends on where they begin in memory, that is, on the lanes before.
-    Where our networks multiply few rows, each lane does so by itself (``models/kernels/products.py``), except with the
-    settings returned here.
+    With such a setting, a lane of a shared program might differ in its last bits from the same lane trained alone,
+    because torch multiplies matrices of few rows in an order that depends on where the rows begin in memory, that is,
+    on the lanes before. Networks without such a setting multiply few rows for each lane apart
+    (``models/kernels/products.py``).
     """
     if training.precision not in ("float32", "float64"):
         return f"precision {training.precision}"
@@ -66,7 +76,7 @@ def apart_on_cpu(model: ModelConfig, training: TrainingConfig) -> str | None:
 
 
 def _loop_on_cpu(stack: StackConfig) -> str | None:
-    """The setting of a stack that makes it loop over torch products of few rows each; None if there is none."""
+    """Return the setting with which a stack loops over torch's products of few rows each; None if there is none."""
     wiring = sources(stack.composition, stack.depth)
     if isinstance(stack.cell, OwnConfig) or isinstance(stack.shortcut.gate, OwnConfig):
         return "own code"

@@ -1,4 +1,4 @@
-"""Configs of training. The defaults are the recipe of wu2017 (section 5.1.2). Torch-free."""
+"""Configs of training. The defaults are the recipe of wu2017 (section 5.1.2). Imports no torch."""
 
 from typing import Annotated, Literal
 
@@ -28,13 +28,13 @@ class Adam(Frozen):
 
 
 class LazyAdam(Frozen):
-    """Adam that skips the vectors which a batch does not look up, so that large vocabularies cost little.
+    """Adam that updates only the vectors which a batch looks up, so that large vocabularies cost little.
 
-    In a table of vectors (words, affixes, characters of an LSTM), a row that no token of the batch reads keeps its
-    value and its two moving averages. In Adam such rows have a gradient of 0: their averages decay, and the rows go on
-    moving for some steps. So rare words move less than under Adam, and their averages remember the sentences that
-    contained them, however long ago. Bias correction counts all updates, as in Adam. All other weights, and all rows in
-    a step that gives each a gradient (``l2``), are updated as in Adam.
+    In a table of vectors (of words, of affixes, or of the characters that an LSTM reads), a row that no token of the
+    batch reads keeps its value and its two moving averages. In Adam such a row has a gradient of 0: its averages decay,
+    and the row goes on moving for some steps. So the vectors of rare words move less than under Adam, and their
+    averages remember the sentences that contained the words, however long ago. The bias correction counts all updates,
+    as in Adam. All other weights are updated as in Adam; with ``l2``, which gives every row a gradient, so are tables.
     """
 
     kind: Literal["lazy_adam"] = "lazy_adam"
@@ -59,7 +59,8 @@ class Constant(Frozen):
 
 
 class Halving(Frozen):
-    """wu2017: after an epoch with |e_p - e_c| / e_p <= ``tolerance``, halve while the rate is >= ``minimum``.
+    """Halves the learning rate after an epoch with |e_p - e_c| / e_p <= ``tolerance``, while the rate is >= ``minimum``
+    (wu2017).
 
     e_p and e_c are the dev error rates of the previous and the current epoch: 1 minus accuracy, F1 or LAS, in [0, 1].
     For a language model they are its perplexities.
@@ -67,35 +68,39 @@ class Halving(Frozen):
 
     kind: Literal["halving"] = "halving"
     tolerance: PositiveFloat = 0.005
-    """The relative change of the error rate; after a smaller change the rate is halved."""
+    """The relative change of the dev error rate up to which the learning rate is halved."""
     minimum: PositiveFloat = 0.0005
-    """A rate below this one is not halved again."""
+    """A learning rate below this is not halved again."""
 
 
 class Linear(Frozen):
-    """dinarelli2016: in epoch e of E, the rate times (E - e + 1) / E; after the last epoch it would be 0."""
+    """Lowers the learning rate linearly: in epoch e of E, counted from 1, it is the initial rate times (E - e + 1) / E
+    (dinarelli2016). After the last epoch it would be 0.
+    """
 
     kind: Literal["linear"] = "linear"
 
 
 class Decay(Frozen):
-    """After ``after`` epochs, the rate is multiplied by ``factor`` before each epoch (Zaremba et al., 2014)."""
+    """Keeps the initial learning rate for ``after`` epochs, then multiplies the rate by ``factor`` before each further
+    epoch (Zaremba et al., 2014).
+    """
 
     kind: Literal["decay"] = "decay"
     factor: Annotated[float, Field(gt=0, lt=1)] = 1 / 1.2
-    """The factor applied to the rate."""
+    """The factor by which the learning rate is multiplied."""
     after: PositiveInt = 6
-    """Epochs with the initial rate."""
+    """The number of epochs with the initial learning rate."""
 
 
 class InverseTime(Frozen):
-    """The rate in epoch e, counted from 0, is the initial rate / (1 + ``decay`` e) (Ma and Hovy, 2016, whose tagger
-    gui2019 takes over).
+    """Lowers the learning rate with every epoch: in epoch e, counted from 0, it is the initial rate / (1 + rho e) (Ma
+    and Hovy, 2016, whose tagger gui2019 uses).
     """
 
     kind: Literal["inverse_time"] = "inverse_time"
     decay: PositiveFloat = 0.05
-    """rho: the factor of e in this decay."""
+    """rho in the formula above."""
 
 
 Optimiser = Annotated[Sgd | Adam | Adagrad | LazyAdam, Field(discriminator="kind")]
@@ -103,55 +108,59 @@ Schedule = Annotated[Constant | Halving | Linear | Decay | InverseTime, Field(di
 
 
 class PretrainingConfig(Frozen):
-    """Language models trained on the training split before the first epoch; their vectors initialise those of the
-    network's words and labels (dinarelli2016 section 3.2; ``models/training/pretraining.py``).
+    """Pretrains a language model of words and one of labels on the training split, before the first epoch. Their
+    vectors initialise the vectors of the network's words and labels (dinarelli2016 section 3.2;
+    ``models/training/pretraining.py``).
 
-    The epochs are the paper's; all other defaults are ours, since it prints no others. An optimiser's rate falls
-    linearly.
+    The numbers of epochs are the paper's. All other defaults are ours, since the paper prints no others. The
+    optimiser's learning rate falls linearly.
     """
 
     word_epochs: NonNegativeInt = 20
-    """Epochs of the words' language model; 0: words are initialised like other weights."""
+    """Epochs of the words' language model; 0 means that word vectors are initialised like other weights."""
     label_epochs: NonNegativeInt = 10
-    """Epochs of the labels' language model; 0: labels are initialised like other weights. Only networks with label
-    vectors read this."""
+    """Epochs of the labels' language model; 0 means that label vectors are initialised like other weights. Only
+    networks with label vectors read this."""
     context: PositiveInt = 3
-    """Context on either side of the predicted word or label, in tokens: w for the paper's taggers."""
+    """The number of tokens read on either side of the predicted word or label; the paper's taggers call this w."""
     hidden: PositiveInt = 100
     """Hidden units of the language models."""
     batch_size: PositiveInt = 32
-    """Predictions per update."""
+    """The number of predictions in each update."""
     optimiser: Optimiser = Sgd(learning_rate=0.1, momentum=0.9)
 
 
 class TrainingConfig(Brief):
-    """Maximum epochs, batch size, the optimiser and its settings."""
+    """The settings of training: the maximum number of epochs, the batch size, the optimiser and its settings."""
 
     epochs: PositiveInt = 20
-    """Epochs of a trial that is not stopped early."""
+    """The number of epochs of a trial that is not stopped early."""
     batch_size: PositiveInt = 1
-    """Sentences in each update."""
+    """The number of sentences in each update."""
     optimiser: Optimiser = Sgd()
     schedule: Schedule = Halving()
     averaged_over: Literal["tokens", "sentences"] = "tokens"
-    """The unit over which the training loss of a batch is averaged: a token (wu2017 eq. 3) or a sentence (chen2017 eq.
-    20), whose gradient is larger by about the length of a sentence. Reported losses are always per token."""
+    """The unit over which the training loss of a batch is averaged: ``tokens`` (wu2017 eq. 3) or ``sentences``
+    (chen2017 eq. 20). With ``sentences``, gradients are larger by about the number of tokens of a sentence. Reported
+    losses are always per token."""
     clip_norm: PositiveFloat | None = None
-    """The maximum Euclidean norm of a lane's whole gradient; longer gradients are scaled down to it."""
+    """The maximum Euclidean norm of the gradient of all weights of one seed's network. Gradients with a larger norm are
+    scaled down to it. None means no limit."""
     l2: NonNegativeFloat = 0.0
     """lambda: training minimises the mean loss + lambda/2 |theta|^2 (dinarelli2016 eq. 1, chen2017 eq. 20). Reported
-    losses exclude this term."""
+    losses exclude the second term."""
     penalised: Annotated[Literal["weights", "all"], UNSAID] = "weights"
-    """theta: all weights, vectors and transition scores of a lane, without its biases; or with them, as chen2017 prints
-    it."""
+    """theta, the parameters that ``l2`` penalises. ``weights``: all weights, vectors and transition scores, but no
+    biases. ``all``: biases as well, as chen2017 prints it."""
     pretraining: PretrainingConfig | None = None
     window: PositiveInt = 35
-    """Tokens between cuts of the gradient in running text (truncated backpropagation): gradients stop there, states
-    continue. ``batch_size`` is then the number of positions at which the text is read in parallel. Other corpora do not
-    read this."""
+    """The number of tokens after which the gradient is cut in running text (truncated backpropagation): gradients stop
+    there, states continue. With running text, ``batch_size`` is the number of positions at which the text is read in
+    parallel. Corpora of sentences do not read this field."""
     precision: Literal["float32", "float64", "tf32", "bfloat16"] = "float32"
-    """The precision of the network. ``tf32`` and ``bfloat16`` keep all numbers in float32 and round the factors of
-    matrix products in updates (``models/ground/precision.py``). ``tf32``: to 11 bits, on GPUs since Ampere, which
-    multiply such numbers faster; elsewhere it equals ``float32``. ``bfloat16``: to 8 bits, in large products: with wide
-    layers these take half the time on processors with bfloat16 instructions, from 16 sentences per update on, and
-    several times as long on others. CRFs, parse trees, evaluations and decoding use float32."""
+    """The precision of the network. ``tf32`` and ``bfloat16`` keep all numbers in float32, but round the factors of
+    matrix products in updates (``models/ground/precision.py``). ``tf32`` rounds to 11 bits, on GPUs since Ampere, which
+    multiply such numbers faster; on other devices it equals ``float32``. ``bfloat16`` rounds to 8 bits, in large
+    products only. With wide layers and at least 16 sentences per update, such products take half the time on processors
+    with bfloat16 instructions, and several times as long on others. CRFs, parse trees, evaluations and decoding use
+    float32."""

@@ -1,4 +1,7 @@
-"""Fields that a network does not read: configs that differ in nothing else mean one network, bit for bit."""
+"""Resets fields that a network does not read.
+
+Configs that differ only in such fields describe the same network, bit for bit.
+"""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -17,15 +20,17 @@ OPEN: Final[Mapping[Topology, Topology]] = {
     "block_output_ungated": "block",
     "block_internal_ungated": "block",
 }
-"""The topology that each of these equals without a gate."""
+"""Topologies that equal another one if the gate is ``none``, that is, if g = 1, and the topology that each equals."""
 
 
 def without_unread(config: ModelConfig, *, vectors: bool = True) -> ModelConfig:
-    """The config with the defaults in all fields that its network does not read.
+    """Return the config with the default value in each field that its network does not read, and with one form for
+    settings that can be written in several, such as shortcuts.
 
-    Configs for which this gives the same network have equal weights and curves, since all random numbers come from
-    seeds and names of parameters. Networks that only are the same function, by other names or roundings, stay apart.
-    Parts from users' code stay as they are. ``vectors``: whether words may start from pretrained vectors.
+    Networks for which this returns equal configs have equal weights and training curves, since all random numbers
+    come from seeds and names of parameters. Networks that compute the same function, but with other parameter names or
+    other rounding, keep different configs. Configs of users' own code are not changed. ``vectors``: whether words may
+    start from pretrained vectors; if not, ``word_vectors`` is not read.
     """
     changed: dict[str, Any] = {"embedder": _embedder(config.embedder, vectors=vectors)}
     if isinstance(config.stack, StackConfig):
@@ -57,7 +62,7 @@ def _embedder(config: Any, *, vectors: bool) -> Any:
 
 def _stack(config: StackConfig) -> StackConfig:
     wiring = sources(config.composition, config.depth)
-    if not wiring:  # the head reads the input
+    if not wiring:  # no layers: the head reads the embedder's output
         kept = {"depth": 0, "pooling": config.pooling, "skip": config.skip if _learns(config) else None}
         return config.model_copy(update={**_defaults(config, *StackConfig.model_fields), **kept, "composition": ()})
     unread = ["forget_bias"] if isinstance(config.cell, str) and config.cell not in ("lstm", "min_lstm") else []
@@ -78,15 +83,15 @@ def _may_skip(config: StackConfig, number: int) -> bool:
 
 
 def _learns(config: StackConfig) -> bool:
-    """Whether the network trains a policy, which it has even if no layer asks it."""
+    """Whether the network trains a policy that chooses states; it does so even if no layer uses the policy."""
     return isinstance(config.skip, DynamicSkipConfig)
 
 
 def _shortcut(stack: StackConfig, wiring: tuple[Source, ...]) -> ShortcutConfig:
-    """The config in a form that is the same for all configs that mean the same layers.
+    """Return the shortcut's config in a form that is equal for all configs that describe the same layers.
 
-    Under g = 1 some topologies are equal; a gate that reads the skip equals one that reads the layer below where the
-    skip comes from that layer.
+    If g = 1, some topologies are equal. The gate ``sigmoid_skipped`` equals ``sigmoid_below`` if every skip is the
+    layer's input from below.
     """
     config, apart = stack.shortcut, stack.join == "top" or stack.directions == "forward"
     topology, gate = config.topology, config.gate

@@ -1,9 +1,10 @@
-"""Compositions as data: the earlier layer that each layer takes as ``skipped`` (wu2017 Table 4).
+"""Compositions as data: the source of each layer, which is the earlier layer that its shortcut comes from (wu2017
+Table 4).
 
-Figure 1 is not in the paper's text. We read its five types as the chains and nests below; layers are numbered 1..L from
-the bottom, and source 0 means that the layer has none. Of type 1 the paper says that its shortcuts come from "the input
-of the first hidden layer", which may be read as the first hidden layer itself, as our type 1 does, or as the network's
-input: source and composition ``input``.
+The paper draws its five types in Figure 1, which is not part of its text. We read them as the chains and nests that
+``sources`` lists. Layers are numbered 1..L from the bottom; source 0 means that the layer has no shortcut. The paper
+says that the shortcuts of type 1 come from "the input of the first hidden layer". That may mean the first hidden layer
+itself, as in our type 1, or the network's input, as in our composition ``input``.
 """
 
 from typing import Literal
@@ -11,18 +12,22 @@ from typing import Literal
 OfInput = Literal["input"]
 
 Source = int | OfInput
-"""A layer, the network's input, or 0 for none."""
+"""The origin of a shortcut: a layer's number, ``input`` for the network's input, or 0 for no shortcut."""
 
 
 def sources(composition: Source | tuple[Source, ...], depth: int) -> tuple[Source, ...]:
-    """The source of each layer 1..``depth``, bottom up; 0 for a plain LSTM layer.
+    """Return the source of each layer 1..``depth``, from the bottom up; 0 for a layer without a shortcut.
 
-    Type 0 (ours): no layer takes any. Type 1: every layer from 2 on takes layer 1; ``input``: it takes the network's
-    input. Type 2 (chain, span 1): 1 -> 3 -> 5 -> ...
-    Type 3 (chain, span 2): 1 -> 4 -> 7 -> ... Type 4 (nested, span 2): every l >= 4 takes l - 3.
-    Type 5 (nested, span 1): every l >= 3 takes l - 2, which is eq. 11 read literally.
-    A tuple is taken as it is. Raises ValueError where a source does not lie below its layer, or
-    the tuple is not one source a layer.
+    - Type 0 (ours): no layer takes a shortcut.
+    - Type 1: every layer l >= 2 takes layer 1.
+    - ``input`` (ours): every layer l >= 2 takes the network's input.
+    - Type 2 (chain, span 1): 1 -> 3 -> 5 -> ...
+    - Type 3 (chain, span 2): 1 -> 4 -> 7 -> ...
+    - Type 4 (nested, span 2): every layer l >= 4 takes layer l - 3.
+    - Type 5 (nested, span 1): every layer l >= 3 takes layer l - 2, which is eq. 11 read literally.
+
+    A tuple of sources is checked and returned. Raises ValueError if the type is unknown, if a source does not lie below
+    its layer, or if a tuple does not have one source for each layer.
     """
     if isinstance(composition, tuple):
         return _checked(composition, depth)
@@ -30,7 +35,7 @@ def sources(composition: Source | tuple[Source, ...], depth: int) -> tuple[Sourc
 
 
 def below(source: Source, layer: int) -> bool:
-    """Whether the source of a layer is the layer directly below it, or the input of the first."""
+    """Whether the source of a layer is the layer directly below it; for layer 1, whether it is the network's input."""
     return source == (layer - 1 if layer > 1 else "input")
 
 
@@ -66,5 +71,5 @@ def _checked(own: tuple[Source, ...], depth: int) -> tuple[Source, ...]:
 
 
 def shown(wiring: tuple[Source, ...]) -> str:
-    """The list of sources as a study file has it: ``[0, input, 1]``."""
+    """Return the list of sources as a study file writes it: ``[0, input, 1]``."""
     return f"[{', '.join(map(str, wiring))}]"

@@ -1,7 +1,7 @@
-"""The conformance checks of pieces of networks, which all built-in pieces pass: each is a function that raises
-``Failure``.
+"""The conformance checks of users' components of networks: gates, cells, heads and embedders.
 
-They run in this order: later checks would only repeat the failure of an earlier one.
+Each check is a function that raises ``Failure`` if the component fails it; all built-in components pass. Checks run in
+the order of ``CHECKS``, since a later check would often only repeat the failure of an earlier one.
 """
 
 from collections.abc import Callable, Mapping
@@ -28,11 +28,11 @@ from skipstack.models.training.loading import Loader
 from skipstack.models.training.loop import Training
 
 CLOSE: Final = 1e-10
-"""The tolerance between two sums of the same numbers in float64."""
+"""The largest difference at which two losses in float64 count as equal: their sums may be in another order."""
 
 STEP, SLOPE_CLOSE, PLACES = 1e-6, 1e-6, 3
-"""Numerical gradients: the step by which a weight is moved, the allowed difference relative to the larger of 1 and the
-slope, and the number of weights of each parameter that are moved."""
+"""Settings of numerical gradients: the step by which a weight is moved in both directions, the allowed difference from
+the gradient, relative to the larger of 1 and the slope, and the number of weights of each parameter that are moved."""
 
 UPDATES = 3
 
@@ -178,11 +178,12 @@ def resumed(specimen: Specimen) -> None:
 CHECKS: Final[Mapping[str, Callable[[Specimen], None]]] = {
     each.__name__: each for each in (shapes, waits, repeats, calls, sentences, padding, lanes, gradient, resumed)
 }
-"""The checks in order. ``waits`` must come before the first backward pass of a process, when torch counts devices."""
+"""The checks by name, in the order in which they run. ``waits`` must run before the first backward pass of a process,
+since torch counts devices then."""
 
 
 def _losses(network: Network, specimen: Specimen, number: int = 0) -> Tensor:
-    """The losses of the sentences of a training batch: loss_RB."""
+    """Return loss_RB, the losses of the sentences of training batch ``number``."""
     return _of(network, specimen, specimen.batch(number))
 
 
@@ -196,7 +197,10 @@ def _difference(one: Tensor, other: Tensor) -> float:
 
 
 def _slope(network: Network, specimen: Specimen, flat: Tensor, place: int) -> float:
-    """The numerical derivative of the loss by one weight."""
+    """Compute the numerical derivative of the loss by one weight: entry ``place`` of ``flat``, a flattened parameter.
+
+    The parameter is moved and then restored.
+    """
     before, sums = float(flat[place]), []
     for sign in (1, -1):
         flat[place] = before + sign * STEP
@@ -215,7 +219,7 @@ def _training(specimen: Specimen, *lanes: Lane) -> Training:
 
 
 def _updates(specimen: Specimen, *lanes: Lane) -> list[Tensor]:
-    """The losses of the first updates of a training: loss_R each."""
+    """Train ``lanes`` for the first ``UPDATES`` updates, and return loss_R, the loss of each lane, for each update."""
     run = _training(specimen, *lanes)
     run.model.train()
     return [run.step(batch)[0] for batch in islice(run.batches(), UPDATES)]

@@ -1,8 +1,10 @@
-"""The conformance checks of formats, which all built-in formats pass: each reads the examples of the class. No torch
-here.
+"""The conformance checks of users' file formats. Imports no torch.
 
-Run as a program, this module is one of the other processes of ``elsewhere``: it reads a file of own code from stdin,
-and writes the sentences that its formats read.
+Each check reads the examples that a format's class states, and raises ``Failure`` if the format fails it; all built-in
+formats pass.
+
+The check ``elsewhere`` runs this module as a program in other processes. As a program it reads a file of users' code
+from stdin, and writes the sentences that the file's formats read from their examples to stdout, as JSON.
 """
 
 import json
@@ -29,37 +31,41 @@ from skipstack.data.formats.soundness import UnsoundError, sound
 from skipstack.models.conformance.pieces import Failure, pieces_of
 
 CUTS: Final = 200
-"""Positions at which an example is truncated, at most."""
+"""The number that determines where an example of n bytes is truncated: at every max(1, n // CUTS)-th byte, so at fewer
+than 2 * CUTS positions."""
 
 SEEDS: Final = ("1", "2", "3")
-"""The hash seeds that order sets, one for each other process."""
+"""Python's hash seed in each of the other processes; it determines the order of sets of strings."""
 
 
 @dataclass(frozen=True)
 class FormatSpecimen:
-    """A format to check, with the defaults of its config."""
+    """A format to check. ``piece``: its config, with defaults in all fields."""
 
     piece: OwnConfig
 
     @cached_property
     def corpus(self) -> OwnFormatCorpus:
-        """A corpus in the format, by which its sentences are checked."""
+        """A corpus in the format. Its task and label scheme determine which sentences are valid."""
         return OwnFormatCorpus.of(self.piece)
 
     @cached_property
     def made(self) -> OwnFormat:
-        """A reader."""
+        """A reader of the format, the same object at each access."""
         return self.another()
 
     def another(self) -> OwnFormat:
-        """A fresh reader."""
+        """Create a new reader of the format."""
         made = self.piece.build()
         assert isinstance(made, OwnFormat), "a format is known by its base"
         return made
 
     @cached_property
     def examples(self) -> tuple[Example, ...]:
-        """The examples of the class. Raises Failure for other values."""
+        """The examples that the format's class states.
+
+        Raises Failure if a value is not an ``Example``, or names a layer that the format lacks.
+        """
         given = self.made.example
         found = given if isinstance(given, tuple) else (given,)
         for each in found:
@@ -70,11 +76,13 @@ class FormatSpecimen:
         return found
 
     def layer(self, example: Example) -> str:
-        """The layer of an example's tags."""
+        """Return the layer of annotation from which an example's tags come: its own, or else the format's first."""
         return example.layer or self.made.layers[0]
 
     def read(self, example: Example, made: OwnFormat | None = None) -> list[Sentence]:
-        """The sentences that a reader returns for an example, unchecked."""
+        """Return the values that the reader ``made`` reads from an example, without checking that they are sentences.
+        None means the reader ``self.made``. Raises Failure if the reader returns nothing iterable.
+        """
         found = (made or self.made).read(as_file(content_of(example)), self.layer(example))
         if not isinstance(found, Iterable):
             raise Failure(f"it read {found!r} (allowed: sentences)")
@@ -82,12 +90,12 @@ class FormatSpecimen:
 
 
 def content_of(example: Example) -> bytes:
-    """The bytes of an example."""
+    """Return the bytes of an example."""
     return example.text.encode() if isinstance(example.text, str) else example.text
 
 
 def as_file(content: bytes) -> SourceFile:
-    """Bytes as a file, which errors call ``example``."""
+    """Wrap bytes as a source file that error messages call ``example``."""
     return SourceFile(Path("example"), content)
 
 
@@ -126,7 +134,7 @@ def repeats(specimen: FormatSpecimen) -> None:
     for example in specimen.examples:
         first, made, content = specimen.read(example), specimen.another(), content_of(example)
         once = specimen.read(example, made)
-        with suppress(UserError):  # a part of a text may be invalid in this format
+        with suppress(UserError):  # half a text may be invalid in this format
             list(made.read(as_file(content[: len(content) // 2]), specimen.layer(example)))
         for again in (once, specimen.read(example, made)):
             if again != first:
@@ -166,14 +174,15 @@ def cut_off(specimen: FormatSpecimen) -> None:
 FORMAT_CHECKS: Final[Mapping[str, Callable[[FormatSpecimen], None]]] = {
     each.__name__: each for each in (reads, sentences, example, repeats, elsewhere, cut_off)
 }
-"""The checks of formats, in order."""
+"""The checks of formats by name, in the order in which they run."""
 
 
 @cache
 def _read_elsewhere(file: CodeFile) -> list[dict[str, Any]]:
-    """The sentences that each of several processes reads from the examples of each format in a loaded file.
+    """Let several other processes read the examples of each format in a loaded file. Return for each process the
+    results of ``_as_json`` by the format's kind.
 
-    Python orders sets of strings differently in each.
+    Python orders sets of strings differently in each process. Raises Failure if a process cannot load the file.
     """
     command = [sys.executable, "-P", "-m", __name__]
     pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
@@ -195,17 +204,20 @@ def _output(process: subprocess.Popen[bytes], sent: bytes) -> dict[str, Any]:
 
 
 def _as_json(specimen: FormatSpecimen) -> Any:
-    """The sentences of the examples as JSON, to be sent between processes, or the error of reading them in one line."""
+    """Read the examples, and return their sentences in a form that JSON keeps, to be sent between processes.
+
+    If reading raises an error, return the error in one line instead.
+    """
     try:
         read = [specimen.read(example) for example in specimen.examples]
         return json.loads(json.dumps([[[each.words, each.tags, each.heads] for each in text] for text in read]))
-    except Exception as error:  # noqa: BLE001 (an error in this process only is a difference, too)
+    except Exception as error:  # noqa: BLE001 (an error that only one process raises is a difference between them)
         return one_line(error)
 
 
 if __name__ == "__main__":
     sent: Sequence[CodeSource] = pickle.load(sys.stdin.buffer)
-    with redirect_stdout(sys.stderr):  # the file may print
+    with redirect_stdout(sys.stderr):  # the user's file may print, and stdout is for the result
         load_sent(sent)
         pieces = [piece for each in sent for piece in pieces_of(each.file) if piece.part == "format"]
         found = {piece.kind: _as_json(FormatSpecimen(piece)) for piece in pieces}

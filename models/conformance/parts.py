@@ -1,5 +1,6 @@
-"""Checks the output of a piece by its base class: shapes, and finite numbers. The letters:
-``models/ground/shapes.py``.
+"""Checks that the outputs of a user's component have the shapes that its base class states, and finite numbers.
+
+``models/ground/shapes.py`` explains the letters of shapes.
 """
 
 from collections.abc import Sequence
@@ -21,9 +22,10 @@ STEPS, SENTENCES, TAGS = 5, 3, 3
 
 
 def check_part(part: Part, network: Stacked, lexicon: LexiconTensors, below: int) -> None:
-    """Raise ``Failure`` where the piece of this part in ``network`` does not put out what its base class states.
+    """Raise ``Failure`` if a user's component in ``network`` does not put out what its base class states.
 
-    ``below``: features per token that the first layer reads; ``lexicon``: the features of the words.
+    ``part``: the kind of the component. ``lexicon``: the features of all forms. ``below``: the features per token that
+    the first layer reads.
     """
     lanes, directions = network.stack.dropout.streams.lanes, network.stack.directions
     groups = lanes * directions
@@ -49,7 +51,10 @@ def check_part(part: Part, network: Stacked, lexicon: LexiconTensors, below: int
 
 
 def check_numbers(what: str, tensor: object, shape: Sequence[int]) -> None:
-    """Raise ``Failure`` for anything but finite numbers of this shape."""
+    """Raise ``Failure`` unless ``tensor`` is a tensor of this shape with finite numbers.
+
+    ``what``: the name of the tensor in the message.
+    """
     if not isinstance(tensor, Tensor):
         raise Failure(f"{what} is {type(tensor).__name__} (allowed: a tensor of shape {tuple(shape)})")
     if tensor.shape != tuple(shape):

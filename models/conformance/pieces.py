@@ -1,5 +1,5 @@
-"""The pieces of a file of own code that are checked, and how a check says that one fails. No torch here: formats are
-checked without it.
+"""Lists the components in a file of users' code, which are called pieces here, and defines the errors by which a check
+reports its outcome. Imports no torch, since formats are checked without it.
 """
 
 import skipstack.data.corpora.config
@@ -10,15 +10,18 @@ from skipstack.data.formats.sentences import SPLITS
 
 
 class Failure(Exception):  # noqa: N818 (the outcome of a check, not a program error)
-    """A conformance check does not hold; the message says why."""
+    """A component fails a conformance check; the message says why."""
 
 
 class Unchecked(Exception):  # noqa: N818
-    """A check cannot be made here; the message says why."""
+    """A check cannot be made in this environment; the message says why."""
 
 
 def pieces_of(file: CodeFile) -> list[OwnConfig]:
-    """The pieces of a loaded file, with the defaults of their configs. Raises UserError where a field has none."""
+    """Return the configs of all components of a loaded file, with defaults in all fields.
+
+    Raises UserError if a field of a config has no default.
+    """
     with known([file]):
         return [_piece(part, kind) for part, own in file.kinds.items() for kind in own]
 

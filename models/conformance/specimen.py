@@ -1,4 +1,6 @@
-"""The setting of a check: a small network around a user's piece, the same with a built-in piece, and a corpus."""
+"""Builds what the checks of a user's component need: a small network with the component, the same network with a
+built-in component in its place, and a corpus.
+"""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -25,7 +27,8 @@ from skipstack.models.parts.inputs.base import LexiconTensors
 from skipstack.models.training.loading import Loader
 
 WORDS, LONGEST, BATCH = 12, 6, 4
-"""The corpus: its distinct words and maximum tokens per sentence; sentences per batch."""
+"""The number of word ids of the corpus (id 0 is padding), the maximum number of tokens of a sentence, and the number of
+sentences in a batch."""
 
 LANES = (Lane(seed=3), Lane(seed=8))
 
@@ -34,23 +37,26 @@ CPU = torch.device("cpu")
 
 @dataclass(frozen=True)
 class Specimen:
-    """A piece to check, in an otherwise built-in network."""
+    """A small network that consists of built-in components, except for the component to check.
+
+    ``piece``: the config of that component.
+    """
 
     piece: OwnConfig
 
     @cached_property
     def model(self) -> ModelConfig:
-        """The config of the network with the piece."""
+        """The config of the network with the component to check."""
         return _around(self.piece.part, self.piece)
 
     @cached_property
     def ours(self) -> ModelConfig:
-        """The config of the same network with the built-in default in place of the piece."""
+        """The config of the same network with the built-in default in place of the component to check."""
         return _around(self.piece.part, None)
 
     @cached_property
     def corpus(self) -> PreparedCorpus:
-        """Sentences of every length up to the maximum, whose tags are a function of the words."""
+        """A corpus of sentences of every length up to ``LONGEST``, whose tags are a function of the words."""
         splits = {split: _split(split) for split in ("train", "dev", "test")}
         words = ("", *(f"word{number}" for number in range(1, WORDS)))
         counts_F = np.bincount(splits["train"].forms_N, minlength=WORDS).astype(np.int64)
@@ -59,11 +65,15 @@ class Specimen:
 
     @cached_property
     def lexicon(self) -> LexiconTensors:
-        """The features of the words."""
+        """The features of the corpus's words."""
         return LexiconTensors.on(CPU, self.corpus.lexicon)
 
     def network(self, model: ModelConfig | None = None, device: torch.device = CPU) -> Network:
-        """The network: on the CPU in float64 with initial values; on other devices with uninitialised weights."""
+        """Build the network that ``model`` describes; None means the network with the component to check.
+
+        On the CPU, weights are in float64 and have initial values. On other devices they are in float32 and
+        uninitialised.
+        """
         sizes, dtype = Sizes.of_corpus(self.corpus), torch.float64 if device == CPU else torch.float32
         made, _ = unfilled(model or self.model, sizes=sizes, lanes=LANES, dtype=dtype, device=device)
         if device == CPU:
@@ -71,18 +81,18 @@ class Specimen:
         return made
 
     def batch(self, number: int) -> Batch:
-        """A training batch."""
+        """Return training batch ``number`` of the first epoch, counted from 0."""
         train, seeds = self.corpus.stored.splits["train"], [lane.seed for lane in LANES]
         return list(training_batches(train, batch_size=BATCH, order_seed=0, lane_seeds=seeds, epoch=0))[number]
 
     @cached_property
     def everything(self) -> Batch:
-        """A batch of all training sentences, of every length, the same for all lanes."""
+        """A batch of all training sentences, which all lanes share."""
         (batch,) = evaluation_batches(self.corpus.stored.splits["train"], batch_size=1000)
         return batch
 
     def read(self, batch: Batch, network: Network) -> tuple[Tokens, Gold]:
-        """The tensors of a batch, as the network reads them."""
+        """Return the tokens and gold tags of a batch as tensors, as the network reads them."""
         return Loader(embedder=network.embedder, lexicon=self.lexicon, lanes=len(LANES), device=CPU).load(batch)
 
 

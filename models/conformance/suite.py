@@ -1,4 +1,4 @@
-"""The conformance suite: checks each piece in a file of own code, and reports the outcomes."""
+"""The conformance suite: runs all checks on each component (called a piece) in a file of users' code."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from skipstack.models.conformance.pieces import Failure, Unchecked, pieces_of
 from skipstack.models.conformance.specimen import Specimen
 
 Outcome = Literal["holds", "FAILS", "open"]
-"""The outcome of a check; ``open``: it could not be made, as of a format without an example."""
+"""The outcome of a check. ``open``: the check could not be made, for example on a format that states no example."""
 
 NO_EXAMPLE = "there is none, so nothing was read (allowed: example = Example(text, sentences), in the class)"
 
@@ -22,7 +22,10 @@ Checks = Mapping[str, Callable[[Any], None]]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Found:
-    """The outcome of one check of one piece, in words."""
+    """The outcome of one check on one component.
+
+    ``piece``: the component's config. ``check``: the name of the check. ``words``: an explanation of the outcome.
+    """
 
     piece: OwnConfig
     check: str
@@ -31,18 +34,19 @@ class Found:
 
 
 def conformance(file: CodeFile) -> list[Found]:
-    """The outcomes of the checks of each piece in a loaded file, with the defaults of its config; a piece is not
-    checked further after a failure.
+    """Run all checks on each component in a loaded file, with the defaults of its config, and return the outcomes.
 
-    This process must not have run a backward pass before: see ``CHECKS``. Raises UserError for a config with a field
-    that has no default.
+    A component is not checked further after a failure; a format without an example is not checked at all. Call this in
+    a process that has not run a backward pass (``CHECKS`` explains why). Raises UserError if a field of a component's
+    config has no default.
     """
     pieces = pieces_of(file)
     networks = [Specimen(piece) for piece in pieces if piece.part != "format"]
     formats = [FormatSpecimen(piece) for piece in pieces if piece.part == "format"]
     found: dict[OwnConfig, list[Found]] = {piece: [] for piece in pieces}
     for checks, specimens in ((CHECKS, networks), (FORMAT_CHECKS, formats)):
-        for name in checks:  # check by check, not piece by piece: torch counts devices at the first backward pass
+        # One check on all components after another, since ``waits`` must run before the first backward pass.
+        for name in checks:
             for specimen in specimens:
                 lines = found[specimen.piece]
                 if not lines or lines[-1].outcome == "holds" or (checks is CHECKS and lines[-1].outcome == "open"):
@@ -60,12 +64,12 @@ def _found(specimen: Specimen | FormatSpecimen, name: str, checks: Checks) -> Fo
         return Found(piece=piece, check=name, outcome="open", words=str(reason))
     except Failure as failure:
         return Found(piece=piece, check=name, outcome="FAILS", words=f"{line_before(piece, failure)}{failure}")
-    except Exception as error:  # noqa: BLE001 (any error of the piece is its failure)
+    except Exception as error:  # noqa: BLE001 (any error that the component raises counts as its failure)
         return Found(piece=piece, check=name, outcome="FAILS", words=f"{line_before(piece, error)}{one_line(error)}")
     return Found(piece=piece, check=name, outcome="holds", words=_holds(checks[name].__doc__ or ""))
 
 
 def _holds(about: str) -> str:
-    """The report of a check that holds, from its docstring ``about``."""
+    """Turn the docstring of a check into the words that report that the check holds."""
     words = " ".join(about.split()).removesuffix(".")
     return words[:1].lower() + words[1:]

@@ -1,4 +1,4 @@
-"""Devices: choosing one, its clock and its use."""
+"""Devices: chooses one, reads the time when a device has finished its work, and measures a GPU's use."""
 
 import time
 from contextlib import AbstractContextManager, nullcontext
@@ -8,16 +8,17 @@ import torch
 from skipstack.data.basis.errors import NoGpuError
 
 SIMULATED = "simulated"
-"""The type of the simulated device (``models/conformance/accelerator/simulated.py``)."""
+"""Torch's type name for the simulated device (``models/conformance/accelerator/simulated.py``)."""
 
 
 CAPTURED = "cuda-graphs"
-"""The name of a study's device if training steps are captured: a GPU (``models/training/captured.py``)."""
+"""The device name for a GPU on which training steps are captured as CUDA graphs (``models/training/captured.py``)."""
 
 
 def choose_device(name: str) -> torch.device:
-    """The torch device by name; ``auto`` takes a GPU if there is one. Raises NoGpuError where a GPU is asked for and
-    there is none.
+    """Return the torch device called ``name``; ``auto`` is a GPU if there is one, or else the CPU.
+
+    Raises NoGpuError if ``name`` demands a GPU and there is none.
     """
     present = torch.cuda.is_available()
     if name == "auto":
@@ -29,28 +30,34 @@ def choose_device(name: str) -> torch.device:
 
 
 def current(device: torch.device) -> AbstractContextManager[object]:
-    """A context in which ``device`` is the current GPU, on which streams, graphs and Triton's kernels are created and
-    launched. Torch's own operations do not need it: they run where their tensors are.
+    """Return a context in which ``device`` is torch's current GPU; it does nothing on other devices.
+
+    Streams, graphs and Triton's kernels are created and launched on the current GPU. Torch's own operations do not need
+    the context: they run where their tensors are.
     """
     return torch.cuda.device(device) if device.type == "cuda" else nullcontext()
 
 
 def clock(device: torch.device) -> float:
-    """The time in seconds, once ``device`` has finished its work: a GPU computes on while the program continues."""
+    """Wait until ``device`` has finished its work, and return the time in seconds.
+
+    Without waiting, work that a GPU still computes while the program continues would not be timed.
+    """
     if device.type == "cuda":
         torch.cuda.synchronize(device)
     return time.perf_counter()
 
 
 def gpu_usage(device: torch.device) -> tuple[float | None, int, int]:
-    """A GPU's utilisation in percent over the last second or less, None if the driver does not report it; its used and
-    its total memory in bytes. All processes count.
+    """Return a GPU's utilisation in percent, its used memory and its total memory in bytes, over all processes.
+
+    The utilisation is that of the last second or less; None if the driver does not report it.
     """
     from pynvml import NVMLError  # only monitoring needs it, not training
 
     free, total = torch.cuda.mem_get_info(device)
     try:
         busy = float(torch.cuda.utilization(device))
-    except (NVMLError, RuntimeError):  # such as a part of a GPU (MIG)
+    except (NVMLError, RuntimeError):  # for example, the driver reports none for a part of a GPU (MIG)
         busy = None
     return busy, total - free, total

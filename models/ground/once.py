@@ -9,11 +9,11 @@ from torch.autograd.function import once_differentiable
 
 
 def once(backward: Callable[..., Any]) -> Callable[..., Any]:
-    """Like torch's ``once_differentiable``, but calls it only if a second derivative might be wanted: the call takes as
-    long as a small operation.
+    """Decorate a ``backward`` that cannot be differentiated again; like torch's ``once_differentiable``, but cheaper.
 
-    The result raises RuntimeError if a tensor that the forward pass saved has been overwritten since, also if
-    ``backward`` reads it as an array.
+    torch's wrapper takes as long as a small operation, so it is called only if gradients are enabled, that is, if a
+    second derivative might be wanted. The decorated function raises RuntimeError if a tensor that the forward pass
+    saved has been overwritten since, even where ``backward`` reads that tensor as a numpy array.
     """
     guarded = once_differentiable(backward)
 
@@ -26,11 +26,11 @@ def once(backward: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class Once(torch.autograd.Function):
-    """An autograd function whose ``backward`` is decorated with ``once``. It skips torch's check for ``torch.func``
-    transforms: never use it under vmap.
+    """Base class of autograd functions whose ``backward`` is decorated with ``once``. It skips torch's check for
+    ``torch.func`` transforms: never use it under vmap.
     """
 
     @classmethod
     def apply(cls, *given: Any) -> Any:
-        """Calls the function, without torch's check for ``torch.func`` transforms."""
+        """Call the function, without torch's check for ``torch.func`` transforms."""
         return super(torch.autograd.Function, cls).apply(*given)  # type: ignore[misc]

@@ -1,4 +1,4 @@
-"""The role of a parameter, given where it is created: how it is initialised, and whether L2 decays it."""
+"""The role of a parameter, set when it is created: how it is initialised, and whether the L2 penalty includes it."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,13 +10,17 @@ from torch import Tensor, nn
 Made = TypeVar("Made", bound=nn.Module)
 
 Start = Literal["fan_in", "orthogonal", "width", "zero"]
-"""Initial values (``models/ground/initialise.py``): normal, scaled by the fan in; orthogonal blocks, one per gate;
-normal, scaled by the width of a vector; 0."""
+"""The kind of initial values (``models/ground/initialise.py``). ``fan_in``: normal, scaled by the fan in.
+``orthogonal``: orthogonal blocks, one per gate. ``width``: normal, scaled by the width of a vector. ``zero``: 0."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Role:
-    """The role of a parameter. ``decays``: whether the L2 penalty includes it (``models/training/optimisers.py``)."""
+    """The role of a parameter.
+
+    ``name``: the role's name. ``start``: the kind of initial values. ``decays``: whether the L2 penalty includes the
+    parameter (``models/training/gradients.py``).
+    """
 
     name: str
     start: Start
@@ -24,27 +28,28 @@ class Role:
 
 
 WEIGHT = Role(name="weight", start="fan_in", decays=True)
-"""A matrix; the last two axes are (fan in, fan out)."""
+"""A weight matrix; its last two axes are (fan in, fan out)."""
 
 RECURRENT = Role(name="recurrent", start="orthogonal", decays=True)
-"""The matrix from the previous step's state to the pre-activations of all gates."""
+"""The weight matrix from the previous step's state to the pre-activations of all gates."""
 
 TABLE = Role(name="table", start="width", decays=True)
-"""A table of vectors, one per row."""
+"""A table of vectors that are looked up, one per row."""
 
 FORM = Role(name="form", start="zero", decays=True)
-"""A bilinear form. Its gradient comes from both factors at once, so it can start at zero, without a preference."""
+"""The matrix of a bilinear form. It can start at zero, without a preference: its gradient is the product of the form's
+two input vectors, and does not vanish at zero."""
 
 SCORE = Role(name="score", start="zero", decays=True)
-"""A chain's transition scores, and the linear term of a biaffine score: weights by their use, although their names in
-weight files begin with ``bias``."""
+"""A chain's transition scores, and the linear term of a biaffine score. The L2 penalty includes them, although their
+names in weight files begin with ``bias``."""
 
 BIAS = Role(name="bias", start="zero", decays=False)
-"""Biases, and learned states, labels and transitions before the first and after the last token."""
+"""Biases, and the learned states, labels and transitions that stand before the first or after the last token."""
 
 
 class Parameter(nn.Parameter):
-    """A parameter with a role, which survives copies, moves to a device and loading from a file."""
+    """A parameter with a role. The role survives copies, moves to a device and loading from a file."""
 
     role: Role
 
@@ -55,21 +60,23 @@ class Parameter(nn.Parameter):
 
 
 def parameter(*shape: int, role: Role) -> Parameter:
-    """A parameter of this shape, lanes first, without values: ``initialise`` gives them."""
+    """Create a parameter with this shape, whose first axis is the lanes. Its values are undefined until ``initialise``
+    sets them.
+    """
     made = Parameter(torch.empty(*shape))
     made.role = role
     return made
 
 
 def made_on(device: torch.device, dtype: torch.dtype, make: Callable[[], Made]) -> Made:
-    """The module that ``make`` creates, on ``device`` from the start, with numbers of ``dtype``."""
+    """Call ``make`` so that it creates its module directly on ``device``; return the module in ``dtype``."""
     with device:
         made = make()
     return made if dtype == torch.get_default_dtype() else made.to(dtype)
 
 
 def role_of(value: Tensor) -> Role:
-    """The role that a parameter was created with."""
+    """Return the role that a parameter was created with."""
     role = getattr(value, "role", None)
     assert isinstance(role, Role), "every parameter of a network is made by ``parameter``"
     return role

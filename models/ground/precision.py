@@ -1,9 +1,10 @@
-"""The precision of matrix products: chosen for the forward pass by a context, and the same in the backward pass.
+"""The precision of matrix products. The context ``products_in`` sets it for a forward pass; the backward pass uses the
+same precision.
 
-All numbers of a network have one dtype; if that is float32, products may have a lower precision. In bfloat16 both
-factors are rounded to 8 bits, and products are summed in float32. In TF32, which GPUs since Ampere have, the GPU itself
-rounds factors to 11 bits; on other devices nothing is rounded. Everything else stays in float32: weights, additions,
-activations, losses, updates, and products outside of ``models/kernels/products.py``.
+All numbers of a network have one dtype. If that is float32, matrix products may have a lower precision. In bfloat16,
+both factors are rounded to 8 bits, and the products of their entries are summed in float32. In TF32, which GPUs since
+Ampere have, the GPU itself rounds factors to 11 bits; on other devices nothing is rounded. Everything else stays in
+float32: weights, additions, activations, losses, updates, and products outside of ``models/kernels/products.py``.
 """
 
 import functools
@@ -19,9 +20,10 @@ import torch
 Precision: TypeAlias = Literal["float32", "float64", "tf32", "bfloat16"]
 
 FEW_ROWS, FEW_SENTENCES = 64, 16
-"""The least rows of a product over all time steps, and the least sentences of a product per step, that are rounded to
-bfloat16. Smaller products stay in float32: rounding a matrix that is read once costs more than it saves (the matrix of
-the steps is rounded once for all of them). TF32 needs no rounding beforehand."""
+"""Minimum sizes of products whose factors are rounded to bfloat16: the rows of a product over all time steps at once,
+and the sentences of a product at each step. Smaller products stay in float32: rounding a matrix that is read only once
+costs more than it saves. The limit for products at each step is lower, because their weight matrix is rounded once for
+all steps. TF32 needs no rounding beforehand, so it has no such limits."""
 
 _around: ContextVar[Precision] = ContextVar("around", default="float32")
 
@@ -30,9 +32,10 @@ Class = TypeVar("Class", bound=type[torch.autograd.Function])
 
 @contextmanager
 def products_in(precision: Precision) -> Iterator[None]:
-    """Sets the precision of products within the context, and of those in their backward pass.
+    """Set the precision of matrix products within the context, and of the products in their backward pass.
 
-    Torch's switch for TF32 applies to the whole process, so threads take turns: while some use TF32, others wait.
+    Torch's switch for TF32 applies to the whole process, so threads take turns: while some threads use TF32, threads
+    that want another precision wait, and the other way round.
     """
     token = _around.set(precision)
     try:
@@ -43,32 +46,32 @@ def products_in(precision: Precision) -> Iterator[None]:
 
 
 def rounds() -> bool:
-    """Whether sufficiently large products are in bfloat16 here."""
+    """Whether the current context rounds sufficiently large products to bfloat16."""
     return _around.get() == "bfloat16"
 
 
 def rounds_rows(rows: int) -> bool:
-    """Whether a product with this many rows is in bfloat16."""
+    """Whether the current context rounds a product with this many rows to bfloat16."""
     return rounds() and not are_few(rows)
 
 
 def are_few(rows: int) -> bool:
-    """Whether a product has too few rows for rounding to pay: it stays in float32."""
+    """Whether a product has too few rows for rounding to pay, so that it stays in float32."""
     return rows < FEW_ROWS
 
 
 def rounds_steps(sentences: int) -> bool:
-    """Whether products per time step of this many sentences are in bfloat16."""
+    """Whether the current context rounds a time step's products to bfloat16, if a step has this many sentences."""
     return rounds() and sentences >= FEW_SENTENCES
 
 
 def in_tf32() -> bool:
-    """Whether products are in TF32 here, where the device has it."""
+    """Whether the current context asks for products in TF32; devices without TF32 then compute in float32."""
     return _around.get() == "tf32"
 
 
 def multiplies(function: Class) -> Class:
-    """Decorates a custom autograd function: its backward pass multiplies in the precision of its forward pass."""
+    """Decorate a custom autograd function so that its backward pass multiplies in the precision of its forward pass."""
     forward, backward = function.forward, function.backward
 
     @functools.wraps(forward)
@@ -89,7 +92,7 @@ def multiplies(function: Class) -> Class:
 
 @contextmanager
 def _multiplied_in(precision: Precision) -> Iterator[None]:
-    """Sets torch's global switches, so that a GPU's products within the context are in ``precision``."""
+    """Set torch's global switches so that a GPU's products within the context are in ``precision``."""
     switch = _SWITCHES.get(precision)
     if switch is None:
         yield
@@ -99,7 +102,9 @@ def _multiplied_in(precision: Precision) -> Iterator[None]:
 
 
 class _Switch:
-    """A switch of torch for the whole process: set for as long as any thread holds it, then restored."""
+    """Sets ``name``, a process-wide setting of torch's matrix products, to ``value`` while any thread holds the switch,
+    and then restores the setting.
+    """
 
     def __init__(self, name: str, value: str | bool) -> None:
         self.name, self.value = name, value
@@ -107,7 +112,7 @@ class _Switch:
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Holds the switch for as long as the context lasts."""
+        """Hold the switch for as long as the context lasts."""
         with self.lock:
             if self.holders == 0:
                 self.before = getattr(torch.backends.cuda.matmul, self.name)
@@ -125,18 +130,18 @@ class _Switch:
 TF32: Final[tuple[str, str | bool]] = (
     ("fp32_precision", "tf32") if hasattr(torch.backends.cuda.matmul, "fp32_precision") else ("allow_tf32", True)
 )
-"""Name and value of torch's switch for TF32, which was another one before torch 2.9."""
+"""Name and value of torch's switch for TF32; the second pair is that of versions before torch 2.9."""
 
 _SWITCHES: Final[Mapping[str, _Switch]] = {
     "tf32": _Switch(*TF32),
     "bfloat16": _Switch("allow_bf16_reduced_precision_reduction", False),  # partial sums of a product stay in float32
 }
-"""Switches by the precision that needs one."""
+"""The switch of each precision that needs one."""
 
 
 class _Turns:
-    """Turns of threads that need different settings of the whole process: those with the same run together, the others
-    wait.
+    """Lets threads that need different process-wide settings take turns. Threads that want the same setting run at the
+    same time; the others wait.
     """
 
     def __init__(self) -> None:
@@ -146,7 +151,10 @@ class _Turns:
 
     @contextmanager
     def taken(self, wanted: str) -> Iterator[None]:
-        """Waits for a turn, which lasts as long as the context; a thread that is within one does not wait."""
+        """Wait for a turn with the setting ``wanted``; the turn lasts as long as the context.
+
+        A thread that already has a turn does not wait, whichever setting it wants.
+        """
         if getattr(self.own, "taken", False):
             yield
             return
@@ -163,8 +171,10 @@ class _Turns:
                 self.changed.notify_all()
 
     def _may_enter(self, wanted: str) -> bool:
-        """Whether a thread may begin its turn. While threads with another setting wait, none joins those inside: the
-        waiting ones might otherwise wait for ever.
+        """Whether a thread may begin a turn with the setting ``wanted``.
+
+        It may if no thread has a turn, or if the threads that have one use the same setting and no thread waits for
+        another setting. Without the last condition, the waiting threads might wait for ever.
         """
         others = self.waiting.total() > self.waiting[wanted]
         return self.inside == 0 or (self.present == wanted and not others)

@@ -1,6 +1,6 @@
-"""A loop over time as one operation, in place of as many as there are steps: for programs that torch exports.
+"""Torch's ``scan``, with which an exported program holds a loop over time as one operation, not as a copy per step.
 
-It is for export only: the other loops compute the same, faster, and can be trained.
+``scan`` is for export only: elsewhere plain loops compute the same faster, and can be trained.
 """
 
 from collections.abc import Callable
@@ -14,7 +14,8 @@ except ImportError:
     torch_scan = None
 
 scan: Final[Callable[..., Any] | None] = torch_scan if torch.__version__ >= "2.9" else None
-"""Torch's scan; None if torch has none or cannot export it: loops are then exported step by step."""
+"""Torch's scan. None in versions before 2.9, which cannot export it; loops are then exported step by step."""
 
 exporting: Final[Callable[[], bool]] = getattr(torch.compiler, "is_exporting", torch.compiler.is_compiling)
-"""Whether torch exports the running code (``models/views/program.py``); torch 2.6 reports only that it compiles it."""
+"""A function that returns whether torch is exporting the running code (``models/views/program.py``). In old versions of
+torch, such as 2.6, it returns whether torch is compiling the code, since they cannot tell the two apart."""

@@ -1,15 +1,16 @@
-"""The letters of array names, one meaning each in the whole folder: ``x_RTBH`` has the axes R, T, B and H.
+"""The letters that end array names, one for each axis: ``x_RTBH`` has the axes R, T, B and H. Each letter has the same
+meaning everywhere in ``models/``.
 
 Axes computed in parallel:
-R  lanes (``models/layers/lanes.py``)
+R  lanes, each one seed's copy of the network (``models/layers/lanes.py``)
 D  directions of reading
 G  groups: every lane in every direction, G = R * D
 B  sentences, or texts
 
 Positions in a sequence:
 T  time: the tokens of the longest sentence
-U  tags of a sentence: T, or 1 where a whole text has one
-S  time and positions before or around it: first states, the root of a tree, the margins of a window
+U  tags of a sentence: T, or 1 where a whole text has one tag
+S  time, and positions before or around it: first states, the root of a tree, the margins of a window
 W  positions of a window, or of a context
 J  earlier states that a step may read
 C  characters
@@ -21,7 +22,7 @@ X  pre-activations
 Y  a state [h; c], Y = 2H
 F  features: outputs of a layer, and inputs of a head
 M  inner units: of a perceptron, or feature maps
-E  a vector that is looked up: of a word, a character, a label, a position
+E  numbers of a vector that is looked up: of a word, a character, a label, a position
 K  tags, labels, relations
 Q  numbers that are fed back at a position
 Z  numbers that a position adds to those after it, Z = W * X
@@ -34,6 +35,6 @@ P  picked entries
 V  entries of a vocabulary
 O  other entries
 
-1, 2 and 4 are axes of these lengths. A file states what its own letters mean beyond that. Arrays of a corpus keep the
-letters that they have in ``data/``.
+1, 2 and 4 are axes of these lengths. A file that uses other letters, or another meaning, states it at its beginning.
+Arrays of a corpus keep the letters that they have in ``data/``.
 """

@@ -1,5 +1,7 @@
-"""Subnormal numbers, which are closer to 0 than a float's exponent reaches: gradients that vanish over many time steps
-end there, and a CPU takes more than a hundred times as long for a product with them.
+"""Counts subnormal numbers as 0. These numbers are closer to 0 than a float's exponent reaches.
+
+Gradients that vanish over many time steps become subnormal, and a CPU takes more than a hundred times as long for a
+product with them.
 """
 
 from collections.abc import Iterator
@@ -9,14 +11,14 @@ import numpy as np
 import torch
 
 for each in (np.float32, np.float64):
-    np.finfo(each)  # numpy 1 looks at each once, and warns where it finds no subnormal numbers
+    np.finfo(each)  # numpy 1 examines each dtype once, and would warn later, while subnormal numbers count as 0
 
 
 @contextmanager
 def subnormals_are_zero() -> Iterator[None]:
-    """Count subnormal numbers as 0 in this thread, and afterwards again as before; also decorates a function.
+    """Count subnormal numbers as 0 in this thread within the context, which may also decorate a function.
 
-    A CPU that has no such setting computes with them.
+    Afterwards the thread's earlier setting is restored. On a CPU without such a setting this has no effect.
     """
     before = are_zero()
     torch.set_flush_denormal(True)

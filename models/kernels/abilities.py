@@ -1,6 +1,7 @@
-"""Checks of what this process can run besides torch's operations. Importing this loads neither numba nor Triton.
+"""Checks of what this process can run besides torch's operations. Importing this module loads neither numba nor Triton.
 
-Each ``no_...`` function returns None if the process can, otherwise the reason in a few words.
+Each ``no_...`` function returns None if the process can run the thing it names, otherwise the reason why not, in a few
+words.
 """
 
 import os
@@ -19,19 +20,19 @@ from skipstack.data.basis.errors import one_line
 
 @cache
 def no_compiler() -> str | None:
-    """The reason why nothing can be compiled."""
-    if find_spec("numba") is None:  # as on a machine that has little more than torch, to look at its GPU
+    """Returns the reason why numba cannot compile anything here; None if it can."""
+    if find_spec("numba") is None:  # such as where little more than torch is installed, to check a GPU
         return "numba is not installed"
     try:
         from numba import config
-    except ImportError as error:  # such as of a version that this numpy is too new for
+    except ImportError as error:  # such as a version of numba that is too old for this numpy
         return f"numba does not load ({one_line(error)})"
     return "numba is told to compile nothing (NUMBA_DISABLE_JIT)" if config.DISABLE_JIT else None
 
 
 @cache
 def no_bfloat16() -> str | None:
-    """The reason why compiled code has no products in bfloat16."""
+    """Returns the reason why compiled code cannot multiply in bfloat16; None if it can."""
     from skipstack.models.kernels.gemm.registers import HAS_BFLOAT16
 
     return None if HAS_BFLOAT16 else "this CPU does not multiply numbers of bfloat16"
@@ -39,9 +40,11 @@ def no_bfloat16() -> str | None:
 
 @cache
 def no_triton() -> str | None:
-    """The reason why no fused kernels can run. Triton comes with torch's builds for GPUs. It compiles the launcher of
-    its kernels on first use, by a C compiler and with Python's headers, which small containers lack: so it is asked for
-    a launcher here, before anything is launched.
+    """Returns the reason why no fused kernels can run; None if they can.
+
+    Triton comes with torch's builds for GPUs. On first use it compiles the launcher of its kernels, for which it needs
+    a C compiler and Python's headers. Small containers lack these. So this function has Triton compile the launcher,
+    before any kernel is launched.
     """
     if find_spec("triton") is None:
         return "Triton is not installed"
@@ -62,7 +65,9 @@ def no_triton() -> str | None:
 
 
 def compiler() -> str:
-    """Names what compiles here and what multiplies in compiled code, in a few words. ``no_compiler`` must be None."""
+    """Names, in a few words, the compiler, and the instructions or the library by which compiled code multiplies. Call
+    this only if ``no_compiler`` returns None.
+    """
     from skipstack.models.kernels.gemm.registers import HAS_BFLOAT16, REGISTERS
 
     found = f"numba {version('numba')}"

@@ -7,22 +7,24 @@ from typing import Final
 from torch import Tensor
 
 ASSERTED: Final = "SKIPSTACK_KERNELS_ASSERTED"
-"""The environment variable that has indices checked before they reach compiled code (``in_range``); tests set it."""
+"""The environment variable that makes ``in_range`` check indices before they reach compiled code, if it is not empty.
+Tests set it.
+"""
 
 
 def check_shape(name: str, tensor: Tensor | None, *wanted: int) -> None:
-    """Raise ValueError for a tensor of another shape than weights have, as a user's embedder, gate, cell or head may
-    return it; None is an absent part, which passes.
+    """Raises ValueError, which begins with ``name``, if ``tensor`` does not have the shape ``wanted``. (A user's
+    embedder, gate, cell or head may return a wrong shape.) None stands for an absent part, and passes.
     """
     if tensor is not None and tensor.shape != wanted:
         raise ValueError(f"{name}: got a tensor of {tuple(tensor.shape)} (allowed here: {wanted})")
 
 
 def in_range(indices: Tensor, least: int, stop: int) -> bool:
-    """Whether all indices are ``least`` to ``stop`` - 1, for an assertion before a call of compiled code.
+    """Returns whether all indices are in ``least`` to ``stop`` - 1, for an assertion before a call of compiled code.
 
-    Indices are in range since data are checked when they are read in (``data/store/ranges.py``); so this checks only if
-    the environment asks for it, and is True otherwise.
+    Data are checked when they are read (``data/store/ranges.py``), so indices should be in range. This function looks
+    at them only if the environment asks for it (``ASSERTED``), and otherwise returns True.
     """
     if not asserted() or indices.numel() == 0:
         return True
@@ -32,5 +34,5 @@ def in_range(indices: Tensor, least: int, stop: int) -> bool:
 
 @cache
 def asserted() -> bool:
-    """Whether the environment asks to check indices, read once."""
+    """Returns whether the environment asks to check indices. The environment is read once."""
     return bool(os.environ.get(ASSERTED))

@@ -1,8 +1,8 @@
-"""The versions of each operation, and the one function that chooses which of them runs.
+"""The versions of each operation, and the function ``choose``, which decides which of them runs.
 
-``reference``: torch's operations, which define the result and run everywhere; of a recurrent layer, the loop of its
-cell's steps (``models/layers/cell.py``). ``compiled``: numba's machine code, on a CPU. ``fused``: Triton's kernels, on
-a GPU. This module loads no Triton, and numba only if something may be compiled.
+``reference``: torch's operations, which define the result and run everywhere. For a recurrent layer this is the loop
+over its cell's steps (``models/layers/cell.py``). ``compiled``: numba's machine code, on a CPU. ``fused``: Triton's
+kernels, on a GPU. Importing this module loads neither numba nor Triton; a choice loads the one that it depends on.
 """
 
 import os
@@ -28,22 +28,26 @@ Kernels: TypeAlias = Literal["reference", "compiled", "fused"]
 KERNELS: Final[tuple[Kernels, ...]] = "reference", "compiled", "fused"
 
 VARIABLE: Final = "SKIPSTACK_KERNELS"
-"""The environment variable that selects a version, for the operations that have it; workers inherit it."""
+"""The environment variable that selects one of ``KERNELS`` for all operations that have it; the others run the
+reference. Worker processes inherit it.
+"""
 HOST: Final = "host"
-"""The device of arrays that are not yet tensors on a device."""
+"""A name in place of that of a device, for numpy arrays, which are not yet tensors on a device."""
 GPUS: Final = frozenset({"cuda", SIMULATED})
 TYPES: Final = frozenset({torch.float32, torch.float64})
-"""Types of the numbers that operations are compiled for."""
+"""The types of numbers for which operations are compiled."""
 
 
 @dataclass(frozen=True, slots=True)
 class Operation:
     """The versions of an operation besides the reference.
 
-    ``in_bfloat16``: what happens to the compiled version's matrix products if products are rounded to bfloat16: their
-    factors are ``rounded``, on CPUs that have such products; they stay ``exact``; or the ``reference`` runs. None: the
-    operation multiplies no matrices. ``hides``: neither version has the pre-activations and the states that an
-    inspection of layers asks for. ``of_many_rows``: the compiled version runs only where rows are not few.
+    ``compiled``, ``fused``: whether there is such a version. ``in_bfloat16``: how the compiled version behaves if
+    matrix products are to be rounded to bfloat16. "rounded": it rounds their factors, and runs only on CPUs that have
+    such products. "exact": it runs, and does not round. "reference": the reference runs in its place. None: the
+    operation multiplies no matrices. ``hides``: whether these versions do not provide the pre-activations and states
+    that an inspection of layers needs. ``of_many_rows``: whether the compiled version runs only for products of many
+    rows.
     """
 
     compiled: bool = False
@@ -76,29 +80,31 @@ _watched: ContextVar[bool] = ContextVar("watched", default=False)
 
 
 class Choice(NamedTuple):
-    """The version of an operation that runs, and the reason."""
+    """The version of an operation that runs, and the reason why."""
 
     kernels: Kernels
     why: str
 
 
 def choose(operation: str, like: Tensor | None = None, rows: int | None = None) -> Kernels:
-    """The version of an operation that runs on numbers like those of ``like``; None: on arrays of the host. ``rows``:
-    the number of rows of a product, for an operation that asks.
+    """Chooses the version of an operation that runs on numbers like those of ``like``. None means arrays on the host.
+    ``rows``: the number of rows of a product, for an operation that depends on it.
 
-    Within an export the reference runs: a program that torch exports has torch's operations alone. Otherwise the device
-    decides which version is sought: on a CPU the compiled one, on a GPU the fused one, elsewhere neither. The reference
-    runs instead if
+    During an export the reference runs, since a program that torch exports consists of torch's operations alone.
+    Otherwise the device decides which version is sought: on a CPU the compiled one, on a GPU the fused one, elsewhere
+    the reference. The reference runs in place of the version sought if
 
-    1. ``SKIPSTACK_KERNELS=reference`` asks for it;
+    1. the environment asks for it, by ``SKIPSTACK_KERNELS=reference``, or, for arrays on the host, by ``=fused``;
     2. the operation has no such version;
     3. numba, or Triton, is missing or disabled;
-    4. layers are inspected (``watched``), and it hides their pre-activations;
-    5. for the compiled version, the numbers are neither float32 nor float64;
-    6. ... there are few rows, for an operation that is compiled ``of_many_rows``;
-    7. ... products are rounded to bfloat16, and it has none such, here or at all (few rows are not rounded).
+    4. layers are inspected (``watched``), and the operation hides their pre-activations;
+    5. for the compiled version: the numbers are neither float32 nor float64;
+    6. for the compiled version: there are few rows, and the operation is compiled ``of_many_rows``;
+    7. for the compiled version: products are rounded to bfloat16, and it has none such, on this CPU or at all.
+       (Products of few rows are not rounded.)
 
-    Raises UserError if the environment asks for a version that does not exist, or cannot run where the numbers are.
+    Raises UserError if the environment asks for a version that does not exist, that cannot run in this process, or that
+    cannot run where the numbers are.
     """
     if exporting():
         return "reference"
@@ -119,7 +125,11 @@ def decided(
     rounded: bool = False,
     looked_into: bool = False,
 ) -> Choice:
-    """The result of ``choose``, with the reason; computed once."""
+    """Returns the result of ``choose`` with the reason. The result for each set of arguments is computed once.
+
+    ``name``: the operation. ``few``: whether a product has few rows. ``rounded``: whether products are rounded to
+    bfloat16. ``looked_into``: whether layers are inspected.
+    """
     operation, asked, sought = OPERATIONS[name], override(), _sought(device)
     if asked == "reference":
         return Choice("reference", f"{VARIABLE}=reference")
@@ -153,7 +163,7 @@ def _why_not_compiled(operation: Operation, dtype: torch.dtype | None, few: bool
         return why
     if dtype is not None and dtype not in TYPES:
         return f"nothing is compiled for {dtype}"
-    if few:  # and so not rounded
+    if few:  # products of few rows are not rounded
         return "torch is as fast where rows are few" if operation.of_many_rows else None
     if rounded and operation.in_bfloat16 == "reference":
         return "its compiled version has no products in bfloat16"
@@ -162,7 +172,7 @@ def _why_not_compiled(operation: Operation, dtype: torch.dtype | None, few: bool
 
 @cache
 def override() -> Kernels | None:
-    """The version that the environment asks for, read once; None if it asks for none.
+    """Returns the version that the environment asks for; None if it asks for none. The environment is read once.
 
     Raises UserError for an unknown name, and for a version that cannot run in this process.
     """
@@ -178,7 +188,9 @@ def override() -> Kernels | None:
 
 
 def named() -> Kernels | None:
-    """The version named in the environment, whether or not it can run here. Raises UserError for an unknown name."""
+    """Returns the version named in the environment, whether or not it can run here; None if none is named. Raises
+    UserError for an unknown name.
+    """
     got = os.environ.get(VARIABLE, "")
     for each in KERNELS:
         if got == each:
@@ -194,7 +206,9 @@ def _others(asked: str | None) -> str:
 
 @contextmanager
 def watched() -> Iterator[None]:
-    """A context in which every layer has its pre-activations, for inspection: no layer runs compiled."""
+    """Lets no recurrent layer run as one compiled or fused operation within the context, so that its pre-activations
+    and states can be inspected.
+    """
     token = _watched.set(True)
     try:
         yield
@@ -203,12 +217,14 @@ def watched() -> Iterator[None]:
 
 
 def is_watched() -> bool:
-    """Whether layers are inspected here."""
+    """Returns whether the calling code runs within ``watched``."""
     return _watched.get()
 
 
 def what_runs(device: torch.device, dtype: torch.dtype = torch.float32) -> dict[str, Choice]:
-    """The choice for each operation in training with ``dtype`` on ``device``; products have many rows, not rounded."""
+    """Returns the choice for each operation in training with ``dtype`` on ``device``. Products are assumed to have many
+    rows, and not to be rounded.
+    """
     return {
         name: decided(name, HOST, None) if name == "distinct" else decided(name, device.type, dtype)
         for name in OPERATIONS
@@ -216,7 +232,9 @@ def what_runs(device: torch.device, dtype: torch.dtype = torch.float32) -> dict[
 
 
 def in_a_line(device: torch.device) -> str:
-    """``what_runs`` in one line: ``compiled on this CPU (AVX2 and FMA, numba 0.68.1)``."""
+    """Describes the choices of ``what_runs`` in one line, such as ``compiled on this CPU (AVX2 and FMA, numba
+    0.68.1)``.
+    """
     found, sought = what_runs(device), _sought(device.type)
     others = defaultdict[str, list[str]](list)
     for name, (kernels, why) in found.items():
@@ -229,7 +247,9 @@ def in_a_line(device: torch.device) -> str:
 
 
 def warn_if_unfused(device: torch.device) -> None:
-    """Warn, once a process, if a GPU runs torch's operations in place of fused ones unasked (``override``)."""
+    """Warns, once per process, if a GPU runs torch's operations in place of fused ones although the environment does
+    not ask for that (``override``).
+    """
     if _sought(device.type) == "fused" and device.type != SIMULATED and override() is None:
         why = abilities.no_triton()
         if why is not None:

@@ -1,8 +1,9 @@
 """Compilation of parts of networks for CPUs.
 
-A compiled operation is one call in place of many operations of torch; a layer has a few of those at each step. Small
-networks spend most of their time in calls; large ones save what is written to memory and read again between two
-operations. The version in torch's operations defines what a compiled one computes, and runs on every other device.
+A compiled operation is one call in place of many operations of torch, of which a layer has a few at each step. Small
+networks spend most of their time in calls of torch. Large networks save the time to write intermediate results to
+memory and to read them again. The version in torch's operations defines what a compiled version computes, and runs
+where nothing is compiled.
 """
 
 import logging
@@ -30,13 +31,17 @@ Function = TypeVar("Function", bound=Callable[..., object])
 
 
 OPTIONS: Final[dict[str, Any]] = {"error_model": "numpy", "fastmath": {"contract"}}
-"""Allows a product and a sum without rounding in between; nothing is computed in another order than written."""
+"""The options of numba. ``contract`` allows a product and a sum without rounding in between. Nothing is computed in
+another order than written.
+"""
 
 
 def compiled(function: Callable[P, R]) -> Callable[P, R]:
-    """Machine code for this CPU, made when ``function`` is first called with arguments of some types.
+    """Compiles ``function`` to machine code for this CPU whenever it is called with a new combination of types of its
+    arguments.
 
-    It is stored in the user's cache (``NUMBA_CACHE_DIR`` names another folder), where later processes find it.
+    The machine code is stored in the user's cache (``NUMBA_CACHE_DIR`` names another folder), where later processes
+    find it, unless this version of numba does not allow that (``keep`` is None).
     """
     dispatcher = njit(nogil=True, **OPTIONS)(function)
     if keep is not None:
@@ -46,13 +51,13 @@ def compiled(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def named(name: str, signature: Any, function: Callable[..., None]) -> None:
-    """Compile ``function`` for these arguments, now and once: other compiled functions call it by its ``name``, without
-    its machine code in theirs.
+    """Compiles ``function`` at once, for arguments of the types in ``signature``. Other compiled functions call it by
+    ``name``, so that they do not contain its machine code.
     """
     machine_code: Any
     if keep is None:
         machine_code = cfunc(signature, **OPTIONS)(function)
-    else:  # ``cfunc`` compiles at once, before ``keep`` could set the cache
+    else:  # ``cfunc`` would compile at once, before ``keep`` sets the cache
         machine_code = CFunc(function, (signature.args, signature.return_type), locals={}, options=OPTIONS)
         keep(machine_code, function)
         machine_code.compile()
@@ -61,21 +66,24 @@ def named(name: str, signature: Any, function: Callable[..., None]) -> None:
 
 
 _NAMED: Final[list[Any]] = []
-"""Keeps the machine code alive as long as the process."""
+"""The functions that ``named`` compiled. The list keeps their machine code alive as long as the process."""
 
 
 def inlined(function: Function) -> Function:
-    """A part of compiled functions, compiled with each of them; called from elsewhere, it is plain Python."""
+    """Decorates a part of compiled functions: each function that calls the part compiles it anew, as its own code.
+    Called from Python, the part is plain Python.
+    """
     part: Function = register_jitable(function)
     return part
 
 
 def _leave_scipy() -> None:
-    """Keep numba from importing scipy's linear algebra, for a fifth of a second, just to see that it is installed.
+    """Keeps numba from importing scipy's linear algebra, which takes a fifth of a second, just to see that it is
+    installed.
 
-    Our compiled code has its own products (``gemm/``); code that asks numba for products still loads it.
+    Our compiled code has its own products (``gemm/``). Code that asks numba for products still loads scipy's.
     """
-    with suppress(ImportError, AttributeError):  # numba is free to move these: it is then only slower to load
+    with suppress(ImportError, AttributeError):  # numba may move these names: it then only loads more slowly
         from numba.np import linalg
 
         kept, linalg.ensure_blas = linalg.ensure_blas, lambda: None

@@ -2,7 +2,8 @@
 
 Every kind of device draws the same numbers, and a GPU draws those of all lanes at once.
 
-R lanes; N numbers of a lane, in any arrangement; M blocks of four words.
+Axes: R lanes (a lane is one seed's copy of the network), N numbers of a lane in any arrangement, M blocks of four
+words.
 """
 
 from torch import Tensor
@@ -12,11 +13,12 @@ from skipstack.models.kernels.philox import fractions, philox_words
 
 
 def drawn(key_R: Tensor, draw: int | Tensor, like: Tensor) -> Tensor:
-    """Uniform numbers in [0, 1), in the shape and type of ``like``: multiples of 2^-24 in float32, 2^-32 in float64.
+    """Draws uniform numbers in [0, 1), in the shape and type of ``like``: multiples of 2^-24 in float32, of 2^-32 in
+    float64.
 
-    A lane's numbers are word 0 of blocks 0 ... M - 1, then their word 1, 2, 3; block i is Philox of (i, 0, d_0, d_1)
-    under (k_0, k_1), where d is the draw and k the lane's key, both of 64 bits, the lower half first. The draw is a
-    whole number, of the host or in a tensor beside the key.
+    A lane's numbers are word 0 of blocks 0 ... M - 1, then word 1 of these blocks, then word 2, then word 3. Block i is
+    Philox of the counter (i, 0, d_0, d_1) under the key (k_0, k_1). d is the draw and k the lane's key; both have 64
+    bits, the lower half first. ``draw`` is a whole number, on the host or in a tensor beside the key.
     """
     lanes, numbers = len(key_R), like.numel() // len(key_R)
     blocks = -(-numbers // 4)

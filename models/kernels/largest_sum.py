@@ -1,4 +1,7 @@
-"""The largest of some sums of rows of a table. V rows, F numbers of each; N maxima, over C sums of W rows each."""
+"""The largest of several sums of rows of a table.
+
+Axes: V rows of the table, F numbers of a row; N maxima, each over C sums of W rows.
+"""
 
 from typing import Any
 
@@ -11,7 +14,7 @@ from skipstack.models.kernels.ordered import added_up
 
 
 def largest_sum(table_VF: Tensor, rows_CNW: Tensor) -> Tensor:
-    """y_nf = max_c sum_w table[rows_cnw, f]: largest_NF."""
+    """Computes y_nf = max_c sum_w table[rows_cnw, f]: largest_NF."""
     if torch.is_grad_enabled():
         largest_NF: Tensor = _LargestSum.apply(table_VF, rows_CNW)  # type: ignore[no-untyped-call]
         return largest_NF
@@ -19,13 +22,13 @@ def largest_sum(table_VF: Tensor, rows_CNW: Tensor) -> Tensor:
 
 
 class _LargestSum(torch.autograd.Function):
-    """The largest sums; a gradient goes to the W rows of the first of the largest and touches no other, where autograd
-    would visit all C sums.
+    """Computes the largest sums. A gradient goes to the W rows of the first of the largest sums, and to no other row.
+    (Autograd would visit all C sums.)
     """
 
     @staticmethod
     def forward(ctx: Any, table_VF: Tensor, rows_CNW: Tensor) -> Tensor:
-        """largest_NF."""
+        """Computes the largest sums: largest_NF."""
         sum_CNF = _sums(table_VF, rows_CNW)
         largest_NF = sum_CNF.amax(dim=0)
         ctx.save_for_backward(rows_CNW, sum_CNF, largest_NF)
@@ -35,11 +38,11 @@ class _LargestSum(torch.autograd.Function):
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, gradient_NF: Tensor) -> tuple[Tensor, None]:
-        """The gradient of the table."""
+        """Returns the gradient of the table."""
         rows_CNW, sum_CNF, largest_NF = ctx.saved_tensors
         sums, maxima, numbers = sum_CNF.shape
         countdown_C11 = torch.arange(sums - 1, -1, -1, dtype=torch.int32, device=sum_CNF.device).view(-1, 1, 1)
-        # An argmax, faster than torch's; where sums are NaN, and none is the largest, it is the last.
+        # An argmax, faster than torch's. If sums are NaN, so that none equals the largest, it is the last index.
         place_NF = sums - 1 - ((sum_CNF == largest_NF) * countdown_C11).amax(dim=0)
         at_N1, at_F1 = (torch.arange(size, device=place_NF.device).unsqueeze(1) for size in (maxima, numbers))
         chosen_PW = rows_CNW.flatten(0, 1).index_select(0, (place_NF * maxima + at_N1).flatten())
@@ -50,6 +53,6 @@ class _LargestSum(torch.autograd.Function):
 
 
 def _sums(table_VF: Tensor, rows_CNW: Tensor) -> Tensor:
-    """sum_CNF."""
+    """Computes all sums of rows: sum_CNF."""
     places, maxima, _ = rows_CNW.shape
     return functional.embedding_bag(rows_CNW.flatten(0, 1), table_VF, mode="sum").view(places, maxima, -1)

@@ -1,7 +1,11 @@
-"""Layers through time, all steps of each as one operation: compiled, or of fused steps on a GPU.
+"""Recurrent layers whose time steps all run as one operation: compiled code on a CPU, or fused steps on a GPU.
 
-The loop of a cell's own steps (``models/layers/cell.py``) defines what each of them computes. Where no fast version can
-run, a function here returns None, and that loop runs.
+The loop over a cell's own steps (``models/layers/cell.py``) defines what a layer computes. If no fast version can run,
+``lstm_layer``, ``block_layer``, ``gru_layer`` and ``minimal_layer`` return None, and their callers compute the layer in
+torch's operations.
+
+Axes: R lanes (a lane is one seed's copy of the network), D reading directions, G = R * D, T time steps, B sentences,
+I inputs from the layer below, H hidden units, X pre-activations, Y = 2H numbers of a state [h; c].
 """
 
 from collections.abc import Sequence
@@ -15,7 +19,7 @@ from skipstack.models.kernels.products import product
 
 
 class Weights(NamedTuple):
-    """The weights of a recurrent layer: W for the input from below, b, and U for the previous step's state."""
+    """The weights of a recurrent layer: W for the input from below, the bias b, and U for the previous step's state."""
 
     below_RDIX: Tensor
     bias_RDX: Tensor
@@ -23,7 +27,7 @@ class Weights(NamedTuple):
 
 
 def project(x_GTBI: Tensor, weight_RDIX: Tensor, bias_RDX: Tensor | None = None) -> Tensor:
-    """X W + b for every time step and sentence in one batched matrix product: pre_GTBX."""
+    """Computes W x + b for all time steps and sentences at once: pre_GTBX. None in place of b means zero."""
     groups, steps, sentences, size = x_GTBI.shape
     rows, weight = x_GTBI.reshape(groups, steps * sentences, size), weight_RDIX.flatten(0, 1)
     bias = None if bias_RDX is None else bias_RDX.flatten(0, 1).unsqueeze(1)
@@ -38,22 +42,24 @@ def lstm_layer(
     kept_GTBH: Tensor | None = None,
     start_GBY: Tensor | None = None,
 ) -> tuple[Tensor, Tensor] | None:
-    """Runs an LSTM with the parts that a skip adds: h_GTBH, and the last state [h; c], last_GBY.
+    """Runs an LSTM, with the terms that a skip adds. Returns h of all steps, h_GTBH, and the last state [h; c],
+    last_GBY; None if no fast version can run.
 
     v_t = i_t s_t + f_t c_{t-1},   c_t = k_t v_t + a_t,   h_t = k_t o_t tanh(v_t) + b_t   (wu2017 eqs 5-6, Table 2)
 
-    with (i, f, o, s) = (sigm, sigm, sigm, tanh)(pre_t + U h_{t-1}), where ``internal`` a and ``output`` b are the terms
-    that the skip adds (None: nothing) and ``kept`` k is the share of the layer's own values that a highway keeps (None:
-    1), all known before the loop. ``start`` is [h; c]_0; None: zeros.
+    Here (i, f, o, s) = (sigm, sigm, sigm, tanh)(pre_t + U h_{t-1}), with pre_t = W x_t + b and x_t the layer below.
+    ``internal`` a and ``output`` b are the terms that the skip adds; None means nothing. ``kept`` k is the share of the
+    layer's own values that a highway keeps; None means 1. All three are known before the loop. ``start`` is [h; c]
+    before the first step; None means zeros.
 
-    The backward passes are written out. With a' for the gradient of a, from the last step backward:
+    The backward pass is written out. With a' for the gradient of a, from the last step backward:
     h_t' = (from above)_t + U^T pre_{t+1}'
     c_t' = v_{t+1}' f_{t+1}
     v_t' = c_t' k_t + h_t' k_t o_t (1 - tanh^2 v_t)
     pre_t' = (v_t' s_t i_t (1 - i_t),  v_t' c_{t-1} f_t (1 - f_t),
               h_t' k_t tanh(v_t) o_t (1 - o_t),  v_t' i_t (1 - s_t^2))
     a_t' = c_t',   b_t' = h_t',   k_t' = c_t' v_t + h_t' o_t tanh(v_t),   U' = sum_t h_{t-1} pre_t'^T
-    No gradient goes to the first state, and none comes from the last: what is carried over is a constant.
+    No gradient goes to the first state, and none comes from the last: a state that is carried over is a constant.
     """
     kernels, skip = choose("lstm", below_GTBI), (internal_GTBH, output_GTBH, kept_GTBH)
     found: tuple[Tensor, Tensor] | None = None
@@ -79,15 +85,16 @@ def block_layer(
     shared_GTBH: Tensor | None = None,
     start_GBH: Tensor | None = None,
 ) -> Tensor | None:
-    """Runs a shortcut block: h_GTBH.
+    """Runs a shortcut block: h_GTBH; returns None if no fast version can run.
 
     m_t = i_t s_t + a_t,   h_t = o_t (tanh(m_t) + q_t) + b_t                        (wu2017 eqs 7-8, Table 2)
 
-    with (i, o, s) = (sigm, sigm, tanh)(pre_t + U h_{t-1}), where ``internal`` a, ``output`` b and ``shared`` q are what
-    the skip adds, known before the loop; None: nothing. ``start`` is h_0; None: zeros.
+    Here (i, o, s) = (sigm, sigm, tanh)(pre_t + U h_{t-1}), with pre_t = W x_t + b and x_t the layer below. ``internal``
+    a, ``output`` b and ``shared`` q are the terms that the skip adds, known before the loop; None means nothing.
+    ``start`` is h before the first step; None means zeros.
 
-    Backward, as in ``lstm_layer``: nothing but h goes from step to step, so all gradients are h' times factors that are
-    known for all steps at once,
+    The backward pass is as in ``lstm_layer``. Only h goes from step to step, so all gradients are h' times factors that
+    are known for all steps at once:
     h_t' = (from above)_t + U^T pre_{t+1}'
     m_t' = h_t' o_t (1 - tanh^2 m_t)
     pre_t' = (m_t' s_t i_t (1 - i_t),  h_t' (tanh(m_t) + q_t) o_t (1 - o_t),  m_t' i_t (1 - s_t^2))
@@ -108,7 +115,9 @@ def block_layer(
 
 
 def gru_layer(below_GTBI: Tensor, weights: Sequence[Tensor], start_GBH: Tensor | None) -> Tensor | None:
-    """Runs a gated recurrent unit (equations: ``models/parts/cells/gru.py``): h_GTBH. Weights are W, b, U and b_hn."""
+    """Runs a gated recurrent unit (equations: ``models/parts/cells/gru.py``): h_GTBH; returns None if no compiled
+    version can run. ``weights`` are W, b, U and b_hn.
+    """
     if choose("gru", below_GTBI) != "compiled":
         return None
     from skipstack.models.kernels.compiled.time.loops import CompiledGru
@@ -120,7 +129,7 @@ def gru_layer(below_GTBI: Tensor, weights: Sequence[Tensor], start_GBH: Tensor |
 
 def minimal_layer(below_GTBI: Tensor, weights: Sequence[Tensor], gates: int, start_GBH: Tensor | None) -> Tensor | None:
     """Runs a minGRU, which has one gate, or a minLSTM, which has two (equations: ``models/parts/cells/minimal.py``):
-    h_GTBH. Weights are W and b.
+    h_GTBH; returns None if no compiled version can run. ``weights`` are W and b.
     """
     if choose("minimal", below_GTBI) != "compiled":
         return None
@@ -134,9 +143,11 @@ def minimal_layer(below_GTBI: Tensor, weights: Sequence[Tensor], gates: int, sta
 def layer_both_ways(
     kind: str, x_RTBI: Tensor, lengths_RB: Tensor, weights: Sequence[Tensor], kept_GTBH: Tensor | None
 ) -> Tensor:
-    """Runs a layer of the cell ``kind`` in both directions on sentences in written order: h_RTB(2H), times the dropout
-    factors ``kept``. Only where that is compiled: otherwise its three parts are separate operations. The first of the
-    weights is W.
+    """Runs a layer in both directions on sentences in written order, and multiplies its output by the dropout factors
+    ``kept``: h_RTB(2H). ``kind`` is the cell; the first of ``weights`` is W.
+
+    Call this only if the operation "both_ways" can run compiled. Otherwise run its three parts as separate operations:
+    the rearrangement into both directions, the layer, and the rearrangement back.
     """
     from skipstack.models.kernels.compiled.time.both_ways import CompiledBothWays
 
@@ -147,12 +158,12 @@ def layer_both_ways(
 
 
 def _before_steps(below_GTBI: Tensor, weights: Weights) -> tuple[Tensor, Tensor]:
-    """The product W below + b, pre_GTBX, and U, weight_GHX: fused steps read both."""
+    """Returns what fused steps read: W x + b, pre_GTBX, and U, weight_GHX."""
     return project(below_GTBI, weights.below_RDIX, weights.bias_RDX), weights.recurrent_RDHX.flatten(0, 1)
 
 
 def _check_fit(below_GTBI: Tensor, weights: Weights, *parts_GTBH: Tensor | None) -> None:
-    """Raise ValueError if the input from below, or a part of a skip, does not fit the sizes of the weights."""
+    """Raises ValueError if the input from below, or a part of a skip, does not fit the sizes of the weights."""
     _check_reads(below_GTBI, weights.below_RDIX)
     groups, *steps_and_sentences = below_GTBI.shape[:3]
     for part_GTBH in parts_GTBH:
@@ -161,11 +172,11 @@ def _check_fit(below_GTBI: Tensor, weights: Weights, *parts_GTBH: Tensor | None)
 
 
 def _check_reads(below_GTBI: Tensor, below_RDIX: Tensor) -> None:
-    """Raise ValueError if the input from below does not fit the sizes of W."""
+    """Raises ValueError if the input from below does not fit the sizes of W."""
     lanes, directions, size, _ = below_RDIX.shape
     check_shape("the input of a layer", below_GTBI, lanes * directions, *below_GTBI.shape[1:3], size)
 
 
 def _applied(function: Any, *given: Tensor | None) -> Any:
-    """The result of an autograd function; torch's ``apply`` has no types."""
+    """Calls an autograd function, whose method ``apply`` has no types in torch."""
     return function.apply(*given)

@@ -1,4 +1,8 @@
-"""A linear recurrence through time as a parallel scan, with its backward pass written out."""
+"""A linear recurrence through time as a parallel scan, with its backward pass written out.
+
+Axes: G groups (a group is one lane, that is one seed's copy of the network, in one reading direction), T time steps,
+B sentences, H hidden units.
+"""
 
 from typing import Any
 
@@ -8,22 +12,24 @@ from torch.autograd.function import once_differentiable
 
 
 def linear_recurrence(kept_GTBH: Tensor, added_GTBH: Tensor, start_GBH: Tensor | None) -> Tensor:
-    """The states h_t = k_t h_{t-1} + a_t, h_GTBH."""
+    """Computes the states h_t = k_t h_{t-1} + a_t: h_GTBH. ``kept`` is k, ``added`` is a, and ``start`` is the state
+    before the first step; None means zeros.
+    """
     h_GTBH: Tensor = LinearScan.apply(kept_GTBH, added_GTBH, start_GBH)  # type: ignore[no-untyped-call]
     return h_GTBH
 
 
 class LinearScan(torch.autograd.Function):
-    """h_t = k_t h_{t-1} + a_t, where ``start`` is h_0; None: zeros.
+    """Computes h_t = k_t h_{t-1} + a_t, where ``start`` is the state before the first step; None means zeros.
 
-    With a' for the gradient of a, which is the same recurrence from the last step backward:
+    The gradient is the same recurrence from the last step backward. With a' for the gradient of a:
     h_t' = (from above)_t + k_{t+1} h_{t+1}',   a_t' = h_t',   k_t' = h_t' h_{t-1}
-    No gradient goes to the first state: what is carried over is a constant.
+    No gradient goes to the first state: a state that is carried over is a constant.
     """
 
     @staticmethod
     def forward(ctx: Any, kept_GTBH: Tensor, added_GTBH: Tensor, start_GBH: Tensor | None) -> Tensor:
-        """h_GTBH."""
+        """Computes the states of all steps: h_GTBH."""
         if start_GBH is not None:
             first_GBH = torch.addcmul(added_GTBH[:, 0], kept_GTBH[:, 0], start_GBH)
             added_GTBH = torch.cat([first_GBH.unsqueeze(1), added_GTBH[:, 1:]], dim=1)
@@ -35,9 +41,9 @@ class LinearScan(torch.autograd.Function):
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, above_GTBH: Tensor) -> tuple[Tensor, Tensor, None]:
-        """The gradients of k and a."""
+        """Returns the gradients of k and a."""
         kept_GTBH, h_GTBH, start_GBH = ctx.saved_tensors
-        later_GTBH = torch.cat([kept_GTBH[:, :1], kept_GTBH[:, 1:].flip(1)], dim=1)  # the first is not read
+        later_GTBH = torch.cat([kept_GTBH[:, :1], kept_GTBH[:, 1:].flip(1)], dim=1)  # its first entry is not read
         to_h_GTBH = torch.empty_like(h_GTBH)
         scan(later_GTBH, above_GTBH.flip(1), to_h_GTBH)
         to_h_GTBH = to_h_GTBH.flip(1)
@@ -47,11 +53,12 @@ class LinearScan(torch.autograd.Function):
 
 
 def scan(kept_GTBH: Tensor, added_GTBH: Tensor, h_GTBH: Tensor) -> None:
-    """Fills h, from zero: T steps in about 2 log T operations one after another, of less than 3T steps together.
+    """Fills ``h_GTBH`` with the states of the recurrence, from a state of zero. T steps take about 2 log2(T) operations
+    one after another, which compute fewer than 3T steps in all.
 
-    Two steps are one, k_{t+1} k_t h_{t-1} + (k_{t+1} a_t + a_{t+1}): so every second state is a scan of half as many
-    steps, and each of the others is a step from the state before it (Blelloch, 1990, Prefix Sums and Their
-    Applications). Nothing is divided, so nothing overflows where k is small.
+    Two steps combine to a single one, h_{t+1} = k_{t+1} k_t h_{t-1} + (k_{t+1} a_t + a_{t+1}). So a scan of half as
+    many steps computes every second state, and each of the other states is a step from the state before it (Blelloch,
+    1990, Prefix Sums and Their Applications). Nothing is divided, so nothing overflows where k is small.
     """
     steps = h_GTBH.shape[1]
     h_GTBH[:, 0] = added_GTBH[:, 0]

@@ -2,8 +2,9 @@
 
 A file's name depends on everything that determines its code: the sources of the function (``sources.py``), the versions
 of the compilers, the settings of numba that change code, and the CPU as numba describes it to LLVM. A file begins with
-a digest of its name and of what follows, so code runs only if it was written under exactly this name: half a file, or
-another one, is compiled anew. If files cannot be written or read, as on a full disk, each process compiles for itself.
+a digest of its name and of its code. So code runs only if it was written under exactly this name; if a file is
+truncated or changed, the function is compiled anew. If files cannot be written or read, as on a full disk, each process
+compiles for itself.
 """
 
 import hashlib
@@ -42,22 +43,28 @@ SETTINGS: Final = (
     *("EXTEND_VARIABLE_LIFETIMES", "LLVM_REFPRUNE_FLAGS", "LLVM_REFPRUNE_PASS", "LOOP_VECTORIZE", "SLP_VECTORIZE"),
     "USING_SVML",
 )
-"""Settings of numba, besides those of the CPU, that change its code."""
+"""The settings of numba, besides those of the CPU, that change the code it generates."""
 DIGEST: Final = hashlib.sha256
 OURS: Final = re.compile(r"[0-9a-f]{16}|[\w.]+-[0-9a-f]{32}|\.[\w.]+-[0-9a-f]{32}\.[0-9a-f]{16}")
-"""The names of our entries: folders, in earlier versions; files; and unfinished files that a killed process left."""
+"""The names of our entries in the cache's folder: the folders of earlier versions, files, and the unfinished files of a
+killed process.
+"""
 HOUR, DAY = 3_600.0, 86_400.0
 UNUSED: Final = 30 * DAY
-"""Seconds after which an unused entry is removed."""
+"""``tidy`` removes an entry that no process has used for so many seconds."""
 ROOM: Final = 2**27
-"""Bytes that the cache may take. Beyond, the least recently used entries are removed, but none used within a day."""
+"""The bytes that the cache may take. If it takes more, the least recently used entries are removed, but none that was
+used within a day.
+"""
 
 
 class Kept(_Cache):  # type: ignore[misc]
-    """The cached code of one function, with the methods by which numba asks for it."""
+    """The cached code of one function, with the methods that numba calls on a cache."""
 
     def __init__(self, function: Callable[..., object]) -> None:
-        """Raises OSError if the sources of the function cannot be read, or there is no folder for the cache."""
+        """Prepares the cache of ``function``. Raises OSError if the sources of the function cannot be read, or if there
+        is no folder for the cache.
+        """
         place()
         assert function.__closure__ is None, "all that a function is made of stands in its sources"
         module, name = function.__module__, function.__qualname__
@@ -66,11 +73,13 @@ class Kept(_Cache):  # type: ignore[misc]
 
     @property
     def cache_path(self) -> str:
-        """The folder, the same for all functions."""
+        """The cache's folder, the same for all functions."""
         return str(place())
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """The cached code; None if there is none, or it cannot be read."""
+        """Loads the cached code for arguments of these types; returns None if there is none, or if it cannot be read or
+        is damaged.
+        """
         target_context.refresh()
         file, content = self.file(sig, target_context.codegen()), b""
         try:
@@ -90,7 +99,7 @@ class Kept(_Cache):  # type: ignore[misc]
         return READ(target_context, *pickle.loads(code))
 
     def save_overload(self, sig: Any, data: Any) -> None:
-        """Write the code for later processes, if it can be written."""
+        """Writes the code for later processes; if it cannot be written, warns, once per process."""
         assert not data.library.has_dynamic_globals, "an address is another one in the next process"
         file, code = self.file(sig, data.codegen), dumps(WRITTEN(data))
         try:
@@ -103,7 +112,7 @@ class Kept(_Cache):  # type: ignore[misc]
             _done_without(error)
 
     def file(self, signature: Any, codegen: Any) -> Path:
-        """The file of the function's code for arguments of these types, on this CPU."""
+        """Returns the path of the function's code for arguments of these types, on this CPU."""
         told = repr((self._made_of, signature, codegen.magic_tuple()))
         return place() / f"{self._short}-{DIGEST(told.encode()).hexdigest()[:32]}"
 
@@ -114,11 +123,13 @@ class Kept(_Cache):  # type: ignore[misc]
         """Does nothing: the cache is never disabled."""
 
     def flush(self) -> None:
-        """Does nothing: all files are written already."""
+        """Does nothing: all files have been written already."""
 
 
 def keep(machine_code: Any, function: Callable[..., object]) -> None:
-    """Have numba look for the code of this dispatcher or callback in our cache from now on."""
+    """Makes numba look for the code of this dispatcher or callback in our cache from now on. If there can be no cache,
+    warns, once per process, and changes nothing.
+    """
     try:
         machine_code._cache = Kept(function)
     except OSError as error:
@@ -126,30 +137,33 @@ def keep(machine_code: Any, function: Callable[..., object]) -> None:
 
 
 def place() -> Path:
-    """The cache's folder: under ``NUMBA_CACHE_DIR``, or in the user's cache. Raises OSError if there is no home."""
+    """Returns the cache's folder: under ``NUMBA_CACHE_DIR`` if that is set, otherwise in the user's cache. Raises
+    OSError if it is not set and the user has no home folder.
+    """
     if config.CACHE_DIR:
         return Path(config.CACHE_DIR) / "skipstack"
     cache = user_cache_path("skipstack", appauthor=False)
-    if not cache.is_absolute():  # such as ~, of a user whom a container does not know
+    if not cache.is_absolute():  # such as ~, if the container does not know the user
         raise FileNotFoundError(f"there is no home for {cache}; NUMBA_CACHE_DIR names another place")
     return cache / "compiled"
 
 
 def made_by() -> str:
-    """The versions of everything that compiles, and the settings that change its code."""
+    """Returns the versions of everything that compiles, and the settings that change its code, as text."""
     versions = numba.__version__, llvmlite.__version__, binding.llvm_version_info, np.__version__
     python = sys.version, sys.implementation.cache_tag, getattr(sys, "abiflags", "")
     return repr((versions, python, [(name, str(getattr(config, name, None))) for name in SETTINGS]))
 
 
 def tidy(folder: Path, now: float) -> None:
-    """Remove entries that no process has used for long, and those for which there is no room (``UNUSED``, ``ROOM``).
+    """Removes entries that no process has used for ``UNUSED`` seconds. If all entries take more than ``ROOM`` bytes,
+    also removes the least recently used ones, except those used within a day.
 
-    Raises OSError if the folder cannot be read.
+    ``now``: the time. Raises OSError if the folder cannot be read.
     """
     found = []
     for entry in folder.iterdir():
-        with suppress(FileNotFoundError):  # another process tidies up, too
+        with suppress(FileNotFoundError):  # another process may tidy up at the same time
             if OURS.fullmatch(entry.name):
                 found.append((now - entry.stat().st_mtime, _size(entry), entry))
     room = ROOM
@@ -163,7 +177,9 @@ def tidy(folder: Path, now: float) -> None:
 
 
 def _used(file: Path) -> None:
-    """Update the file's time of use, at most once an hour, if it can be written: an image may be read-only."""
+    """Updates the file's time of use, at most once an hour. Does nothing if it cannot be written: a container image may
+    be read-only.
+    """
     now = time.time()
     with suppress(OSError):
         if now - file.stat().st_mtime > HOUR:
@@ -175,7 +191,7 @@ def _size(entry: Path) -> int:
 
 
 def _whole(content: bytes, name: str) -> bytes | None:
-    """The code in a file's content; None if anything else was written there, or under another name."""
+    """Returns the code in a file's content; None if the file is damaged, or was written under another name."""
     size = DIGEST().digest_size
     digest, code = content[:size], content[size:]
     return code if digest == _digest(code, name) else None
@@ -189,12 +205,12 @@ def _digest(code: bytes, name: str) -> bytes:
 
 @cache
 def _tidied(folder: Path) -> None:
-    """Tidy once in each process that has compiled something."""
+    """Tidies the cache once in each process that writes to it."""
     tidy(folder, time.time())
 
 
 def _done_without(error: OSError) -> None:
-    """Warn, once a process, that machine code is not cached."""
+    """Warns, once per process, that machine code is not cached."""
     if not _SAID:
         _SAID.append(error)
         LOG.warning("skipstack: machine code is not kept, so each process compiles anew (%r)", error)

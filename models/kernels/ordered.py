@@ -1,11 +1,13 @@
 """Reads and sums at positions that may repeat, in the same order on each run.
 
-On a GPU torch adds such numbers in the order in which its threads come to them, another each time: ``scatter_add``,
-``index_add``, and with them the gradient of ``gather`` and of ``index_select``. Where more than two numbers can meet,
-a step that is repeated would so end in other bits. The functions here sort the positions first, as torch does for the
-gradient of ``embedding`` and for ``index_put`` that accumulates. A CPU adds one after another in any case.
+On a GPU, torch adds such numbers in the order in which its threads reach them, which differs between runs: in
+``scatter_add`` and ``index_add``, and so in the gradient of ``gather`` and of ``index_select``. If more than two
+numbers meet at a position, a repeated step would then end in other bits. The functions here sort the positions first,
+as torch does for the gradient of ``embedding`` and for ``index_put`` that accumulates. A CPU adds one number after
+another in any case.
 
-R lanes; V positions of a lane, N numbers.
+Axes: R lanes (a lane is one seed's copy of the network), V positions of a lane, N numbers, S and T steps, B sentences,
+F features.
 """
 
 import torch
@@ -14,7 +16,7 @@ from torch.nn import functional
 
 
 def picked(numbers_RV: Tensor, at_RN: Tensor) -> Tensor:
-    """``numbers`` at some positions of each lane: picked_RN."""
+    """Reads ``numbers`` at the positions ``at_RN`` of each lane: picked_RN."""
     if has_order(numbers_RV):
         return numbers_RV.gather(1, at_RN)
     lanes, places = numbers_RV.shape
@@ -23,7 +25,7 @@ def picked(numbers_RV: Tensor, at_RN: Tensor) -> Tensor:
 
 
 def picked_steps(x_RSBF: Tensor, at_RTB: Tensor) -> Tensor:
-    """The vectors of some of the S steps of each sentence: picked_RTBF."""
+    """Reads the vectors of each sentence at those of its S steps that ``at_RTB`` names: picked_RTBF."""
     lanes, steps, sentences, features = x_RSBF.shape
     if has_order(x_RSBF):
         return x_RSBF.gather(1, at_RTB.unsqueeze(-1).expand(-1, -1, -1, features))
@@ -34,7 +36,7 @@ def picked_steps(x_RSBF: Tensor, at_RTB: Tensor) -> Tensor:
 
 
 def added_up(values_N: Tensor, at_N: Tensor, places: int) -> Tensor:
-    """The sums of the values at each of as many positions as ``places`` says: sums_V."""
+    """Sums the values whose position in ``at_N`` is v, for each v below ``places``: sums_V."""
     sums_V = values_N.new_zeros(places)
     if has_order(values_N):
         return sums_V.scatter_add_(0, at_N, values_N)
@@ -42,5 +44,5 @@ def added_up(values_N: Tensor, at_N: Tensor, places: int) -> Tensor:
 
 
 def has_order(like: Tensor) -> bool:
-    """Whether every operation on this device adds numbers one after another."""
+    """Returns whether ``like`` is on a CPU, where every operation adds numbers one after another."""
     return like.is_cpu

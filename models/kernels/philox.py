@@ -1,9 +1,10 @@
-"""Philox4x32-10: four words of 32 bits, a counter, become four random ones, under a key of two.
+"""Philox4x32-10, a counter-based random number generator: turns a counter of four words of 32 bits into four random
+words, under a key of two words.
 
-(Salmon, Moraes, Dror and Shaw, 2011, "Parallel random numbers: as easy as 1, 2, 3".) The definition, in operations of
-torch; the compiled and the fused version draw the same words.
+(Salmon, Moraes, Dror and Shaw, 2011, "Parallel random numbers: as easy as 1, 2, 3".) This is the definition, in
+operations of torch; the compiled and the fused version draw the same words.
 
-R lanes; M blocks of four words.
+Axes: R lanes (a lane is one seed's copy of the network), M blocks of four words.
 """
 
 from typing import Final
@@ -19,7 +20,7 @@ WORD: Final = 0xFFFFFFFF
 
 
 def philox_words(key_R: Tensor, draw: int | Tensor, blocks: int) -> Tensor:
-    """The words of all blocks, as whole numbers of 64 bits: word_R(4M)."""
+    """Computes the words of blocks 0 ... M - 1, word 0 of all blocks first, as whole numbers of 64 bits: word_R(4M)."""
     block_1M = torch.arange(blocks, device=key_R.device).unsqueeze(0)
     nothing_1M = torch.zeros_like(block_1M)
     counter = block_1M, nothing_1M, nothing_1M + (draw & WORD), nothing_1M + (draw >> 32)
@@ -28,10 +29,10 @@ def philox_words(key_R: Tensor, draw: int | Tensor, blocks: int) -> Tensor:
 
 
 def philox(counter: tuple[Tensor, ...], key: tuple[Tensor, Tensor]) -> tuple[Tensor, ...]:
-    """Four words from four, under a key of two."""
+    """Turns the four words of a counter into four random words, under a key of two words."""
     (a, b, c, d), (low, high) = counter, key
     for _ in range(ROUNDS):
-        first, second = FACTORS[0] * a, FACTORS[1] * c  # of 64 bits, the highest their sign
+        first, second = FACTORS[0] * a, FACTORS[1] * c  # 64 bits, of which the highest is the sign
         a, b = (second >> 32 & WORD) ^ b ^ low, second & WORD
         c, d = (first >> 32 & WORD) ^ d ^ high, first & WORD
         low, high = (low + STEPS[0]) & WORD, (high + STEPS[1]) & WORD
@@ -39,5 +40,5 @@ def philox(counter: tuple[Tensor, ...], key: tuple[Tensor, Tensor]) -> tuple[Ten
 
 
 def fractions(words: Tensor, dtype: torch.dtype) -> Tensor:
-    """Words as shares of 2^32, the lowest 8 bits left out where the type has no room for them."""
+    """Divides words of 32 bits by 2^32. In float32, which cannot hold all 32 bits, the lowest 8 are left out."""
     return (words >> 8).to(dtype) * 2**-24 if dtype == torch.float32 else words.to(dtype) * 2**-32

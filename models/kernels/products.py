@@ -1,9 +1,13 @@
-"""Matrix products in the precision of the training (``models/ground/precision.py``). G batches, N rows.
+"""Matrix products in the precision of the training (``models/ground/precision.py``).
 
-Torch, which multiplies where nothing is compiled, rounds the sums of a product in bfloat16 once more. On a CPU its
-order of summation depends on where the factors begin in memory, and where a lane begins depends on the lanes before it.
-So there each of several batches is multiplied separately, from factors that begin where those of a single batch would
-(``batches``).
+Where nothing is compiled, torch multiplies, and rounds the result of a product in bfloat16 to bfloat16. On a CPU its
+order of summation depends on where the factors begin in memory. Where a lane (one seed's copy of the network) begins
+depends on the lanes before it. So on a CPU, ``product`` and ``batches`` multiply each of several batches separately,
+from factors that begin where those of a single batch would. (Not so in an export, nor, by ``product``, in bfloat16 or
+TF32.)
+
+Axes: G batches, N rows, I inputs and O outputs of a product; in recurrent products, B sentences, H hidden units,
+X pre-activations.
 """
 
 from typing import Any, Final
@@ -18,11 +22,11 @@ from skipstack.models.kernels.bounds import check_shape
 from skipstack.models.kernels.choice import choose
 
 LINE: Final = 64
-"""Bytes of a cache line, to which torch aligns what it allocates."""
+"""The bytes of a cache line. Each tensor that torch allocates begins at the start of one."""
 
 
 def product(x_GNI: Tensor, weight_GIO: Tensor, bias: Tensor | None = None) -> Tensor:
-    """X W, or X W + b, for each of G batches, in the precision of the training."""
+    """Computes X W, or X W + b, for each of G batches, in the precision of the training: y_GNO."""
     rows = x_GNI.shape[1]
     if choose("dense", x_GNI, rows) == "compiled":
         from skipstack.models.kernels.compiled.dense import CompiledProduct  # numba takes a quarter of a second to load
@@ -41,25 +45,31 @@ def product(x_GNI: Tensor, weight_GIO: Tensor, bias: Tensor | None = None) -> Te
 
 
 def batches(x_GNI: Tensor, y_GIO: Tensor) -> Tensor:
-    """X Y for each of G batches, without a gradient: on a CPU in the same bits as for a batch alone."""
+    """Computes X Y for each of G batches, without a gradient. On a CPU each batch has the same bits as if it were
+    multiplied alone.
+    """
     if not _are_apart(x_GNI, y_GIO):
         return torch.bmm(x_GNI, y_GIO)
     return torch.cat([torch.bmm(x, y) for x, y in zip(_apart(x_GNI), _apart(y_GIO), strict=True)])
 
 
 def step_weight(weight_GHX: Tensor, sentences: int) -> Tensor:
-    """U as a constant, by which each step of a loop multiplies: rounded to bfloat16 if these products are."""
+    """Returns U as a constant, by which each step of a loop multiplies. It is rounded to bfloat16 if products of this
+    many sentences are.
+    """
     return weight_GHX.detach().bfloat16() if rounds_steps(sentences) else weight_GHX.detach()
 
 
 def transposed(step_GHX: Tensor) -> Tensor:
-    """U^T of a weight from ``step_weight``."""
+    """Returns U^T, where U is a result of ``step_weight``."""
     transposed_GXH = step_GHX.transpose(1, 2)
     return transposed_GXH.contiguous() if step_GHX.dtype is torch.bfloat16 else transposed_GXH
 
 
 def plus_product(x_GBX: Tensor, h_GBH: Tensor, step_GHX: Tensor, out: Tensor | None = None) -> Tensor:
-    """The sum x + U h, with U from ``step_weight``; into ``out``, if given, where no gradient is asked for."""
+    """Computes x + U h, where U is a result of ``step_weight``. ``out``: the tensor to write to, if no gradient is
+    wanted; None means a new one.
+    """
     if step_GHX.dtype is torch.bfloat16:
         return torch.add(x_GBX, torch.bmm(h_GBH.to(step_GHX.dtype), step_GHX), out=out)
     if in_tf32() and torch.is_grad_enabled():
@@ -68,24 +78,26 @@ def plus_product(x_GBX: Tensor, h_GBH: Tensor, step_GHX: Tensor, out: Tensor | N
 
 
 def step_product(h_GBH: Tensor, step_GHX: Tensor, out: Tensor) -> Tensor:
-    """U h alone, with U from ``step_weight`` and in its type, into ``out``."""
+    """Computes U h into ``out``, where U is a result of ``step_weight``, in the type of U."""
     return torch.bmm(h_GBH.to(step_GHX.dtype), step_GHX, out=out)
 
 
 def weight_gradient(h_GNH: Tensor, pre_GNX: Tensor, step_GHX: Tensor) -> Tensor:
-    """U' = sum h pre'^T over all rows, in the precision of the steps' products."""
+    """Computes the gradient of U, the sum of h pre'^T over all rows, in the precision of the steps' products.
+    ``pre_GNX`` is pre', the gradient of the pre-activations.
+    """
     if step_GHX.dtype is not torch.bfloat16:
         return torch.bmm(h_GNH.transpose(1, 2), pre_GNX)
-    transposed_GHN = h_GNH.to(step_GHX.dtype).transpose(1, 2).contiguous()  # which makes the product twice as fast
+    transposed_GHN = h_GNH.to(step_GHX.dtype).transpose(1, 2).contiguous()  # the copy makes the product twice as fast
     return torch.bmm(transposed_GHN, pre_GNX.to(step_GHX.dtype)).float()
 
 
 class _ByItself(torch.autograd.Function):
-    """X W, or X W + b where b has one row or as many as X; each of G batches is multiplied separately."""
+    """Computes X W, or X W + b, where each of G batches is multiplied separately. b has one row, or as many as X."""
 
     @staticmethod
     def forward(ctx: Any, x_GNI: Tensor, weight_GIO: Tensor, bias: Tensor | None) -> Tensor:
-        """Y."""
+        """Computes the product, Y = X W or X W + b."""
         ctx.save_for_backward(x_GNI, weight_GIO)
         ctx.one_row = bias is not None and bias.shape[1] == 1
         if bias is None:
@@ -96,7 +108,9 @@ class _ByItself(torch.autograd.Function):
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, above_GNO: Tensor) -> tuple[Tensor | None, ...]:
-        """X' = Y' W^T, W' = X^T Y', and Y' or the sums of its columns for b."""
+        """Returns the gradients X' = Y' W^T and W' = X^T Y', and for b either Y' or, if b has one row, the sum of the
+        rows of Y'. None stands for a gradient that is not wanted.
+        """
         x_GNI, weight_GIO = ctx.saved_tensors
         x_asked, weight_asked, bias_asked = ctx.needs_input_grad
         of_x = batches(above_GNO, weight_GIO.transpose(1, 2)) if x_asked else None
@@ -107,12 +121,13 @@ class _ByItself(torch.autograd.Function):
 
 @multiplies
 class _Product(torch.autograd.Function):
-    """X W + b with factors of the type ``factors``, as in the gradients X' = Y' W^T and W' = X^T Y'; b has one row, or
-    as many as X."""
+    """Computes X W + b with factors of the type ``factors``, which the products of the gradients, X' = Y' W^T and
+    W' = X^T Y', have as well. b has one row, or as many as X.
+    """
 
     @staticmethod
     def forward(ctx: Any, x_GNI: Tensor, weight_GIO: Tensor, bias: Tensor | None, factors: torch.dtype) -> Tensor:
-        """Y, in the type of X."""
+        """Computes the product, Y = X W or X W + b, in the type of X."""
         x, weight = x_GNI.to(factors), weight_GIO.to(factors)
         ctx.save_for_backward(x, weight)
         ctx.one_row = bias is not None and bias.shape[1] == 1
@@ -124,7 +139,7 @@ class _Product(torch.autograd.Function):
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, gradient_GNO: Tensor) -> tuple[Tensor | None, Tensor | None, Tensor | None, None]:
-        """The gradients of both factors and of the bias, as far as they are asked for."""
+        """Returns the gradients of both factors and of the bias; None for those that are not wanted."""
         x_GNI, weight_GIO = ctx.saved_tensors
         gradient = gradient_GNO.to(weight_GIO.dtype)
         x_asked, weight_asked, bias_asked, _ = ctx.needs_input_grad
@@ -140,15 +155,17 @@ def _applied(x_GNI: Tensor, weight_GIO: Tensor, bias: Tensor | None, factors: to
 
 
 def _are_apart(x_GNI: Tensor, y_GIO: Tensor) -> bool:
-    """Whether batches are multiplied separately: on a CPU, unless there is only one, aligned as torch allocates it."""
+    """Returns whether batches are multiplied separately. They are on a CPU, except in an export, and except for a
+    single batch that is aligned as torch allocates it.
+    """
     return x_GNI.is_cpu and not exporting() and (len(x_GNI) > 1 or not (_begins(x_GNI) and _begins(y_GIO)))
 
 
 def _apart(x_GNI: Tensor) -> list[Tensor]:
-    """The batches one by one, each aligned as torch would allocate it alone."""
+    """Returns the batches one by one, each aligned as torch would allocate it alone."""
     return [each if _begins(each) else each.clone() for each in torch.split(x_GNI, 1)]
 
 
 def _begins(x: Tensor) -> bool:
-    """Whether the tensor begins at the start of a cache line."""
+    """Returns whether the tensor begins at the start of a cache line."""
     return x.data_ptr() % LINE == 0

@@ -1,4 +1,8 @@
-"""The order in which a sentence is read: from its beginning, from its end, or both."""
+"""The order in which a sentence is read: from its beginning, from its end, or both.
+
+Axes: R lanes (a lane is one seed's copy of the network), G = 2R groups (each lane in two reading directions), T time
+steps, B sentences, I inputs, F features, N rows.
+"""
 
 from functools import cached_property
 
@@ -10,10 +14,10 @@ from skipstack.models.kernels.choice import choose
 
 
 class ReadingOrder:
-    """The positions of a batch's tokens in each direction's own order of reading; padding is at the end in every order.
+    """The positions of a batch's tokens in each direction's own reading order. Padding is at the end in every order.
 
-    A change of order is one copy, however many directions there are. The positions, row indices into the flattened
-    batch, are computed once for all layers; compiled copies need none.
+    A change of order is one copy, however many directions there are. The positions are row indices into the flattened
+    batch. They are computed once for all layers, but not if copies are compiled, since these need none.
     """
 
     def __init__(self, lengths_RB: Tensor, steps: int) -> None:
@@ -26,7 +30,7 @@ class ReadingOrder:
         return _rows(x_RTBI, self._lanes[1].flatten()).view_as(x_RTBI)
 
     def apart(self, x_RTBI: Tensor) -> Tensor:
-        """Arranges the input to be read forward and backward: x_GTBI, two directions a lane."""
+        """Arranges the input to be read forward and backward, as two directions of each lane: x_GTBI."""
         if choose("moves", x_RTBI) == "compiled":
             return _moved(x_RTBI, self.lengths_RB, self.steps, "apart")
         lanes, *shape = x_RTBI.shape
@@ -34,7 +38,9 @@ class ReadingOrder:
         return _rows(x_RTBI, both_N).view(2 * lanes, *shape)
 
     def together(self, x_GTBF: Tensor, kept_GTBF: Tensor | None = None) -> Tensor:
-        """[forward; backward] in the order in which a sentence is written, times the factors ``kept``: x_RTB(2F)."""
+        """Puts both directions side by side, [forward; backward], in the order in which a sentence is written:
+        x_RTB(2F). ``kept``: factors by which x is multiplied; None means 1.
+        """
         if choose("moves", x_GTBF) == "compiled":
             return _moved(x_GTBF, self.lengths_RB, self.steps, "together", kept_GTBF)
         x_GTBF = x_GTBF if kept_GTBF is None else x_GTBF * kept_GTBF
@@ -42,7 +48,9 @@ class ReadingOrder:
         return _rows(x_GTBF, self._written.flatten()).view(groups // 2, *shape, 2 * features)
 
     def joined(self, x_GTBF: Tensor) -> Tensor:
-        """[forward; backward] for each direction, in its own order of reading: x_GTB(2F)."""
+        """Puts both directions side by side, [forward; backward], once for each direction, in its own reading order:
+        x_GTB(2F).
+        """
         if choose("moves", x_GTBF) == "compiled":
             return _moved(x_GTBF, self.lengths_RB, self.steps, "joined")
         *shape, features = x_GTBF.shape
@@ -50,7 +58,9 @@ class ReadingOrder:
 
     @cached_property
     def _lanes(self) -> tuple[Tensor, Tensor]:
-        """The row indices of each lane: as written, and reversed. Both are rows_RTB; all lanes have as many rows."""
+        """The row indices of each lane, with one direction a lane: as written, and reversed. Both have the axes R, T,
+        B.
+        """
         (lanes, sentences), device = self.lengths_RB.shape, self.lengths_RB.device
         time_T1 = torch.arange(self.steps, device=device).unsqueeze(1)
         ends_R1B = self.lengths_RB.unsqueeze(1)
@@ -60,7 +70,7 @@ class ReadingOrder:
 
     @cached_property
     def _both(self) -> tuple[Tensor, Tensor]:
-        """The row indices of the first direction, in lanes with two directions each: as written, and reversed."""
+        """The row indices of each lane's first direction, with two directions a lane: as written, and reversed."""
         straight_RTB, turned_RTB = self._lanes
         before_R11 = straight_RTB[:, :1, :1]
         return straight_RTB + before_R11, turned_RTB + before_R11
@@ -82,12 +92,12 @@ class ReadingOrder:
 
 
 def _rows(x_RTBF: Tensor, rows_N: Tensor) -> Tensor:
-    """The rows of the flattened x at these indices: x_NF."""
+    """Returns the rows of the flattened x at these indices: x_NF."""
     return x_RTBF.flatten(0, 2).index_select(0, rows_N)
 
 
 def _moved(x_GTBF: Tensor, lengths_RB: Tensor, steps: int, name: str, kept_GTBF: Tensor | None = None) -> Tensor:
-    """The result of the method ``name``, by compiled copies."""
+    """Returns the result of ``ReadingOrder``'s method ``name``, by compiled copies."""
     from skipstack.models.kernels.compiled.time.moves import Moved  # numba takes a quarter of a second to load
 
     check_shape("the output of a layer", x_GTBF, x_GTBF.shape[0], steps, lengths_RB.shape[1], x_GTBF.shape[3])

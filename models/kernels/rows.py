@@ -1,7 +1,7 @@
-"""Gradients of tables by rows: those of the rows that were looked up, all others are zero.
+"""Gradients of tables by rows: only those of the rows that were looked up, since all others are zero.
 
-R lanes, V rows of a table, E numbers of a row; N positions at which rows were looked up, U distinct rows among them,
-those of all lanes one after another.
+Axes: R lanes (a lane is one seed's copy of the network), V rows of a table, E numbers of a row; N positions at which
+rows were looked up; U distinct rows among them, those of all lanes one after another.
 """
 
 from typing import Any
@@ -17,11 +17,15 @@ from skipstack.models.kernels.compiled.arrays import sparse
 
 
 class LookUp(torch.autograd.Function):
-    """The rows of a table at some positions, whose gradient is a sparse table with an entry for each position."""
+    """Looks up the rows of a table at some positions. Its gradient is a sparse table with an entry for
+    each position.
+    """
 
     @staticmethod
     def forward(ctx: Any, table_RVE: Tensor, rows: Tensor) -> Tensor:
-        """The vectors: one axis more than ``rows``, which count through all lanes: lane r has rV ... rV + V - 1."""
+        """Returns the vectors, with one axis more than ``rows``. Row indices count through all lanes: lane r has rV ...
+        rV + V - 1.
+        """
         ctx.save_for_backward(rows)
         ctx.shape = table_RVE.shape
         return functional.embedding(rows, table_RVE.flatten(0, 1))
@@ -29,7 +33,7 @@ class LookUp(torch.autograd.Function):
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
-        """The gradient of the table."""
+        """Returns the gradient of the table."""
         (rows,) = ctx.saved_tensors
         lanes, size, _ = ctx.shape
         lane_R1 = torch.arange(lanes, device=rows.device).unsqueeze(1)
@@ -39,10 +43,10 @@ class LookUp(torch.autograd.Function):
 
 
 def gradient_rows(parameter: Tensor) -> tuple[Tensor, Tensor]:
-    """The gradient of a table as lane_and_row_2U, its distinct rows in ascending order, and values_UE.
+    """Returns the gradient of a table by rows: lane_and_row_2U, its distinct rows in ascending order, and values_UE.
 
-    The sums over the positions of a row are taken in the order of a dense gradient, so its numbers are the same to the
-    last bit. They are taken once: from then on ``parameter.grad`` holds them, and writing into values_UE changes it.
+    A row's sum over its positions is taken in the order of a dense gradient, so its numbers are the same to the last
+    bit. Sums are taken once, and then stored in ``parameter.grad``, whose memory values_UE shares.
     """
     gradient = parameter.grad
     assert gradient is not None
@@ -54,7 +58,9 @@ def gradient_rows(parameter: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _summed(lane_and_row_2N: Tensor, values_NE: Tensor, size: int) -> tuple[Tensor, Tensor]:
-    """The distinct rows, in lanes of ``size`` each, and the sums of their values, taken in order on every device."""
+    """Finds the distinct rows, in lanes of ``size`` rows each, and the sum of each row's values, taken in order on
+    every device.
+    """
     if choose("rows", values_NE) == "compiled":
         from skipstack.models.kernels.compiled.inputs.places import summed  # numba takes a quarter of a second to load
 

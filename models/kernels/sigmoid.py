@@ -1,7 +1,8 @@
-"""The sigmoid of a number by its value alone, wherever it lies in an array.
+"""The sigmoid of a number, which depends on its value alone, wherever the number lies in an array.
 
-On a CPU torch computes the last numbers of an array, which fill no vector register, by another function, which rounds
-the last bit of some differently. The end of a lane is not the end of an array with several lanes.
+On a CPU, torch computes the last numbers of an array, which do not fill a vector register, by another function, which
+rounds the last bit of some numbers differently. So the result of a lane (one seed's copy of the network) would depend
+on whether other lanes follow it in an array.
 """
 
 from typing import Any
@@ -14,7 +15,7 @@ from skipstack.models.ground.scanning import exporting
 
 
 def sigmoid(x: Tensor) -> Tensor:
-    """1 / (1 + e^-x)."""
+    """Computes 1 / (1 + e^-x)."""
     if exporting() or not x.is_cpu:
         return torch.sigmoid(x)
     if not (x.requires_grad and torch.is_grad_enabled()):
@@ -24,16 +25,16 @@ def sigmoid(x: Tensor) -> Tensor:
 
 
 def _made(x: Tensor) -> Tensor:
-    """Computes the sigmoid by steps of which torch computes each alike wherever a number lies."""
+    """Computes the sigmoid in steps, each of which torch computes in the same way wherever a number lies."""
     return torch.neg(x).exp_().add_(1).reciprocal_()
 
 
 class _Sigmoid(Once):
-    """The sigmoid by the steps of ``_made``, with its gradient."""
+    """Computes the sigmoid by the steps of ``_made``, with its gradient."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor) -> Tensor:
-        """Y."""
+        """Computes the sigmoid, y."""
         y = torch.neg(x).exp_().add_(1).reciprocal_()
         ctx.save_for_backward(y)
         return y
@@ -41,7 +42,7 @@ class _Sigmoid(Once):
     @staticmethod
     @once
     def backward(ctx: Any, above: Tensor) -> Tensor:
-        """Y' y (1 - y)."""
+        """Returns the gradient of x: y' y (1 - y), where y' is ``above``."""
         (y,) = ctx.saved_tensors
         gradient: Tensor = torch.ops.aten.sigmoid_backward(above, y)
         return gradient

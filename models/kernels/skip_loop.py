@@ -1,6 +1,8 @@
 """An LSTM through time that reads earlier states of its own choice, with its backward pass written out.
 
-X = 4H, S = J + T: all states, those before the first step included.
+Axes: G groups (a group is one lane, that is one seed's copy of the network, in one reading direction), T time steps,
+J last states that a step may read, S = J + T states, B sentences, H hidden units, X = 4H pre-activations, Y = 2H
+numbers of a state [h; c].
 """
 
 from collections.abc import Callable
@@ -14,18 +16,21 @@ from skipstack.models.ground.precision import multiplies
 from skipstack.models.kernels.products import plus_product, step_weight, transposed, weight_gradient
 
 Choose = Callable[[int, Tensor], Tensor]
-"""A function from the step and h_{t-1}, before_GBH, to how many states further back the chosen one is: back_GB, 0 to
-J-1."""
+"""A function from the step and h_{t-1}, before_GBH, to the choice of a state: back_GB, how many states before the
+previous one it lies, 0 to J - 1.
+"""
 
 
 @multiplies
 class SkipLoop(torch.autograd.Function):
-    """The states of an LSTM over [h^; c^] = lambda [h; c]_{t-a} + (1 - lambda) [h; c]_{t-1}, a = back + 1
+    """Computes the states of an LSTM that reads [h^; c^] = lambda [h; c]_{t-a} + (1 - lambda) [h; c]_{t-1},
+    a = back + 1:
 
     (i, f, o, s) = (sigm, sigm, sigm, tanh)(pre_t + U h^),   c_t = f c^ + i s,   h_t = o tanh(c_t)      (gui2019 eq. 2)
 
-    All states are rows of one array, from which the chosen ones are gathered. With a' for the gradient of a, backward
-    from the last step, and [h; c]' complete once all later steps have added to it:
+    lambda is ``share``. All states are rows of one array, from which the chosen ones are gathered. The backward pass
+    goes from the last step to the first, and x' is the gradient of x. When it comes to step t, all later steps have
+    added to [h; c]_t':
     d_t = c_t' + h_t' o (1 - tanh^2 c_t)
     pre_t' = (d_t s i (1 - i),  d_t c^ f (1 - f),  h_t' tanh(c_t) o (1 - o),  d_t i (1 - s^2))
     [h^; c^]' = [U^T pre_t'; d_t f], of which [h; c]_{t-a}' takes lambda, and [h; c]_{t-1}' takes 1 - lambda.
@@ -35,7 +40,9 @@ class SkipLoop(torch.autograd.Function):
     def forward(
         ctx: Any, pre_GTBX: Tensor, weight_GHX: Tensor, start_JGBY: Tensor, share_G: Tensor, choose: Choose
     ) -> tuple[Tensor, Tensor]:
-        """The states, state_SGBY with ``start_JGBY`` first, and the choices, back_TGB; pre is left as it is."""
+        """Returns all states, state_SGBY, which begin with ``start_JGBY``, and the choices, back_TGB. ``pre_GTBX`` is
+        not changed.
+        """
         gates_GTBX, (reach, groups, sentences, both) = torch.empty_like(pre_GTBX), start_JGBY.shape
         hidden, steps = both // 2, gates_GTBX.shape[1]
         state_SGBY = gates_GTBX.new_empty(reach + steps, groups, sentences, both)
@@ -72,7 +79,7 @@ class SkipLoop(torch.autograd.Function):
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, to_SGBY: Tensor, _: Tensor) -> tuple[Tensor, Tensor, Tensor, None, None]:
-        """The gradients of pre, U and the states before the first step."""
+        """Returns the gradients of the pre-activations, of U and of the states before the first step."""
         step_GHX, gates_GTBX, mixed_GTBY, tanh_GTBH, row_TGB, share_G = ctx.saved_tensors
         hidden, reach, share_G11 = tanh_GTBH.shape[-1], ctx.reach, share_G.view(-1, 1, 1)
         to_cell_GTBH, pre_GTB4H, of_output_GTBH, forget_GTBH = factors(gates_GTBX, mixed_GTBY[..., hidden:], tanh_GTBH)
@@ -93,7 +100,7 @@ class SkipLoop(torch.autograd.Function):
             torch.mul(d_GBH, forget[t], out=mixed_c)
             chosen_GBY = mixed_GBY * share_G11
             state_SGBY[now - 1] += mixed_GBY - chosen_GBY
-            # No row is chosen twice in a step, so reading, adding and writing back is adding.
+            # No row is chosen twice in a step, so rows can be read, added to and written back.
             rows_NY = state_NY.index_select(0, rows[t]).add_(chosen_GBY.view(-1, 2 * hidden))
             state_NY.index_copy_(0, rows[t], rows_NY)
         read_GTBH = mixed_GTBY[..., :hidden]
@@ -102,11 +109,13 @@ class SkipLoop(torch.autograd.Function):
 
 
 def factors(gates_GTBX: Tensor, before_GTBH: Tensor, tanh_GTBH: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """The factors of an LSTM's gradients, from i, f, o and s, the internal state read, and tanh(c_t).
+    """Computes the factors of an LSTM's gradients from its gates (i, f, o and s), the internal state c that each step
+    read, ``before_GTBH``, and tanh(c_t).
 
-    o (1 - tanh^2 c), from h' to c'; the factors from c' to pre' by gate, (s i (1 - i), c_{t-1} f (1 - f), a number that
-    is not used, i (1 - s^2)): factor_GTB4H; tanh(c) o (1 - o), from h' to the pre' of o; and f, from c' to the gradient
-    of the internal state read.
+    Returns four tensors. The first, o (1 - tanh^2 c_t), is the factor from h' to c'. The second, factor_GTB4H, has the
+    factors from c' to the pre-activations' gradients by gate: s i (1 - i), c f (1 - f), a number that is not used, and
+    i (1 - s^2). The third, tanh(c_t) o (1 - o), is the factor from h' to the gradient of o's pre-activation. The
+    fourth, f, is the factor from c' to the gradient of the state that was read.
     """
     hidden = tanh_GTBH.shape[-1]
     i, f, o, s = torch.split(gates_GTBX, hidden, dim=-1)

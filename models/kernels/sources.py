@@ -1,6 +1,7 @@
-"""Our files that determine some code: its own, and all that it imports, directly or through others.
+"""The source files that determine a module's code: its own file, and all of our files that it imports, directly or
+indirectly.
 
-They are found by reading imports, not kept in a list: a constant that moves to another file still counts.
+They are found by reading imports, not kept in a list. So a constant that moves to another file still counts.
 """
 
 import hashlib
@@ -15,12 +16,14 @@ OURS: Final = __name__.partition(".")[0]
 IMPORT: Final = re.compile(
     r"^[ \t]*(?:from[ \t]+([\w.]+)[ \t]+import[ \t]+(\([^)]*\)|[^\n]*)|import[ \t]+([^\n]*))", re.MULTILINE
 )
-"""Matches an import anywhere in a file; it finds too much rather than too little, such as in docstrings."""
+"""Matches an import anywhere in a file. It finds too much rather than too little, such as imports in docstrings."""
 NAME: Final = re.compile(r"[A-Za-z_][\w.]*")
 
 
 def digest_of(module: str) -> str:
-    """A digest of all files that this module is made of. Raises OSError if the module's own cannot be read."""
+    """Returns a digest of all files that determine this module's code. Raises OSError if the module's own file cannot
+    be read.
+    """
     digest = hashlib.sha256()
     for name, file in sorted(files_of(module).items()):
         digest.update(f"{name}\n{_read(file)[0]}\n".encode())
@@ -28,9 +31,10 @@ def digest_of(module: str) -> str:
 
 
 def files_of(module: str) -> Mapping[str, Path]:
-    """The files of this module, and of the modules of our package, or of its own, that it imports, by name.
+    """Returns the file of this module and of all modules that it imports, directly or indirectly, by module name. Only
+    modules of our package, and of the given module's own package, count.
 
-    Raises OSError if its own is not there.
+    Raises OSError if the given module has no file.
     """
     own = _file(module)
     if own is None:
@@ -46,7 +50,7 @@ def files_of(module: str) -> Mapping[str, Path]:
 
 @cache
 def _read(file: Path) -> tuple[str, frozenset[str]]:
-    """The digest of the file's content, and names that may be those of modules that it imports."""
+    """Returns the digest of the file's content, and all names in its imports, which may be names of modules."""
     content = file.read_bytes()
     names = set[str]()
     for base, parts, modules in IMPORT.findall(content.decode()):
@@ -58,10 +62,12 @@ def _read(file: Path) -> tuple[str, frozenset[str]]:
 
 @cache
 def _file(module: str) -> Path | None:
-    """The module's file, in the folders of its package, which is loaded; None if there is no such module."""
+    """Returns the module's file, which is sought in the folders of its loaded package; None if there is
+    no such module.
+    """
     package, *parts = module.split(".")
     folders = getattr(sys.modules.get(package), "__path__", None)
-    if folders is None:  # a module of no package
+    if folders is None:  # not a package, but a single module
         own = getattr(sys.modules.get(module), "__file__", None)
         return None if own is None else Path(own)
     for folder in folders:

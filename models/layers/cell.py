@@ -1,4 +1,9 @@
-"""The base class of recurrent cells, which runs any of them by a plain loop over time."""
+"""The base class of recurrent cells, which can run every cell by a plain loop over time.
+
+Axes: G groups (a group is one lane, that is one seed's copy of the network, in one reading direction), T time steps,
+B sentences, I inputs from the layer below, H hidden units, X pre-activations, F outputs of the layer, Y numbers of a
+state [h; c].
+"""
 
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
@@ -18,28 +23,36 @@ from skipstack.models.layers.recurrence import Recurrence
 
 @dataclass(frozen=True, slots=True)
 class HiddenState:
-    """The state that a cell passes to the next time step: its output, and its internal state if it has one."""
+    """The state that a cell passes to the next time step: its output ``h``, and its internal state ``c``, which is None
+    in a cell without one.
+    """
 
     h_GBF: Tensor
     c_GBH: Tensor | None = None
 
 
 class Cell(Layer):
-    """A layer whose steps read the previous one, in two parts: the computation that needs no earlier time step, and the
-    rest.
+    """A layer whose steps each read the state of the previous step. Its computation has two parts.
 
-    ``project`` is called once for all time steps, so that all inputs pass one matrix product; ``run`` calls ``step``
-    for each. That defines what the layers of ``models/kernels/layers.py`` compute as one operation.
+    ``project`` computes everything that needs no earlier time step. It is called once for all time steps, so that all
+    inputs pass one matrix product. ``run`` then calls ``step``, which computes the rest, once for each time step. This
+    loop defines the results of the functions in ``models/kernels/layers.py``, which run a layer as one operation.
     """
 
     gate_names: ClassVar[tuple[str, ...]] = ()
-    """The names of its sigmoid gates, whose pre-activations come first, each ``hidden`` wide."""
+    """The names of the cell's sigmoid gates. The pre-activations begin with those of the gates, in this order, each
+    ``hidden`` wide.
+    """
 
     multiplies_previous: ClassVar[bool] = True
-    """Whether its pre-activations have a product U h_{t-1}. Without one, a step reads the previous state by itself."""
+    """Whether the pre-activations contain a matrix product of the previous state, U h_{t-1}. If False, only ``step``
+    reads the previous state.
+    """
 
     def __init__(self, sizes: LayerSizes, gates: int) -> None:
-        """Creates the weights of ``gates`` pre-activations of width ``hidden`` from ``below`` and from h_{t-1}."""
+        """Creates the weights W, U and b of ``gates`` pre-activations, each ``hidden`` wide. W multiplies the layer
+        below. U multiplies h_{t-1}, and exists only if ``multiplies_previous``.
+        """
         super().__init__()
         self.hidden = self.features = sizes.hidden
         width = gates * sizes.hidden
@@ -49,30 +62,36 @@ class Cell(Layer):
         self.bias = parameter(*sizes.groups, width, role=BIAS)
 
     def project(self, below_GTBI: Tensor, skipped_GTBH: Tensor | None) -> tuple[Tensor, ...]:
-        """Everything that can be computed before the loop, each with axes G, T, B first; the first are the
-        pre-activations, W below + b. A cell that takes a skip overrides this.
+        """Computes everything that needs no earlier time step, as tensors whose first axes are G, T, B.
+
+        The first tensor holds the pre-activations, W below + b; the others, if any, are passed on to ``step``. A cell
+        that reads ``skipped_GTBH``, the output of an earlier layer, overrides this method.
         """
         assert skipped_GTBH is None, "this layer has no source"
         return (self.affine(below_GTBI),)
 
     @abstractmethod
     def step(self, pre_GBX: Tensor, known_GBX: Sequence[Tensor], state: HiddenState) -> HiddenState:
-        """Computes a time step from its pre-activations, U h_{t-1} included, and the rest of what ``project`` computed
-        for it.
+        """Computes one time step, and returns the new state, whose ``h_GBF`` is the layer's output.
 
-        ``state`` is the previous state; the new one's ``h_GBF`` is the layer's output.
+        ``pre_GBX``: the step's pre-activations, U h_{t-1} included. ``known_GBX``: the other tensors that ``project``
+        computed, at this step. ``state``: the previous state.
         """
 
     def start(self, like_GBX: Tensor) -> HiddenState:
-        """The state before the first step: h_0 = 0, unless a cell says otherwise."""
+        """Returns the state before the first step: h_0 = 0, unless a cell overrides this."""
         return HiddenState(self.zeros(like_GBX))
 
     def run(self, below_GTBI: Tensor, skipped_GTBH: Tensor | None = None, start: Tensor | None = None) -> Unrolled:
-        """Runs the layer step by step; the last state is [h; c]."""
+        """Runs the layer step by step. The final state ``last`` of the result is [h; c], or h if the cell has no c."""
         return self.loop(self.project(below_GTBI, skipped_GTBH), start)
 
     def loop(self, projected: tuple[Tensor, ...], start: Tensor | None) -> Unrolled:
-        """Runs all steps from the output of ``project``."""
+        """Runs all steps on ``projected``, the output of ``project``. ``start`` is the state [h; c] before the first
+        step; None means the state that the method ``start`` returns.
+
+        In an export the result may lack ``last`` and ``states``.
+        """
         pre_GTBX, *known_GTBX = projected
         if exporting() and start is None and scan is not None:
             return Unrolled(self.scanned(pre_GTBX, known_GTBX), pre_GTBX)
@@ -91,14 +110,18 @@ class Cell(Layer):
         return Unrolled(output_GTBF, pre_GTBX, last=last_GBY, states=tuple(outputs))
 
     def pre_activations(self, pre_GTBX: Tensor) -> Callable[[int, Tensor], Tensor]:
-        """A function from a step and h_{t-1} to the step's pre-activations; call it once for each step, in order."""
+        """Returns a function that computes a step's complete pre-activations from the step's index and h_{t-1}. Call
+        that function once for each step, in order.
+        """
         if self.multiplies_previous:
             return Recurrence(self.recurrent_weight(), pre_GTBX).pre
         each_GBX = pre_GTBX.unbind(1)
         return lambda step, _: each_GBX[step]
 
     def scanned(self, pre_GTBX: Tensor, known_GTBX: Sequence[Tensor]) -> Tensor:
-        """Runs the steps of ``loop`` as one operation, for any number of them, in exported programs: output_GTBF."""
+        """Runs the steps of ``loop`` as one operation, so that an exported program accepts any number of steps. Returns
+        the outputs of all steps: output_GTBF.
+        """
         weight_GFX = self.recurrent_weight() if self.multiplies_previous else None
 
         def step(carried: tuple[Tensor, ...], read: tuple[Tensor, ...]) -> tuple[tuple[Tensor, ...], Tensor]:
@@ -117,29 +140,33 @@ class Cell(Layer):
         return output_TGBF.transpose(0, 1)
 
     def openings(self, pre_GTBX: Tensor, below_GTBI: Tensor, skipped_GTBH: Tensor | None) -> Mapping[str, Tensor]:
-        """The gates by name, gate_GTBH, from complete pre-activations, U h_{t-1} included."""
+        """Computes the values of each gate, gate_GTBH, by the gate's name. ``pre_GTBX`` are complete pre-activations,
+        U h_{t-1} included.
+        """
         return dict(zip(self.gate_names, self.sigmoids(pre_GTBX), strict=False))
 
     def sigmoids(self, pre_GTBX: Tensor) -> tuple[Tensor, ...]:
-        """The sigmoid of each pre-activation, gates first, each ``hidden`` wide."""
+        """Computes the sigmoid of all pre-activations, split into parts of width ``hidden``: the gates' parts come
+        first.
+        """
         return torch.split(sigmoid(pre_GTBX), self.hidden, dim=-1)
 
     def affine(self, below_GTBI: Tensor) -> Tensor:
-        """W below + b for all time steps: pre_GTBX."""
+        """Computes W below + b for all time steps: the pre-activations without U h_{t-1}, pre_GTBX."""
         return project(below_GTBI, self.below, self.bias)
 
     def weights(self) -> Weights:
-        """The parameters behind ``affine`` and ``recurrent_weight``."""
+        """Returns the parameters that ``affine`` and ``recurrent_weight`` read: W, b and U."""
         return Weights(self.below, self.bias, self.recurrent)
 
     def all_weights(self) -> tuple[Tensor, ...]:
-        """The parameters in the order in which compiled layers read them, W first."""
+        """Returns all parameters of the layer in the order in which compiled layers read them, W first."""
         return tuple(self.weights())
 
     def recurrent_weight(self) -> Tensor:
-        """U, by which h_{t-1} is multiplied: weight_GFX."""
+        """Returns U, the matrix that multiplies h_{t-1}, with one axis for lanes and directions: weight_GFX."""
         return self.recurrent.flatten(0, 1)
 
     def zeros(self, like_GBX: Tensor) -> Tensor:
-        """A state of zeros for the groups and sentences of ``like_GBX``."""
+        """Returns a state of zeros, ``hidden`` wide, for the groups and sentences of ``like_GBX``."""
         return like_GBX.new_zeros(*like_GBX.shape[:2], self.hidden)

@@ -1,7 +1,7 @@
-"""Lanes: replicas of one network, trained side by side in one batched computation.
+"""Lanes: replicas of one network that differ in their seeds, trained side by side in one batched computation.
 
-Every parameter and activation has a leading lane axis R. A lane equals the solo run with its
-seed: its own initialisation, dropout stream, data order and scalars.
+Every parameter and activation has a leading lane axis, R. A lane computes the same as a separate training with its
+seed: it has its own initialisation, dropout stream, data order and scalars. N: all numbers of a lane, in one axis.
 """
 
 from collections.abc import Callable, Sequence
@@ -18,9 +18,10 @@ from skipstack.models.kernels.draws import drawn
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Lane:
-    """A replica of the network: its seed, and the scalars that override the config's (None: the config's).
+    """A replica of the network: its seed, and scalars that override those of the config. None means the config's value.
 
-    When lanes of several trials train together, their networks may differ in these (``models/configs/shared.py``).
+    When lanes of several trials train together, their networks may differ in these scalars
+    (``models/configs/shared.py``).
     """
 
     seed: int
@@ -33,13 +34,15 @@ class Lane:
 
 
 def rates(rate: float, own_R: Sequence[float | None]) -> list[float]:
-    """The scalar of each lane: its own, or else the config's."""
+    """Returns the scalar of each lane: the lane's own, or ``rate``, the config's, if the lane has none."""
     return [rate if own is None else own for own in own_R]
 
 
 def lane_by_lane(work: Callable[..., Tensor], *tensors_R: Tensor) -> Tensor:
-    """The result of ``work`` on tensors; all have lanes first, as does the result. On a CPU the lanes are computed one
-    after another: there torch's order of summation, and so the rounding, depends on the number of lanes.
+    """Returns the result of ``work`` on tensors whose first axis is the lane; its result must have lanes first as well.
+
+    On a CPU, ``work`` is called for one lane after another: torch's order of summation there, and so the rounding,
+    depends on the number of lanes.
     """
     lanes = len(tensors_R[0])
     if lanes == 1 or tensors_R[0].device.type != "cpu":
@@ -48,8 +51,10 @@ def lane_by_lane(work: Callable[..., Tensor], *tensors_R: Tensor) -> Tensor:
 
 
 class Streams:
-    """Random streams, one per lane. Draws are counted, and each is made for all lanes at once: a lane's numbers depend
-    only on its own seed and the number of earlier draws, on every kind of device (``models/kernels/draws.py``).
+    """Random streams, one for each lane.
+
+    Draws are counted, and each draw is made for all lanes at once. A lane's numbers depend only on its own seed and on
+    the number of earlier draws, on every kind of device (``models/kernels/draws.py``).
     """
 
     def __init__(self, seeds: Sequence[int], name: str, device: torch.device) -> None:
@@ -58,26 +63,30 @@ class Streams:
         self.draws: int | Tensor = 0
 
     def uniform(self, like_R: Tensor) -> Tensor:
-        """Numbers in [0, 1), of the shape of ``like_R`` (lanes first, or groups of each lane)."""
+        """Draws numbers in [0, 1), in the shape of ``like_R``. The first axis counts lanes, or groups (each lane's
+        reading directions, lane after lane).
+        """
         self.skip()
         return drawn(self.key_R, self.draws, like_R)
 
     def skip(self) -> None:
-        """Advances the counter without drawing, so that lanes stay aligned with those that need the numbers."""
+        """Counts a draw without making it: because no lane needs its numbers, or because the caller computes them from
+        ``key_R`` and ``draws``. Later draws are then the same as if it had been made.
+        """
         self.draws += 1
 
     def count_on_device(self) -> None:
-        """Count draws in a tensor beside the keys from now on: a captured step that is replayed continues counting
-        (``models/training/captured.py``).
+        """Counts draws in a tensor on the device of the keys from now on, so that replays of captured steps can update
+        the count (``models/training/captured.py``).
         """
         self.draws = torch.as_tensor(self.draws).to(self.key_R.device)
 
     def get_state(self) -> Tensor:
-        """The number of draws so far."""
+        """Returns the number of draws so far, as a tensor."""
         return torch.as_tensor(self.draws).clone()
 
     def set_state(self, state: Tensor) -> None:
-        """Continue where ``get_state`` was called."""
+        """Continues from ``state``, which ``get_state`` returned."""
         if isinstance(self.draws, int):
             self.draws = int(state)
         else:
@@ -85,10 +94,11 @@ class Streams:
 
 
 class Dropout(nn.Module):
-    """Sets a share of the units to zero while training and scales the others by 1 / (1 - rate).
+    """Sets a share of the units to zero in training, and scales the others by 1 / (1 - rate). Each lane has its own
+    rate.
 
-    wu2017 scales the weights by 1 - rate at test time instead, which is the same function of
-    the trained network up to that constant.
+    wu2017 scales the weights by 1 - rate at test time instead. Up to that constant factor, both are the same function
+    of the trained network.
     """
 
     share_R: Tensor
@@ -96,17 +106,19 @@ class Dropout(nn.Module):
     def __init__(self, rates_R: Sequence[float], streams: Streams) -> None:
         super().__init__()
         self.rates_R = tuple(rates_R)
-        # In float64 in every precision of the network: the rates come from the config, not from files of weights.
+        # Always float64, whatever the network's precision. Not saved with the weights: the rates come from the config.
         self.register_buffer("share_R", torch.as_tensor(np.array(rates_R, dtype=np.float64)), persistent=False)
         self.streams = streams
 
     def forward(self, x: Tensor) -> Tensor:
-        """``x`` with a lane axis first, or with groups of each lane; the same shape back."""
+        """Applies dropout to ``x``, whose first axis counts lanes, or groups (each lane's reading directions)."""
         factors = self.factors(x)
         return x if factors is None else x * factors
 
     def factors(self, x: Tensor) -> Tensor | None:
-        """The factors of ``x``: 0, or 1 / (1 - rate); None where nothing is dropped."""
+        """Returns the factor of each number of ``x``: 0 if it is dropped, otherwise 1 / (1 - rate). None means that
+        nothing is dropped.
+        """
         if not self.training:
             return None
         if not any(self.rates_R):

@@ -1,6 +1,8 @@
-"""Tables of vectors, and lookups that read each distinct form once.
+"""Tables of vectors, and lookups that compute each distinct form (word as written) once.
 
-P tokens in any shape, N distinct forms of a lane, V those of all lanes.
+Axes: R lanes (a lane is one seed's copy of the network), P tokens of a lane in any shape, N distinct forms of a lane,
+V rows of a lane's table or distinct forms of all lanes, E numbers of a vector, F features (in ``lengths_F``: all forms
+of the corpus).
 """
 
 from dataclasses import dataclass
@@ -18,14 +20,15 @@ from skipstack.models.kernels.rows import LookUp
 
 
 class Lookup(nn.Module):
-    """A table of vectors for each lane."""
+    """A table of vectors for each lane, read by row ids."""
 
     by_row = False
-    """Whether the table's gradient has only the rows that were looked up (``models/kernels/rows.py``); set by the
-    optimiser if it can read such gradients."""
+    """Whether the table's gradient holds only the rows that were looked up (``models/kernels/rows.py``). Training sets
+    this if the optimiser's ``by_row`` asks for it and there is no L2 penalty.
+    """
 
     first_R: Tensor
-    """The first row of each lane, in the table of all lanes."""
+    """The index of each lane's first row in the table that joins those of all lanes, one lane after another."""
 
     def __init__(self, lanes: int, rows: int, size: int) -> None:
         super().__init__()
@@ -34,24 +37,25 @@ class Lookup(nn.Module):
 
     @property
     def rows(self) -> int:
-        """The number of vectors per lane."""
+        """The number of vectors in a lane's table."""
         return self.table.shape[1]
 
     def forward(self, ids: Tensor) -> Tensor:
-        """The vectors of ``ids`` (lane axis first), with one axis more than ``ids``."""
+        """Looks up the vectors of ``ids``, whose first axis is the lane. The result has one axis more than ``ids``."""
         return self.sought(ids).vectors()
 
     def sought(self, ids: Tensor) -> "Sought":
-        """The rows of ``ids``, not yet looked up."""
+        """Returns the rows that belong to ``ids``, to be looked up later."""
         if len(self.first_R) > 1:
             ids = ids + self.first_R.view(-1, *[1] * (ids.dim() - 1))
         return Sought(self.table, ids, self.by_row)
 
 
 class Sought(NamedTuple):
-    """Rows to be read from a table, in any shape, numbered through all lanes.
+    """Rows to be read from a table.
 
-    ``by_row``: whether the gradient has only these rows.
+    ``table_RVE``: the tables of all lanes. ``rows``: indices into the joined table of all lanes, in any shape.
+    ``by_row``: whether the table's gradient holds only these rows.
     """
 
     table_RVE: Tensor
@@ -59,7 +63,7 @@ class Sought(NamedTuple):
     by_row: bool = False
 
     def vectors(self) -> Tensor:
-        """The vectors of the rows: one axis more."""
+        """Looks up the vectors of the rows. The result has one axis more than ``rows``."""
         if self.by_row:
             vectors: Tensor = LookUp.apply(self.table_RVE, self.rows)  # type: ignore[no-untyped-call]
             return vectors
@@ -67,11 +71,12 @@ class Sought(NamedTuple):
 
 
 class DistinctForms(NamedTuple):
-    """The distinct forms of each lane of a batch, found on the host before the batch is copied to a device.
+    """The distinct forms (words as written) of each lane of a batch, computed on the host before the batch is copied to
+    a device.
 
-    ``forms_RN`` are ascending, and padded with the boundary, form 0, where a lane has fewer than another. ``place_RP``:
-    the index of each token's form among the forms of all lanes, lane after lane. ``longest``: characters of the longest
-    form; None where unknown.
+    ``forms_RN``: the forms of each lane in ascending order. Lanes with fewer forms than another are padded with form 0,
+    the boundary, which stands for positions outside a sentence. ``place_RP``: for each token, the index of its form in
+    ``forms_RN``, flattened lane after lane. ``longest``: the number of characters of the longest form; None if unknown.
     """
 
     forms_RN: Ids
@@ -80,7 +85,10 @@ class DistinctForms(NamedTuple):
 
 
 def distinct_forms(forms_RP: Ids, lengths_F: Ids | None) -> DistinctForms:
-    """The distinct forms of each lane of a batch. ``lengths_F``: the characters of every form, if known."""
+    """Finds the distinct forms of each lane of a batch.
+
+    ``forms_RP``: the form of each token. ``lengths_F``: the number of characters of every form; None if unknown.
+    """
     if choose("distinct") == "compiled":
         from skipstack.models.kernels.compiled.inputs.places import (
             distinct,  # numba takes a quarter of a second to load
@@ -107,8 +115,8 @@ def _with_longest(forms_RN: Ids, place_RP: Ids, lengths_F: Ids | None) -> Distin
 
 @dataclass(frozen=True, slots=True)
 class Distinct:
-    """The distinct forms of each lane as tensors, so that costly features are computed once per form:
-    ``DistinctForms``.
+    """``DistinctForms`` as tensors on the device. Costly features are computed once for each of these forms instead of
+    for each token.
     """
 
     forms_RN: Tensor
@@ -117,8 +125,8 @@ class Distinct:
 
     @classmethod
     def all(cls, forms_RP: Tensor, forms: int) -> Self:
-        """The ``forms`` of the whole corpus, whether they occur or not: the shapes then do not depend on the batch, as
-        exported programs need.
+        """Takes all ``forms`` of the corpus as the distinct forms of each lane, whether or not they occur in the batch.
+        Shapes then do not depend on the batch, as exported programs need.
         """
         lanes = forms_RP.shape[0]
         first_R = torch.arange(lanes, device=forms_RP.device) * forms
@@ -128,11 +136,13 @@ class Distinct:
         )
 
     def shared(self, lanes: int) -> "Distinct":
-        """The forms of one lane, shared by ``lanes`` lanes."""
+        """Repeats the forms of a single lane for ``lanes`` lanes."""
         first_R = torch.arange(lanes, device=self.place_RP.device) * self.forms_RN.shape[1]
         place_RP = self.place_RP + first_R.view(-1, *[1] * (self.place_RP.dim() - 1))
         return Distinct(self.forms_RN.expand(lanes, -1), place_RP, self.longest)
 
     def spread(self, values_RNF: Tensor) -> Sought:
-        """The values computed per form, at every token that has the form: values_RPF."""
+        """Assigns to every token the values ``values_RNF`` computed for its form. Returns the rows to look up; their
+        vectors are values_RPF.
+        """
         return Sought(values_RNF, self.place_RP)

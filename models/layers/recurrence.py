@@ -1,4 +1,8 @@
-"""The recurrent matrix product, U h_{t-1} at every time step, with one product for the gradient of U."""
+"""The recurrent matrix product, U h_{t-1} at every time step, with one product for the gradient of U.
+
+Axes: G groups (a group is one lane, that is one seed's copy of the network, in one reading direction), T time steps,
+B sentences, X pre-activations, F outputs of a step, the h that U multiplies.
+"""
 
 from typing import Any, NamedTuple
 
@@ -10,17 +14,17 @@ from skipstack.models.kernels.products import plus_product, step_weight, weight_
 
 
 class State(NamedTuple):
-    """h_{t-1} as a step read it, and how often it had been written to until then."""
+    """The state h_{t-1} that a step read. ``version``: how often the tensor had been written to before the step."""
 
     h_GBF: Tensor
     version: int
 
 
 class Recurrence:
-    """pre_t = x_t + U h_{t-1}, where x_t are the pre-activations computed before the loop.
+    """Computes pre_t = x_t + U h_{t-1} step by step, where x_t are the pre-activations computed before the loop.
 
-    Since dL/dU = sum_t dL/dpre_t h_{t-1}^T and dL/dpre_t = dL/dx_t, the gradient of U needs no term at each step: it is
-    one product over all steps, taken once the gradient of x is complete. Within the loop U is a constant.
+    Since dL/dU = sum_t dL/dpre_t h_{t-1}^T and dL/dpre_t = dL/dx_t, no step needs to add a term to the gradient of U.
+    One product over all steps computes it, once the gradient of x is complete. Within the loop U is a constant.
     """
 
     def __init__(self, weight_GFX: Tensor, x_GTBX: Tensor) -> None:
@@ -32,7 +36,9 @@ class Recurrence:
         self.x_TGBX: tuple[Tensor, ...] = x_GTBX.unbind(1)
 
     def pre(self, step: int, h_GBF: Tensor) -> Tensor:
-        """x_t + U h_{t-1}, to be called once for each step, in order."""
+        """Returns x_t + U h_{t-1} of time step ``step``, where ``h_GBF`` is h_{t-1}. Call this once for each step, in
+        order.
+        """
         if self.learns:
             self.previous_TGBF.append(State(h_GBF.detach(), _version(h_GBF)))
         return plus_product(self.x_TGBX[step], h_GBF, self.constant_GFX)
@@ -40,8 +46,8 @@ class Recurrence:
 
 @multiplies
 class _Tap(torch.autograd.Function):
-    """Returns x unchanged; the backward pass also computes the gradient of U, from that of x and the states of the
-    loop.
+    """Returns x unchanged. Its backward pass also computes the gradient of U, from the gradient of x and from
+    ``previous_TGBF``, the states that the loop read.
     """
 
     @staticmethod
@@ -54,7 +60,9 @@ class _Tap(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *gradients: Any) -> Any:
-        """Raises RuntimeError, as torch does, if a state has been overwritten since."""
+        """Returns the gradients of x and U. Raises RuntimeError, as torch does, if a state has been overwritten since a
+        step read it.
+        """
         (pre_GTBX,), (constant_GFX,) = gradients, ctx.saved_tensors
         if any(_version(h_GBF) != version for h_GBF, version in ctx.previous_TGBF):
             raise RuntimeError("a state of a loop, from which a gradient is, has been modified by an inplace operation")
@@ -64,5 +72,5 @@ class _Tap(torch.autograd.Function):
 
 
 def _version(tensor: Tensor) -> int:
-    """Number of times that the tensor was written to; 0 if torch does not report it."""
+    """Returns the number of times that the tensor was written to; 0 if torch does not report it."""
     return getattr(tensor, "_version", 0)

@@ -1,4 +1,4 @@
-"""Builds networks from configs. Of a part with many kinds, its folder's ``build.py`` maps each to its class."""
+"""Builds networks from configs. The folders of ``models/parts/`` build the parts: cells, heads, inputs and skips."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -39,8 +39,10 @@ from skipstack.models.parts.skips.reinforce import Reinforce
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Sizes:
-    """The numbers of words, characters, tags and classes beside words of a corpus, reserved ids included; their task,
-    and the allowed transitions between tags.
+    """The properties of a corpus on which the shapes and the head of a network depend.
+
+    ``words``, ``characters``, ``tags``, ``classes``: the number of each, reserved ids included (tags have none);
+    ``classes`` are word classes that are read in addition to words. ``task``: the task of the corpus.
     """
 
     words: int
@@ -48,14 +50,14 @@ class Sizes:
     tags: int
     classes: int = FIRST_KNOWN
     transitions: Transitions | None = None
-    """The transitions that the label scheme allows; None without a scheme."""
+    """The transitions that the label scheme allows; None if the tags have no label scheme."""
     task: Task = TASKS[Tagging.name]
 
     @classmethod
     def of(
         cls, vocabulary: Vocabulary, tags: Sequence[str], scheme: Scheme | None = None, task: Task = TASKS[Tagging.name]
     ) -> Self:
-        """The sizes for a vocabulary and a list of tags, with or without a label scheme."""
+        """Compute the sizes for a vocabulary and a list of tags. ``scheme``: the label scheme of the tags, if any."""
         return cls(
             words=FIRST_KNOWN + len(vocabulary.words),
             characters=FIRST_KNOWN + len(vocabulary.characters),
@@ -67,7 +69,7 @@ class Sizes:
 
     @classmethod
     def of_corpus(cls, corpus: PreparedCorpus) -> Self:
-        """The sizes for a prepared corpus."""
+        """Compute the sizes for a prepared corpus."""
         stored = corpus.stored
         return cls.of(corpus.vocabulary, stored.tags, stored.scheme, TASKS[stored.task])
 
@@ -75,10 +77,10 @@ class Sizes:
 def build(
     config: ModelConfig, *, sizes: Sizes, lanes: Sequence[Lane], dtype: torch.dtype, device: torch.device
 ) -> tuple[Network, Streams]:
-    """The network with one lane for each of ``lanes``, initialised by their seeds, and the streams of all its random
-    draws.
+    """Build a network, and initialise its weights by the seeds of ``lanes``. Return it with the streams from which its
+    forward passes draw random numbers, such as for dropout.
 
-    Raises UserError as ``unfilled`` does.
+    Each of ``lanes`` becomes a lane, a copy of the network. Raises UserError as ``unfilled`` does.
     """
     model, streams = unfilled(config, sizes=sizes, lanes=lanes, dtype=dtype, device=device)
     initialise(model, [lane.seed for lane in lanes], config.initial_scale, config.initial_range)
@@ -94,9 +96,11 @@ def build(
 def unfilled(
     config: ModelConfig, *, sizes: Sizes, lanes: Sequence[Lane], dtype: torch.dtype, device: torch.device
 ) -> tuple[Network, Streams]:
-    """The same network with uninitialised weights, for callers that load weights.
+    """Build a network with uninitialised weights, for callers that load weights, and return it with its streams of
+    random numbers.
 
-    Raises UserError where the config does not fit the corpus: its task, its label scheme, its words.
+    Otherwise the network is that of ``build``. Raises UserError if the config does not fit the corpus's task, label
+    scheme or number of words, and as ``build_stack`` does.
     """
     check_task(config, sizes.task, has_scheme=sizes.transitions is not None, words=sizes.words - FIRST_KNOWN)
     streams = Streams([lane.seed for lane in lanes], "dropout", device)
@@ -137,9 +141,10 @@ def _reinforce(config: DynamicSkipConfig, lanes: Sequence[Lane]) -> Reinforce:
 
 
 def build_stack(config: StackConfig, below: int, lanes: Sequence[Lane], dropout: Dropout) -> Stack:
-    """The layers over an input of ``below`` numbers a time step, wired as the config says.
+    """Build the layers, connected as ``config.composition`` says. ``below``: the features per time step that the lowest
+    layer reads.
 
-    Raises UserError where a user's cell puts out more or fewer features than a shortcut takes.
+    Raises UserError if a stack with shortcuts has a user's cell that does not put out ``config.hidden`` features.
     """
     directions = 2 if config.directions == "both" else 1
     spread = directions if config.join == "each_layer" else 1
@@ -163,7 +168,9 @@ def build_stack(config: StackConfig, below: int, lanes: Sequence[Lane], dropout:
 
 
 def build_feedback(config: FeedbackConfig, *, below: int, lanes: int, tags: int) -> tuple[FeedbackLayer, FeedbackHead]:
-    """The layer and the head of a label-feedback network, for ``below`` features per time step."""
+    """Build the layer and the head of a label-feedback network. ``below``: the features per time step that the layer
+    reads from the embedder.
+    """
     directions = Directions(config.directions)
     sizes = LinkSizes(lanes=lanes, directions=len(directions), context=config.context, hidden=config.hidden)
     labels: LabelLink | LabelVectorLink | None = None

@@ -1,4 +1,4 @@
-"""Ensembles: several networks of one config that decide together."""
+"""Ensembles: several networks of one config whose likelihoods or scores are averaged for each decision."""
 
 import torch
 from torch import Tensor
@@ -9,10 +9,12 @@ from skipstack.models.parts.inputs.base import LexiconTensors
 
 
 class Ensemble(Network):
-    """The lanes of a network as members: each reads all tokens, and one head combines their features.
+    """An ensemble of networks, which are the lanes (copies with different seeds) of one network. It is not trained.
 
-    Tokens and decisions have one lane. A head with likelihoods decides by their mean; a head that scores whole
-    sentences decides by the mean of the scores (``models.parts.heads.base.Head.together``). An ensemble is not trained.
+    Each member reads all tokens, and the head combines their features. The ensemble's tokens and decisions have one
+    lane. A head that computes likelihoods of labels averages the likelihoods; a head that scores whole sentences
+    averages the scores. Creating an ensemble sets ``together`` in the head of ``members``
+    (``models.parts.heads.base.Head``).
     """
 
     def __init__(self, members: Network) -> None:
@@ -23,7 +25,9 @@ class Ensemble(Network):
         self.lanes = len(next(members.parameters()))
 
     def read(self, tokens: Tokens, lexicon: LexiconTensors) -> tuple[Tensor, Tensor]:
-        """The features from which each member decides, features_RUBF, and the number of decisions, in one lane."""
+        """Return features_RUBF, the features of each member for the head, and counts_RB, the number of decisions in
+        each sentence, with one lane.
+        """
         given = (tokens.forms_RTB, tokens.lengths_RB)
         forms_RTB, lengths_RB = (each.expand(self.lanes, *each.shape[1:]) for each in given)
         distinct = None if tokens.distinct is None else tokens.distinct.shared(self.lanes)
@@ -33,6 +37,6 @@ class Ensemble(Network):
 
     @torch.no_grad()
     def loss(self, tokens: Tokens, gold: Gold, lexicon: LexiconTensors) -> Tensor:
-        """The loss of the ensemble's decisions: loss_RB."""
+        """Return loss_RB, the loss of each sentence under the ensemble, with one lane."""
         features_RUBF, counts_RB = self.read(tokens, lexicon)
         return self.head.loss(features_RUBF, gold, counts_RB)

@@ -1,5 +1,6 @@
-"""The base of networks, which read tokens and give each, or the whole text, a tag. ``models/ground/shapes.py`` has the
-letters.
+"""The base class of networks, which read tokens and predict a tag for each token or for the whole text.
+
+``models/ground/shapes.py`` explains the letters of shapes.
 """
 
 from abc import ABC, abstractmethod
@@ -22,10 +23,12 @@ from skipstack.models.parts.skips.reinforce import Made, Reinforce, Rewards
 
 @dataclass(frozen=True, slots=True)
 class Tokens:
-    """Sentences as form ids; lanes may read different ones. Padding is form 0, at the end.
+    """The sentences that a batch holds for each lane (a lane is one seed's copy of the network).
 
-    Texts that continue from batch to batch come with a ``memory``, and those of a training batch with its ``distinct``
-    forms.
+    ``forms_RTB``: the form id of each token; padding is form 0, at the end of a sentence. ``lengths_RB``: the number of
+    tokens of each sentence. ``memory``: the states from which running text continues; None for separate sentences.
+    ``distinct``: the distinct forms of the batch, whose features are computed only once; None if they were not
+    collected.
     """
 
     forms_RTB: Tensor
@@ -35,39 +38,42 @@ class Tokens:
 
 
 class Network(nn.Module, ABC):
-    """Reads tokens, decides on their tags."""
+    """A network that reads tokens and predicts tags: an embedder, layers that the subclass defines, and a head."""
 
     embedder: Embedder
     head: Head
 
     def begin(self, epoch: int) -> None:
-        """Called at the start of each epoch, counted from 0."""
+        """Prepare for an epoch, counted from 0. Training calls this at the start of each epoch."""
 
     @abstractmethod
     def read(self, tokens: Tokens, lexicon: LexiconTensors) -> tuple[Tensor, Tensor]:
-        """The features for the head, and the number of decisions: features_RUBF and counts_RB."""
+        """Return features_RUBF, the features for the head, and counts_RB, the number of decisions in each sentence."""
 
     @abstractmethod
     def loss(self, tokens: Tokens, gold: Gold, lexicon: LexiconTensors) -> Tensor:
-        """The training loss of each sentence, summed over its tags: loss_RB."""
+        """Return loss_RB, the training loss of each sentence, summed over its tags."""
 
     def decode(self, tokens: Tokens, lexicon: LexiconTensors) -> Decoded:
-        """The head's decisions, in float32 whatever the precision of training."""
+        """Return the head's decisions. Matrix products are not rounded, whatever the precision of training."""
         with products_in("float32"):
             return self.head.decode(*self.read(tokens, lexicon))
 
     def measure(self, tokens: Tokens, gold: Gold, lexicon: LexiconTensors) -> tuple[Tensor, Decoded]:
-        """The ``Head.losses`` of the network's own decisions, and the result of ``decode``, from one forward pass."""
+        """Return the losses of the gold tags, as ``Head.losses`` computes them, and the decisions of ``decode``, both
+        from one forward pass. In it, a label-feedback network feeds back no gold labels.
+        """
         with products_in("float32"):
             features_RUBF, counts_RB = self.read(tokens, lexicon)
             return self.head.losses(features_RUBF, gold, counts_RB), self.head.decode(features_RUBF, counts_RB)
 
 
 class Stacked(Network):
-    """Embedder, stack and head: first the features of all tokens, then the decisions.
+    """A network with a stack of layers: computes the features of all tokens first, and decides on all tags afterwards.
 
-    With a ``pooling``, the features become those of a text of one token, whose tag is that of the whole. ``reinforce``
-    trains layers that choose what they read.
+    ``pooling``: how the features of a text's tokens are pooled into one vector, from which the head predicts a tag for
+    the whole text; None means a tag for each token. ``reinforce``: trains the policies of layers that choose which
+    earlier state they read; None if there are none.
     """
 
     def __init__(
@@ -87,8 +93,8 @@ class Stacked(Network):
         self.pooling = pooling
 
     def features(self, tokens: Tokens, lexicon: LexiconTensors, passed: list[Passed] | None = None) -> Tensor:
-        """The stack's features of the tokens: features_RTBF; what passes through each layer is appended to
-        ``passed``.
+        """Return features_RTBF, the stack's features of the tokens. The input and output of each layer are appended to
+        ``passed``, unless it is None.
         """
         x_RTBI = self.embedder(tokens.forms_RTB, lexicon, tokens.distinct)
         if not exporting():
@@ -101,7 +107,9 @@ class Stacked(Network):
     def read(
         self, tokens: Tokens, lexicon: LexiconTensors, passed: list[Passed] | None = None
     ) -> tuple[Tensor, Tensor]:
-        """The features for the head, features_RUBF, and the number of decisions, counts_RB, 1 with a ``pooling``."""
+        """Return features_RUBF, the features for the head, and counts_RB, the number of decisions in each sentence,
+        which is 1 with a ``pooling``. The input and output of each layer are appended to ``passed``, unless it is None.
+        """
         features_RTBF = self.features(tokens, lexicon, passed)
         if self.pooling is None:
             return features_RTBF, tokens.lengths_RB
@@ -109,15 +117,16 @@ class Stacked(Network):
         return features_R1BF, torch.ones_like(tokens.lengths_RB)
 
     def begin(self, epoch: int) -> None:
-        """Lets a policy explore less with every epoch."""
+        """Set the weight of a policy's entropy for this epoch, so that the policy may explore less in later epochs."""
         if self.reinforce is not None:
             self.reinforce.begin(epoch)
 
     def loss(self, tokens: Tokens, gold: Gold, lexicon: LexiconTensors) -> Tensor:
-        """The head's loss of each sentence: loss_RB.
+        """Return loss_RB, the head's loss of each sentence.
 
-        If layers choose, its gradient is that of J_1 - J_2 (gui2019 eq. 6), where J_1 is the loss and J_2 is maximised
-        by ``models/parts/skips/reinforce.py``.
+        If layers choose which earlier state they read, the gradient of loss_RB is that of J_1 - J_2 (gui2019 eq. 6),
+        where J_1 is the loss and J_2 the objective of the policies (``models/parts/skips/reinforce.py``). The value of
+        loss_RB is J_1.
         """
         passed: list[Passed] | None = None if self.reinforce is None else []
         features_RUBF, counts_RB = self.read(tokens, lexicon, passed)

@@ -1,4 +1,4 @@
-"""Stacks of layers, in one or two directions."""
+"""Stacks of layers, which read in one direction or two."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -25,12 +25,16 @@ BOTH_WAYS: Final[Mapping[type[nn.Module], CellKind]] = {
     MinGruCell: "min_gru",
     MinLstmCell: "min_lstm",
 }
-"""The cells for which a stack of one layer in both directions may run as one function."""
+"""The cells for which a stack of one layer in both directions can run as a single compiled function."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Passed:
-    """The input and output of a layer, before any dropout."""
+    """The inputs and outputs of a layer in one forward pass. Dropout is not yet applied to the outputs.
+
+    ``below_GTBI``: the input from below. ``skipped_GTBH``: the value that the layer's shortcut brings, an earlier
+    layer's output or the stack's input; None without a shortcut. ``unrolled``: the layer's results.
+    """
 
     layer: Layer
     below_GTBI: Tensor
@@ -40,24 +44,29 @@ class Passed:
 
 @dataclass(slots=True, eq=False)
 class Memory:
-    """The final states of the layers after a batch, from which the next batch starts, as constants.
+    """The final states of the layers after a batch of running text, from which the next batch starts. No gradient goes
+    through them.
 
-    ``states`` are those of the layers, bottom up; there are none before the first batch.
+    ``states``: the state of each layer, bottom up; an empty list before the first batch.
     """
 
     states: list[Tensor | None] = field(default_factory=list)
 
 
 class Stack(nn.Module):
-    """``depth`` layers a direction, bottom up; layer l takes ``sources[l]`` as ``skipped``, a layer or the network's
-    input (0: none).
+    """A stack of layers in one direction or two.
 
-    The directions are stacks of their own, joined once at the top (wu2017 eq. 18); or they are
-    joined in ``each`` layer: from the second on, a layer of either direction reads [forward; backward]
-    of the layer below, as its ``below``. ``skipped`` is its own direction's in both cases: it is added
-    to a value of the layer, and has that value's width and direction of reading.
-    Dropout is applied to the outputs of the first and of the last layer, for all readers; the recurrent link
-    inside a layer is never dropped. A stack without layers puts out its input, ``below`` features.
+    ``cells``: the layers, from the bottom up. ``sources``: the source of each layer's shortcut: the number of a layer,
+    counted from 1, ``input`` for the stack's input, or 0 for no shortcut. ``below``: the number of features of the
+    stack's input.
+
+    ``join_each``: whether the directions are joined below every layer from the second on, so that the layer reads
+    [forward; backward] of the layer below. Otherwise each direction is a stack of its own, and they are joined once at
+    the top (wu2017 eq. 18). A shortcut comes from the layer's own direction in both cases, since it is added to a value
+    of the layer and must have the same width and direction of reading.
+
+    Dropout is applied to the outputs of the first and of the last layer, for all layers that read them; the recurrent
+    connections inside a layer have no dropout. A stack without layers returns its input.
     """
 
     def __init__(
@@ -87,23 +96,25 @@ class Stack(nn.Module):
         passed: list[Passed] | None = None,
         memory: Memory | None = None,
     ) -> Tensor:
-        """[forward; backward] outputs of the top layer in reading order: features_RTB(DF).
+        """Run all layers, and return the [forward; backward] outputs of the top layer, of shape RTB(D * F), in the
+        text's order.
 
-        What passes through the layers is appended to ``passed``, bottom up. With a ``memory``, layers start from its
-        states and store their final ones; so texts must continue where they stopped.
+        ``passed``: a list to which the inputs and outputs of each layer are appended, bottom up. ``memory``: holds the
+        states from which the layers start, and afterwards their final states. So each text of a batch must continue
+        the text at the same place of the batch before.
         """
         if not self.cells:
             return x_RTBI
         order = ReadingOrder(lengths_RB, x_RTBI.shape[1]) if self.directions == 2 else None
         if order is not None and passed is None and memory is None and len(self.cells) == 1:
             (cell,) = self.cells
-            # A user's subclass runs its own code.
+            # Only exactly these classes: a user's subclass of one may compute something else.
             if isinstance(cell, Cell) and type(cell) in BOTH_WAYS and choose("both_ways", x_RTBI) == "compiled":
                 output_GTBH = x_RTBI.new_empty(2 * len(x_RTBI), *x_RTBI.shape[1:3], cell.features)
                 kept_GTBH = self.dropout.factors(output_GTBH)
                 return layer_both_ways(BOTH_WAYS[type(cell)], x_RTBI, lengths_RB, cell.all_weights(), kept_GTBH)
         below_GTBI = x_RTBI if order is None else order.apart(x_RTBI)
-        input_GTBI = below_GTBI if "input" in self.sources else None  # held no longer than it is needed
+        input_GTBI = below_GTBI if "input" in self.sources else None  # not kept alive unless a shortcut reads it
         outputs_GTBF: list[Tensor] = []
         starts = memory.states if memory is not None and memory.states else [None] * len(self.cells)
         lasts = []

@@ -1,4 +1,4 @@
-"""Networks from trained weights, to be evaluated or used."""
+"""Builds networks from trained weights, for evaluation or use."""
 
 from collections.abc import Mapping
 
@@ -13,15 +13,19 @@ from skipstack.models.networks.model import Network
 
 
 def lane_of(weights_R: Mapping[str, Tensor], lane: int) -> dict[str, Tensor]:
-    """The weights of one lane, for a network of one lane."""
+    """Select the weights of lane number ``lane`` (one seed's copy of the network), as those of a network with one
+    lane.
+    """
     return {name: weight[lane : lane + 1] for name, weight in weights_R.items()}
 
 
 def trained(
     config: ModelConfig, *, sizes: Sizes, weights: Mapping[str, Tensor], dtype: torch.dtype, device: torch.device
 ) -> Network:
-    """The network with these weights; for several lanes their ensemble, which reads and decides as one. Raises
-    RuntimeError where they do not fit the config.
+    """Build a network with these weights, in evaluation mode. If the weights have several lanes, return an ensemble of
+    the lanes.
+
+    Raises RuntimeError if the weights do not fit the config, and UserError as ``unfilled`` does.
     """
     lanes = [Lane(seed=0)] * len(next(iter(weights.values())))
     model, _ = unfilled(config, sizes=sizes, lanes=lanes, dtype=dtype, device=device)

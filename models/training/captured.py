@@ -1,25 +1,25 @@
 """CUDA graphs of training steps: recorded once for each batch shape, then replayed with one launch.
 
-On a GPU a step is hundreds of launches, each of which takes the host longer than the device. A graph of them is one
-launch. The requirements, and where they are met:
+On a GPU a step is hundreds of kernel launches, each of which takes the host longer than the device. A graph of these
+launches is one launch. Captured steps have requirements, which are met as follows:
 
 - No operation in a step waits for the device (``models/conformance/accelerator/`` checks every network for that).
-- A graph reads and writes the memory that it was recorded with. Batches and learning rates are copied there;
+- A graph reads and writes the memory that it was recorded with. Batches and learning rates are copied to that memory;
   parameters, states of optimisers and policies, and counters are updated in place, by ``load_state_dict`` as well.
 - A Python number is a constant of a graph. So everything that changes from step to step is a tensor on the device:
   the counts of draws and updates (``Streams.count_on_device``, ``LaneOptimiser.count_on``), the weight of the entropy
-  (``Reinforce.alpha_R``), and whether a loss may be wrong (``Doubts``).
-- There are few shapes: bucket lengths are few, and numbers of distinct forms are padded
-  (``models/training/loading.padded``).
+  (``Reinforce.alpha_R``), and whether a loss may be inaccurate (``Doubts``).
+- There are few shapes of batches: sentences are padded to one of a few lengths (``data/store/batches.py``), and the
+  distinct forms of a batch to one of a few numbers (``models/training/loading.padded``).
 
-A captured step is the same operations on the same numbers, and gives the same training curve; only padding may change
-the rounding of sums. So capturing is no part of a trial's config, nor of its identity: like the device, it is a run
-option of a study.
+A captured step runs the same operations on the same numbers, and gives the same training curve; only padding may change
+the rounding of sums. So capturing is not part of a trial's config or identity. Like the device, it is a run option of a
+study.
 
-Lanes are not reused by the next trial. Where the lanes of a program change (``models/training/together.py``), the next
-program has graphs of its own. The previous graphs would fit if it had the same shapes and differed in seeds, weights
-and learning rates only, all of which can be replaced; every other setting of a trial, such as its dropout, is built
-into a graph.
+When the lanes of a program change (``models/training/together.py``; a lane is one seed's copy of the network), the next
+program records graphs of its own. Reusing the previous graphs would be possible only if the programs had the same
+shapes and differed only in seeds, weights and learning rates, which can be replaced. Every other setting of a trial,
+such as its dropout, is built into a graph.
 """
 
 from collections import Counter
@@ -37,22 +37,28 @@ from skipstack.models.parts.heads.doubts import Doubts
 from skipstack.models.training.graphs import Graphs
 
 WARM = 2
-"""Uncaptured steps of a shape before one is captured."""
+"""The number of steps of a batch shape that run normally before a step is captured."""
 SHAPES = 64
-"""The maximum number of captured shapes. Later shapes are not captured, and none is evicted: the buckets of an epoch
-return in the next, so the shapes first seen twice are the frequent ones, and eviction would mean recording again and
-again."""
+"""The maximum number of captured batch shapes. Steps of further shapes run normally. No captured shape is evicted: an
+epoch has the same sentence lengths as the one before, so the shapes that are the first to repeat are the frequent ones,
+and evicting them would mean recording them again and again."""
 
 OURS = "skipstack.", "torch."
-"""Packages whose modules are known to keep changing state in tensors."""
+"""Prefixes of the packages whose network modules are known to keep all state that changes in tensors."""
 
 Update = Callable[[Tokens, Gold, Tensor], tuple[Tensor, Tensor]]
-"""Maps a batch and learning rates to the loss_R and tags_R of ``Training.update``."""
+"""A function that makes one update from the tokens, the gold tags and the learning rates of the lanes. It returns
+loss_R and tags_R as ``Training.launched`` does."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Step:
-    """A recorded step: its inputs, where they are to be copied to, and its outputs."""
+    """A recorded step.
+
+    ``reads``: the tensors to which a batch and learning rates are copied before a replay. ``replay``: runs the step.
+    ``loss_R``, ``states``, ``doubtful``: the outputs, which each replay overwrites: losses, the final states of layers
+    in running text, and whether a loss may be inaccurate (None if no loss may be).
+    """
 
     reads: list[Tensor]
     replay: Callable[[], None]
@@ -62,10 +68,11 @@ class _Step:
 
 
 class CapturedSteps:
-    """Runs the steps of a training, from graphs where it has them.
+    """Runs the steps of a training: replays the graph of the batch's shape if it has one, and records graphs of shapes
+    that occur often.
 
-    The step's function is passed with each call and not stored: a reference cycle would keep both, and GPU memory,
-    alive.
+    The function that makes an update is passed with each call and not stored. Stored, it would form a reference cycle
+    with this object, which would keep GPU memory alive.
     """
 
     def __init__(self, head: Head, graphs: Graphs) -> None:
@@ -74,10 +81,10 @@ class CapturedSteps:
         self.steps: dict[Hashable, _Step] = {}
 
     def __call__(self, update: Update, tokens: Tokens, gold: Gold, rate_R: Tensor) -> tuple[Tensor, Tensor]:
-        """Runs ``update``. The caller owns the results."""
+        """Make one update: run ``update``, or replay its graph. No later step overwrites the results."""
         given = tokens, gold, rate_R
         if self.head.may_doubt and self.head.doubts is None:
-            return update(*given)  # its losses are checked one by one, on the host
+            return update(*given)  # each loss is checked on the host, which a graph cannot do
         shape = tuple(each.shape if isinstance(each, Tensor) else each for each in leaves(given))
         if shape not in self.steps:
             self.seen[shape] += 1
@@ -89,7 +96,7 @@ class CapturedSteps:
         return self._replayed(self.steps[shape], *given)
 
     def _captured(self, update: Update, *given: Any) -> _Step:
-        """Records a step without running it."""
+        """Record a step without running it."""
         own = changed(given, lambda tensor: tensor.clone(memory_format=torch.contiguous_format))
         reads, (tokens, _, _) = tensors(own), own
         doubts, losses = self.head.doubts, list[Tensor]()
@@ -119,7 +126,7 @@ class CapturedSteps:
 
 
 def obstacle(model: Network) -> str | None:
-    """The reason why the steps of a network cannot be captured safely; None if they can."""
+    """Return the reason why the steps of a network cannot be captured safely; None if they can."""
     for each in model.modules():
         if not type(each).__module__.startswith(OURS):
             return f"{type(each).__name__} is your own code, and a graph might freeze a number in it that should change"
@@ -132,7 +139,9 @@ def obstacle(model: Network) -> str | None:
 
 
 def leaves(value: Any) -> Iterator[Any]:
-    """Yields the values inside dataclasses, tuples and lists, of any type."""
+    """Yield the values, of any type, that ``value`` holds in nested dataclasses, tuples and lists. A value of any
+    other type is yielded itself.
+    """
     if is_dataclass(value):
         value = [getattr(value, each.name) for each in fields(value)]
     if isinstance(value, list | tuple):
@@ -143,12 +152,12 @@ def leaves(value: Any) -> Iterator[Any]:
 
 
 def tensors(value: Any) -> list[Tensor]:
-    """The tensors among the ``leaves`` of a value."""
+    """Return the tensors among the ``leaves`` of a value."""
     return [each for each in leaves(value) if isinstance(each, Tensor)]
 
 
 def changed(value: Any, change: Callable[[Tensor], Tensor]) -> Any:
-    """A copy with each tensor replaced by ``change`` of it."""
+    """Return a copy of ``value`` in which each tensor among its ``leaves`` is replaced by the result of ``change``."""
     if isinstance(value, Tensor):
         return change(value)
     if isinstance(value, list | tuple):

@@ -1,4 +1,6 @@
-"""Tensors on disk: safetensors, written to a temporary file and renamed, so that a file is complete or absent."""
+"""Writes and reads tensors in safetensors files. A file is written under a temporary name and then renamed, so that no
+file is ever incomplete.
+"""
 
 import hashlib
 import json
@@ -14,29 +16,29 @@ from skipstack.data.basis.atomic_files import write_atomically
 from skipstack.data.basis.errors import UserError
 
 LARGEST_HEADER = 2**24
-"""The maximum size of a file's header, in bytes."""
+"""The maximum size of the header of a safetensors file, in bytes."""
 
 
 Tensors = Mapping[str, Tensor]
 
 
 def write_tensors(path: Path, tensors: Tensors, notes: Mapping[str, Any]) -> None:
-    """Write ``tensors``, with ``notes`` as JSON, and replace ``path`` only when everything is written.
+    """Write ``tensors``, and ``notes`` as JSON, to a safetensors file; ``path`` is replaced only when all is written.
 
-    The header holds a digest of both, to detect weights that changed on the disk. Raises OSError if writing fails;
-    ``path`` is then unchanged.
+    The header holds a digest of tensors and notes, with which ``read_tensors`` detects damage on the disk. Raises
+    OSError if writing fails; ``path`` is then unchanged.
     """
     contiguous = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
     text = json.dumps(notes)
-    # One entry: safetensors writes several in random order, but equal tensors should give equal files.
+    # One entry of metadata: safetensors writes several in random order, but equal tensors should give equal files.
     sealed = {"notes": json.dumps([_digest(text, save(contiguous)), text])}
     write_atomically(path, save(contiguous, sealed))
 
 
 def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
-    """The tensors, on the CPU, and the notes of ``write_tensors``. Loading never runs code.
+    """Read a file of ``write_tensors``, and return its tensors, on the CPU, and its notes. No code in the file is run.
 
-    Raises UserError on a file that is not there, damaged, or not written by ``write_tensors``.
+    Raises UserError if the file is missing, damaged, or not written by ``write_tensors``.
     """
     try:
         content = path.read_bytes()
@@ -51,10 +53,10 @@ def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
 
 
 def shapes(content: bytes, where: str) -> dict[str, tuple[int, ...]]:
-    """The shape of each tensor in the header of a safetensors file; allocates nothing for them.
+    """Return the shape of each tensor in a safetensors file, from its header only: no memory is allocated for tensors.
 
-    ``where`` names the file in errors. Raises UserError on a header that is damaged or larger than
-    ``LARGEST_HEADER``.
+    ``content``: the file's bytes. ``where``: the name of the file in errors. Raises UserError if the header is damaged
+    or larger than ``LARGEST_HEADER``.
     """
     try:
         found = {name: entry["shape"] for name, entry in _header(content).items() if name != "__metadata__"}
@@ -67,7 +69,10 @@ def shapes(content: bytes, where: str) -> dict[str, tuple[int, ...]]:
 
 
 def unpacked(content: bytes, where: str) -> dict[str, Tensor]:
-    """The tensors of a safetensors file, on the CPU. Raises UserError where it is damaged. Loading never runs code."""
+    """Load the tensors of a safetensors file on the CPU. No code in the file is run.
+
+    ``content``: the file's bytes. ``where``: the name of the file in errors. Raises UserError if the file is damaged.
+    """
     try:
         tensors: dict[str, Tensor] = load(content)
     except (SafetensorError, KeyError, TypeError, ValueError, RuntimeError) as error:
@@ -90,8 +95,9 @@ def _end_of_header(content: bytes) -> int:
 
 
 def _digest(notes: str, content: bytes) -> str:
-    """The digest of the notes, and of the tensors in a file's content with names and shapes; without the file's own
-    notes.
+    """Compute the SHA-256 digest of ``notes`` and of a file's tensors, with their names and shapes.
+
+    ``content`` is the file's bytes; notes inside ``content`` do not affect the digest.
     """
     tensors = {name: entry for name, entry in _header(content).items() if name != "__metadata__"}
     digest = hashlib.sha256(json.dumps([notes, tensors], sort_keys=True).encode())

@@ -1,4 +1,7 @@
-"""Evaluates a network on a split. L tags of the split."""
+"""Evaluates a network on a split of a corpus, all lanes at once (a lane is one seed's copy of the network).
+
+In shapes, L is the tags of the split, N its tokens, S its sentences, C the counts from which a measure is computed.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -24,20 +27,22 @@ from skipstack.models.parts.inputs.base import LexiconTensors
 from skipstack.models.training.loading import Loader, returned
 
 SENTENCES_AT_ONCE, POSITIONS_AT_ONCE, POSITIONS_ON_DEVICE = 64, 1024, 4096
-"""Sentences per batch, and the positions up to which short sentences make larger batches; affects speed only. On a GPU
-a launch costs the same however much it computes, so batches there have more positions, the last number."""
+"""Sizes of batches, which affect speed only. A batch has the first number of sentences, or more if these, with their
+padding, have at most the second number of positions. On a GPU, where a launch costs the same however much it computes,
+the third number replaces the second."""
 
 STREAMS, STREAM_WINDOW = 10, 50
-"""The number of parallel streams in which running text is read, and their window; all streams but the first start
-without left context, which affects one word in several thousand."""
+"""The number of parallel streams in which running text is read, and the tokens that a batch takes from each stream. All
+streams but the first start in the middle of the text, without the context to the left."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Evaluation:
-    """The result of the lanes on a split: right tags of ``total``, the mean loss per tag, and ``counts``.
+    """The results of all lanes on a split; each tuple has one value per lane.
 
-    ``counts``, one per lane, determine ``measure``, by which trials are ranked. ``sentences_RSC``: the same counts per
-    sentence (``data.tasks.measure.Measure.sentences``).
+    ``measure``: the measure by which trials are ranked. ``correct``: the number of right tags. ``total``: the number of
+    all tags. ``loss``: the mean loss per tag. ``counts``: the counts from which ``measure`` is computed.
+    ``sentences_RSC``: the same counts for each sentence (``data.tasks.measure.Measure.sentences``).
     """
 
     measure: Measure
@@ -65,7 +70,7 @@ class Evaluation:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Read:
-    """The network's results on one batch, on any device."""
+    """The network's results on one batch: the losses of the gold tags, and the decisions. They may be on any device."""
 
     batch: Batch
     losses_RUB: Tensor
@@ -75,9 +80,9 @@ class _Read:
 @torch.no_grad()
 @subnormals_are_zero()
 def evaluate(model: Network, corpus: StoredCorpus, split: str, lexicon: LexiconTensors, lanes: int) -> Evaluation:
-    """Evaluates every lane on the same sentences; a gold tag that train lacks counts as an error.
+    """Evaluate every lane on the same sentences. A gold tag that does not occur in train counts as an error.
 
-    Results are copied from the device only at the end.
+    Sets ``model`` to evaluation mode. Results are copied from the device only at the end.
     """
     model.eval()
     task = TASKS[corpus.task]
@@ -137,7 +142,10 @@ def _heads(decoded: Decoded) -> Tensor:
 
 
 def evaluated(corpus: StoredCorpus, split: str, device: torch.device) -> Iterator[Batch]:
-    """The batches of an evaluation: all sentences of a split, or its running text."""
+    """Return the batches that evaluate a split: all its sentences, or its running text for a language model.
+
+    ``device``: the device that computes, which decides how large batches of sentences are.
+    """
     chosen = corpus.splits[split]
     if TASKS[corpus.task].continues:
         return stream_batches(chosen, streams=STREAMS, window=STREAM_WINDOW)

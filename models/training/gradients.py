@@ -1,4 +1,7 @@
-"""Gradients of the loss, and what changes them before an update: the L2 penalty, and clipping."""
+"""Computes the gradients of the loss, and changes them before an update: adds the L2 penalty, and clips them.
+
+In shapes, U is the rows of a table that a batch looked up.
+"""
 
 from collections.abc import Sequence
 from typing import Any
@@ -13,14 +16,16 @@ from skipstack.models.layers.lanes import lane_by_lane
 from skipstack.models.training.lane_optimiser import Named
 
 run: Any = getattr(torch.autograd.graph, "_engine_run_backward", None)
-"""The function that ``torch.autograd.backward`` calls."""
+"""The private function that ``torch.autograd.backward`` calls; None if this version of torch lacks it."""
 
 
 def backward(loss_RB: Tensor, share_RB: Tensor) -> None:
-    """Give every parameter the gradient of ``(share_RB * loss_RB).sum()``, as ``torch.autograd.backward`` does.
+    """Add the gradient of ``(share_RB * loss_RB).sum()`` to every parameter's ``grad``, as ``torch.autograd.backward``
+    does.
 
-    torch's function compares the shapes of both as symbols, for which it loads sympy: half a second in every process
-    that trains.
+    ``loss_RB``: the loss of each sentence. ``share_RB``: its weight in the sum, of the same shape.
+    ``torch.autograd.backward`` would compare the two shapes symbolically and load sympy for this, which takes half a
+    second in every process that trains.
     """
     assert share_RB.shape == loss_RB.shape
     if run is None:
@@ -31,11 +36,11 @@ def backward(loss_RB: Tensor, share_RB: Tensor) -> None:
 
 @torch.no_grad()
 def penalise(parameters: Named, l2_R: Sequence[float], *, biases: bool = False) -> None:
-    """Add the gradient of l2/2 |theta|^2 (dinarelli2016 eq. 1), l2 * theta, to that of each parameter that decays, with
-    the l2 of each lane.
+    """Add the gradient of the penalty l2/2 |theta|^2 (dinarelli2016 eq. 1), which is l2 * theta, to the parameters'
+    gradients.
 
-    That paper's theta are its matrices, since its notation omits biases. Those of chen2017 eq. 20 are all parameters,
-    transition scores and, with ``biases``, biases included.
+    ``l2_R``: the l2 of each lane. ``biases``: whether theta is all parameters, as in chen2017 eq. 20. If not, theta is
+    the parameters whose role decays: all but those of role ``BIAS``, since dinarelli2016 omits biases.
     """
     for parameter in parameters.values():
         if parameter.grad is not None and (biases or role_of(parameter).decays):
@@ -48,8 +53,9 @@ def penalise(parameters: Named, l2_R: Sequence[float], *, biases: bool = False) 
 
 @torch.no_grad()
 def clip(parameters: Named, longest: float | Tensor) -> None:
-    """Scale the gradients of each lane down to a Euclidean norm of at most ``longest`` over all of its parameters: one
-    number, or longest_R.
+    """Scale each lane's gradient down to a Euclidean norm of at most ``longest``, taken over all parameters together.
+
+    ``longest``: one number for all lanes, or a tensor longest_R with a number for each lane.
     """
     learnt = [(each, each.grad) for each in parameters.values() if each.grad is not None]
     norm_R = lane_by_lane(_norm_of_norms, *(_norm(*each) for each in learnt))
@@ -63,7 +69,7 @@ def clip(parameters: Named, longest: float | Tensor) -> None:
 
 
 def _norm(parameter: Tensor, gradient: Tensor) -> Tensor:
-    """The Euclidean norm of each lane's gradient: norm_R."""
+    """Return norm_R, the Euclidean norm of each lane's gradient of one parameter."""
     norm_R: Tensor
     if gradient.is_sparse:
         (lane_U, _), values_UE = gradient_rows(parameter)

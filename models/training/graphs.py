@@ -13,23 +13,27 @@ Done = TypeVar("Done")
 
 
 class Graphs(ABC):
-    """Records launches, and replays them on the same memory; Python code is not run again."""
+    """Records the launches of a function, and replays them on the same memory without running its Python code again."""
 
     @abstractmethod
     def warmed(self, work: Callable[[], Done]) -> Done:
-        """The result of ``work``, run normally: libraries are loaded and kernels compiled before recording."""
+        """Run ``work`` normally and return its result. This loads libraries and compiles kernels, which must happen
+        before ``work`` is recorded.
+        """
 
     @abstractmethod
     def recorded(self, work: Callable[[], None]) -> Callable[[], None]:
-        """A function that replays everything that ``work`` launches; ``work`` itself is only recorded.
+        """Record what ``work`` launches, without computing it, and return a function that replays the launches.
 
-        Tensors that ``work`` creates and the caller keeps stay in place; the memory of others is shared by all
-        recordings, so each replay may overwrite it.
+        Tensors that ``work`` creates keep their memory while the caller holds them. The memory of all its other tensors
+        is shared by all recordings, so each replay may overwrite it.
         """
 
 
 class CudaGraphs(Graphs):
-    """CUDA graphs on a GPU, in one memory pool. ``device``: None, or one without a number, is the current one."""
+    """Records CUDA graphs on a GPU, all in one memory pool. ``device``: the GPU; None, or a device without an index,
+    means torch's current GPU.
+    """
 
     def __init__(self, device: torch.device | None = None) -> None:
         self.device = torch.device("cuda") if device is None else device
@@ -38,7 +42,9 @@ class CudaGraphs(Graphs):
             self.stream = recording_stream(torch.cuda.current_device())
 
     def warmed(self, work: Callable[[], Done]) -> Done:
-        """Runs on the recording stream, synchronised with the current one."""
+        """Run ``work`` on the recording stream and return its result. ``work`` waits for the current stream's earlier
+        launches, and the current stream's later launches wait for ``work``.
+        """
         with current(self.device):
             before = torch.cuda.current_stream()
             self.stream.wait_stream(before)
@@ -48,9 +54,11 @@ class CudaGraphs(Graphs):
         return done
 
     def recorded(self, work: Callable[[], None]) -> Callable[[], None]:
-        """Raises RuntimeError where ``work`` waits for the device."""
+        """Record what ``work`` launches, and return a function that replays it. Raises RuntimeError if ``work`` waits
+        for the device.
+        """
         graph = torch.cuda.CUDAGraph()
-        # "thread_local": the thread that makes the next batches, and any that measures, may go on meanwhile
+        # "thread_local": threads that prepare batches or measure the GPU's use may call CUDA meanwhile
         with (
             current(self.device),
             torch.cuda.graph(graph, pool=self.pool, stream=self.stream, capture_error_mode="thread_local"),
@@ -66,7 +74,9 @@ class CudaGraphs(Graphs):
 
 @cache
 def recording_stream(number: int) -> torch.cuda.Stream:
-    """The one stream of this process for recordings on the GPU of this number: for each stream on which it has
-    multiplied, cuBLAS keeps memory to the end of the process (``models/ground/device_memory.py``).
+    """Return this process's one stream for recordings on GPU ``number``.
+
+    There is only one, because cuBLAS keeps memory to the end of the process for each stream on which matrices were
+    multiplied (``models/ground/device_memory.py``).
     """
     return torch.cuda.Stream(number)  # type: ignore[no-untyped-call]

@@ -1,6 +1,8 @@
-"""The base of optimisers: each lane has its own learning rate, and no lane's update reads another's.
+"""The base class of optimisers. Each lane (one seed's copy of the network) has its own learning rate, and no lane's
+update depends on another lane.
 
-Every parameter, gradient and slot has the lane axis first. U rows of a table that were looked up.
+Every parameter, gradient and slot (an optimiser's state for a parameter, such as its momentum) has the lane axis first.
+In shapes, U is the rows of a table that a batch looked up.
 """
 
 from abc import ABC, abstractmethod
@@ -22,16 +24,18 @@ if TYPE_CHECKING:
 Named = Mapping[str, Tensor]
 
 MANY_ROWS = 2_000
-"""The minimum size of tables that are updated by rows; smaller ones are updated whole, as fast. Affects speed only."""
+"""The number of rows that a table on a CPU must have to be updated by rows. Smaller tables are updated whole, which is
+as fast. Affects speed only."""
 
 
 class LaneOptimiser(ABC):
-    """Updates parameters in place from their gradients; its slots (momenta) are named ``slot.parameter``.
+    """Updates parameters in place from their gradients. Its slots are named ``slot.parameter``.
 
-    The gradient of a table may have only the rows that were looked up (``models/kernels/rows.py``); all others are then
-    not updated. If that equals an update of the whole table to the last bit, tables of ``MANY_ROWS`` are updated so on
-    a CPU, where updating all rows takes longer than the rest of a step. It is not equal if a row without a gradient
-    moves nevertheless: by momentum, by Adam's averages, or by an L2 penalty.
+    The gradient of a table of vectors may have only the rows that were looked up (``models/kernels/rows.py``); all
+    other rows are then not updated. On a CPU, where updating all rows can take longer than the rest of a step, tables
+    of at least ``MANY_ROWS`` rows are updated in this way if the result equals an update of the whole table to the last
+    bit. It does not if a row without a gradient moves nevertheless: by momentum, by Adam's averages, or by an L2
+    penalty.
     """
 
     def __init__(self, parameters: Named, slots: tuple[str, ...]) -> None:
@@ -51,7 +55,7 @@ class LaneOptimiser(ABC):
 
     @torch.no_grad()
     def step(self, learning_rate_R: Tensor) -> None:
-        """Update every parameter that has a gradient, once."""
+        """Update every parameter that has a gradient once, with each lane's learning rate."""
         self.steps += 1
         gradients = {name: each.grad for name, each in self.parameters.items() if each.grad is not None}
         by_row = [name for name, each in gradients.items() if each.is_sparse]
@@ -59,12 +63,12 @@ class LaneOptimiser(ABC):
             self.update(whole, learning_rate_R)
         for name in by_row:
             self.update_rows(name, learning_rate_R)
-        # Kernels write into memory without torch's knowledge: without this, torch would not notice that a backward
-        # pass needs values which are overwritten.
+        # Kernels write into memory without torch's knowledge. The new version number lets torch notice if a later
+        # backward pass needs the overwritten values.
         increment_version([self.parameters[name] for name in gradients])
 
     def update(self, gradients: Named, learning_rate_R: Tensor) -> None:
-        """Subtract each lane's learning rate times the direction from the parameters that have these gradients."""
+        """Subtract each lane's learning rate times the ``direction`` from each parameter named in ``gradients``."""
         if choose("updates", learning_rate_R) == "compiled":
             self._compiled(tuple(gradients))(list(gradients.values()), learning_rate_R, self.constants())
             return
@@ -73,7 +77,7 @@ class LaneOptimiser(ABC):
             self._move(self.tensors[name], gradient, rate)
 
     def update_rows(self, name: str, learning_rate_R: Tensor) -> None:
-        """Do the same for a table, only in the rows that have a gradient."""
+        """Update the table called ``name`` only in the rows that have a gradient."""
         places_2U, gradient_UE = gradient_rows(self.parameters[name])
         if choose("updates", learning_rate_R) == "compiled":
             lanes, size, _ = self.parameters[name].shape
@@ -100,33 +104,37 @@ class LaneOptimiser(ABC):
 
     @abstractmethod
     def direction(self, gradient: Tensor, slots: Sequence[Tensor]) -> Tensor:
-        """The direction of the update of a parameter, or of some of its rows; updates its slots with the gradient."""
+        """Update the slots of a parameter, or of some of its rows, with the gradient, and return the direction of the
+        update.
+        """
 
     @property
     @abstractmethod
     def rule(self) -> str:
-        """The name of the compiled version (``models/kernels/compiled/updates.py``)."""
+        """The name of this optimiser's compiled kernel (``models/kernels/compiled/updates.py``)."""
 
     @abstractmethod
     def constants(self) -> tuple[float, ...]:
-        """The constants of the compiled version, beside the learning rate."""
+        """Return the constants that the compiled kernel takes in addition to the learning rate."""
 
     def by_row(self, table: Tensor) -> bool:
-        """Whether the gradient of this table should have only the rows that were looked up."""
+        """Whether the gradient of a table should have only the rows that were looked up: no, unless a subclass
+        overrides this.
+        """
         return False
 
     def count_on(self, device: torch.device) -> None:
-        """Count steps in a tensor on ``device`` from now on, for captured steps that are replayed
+        """Count steps in a tensor on ``device`` from now on, so that replays of captured steps can update the count
         (``models/training/captured.py``).
         """
         self.steps = torch.as_tensor(self.steps).to(device)
 
     def state(self) -> dict[str, Tensor]:
-        """The slots and the number of steps."""
+        """Return the slots and the number of steps so far. The slots are not copied."""
         return {**self.slots, "steps": torch.as_tensor(self.steps).clone()}
 
     def load(self, state: Named) -> None:
-        """Continue where ``state`` was called."""
+        """Restore the slots and the number of steps from the result of an earlier ``state()``."""
         for name, tensor in self.slots.items():
             tensor.copy_(state[name])
         if isinstance(self.steps, int):
@@ -136,5 +144,5 @@ class LaneOptimiser(ABC):
 
 
 def many_rows(table: Tensor) -> bool:
-    """Whether a table is on a CPU, and large enough to be updated by rows."""
+    """Whether a table is on a CPU and has at least ``MANY_ROWS`` rows, so that updating it by rows pays."""
     return table.shape[1] >= MANY_ROWS and table.device.type == "cpu"

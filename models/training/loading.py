@@ -1,4 +1,7 @@
-"""Loads batches to the device that reads them."""
+"""Loads batches to the device that computes on them.
+
+In shapes, P is the tokens of a lane, in any number of axes; N is distinct forms, or sentences in a list.
+"""
 
 import math
 from collections import deque
@@ -23,19 +26,19 @@ from skipstack.models.parts.inputs.base import Embedder, LexiconTensors
 Made = TypeVar("Made")
 
 AHEAD = 2
-"""Batches prepared in advance, while a device computes."""
+"""The number of batches that are prepared in advance, while the device computes."""
 AT_ONCE = 8
-"""Batches prepared together if the CPU also computes: the loader's data then stays in the CPU caches, which each
-training step evicts."""
+"""The number of batches that are prepared together, before the first of them is used, if the network runs on a CPU. The
+data that preparation reads then stays in the CPU's caches; a training step in between would evict it."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Loader:
-    """Turns batches into tensors on ``device``, for ``lanes`` lanes.
+    """Turns batches into tensors on ``device``, for ``lanes`` lanes (a lane is one seed's copy of the network).
 
-    Properties of a batch are computed on the host, in numpy, without waiting for the device. A CPU reads the arrays in
-    place, several batches at once. Another device gets one asynchronous copy from pinned memory per batch, while a
-    thread prepares the next batches.
+    Everything that depends on a batch alone is computed on the host, in numpy, without waiting for the device. On a
+    CPU, tensors share the memory of the batch's arrays, and ``AT_ONCE`` batches are prepared together. Another device
+    gets each batch by one asynchronous copy from pinned memory, while a thread prepares the next batches.
     """
 
     embedder: Embedder
@@ -43,12 +46,12 @@ class Loader:
     lanes: int
     device: torch.device
     pads: bool = False
-    """Whether batches are ``padded`` to few distinct shapes."""
+    """Whether the distinct forms of a batch are ``padded``, so that batches have few distinct shapes."""
 
     def __call__(
         self, batches: Iterable[Batch], memory: Memory | None = None
     ) -> Iterator[tuple[Batch, tuple[Tokens, Gold]]]:
-        """Yields each batch with its tokens and gold tags; ``memory`` holds the states that it continues from."""
+        """Yield each batch with its tokens and gold tags. ``memory``: the states from which running text continues."""
         made = ((batch, self.distinct(batch)) for batch in batches)
         here = self.device.type == "cpu"
         there = (
@@ -58,18 +61,23 @@ class Loader:
         return at_once(there) if here else there
 
     def load(self, batch: Batch, memory: Memory | None = None) -> tuple[Tokens, Gold]:
-        """Load one batch."""
+        """Return the tokens and gold tags of one batch. ``memory``: the states from which running text continues."""
         return on_device(batch, self.lanes, self.device, memory, self.distinct(batch))
 
     def distinct(self, batch: Batch) -> DistinctForms | None:
-        """The forms whose features the network computes only once."""
+        """Find the distinct forms of a batch, whose features the network computes only once; None if the embedder makes
+        no use of them.
+        """
         found = self.embedder.distinct(batch.forms_RTB, self.lexicon)
         return padded(found, self.lexicon.spelling_FC.shape[1]) if self.pads and found is not None else found
 
 
 def padded(found: DistinctForms, widest: int) -> DistinctForms:
-    """Distinct forms padded to the next power of two of forms and of characters, with ``widest`` characters at most:
-    nothing reads the features of the added boundaries.
+    """Pad distinct forms: their number to the next power of two, and the length of the longest one to the next power of
+    two or ``widest``, whichever is smaller.
+
+    ``widest``: the characters for which the lexicon has room. The added forms are boundaries (form 0), whose features
+    nothing reads.
     """
     lanes, forms = found.forms_RN.shape
     further = _power_of_two(forms) - forms
@@ -79,19 +87,22 @@ def padded(found: DistinctForms, widest: int) -> DistinctForms:
 
 
 def _power_of_two(count: int) -> int:
-    """The smallest power of two that is at least ``count``."""
+    """Return the smallest power of two that is at least ``count``."""
     return 1 << max(count - 1, 0).bit_length()
 
 
 def at_once(made: Iterator[Made]) -> Iterator[Made]:
-    """The same items, several prepared before the first is used."""
+    """Yield the items of ``made`` in groups of ``AT_ONCE``: all items of a group are prepared before the first of them
+    is yielded.
+    """
     while some := list(islice(made, AT_ONCE)):
         yield from some
 
 
 def ahead(made: Iterator[Made]) -> Iterator[Made]:
-    """The same items, prepared by a thread while earlier ones are used. An error in the thread is raised in the item's
-    place.
+    """Yield the items of ``made``, which a thread prepares while the caller uses earlier items.
+
+    An error in preparing an item is raised when the item would be yielded.
     """
     with ThreadPoolExecutor(max_workers=1) as thread:
         coming = deque(thread.submit(next, made, None) for _ in range(AHEAD))
@@ -107,9 +118,10 @@ def on_device(
     memory: Memory | None = None,
     distinct: DistinctForms | None = None,
 ) -> tuple[Tokens, Gold]:
-    """The tokens and gold tags of ``batch`` as tensors; a batch that all lanes share is expanded without a copy.
+    """Return the tokens and gold tags of ``batch`` as tensors on ``device``, for ``lanes`` lanes.
 
-    ``memory`` holds the states that it continues from, ``distinct`` the forms whose features are computed once.
+    A batch that all lanes share is expanded to them without a copy. ``memory``: the states from which running text
+    continues. ``distinct``: the forms whose features are computed only once.
     """
     own = {
         "forms": batch.forms_RTB,
@@ -137,7 +149,9 @@ def on_device(
 
 
 def sent(arrays: Mapping[str, Ids], device: torch.device) -> dict[str, Tensor]:
-    """Arrays as tensors on ``device``: on a CPU in place, elsewhere as parts of one asynchronous copy."""
+    """Return arrays as tensors on ``device``. On a CPU they share the arrays' memory; elsewhere they are parts of one
+    asynchronous copy.
+    """
     if device.type == "cpu":
         return {name: torch.from_numpy(array) for name, array in arrays.items()}
     whole = torch.from_numpy(np.concatenate([array.ravel() for array in arrays.values()]))
@@ -146,7 +160,9 @@ def sent(arrays: Mapping[str, Ids], device: torch.device) -> dict[str, Tensor]:
 
 
 def returned(values: Iterable[Tensor]) -> list[Ids]:
-    """Copies tensors to the host, in one copy, which waits for their computation."""
+    """Return tensors as arrays on the host. Tensors on a device are copied in one copy, which waits until they are
+    computed; tensors on a CPU share their memory with the arrays.
+    """
     values = list(values)
     if all(value.device.type == "cpu" for value in values):
         return [value.numpy() for value in values]
@@ -155,13 +171,15 @@ def returned(values: Iterable[Tensor]) -> list[Ids]:
 
 
 def _apart(whole: Tensor, shapes: Sequence[Sequence[int]]) -> list[Tensor]:
-    """Splits ``whole`` into consecutive tensors of these shapes."""
+    """Split ``whole`` into consecutive tensors of these shapes."""
     parts = torch.split(whole, [math.prod(shape) for shape in shapes])
     return [part.view(tuple(shape)) for part, shape in zip(parts, shapes, strict=True)]
 
 
 def _open(batch: Batch, lanes: int) -> tuple[Ids, Ids]:
-    """The sentences that have a tag which train lacks: lane_N and sentence_N."""
+    """Find the sentences with a gold tag that does not occur in train. Return lane_N and sentence_N: the lane of each
+    such sentence, and the sentence's index in the batch.
+    """
     lacking_RUB = batch.tags_RUB < 0
     if np.count_nonzero(lacking_RUB) == lacking_RUB.size - batch.tag_counts_RB.sum():  # only padding lacks tags
         return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)

@@ -1,4 +1,7 @@
-"""Training: epochs over a corpus, all lanes at once. It knows neither ray nor mlflow."""
+"""Trains a network for epochs over a corpus, all lanes at once (a lane is one seed's copy of the network).
+
+Nothing here depends on ray or mlflow.
+"""
 
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -40,10 +43,13 @@ from skipstack.models.training.schedule import next_learning_rate
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class EpochReport:
-    """The report of an epoch (counted from 1) of all lanes; each tuple has one value per lane.
+    """The report of an epoch of all lanes; each tuple has one value per lane.
 
-    ``dev_score`` ranks trials, and is computed from ``dev_counts`` (``data.tasks.measure``). ``latency``: seconds for a
-    lane to read 1,000 tokens of dev, the program's time divided by its lanes.
+    ``epoch``: the epoch's number, counted from 1. ``train_loss``, ``dev_loss``: the mean loss per tag.
+    ``dev_accuracy``: the share of right tags. ``dev_score``: the score by which trials are ranked, computed from
+    ``dev_counts`` (``data.tasks.measure``). ``learning_rate``: the rates of this epoch. ``seconds``: the time of
+    training and evaluation. ``latency``: the seconds in which a lane evaluates 1,000 tokens of dev, that is, the time
+    of all lanes together divided by their number.
     """
 
     epoch: int
@@ -58,15 +64,18 @@ class EpochReport:
 
 
 class Training:
-    """A network in training. The same seeds give the same curve, bit for bit on a CPU with the same number of
+    """A network in training. The same seeds give the same training curve, bit for bit on a CPU with the same number of
     threads.
 
-    ``order_seed`` orders the bucket lengths, which all lanes share; everything else in a lane comes from its own seed.
-    A run resumed by ``load_state_dict`` equals the uninterrupted one; on another kind of device it continues with the
-    same weights and random numbers. With a ``state`` it continues from there, and draws no initial weights. With
-    ``graphs`` its steps are captured (``models/training/captured.py``); if they cannot be, it warns and runs them
-    normally. ``recipes``: the training config of each lane, where they differ as those of lanes may
-    (``models/configs/shared.py``).
+    ``lanes``: the seed of each lane, and the settings in which lanes differ. ``order_seed``: the seed that determines
+    how batches of short and of long sentences follow each other, for all lanes alike; every other random choice comes
+    from the lane's own seed. ``graphs``: if set, steps are captured (``models/training/captured.py``); if they cannot
+    be, a warning says why and they run normally. ``state``: the result of ``state_dict`` to continue from; no initial
+    weights are drawn then. ``recipes``: the training config of each lane, if these configs differ, as
+    ``models/configs/shared.py`` allows; None means that all lanes have ``training``.
+
+    A run resumed by ``load_state_dict`` equals the uninterrupted run. On another kind of device it continues with the
+    same weights and random numbers.
     """
 
     def __init__(
@@ -123,7 +132,9 @@ class Training:
             self.load_state_dict(state)
 
     def run_epoch(self, tick: Callable[[], None] = lambda: None) -> EpochReport:
-        """Train for one epoch, evaluate on dev, and set the next learning rates; otherwise as ``train_epoch``."""
+        """Train for one epoch as ``train_epoch`` does, evaluate on dev, set the next epoch's learning rates, and return
+        the epoch's report.
+        """
         started = clock(self.device)
         learning_rate_R = self.learning_rate_R
         train_loss_R = self.train_epoch(tick)
@@ -146,7 +157,10 @@ class Training:
         )
 
     def _next_rates(self, error_R: Tensor) -> Tensor:
-        """The learning rates of the next epoch, each by the schedule and the epochs of its lane."""
+        """Compute each lane's learning rate of the next epoch, by the lane's own schedule and number of epochs.
+
+        ``error_R``: the dev error of each lane after this epoch.
+        """
         each_R = [torch.split(each, 1) for each in (self.learning_rate_R, self.error_R, error_R)]
         return torch.cat(
             [
@@ -156,7 +170,9 @@ class Training:
         )
 
     def _clip_norm(self) -> float | Tensor | None:
-        """The maximum norm of a gradient: one number, or one per lane on the device; None if none is clipped."""
+        """Return the maximum norm of a lane's gradient: a number if all lanes have the same, or else a tensor with one
+        per lane, on the device. None means that gradients are not clipped.
+        """
         if self.config.clip_norm is None:
             return None
         longest_R = [recipe.clip_norm for recipe in self.recipes if recipe.clip_norm is not None]
@@ -171,13 +187,14 @@ class Training:
 
     @subnormals_are_zero()
     def train_epoch(self, tick: Callable[[], None] = lambda: None) -> Tensor:
-        """Train on every sentence once; the mean loss of each lane over the epoch's tags: loss_R.
+        """Train on all of train once, and return loss_R, each lane's mean loss over the epoch's tags.
 
-        The first epoch starts with pretraining, if configured, so a resumed run does not repeat it. ``tick`` is called
-        before every update; an error that it raises ends the epoch.
+        The first epoch starts with pretraining, if configured; a run that is resumed after that epoch does not repeat
+        it. ``tick`` is called before every update; an error that it raises ends the epoch.
 
-        On a GPU, losses that may be inaccurate are checked at the end (``models/parts/heads/doubts.py``); if one was,
-        the epoch is undone and repeated with checked losses, and so are all later epochs.
+        On a GPU, whether any loss of the epoch may be inaccurate is checked only at the end of the epoch
+        (``models/parts/heads/doubts.py``). If one may be, the epoch is undone and repeated, and from then on each loss
+        is checked at once.
         """
         if self.epoch == 0:
             self.pretrain()
@@ -204,7 +221,9 @@ class Training:
         return loss_R / torch.stack([tags for _, tags in totals]).sum(dim=0)
 
     def batches(self) -> Iterator[Batch]:
-        """The batches of one pass over train: its sentences in a new order, or running text in order."""
+        """Return the batches of one epoch over train: its sentences in the epoch's order, or running text in the text's
+        order.
+        """
         stored, size = self.corpus.stored, self.config.batch_size
         if TASKS[stored.task].continues:
             return stream_batches(stored.splits["train"], streams=size, window=self.config.window)
@@ -214,21 +233,25 @@ class Training:
         )
 
     def step(self, batch: Batch, memory: Memory | None = None) -> tuple[Tensor, Tensor]:
-        """Make an update from ``batch``, which continues from ``memory``."""
+        """Make one update from ``batch``, and return loss_R and tags_R as ``launched`` does.
+
+        ``memory``: the states from which running text continues.
+        """
         return self.update(*self.loader.load(batch, memory), self.rates())
 
     def update(self, tokens: Tokens, gold: Gold, rate_R: Tensor) -> tuple[Tensor, Tensor]:
-        """Make an update, captured if steps are; returns the loss_R and tags_R of ``launched``."""
+        """Make one update, by a captured step if steps are captured; return loss_R and tags_R as ``launched`` does."""
         if self.captured is None:
             return self.launched(tokens, gold, rate_R)
         return self.captured(self.launched, tokens, gold, rate_R)
 
     def launched(self, tokens: Tokens, gold: Gold, rate_R: Tensor) -> tuple[Tensor, Tensor]:
-        """Make an update; returns the summed loss_R before it, and the tags_R it was summed over.
+        """Make one update, operation by operation. Return loss_R, each lane's loss before the update, summed over the
+        tags of the batch, and tags_R, the number of each lane's tags in the batch.
 
-        The objective of a lane is the mean of its loss over tags (wu2017 eq. 3) or sentences (chen2017 eq. 20), and
-        the penalty on its weights if there is one; lanes are added up, so the gradient of one never holds anything of
-        another.
+        The objective of a lane is the mean of its loss over tags (wu2017 eq. 3) or sentences (chen2017 eq. 20), plus
+        the L2 penalty on its weights if there is one. The objective of the program is the sum over lanes, so the
+        gradient of a lane's weights does not depend on other lanes.
         """
         tags_R = gold.counted_R
         assert tags_R is not None, "a batch knows how many tags it has"
@@ -247,13 +270,18 @@ class Training:
         return lane_by_lane(_of_sentences, loss_RB.detach()), tags_R
 
     def _shares(self, loss_RB: Tensor, tags_R: Tensor) -> Tensor:
-        """The weight of each sentence's loss in the objective: share_RB."""
+        """Return share_RB, the weight of each sentence's loss in the objective. As configured, it is 1 / the number of
+        the lane's tags in the batch, or 1 / the number of sentences in the batch.
+        """
         if self.config.averaged_over == "sentences":
             return loss_RB.new_full((), 1 / loss_RB.shape[1]).expand_as(loss_RB)
         return tags_R.to(loss_RB.dtype).reciprocal().unsqueeze(1).expand_as(loss_RB)
 
     def _captured(self, graphs: Graphs) -> CapturedSteps | None:
-        """Moves counters to the device, so that graphs can update them."""
+        """Prepare captured steps: move counters to the device, so that graphs can update them.
+
+        If steps cannot be captured, warn and return None.
+        """
         if (reason := obstacle(self.model)) is not None:
             warnings.warn(f"steps are not captured: {reason}", stacklevel=3)
             return None
@@ -262,20 +290,22 @@ class Training:
         return CapturedSteps(self.model.head, graphs)
 
     def rates(self) -> Tensor:
-        """The learning rates as a tensor for updates: rate_R."""
+        """Return rate_R, the current learning rates as updates read them: on the device, in the network's dtype."""
         return self.learning_rate_R.to(self.device, dtype_of(self.config))
 
     def evaluate(self, split: str) -> Evaluation:
-        """The evaluation of every lane on ``split`` in its current state."""
+        """Evaluate every lane on ``split`` with its current weights."""
         return evaluate(self.model, self.corpus.stored, split, self.lexicon, len(self.lanes))
 
     def weights(self) -> dict[str, Tensor]:
-        """The weights of the network, by name."""
+        """Return the weights of the network by name, lanes first. They are not copied."""
         weights: dict[str, Tensor] = self.model.state_dict()
         return weights
 
     def state_dict(self) -> dict[str, Tensor]:
-        """Everything that the rest of the run depends on, as named tensors."""
+        """Return everything that the rest of the run depends on, as named tensors. Most are not copied, so later epochs
+        change them.
+        """
         return {
             **{f"model.{name}": tensor for name, tensor in self.model.state_dict().items()},
             **{f"optimiser.{name}": tensor for name, tensor in self.optimiser.state().items()},
@@ -285,7 +315,7 @@ class Training:
         }
 
     def counters(self) -> dict[str, Tensor]:
-        """The part of the state that all lanes share, by its names in ``state_dict``."""
+        """Return copies of the counters, the tensors of ``state_dict`` that all lanes share, by their names there."""
         return {
             "optimiser.steps": torch.as_tensor(self.optimiser.steps).clone(),
             "dropout_streams": self.streams.get_state(),
@@ -293,7 +323,7 @@ class Training:
         }
 
     def load_state_dict(self, state: dict[str, Tensor]) -> None:
-        """Continue where ``state_dict`` was called."""
+        """Continue from a result of ``state_dict``."""
         self.model.load_state_dict(_under("model.", state))
         self.optimiser.load(_under("optimiser.", state))
         self.learning_rate_R = state["learning_rate"].clone()
@@ -303,12 +333,15 @@ class Training:
 
 
 def dtype_of(training: TrainingConfig) -> torch.dtype:
-    """The dtype of the network for ``training.precision``."""
+    """Return the dtype of a network's weights for ``training.precision``."""
     return torch.float64 if training.precision == "float64" else torch.float32
 
 
 def _pretrained(embedder: Embedder, corpus: PreparedCorpus) -> PretrainedRows | None:
-    """Loads the corpus's vectors into the network; None without word vectors."""
+    """Write the corpus's pretrained vectors into the embedder's table of words, and return the rows that have one.
+
+    Returns None if the corpus has no pretrained vectors or the embedder reads no words.
+    """
     if corpus.vectors is None or embedder.words is None:
         return None
     return PretrainedRows.placed(embedder.words.table, corpus.vectors, frozen=embedder.word_vectors == "frozen")

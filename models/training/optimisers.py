@@ -1,4 +1,4 @@
-"""Optimisers, lane by lane."""
+"""Optimisers that update each lane (one seed's copy of the network) with the lane's own learning rate."""
 
 from collections.abc import Sequence
 from functools import cache
@@ -12,34 +12,41 @@ from skipstack.models.training.lane_optimiser import LaneOptimiser, Named, many_
 
 
 class LaneSgd(LaneOptimiser):
-    """v = momentum * v + gradient; the direction is v. Without momentum, rows can be updated alone."""
+    """Stochastic gradient descent with classical momentum: v = momentum * v + gradient; the direction is v.
+
+    Without momentum, the rows of a table that have a gradient can be updated alone.
+    """
 
     def __init__(self, parameters: Named, config: Sgd) -> None:
         super().__init__(parameters, ("velocity",) if config.momentum else ())
         self.momentum = config.momentum
 
     def direction(self, gradient: Tensor, slots: Sequence[Tensor]) -> Tensor:
-        """The velocity."""
+        """Update the velocity v and return it; without momentum, return the gradient."""
         return slots[0].mul_(self.momentum).add_(gradient) if slots else gradient
 
     @property
     def rule(self) -> str:
-        """The name of its compiled version; without momentum there is no velocity to keep."""
+        """The name of the compiled kernel: without momentum it is a simpler one, without a velocity."""
         return "momentum" if self.momentum else "sgd"
 
     def constants(self) -> tuple[float, ...]:
-        """The momentum."""
+        """Return the momentum."""
         return (self.momentum,)
 
     def by_row(self, table: Tensor) -> bool:
-        """True without momentum, for large tables on a CPU: a row without a gradient does not move."""
+        """Whether the gradient of a table should have only the rows that were looked up.
+
+        True for large tables on a CPU if there is no momentum: a row without a gradient then does not move.
+        """
         return not self.momentum and many_rows(table)
 
 
 class LaneAdagrad(LaneOptimiser):
-    """s = s + g^2; the direction is g / (sqrt(s) + epsilon) (Duchi, Hazan and Singer, 2011, diagonal matrices).
+    """AdaGrad: s = s + g^2, where g is the gradient; the direction is g / (sqrt(s) + epsilon) (Duchi, Hazan and Singer,
+    2011, diagonal matrices).
 
-    Rows of a table can be updated alone.
+    The rows of a table that have a gradient can be updated alone.
     """
 
     def __init__(self, parameters: Named, config: Adagrad) -> None:
@@ -47,29 +54,35 @@ class LaneAdagrad(LaneOptimiser):
         self.epsilon = config.epsilon
 
     def direction(self, gradient: Tensor, slots: Sequence[Tensor]) -> Tensor:
-        """The gradient over the root of the sum of all squares so far."""
+        """Add the squared gradient to s, and return the gradient divided by the root of s plus epsilon."""
         square = slots[0].addcmul_(gradient, gradient)
         return gradient / square.sqrt().add_(self.epsilon)
 
     @property
     def rule(self) -> str:
-        """The name of its compiled version."""
+        """The name of the compiled kernel."""
         return "adagrad"
 
     def constants(self) -> tuple[float, ...]:
-        """The epsilon that avoids a division by zero."""
+        """Return the epsilon that avoids a division by zero."""
         return (self.epsilon,)
 
     def by_row(self, table: Tensor) -> bool:
-        """True for large tables on a CPU: a row without a gradient does not change, nor does its sum."""
+        """Whether the gradient of a table should have only the rows that were looked up.
+
+        True for large tables on a CPU: a row without a gradient does not change, nor does its sum s.
+        """
         return many_rows(table)
 
 
 class LaneAdam(LaneOptimiser):
-    """m = b1 m + (1 - b1) g, v = b2 v + (1 - b2) g^2, both corrected for their start; the direction is
-    m / (sqrt(v) + epsilon) (Kingma and Ba, 2015, algorithm 1). All parameters of a lane are one call of torch's fused
-    kernel, which reads and writes each number once; except in float64 on a GPU, where the kernel takes rates in float32
-    only."""
+    """Adam: m = b1 m + (1 - b1) g and v = b2 v + (1 - b2) g^2, both corrected for their start at 0, where g is the
+    gradient; the direction is m / (sqrt(v) + epsilon) (Kingma and Ba, 2015, algorithm 1).
+
+    All parameters of a lane, except tables whose gradient has only some rows, are updated in one call of torch's fused
+    kernel, which reads and writes each number once. The kernel is not used if torch lacks it, nor in float64 on a GPU,
+    where it takes learning rates in float32 only.
+    """
 
     def __init__(self, parameters: Named, config: Adam | LazyAdam) -> None:
         super().__init__(parameters, ("mean", "square"))
@@ -77,7 +90,9 @@ class LaneAdam(LaneOptimiser):
         self._by_lane = cache(self._views)
 
     def update(self, gradients: Named, learning_rate_R: Tensor) -> None:
-        """Moves along the corrected mean over the root of the corrected square."""
+        """Subtract each lane's learning rate times the direction from each parameter named in ``gradients``, by torch's
+        fused kernel if it can.
+        """
         refused = learning_rate_R.dtype != torch.float32 and not learning_rate_R.is_cpu
         if refused or not hasattr(torch, "_fused_adam_"):
             super().update(gradients, learning_rate_R)
@@ -107,13 +122,16 @@ class LaneAdam(LaneOptimiser):
             )
 
     def _done(self, rate: Tensor) -> Tensor:
-        """The number of updates, this one included, as the kernel reads it."""
+        """Return the number of updates, the current one included, as torch's kernel reads it: a tensor in float32."""
         if isinstance(self.steps, int):
             return rate.new_full((), float(self.steps), dtype=torch.float32)
         return self.steps.float()
 
     def direction(self, gradient: Tensor, slots: Sequence[Tensor]) -> Tensor:
-        """The kernel's direction, for rows and for float64 on a GPU."""
+        """Update the averages m and v, and return the direction that torch's kernel would compute.
+
+        Used where neither torch's kernel nor a compiled one updates the parameters.
+        """
         mean, square = slots
         done = float(self.steps) if isinstance(self.steps, int) else self.steps.double()
         beta1, beta2 = self.config.beta1, self.config.beta2
@@ -124,16 +142,20 @@ class LaneAdam(LaneOptimiser):
 
     @property
     def rule(self) -> str:
-        """The name of its compiled version, for rows only: for whole parameters, torch's kernel is as fast."""
+        """The name of the compiled kernel. It updates rows of tables, and whole parameters only if torch's kernel,
+        which is as fast, cannot.
+        """
         return "adam"
 
     def constants(self) -> tuple[float, ...]:
-        """beta1, beta2, epsilon, and the bias corrections of both averages after this many steps."""
+        """Return beta1, beta2, epsilon, and the current step's bias corrections of both averages."""
         beta1, beta2, done = self.config.beta1, self.config.beta2, float(self.steps)
         return beta1, beta2, self.config.epsilon, 1 - beta1**done, 1 - beta2**done
 
     def _views(self, names: tuple[str, ...]) -> list[tuple[list[Tensor], ...]]:
-        """The parameters of each lane with these names, their means and squares, as views to be updated in place."""
+        """Return for each lane three lists: the parameters with these names, their averages m, and their averages v, as
+        views that can be updated in place.
+        """
         by_name = [[each.detach().unbind() for each in self.tensors[name]] for name in names]
         return [
             tuple([tensors[kind][lane] for tensors in by_name] for kind in range(3))
@@ -142,15 +164,17 @@ class LaneAdam(LaneOptimiser):
 
 
 class LaneLazyAdam(LaneAdam):
-    """Adam by rows on every device; ``models/configs/training.py`` says how it differs from Adam."""
+    """Adam that updates only the rows of tables that were looked up, on every device, unless there is an L2 penalty.
+    ``LazyAdam`` in ``models/configs/training.py`` tells how the result differs from Adam's.
+    """
 
     def by_row(self, table: Tensor) -> bool:
-        """True: updating only these rows defines it."""
+        """Return True: updating only the rows that were looked up is what defines this optimiser."""
         return True
 
 
 def optimiser(config: Optimiser, parameters: Named) -> LaneOptimiser:
-    """The optimiser that ``config`` describes."""
+    """Create the optimiser that ``config`` describes."""
     match config:
         case Sgd():
             return LaneSgd(parameters, config)

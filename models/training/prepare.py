@@ -1,4 +1,8 @@
-"""python -m skipstack.models.training.prepare: compile all kernels beforehand, so that the first training need not."""
+"""Compiles kernels for float32 beforehand, so that the first training need not. The kernels of the cells ``gru``,
+``min_gru`` and ``min_lstm`` are left to their first use.
+
+Run it with ``python -m skipstack.models.training.prepare``.
+"""
 
 import torch
 
@@ -21,7 +25,9 @@ from skipstack.models.training.optimisers import optimiser
 
 
 def prepare() -> None:
-    """Run one forward and backward pass of each kernel, in the dtype of networks."""
+    """Run tiny layers, an embedder, a head and an update in float32, forward and backward, so that their kernels are
+    compiled.
+    """
     one, streams = torch.ones(1, 1, dtype=torch.int64), Streams([1], "dropout", torch.device("cpu"))
     x_GTBI = torch.zeros(1, 1, 1, 1, requires_grad=True)
     order = ReadingOrder(one, 1)
@@ -31,7 +37,7 @@ def prepare() -> None:
     embedder, head = _inputs(streams), SoftmaxHead(lanes=1, features=1, tags=1)
     for module in (lstm, block, embedder, head):
         for parameter in module.parameters():
-            parameter.detach().zero_()  # whatever stood in memory could be NaN
+            parameter.detach().zero_()  # uninitialised memory could hold NaN
     found += [lstm.run(x_GTBI).output_GTBF, block.run(x_GTBI, x_GTBI).output_GTBF]
     known = LexiconTensors(one[0], one[0], one, one, one, one[0])
     found.append(embedder(torch.zeros(1, 2, 1, dtype=torch.int64), known))
@@ -43,7 +49,9 @@ def prepare() -> None:
 
 
 def _inputs(streams: Streams) -> TokenEmbedder:
-    """An embedder of words, whose gradient is by rows, and a character CNN, with dropout."""
+    """Create an embedder with a table of words, whose gradient has only the rows that were looked up, a character CNN,
+    and dropout.
+    """
     spelling = CharacterCnnConfig(size=1, filters=1)
     config = EmbedderConfig(word_size=1, capital_size=0, affix_characters=0, spelling=spelling, window=0)
     embedder = TokenEmbedder(

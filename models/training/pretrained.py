@@ -1,4 +1,7 @@
-"""Pretrained word vectors in a network's table of words (``data/store/vectors.py``)."""
+"""Pretrained word vectors in a network's table of words (``data/store/vectors.py``).
+
+In shapes, P is the rows with a pretrained vector, U the rows that a batch looked up.
+"""
 
 from typing import Self
 
@@ -11,9 +14,11 @@ from skipstack.models.kernels.rows import gradient_rows
 
 
 class PretrainedRows:
-    """The rows of a word table that are initialised with pretrained vectors, unscaled and the same in every lane.
+    """The rows of a word table that are initialised with pretrained vectors, unscaled and the same in every lane (one
+    seed's copy of the network).
 
-    Frozen rows stay constant under every optimiser: their gradient is exactly 0, so momentum never accumulates.
+    With ``frozen``, these rows stay constant under every optimiser: ``hold`` sets their gradient to exactly 0 at each
+    step, so momentum never accumulates.
     """
 
     def __init__(self, table: nn.Parameter, rows_P: Tensor, *, frozen: bool) -> None:
@@ -23,7 +28,9 @@ class PretrainedRows:
 
     @classmethod
     def placed(cls, table: nn.Parameter, vectors: Pretrained, *, frozen: bool) -> Self:
-        """Write ``vectors`` into table_RVE. Raises UserError if their size differs from the table's."""
+        """Write ``vectors`` into ``table``, of shape RVE, and return the rows written. Raises UserError if the vectors
+        have another size than those of the table.
+        """
         size, wanted = vectors.values_PE.shape[1], table.shape[-1]
         if size != wanted:
             raise UserError(f"model.embedder.word_size: got {wanted} (allowed: {size}, the size of the vectors, or 0)")
@@ -33,7 +40,9 @@ class PretrainedRows:
         return cls(table, rows_P, frozen=frozen)
 
     def hold(self) -> None:
-        """Set the gradient of frozen rows to zero; call it after the backward pass and before gradients are read."""
+        """Set the gradient of the rows to zero if they are ``frozen``, or else do nothing. Call this at each step,
+        after the backward pass and the L2 penalty, before gradients are clipped.
+        """
         if not self.frozen or self.table.grad is None:
             return
         if self.table.grad.is_sparse:

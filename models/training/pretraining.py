@@ -1,6 +1,7 @@
-"""Pretraining: language models of words and of labels, whose vectors initialise a network.
+"""Pretraining: trains language models of words and of labels, whose vectors initialise those of a network.
 
-N tokens of train, P predictions of a batch, W items of a window (2k), V rows of a table, the boundary's among them.
+In shapes, N is the tokens of train, P the predictions of a batch, W the 2k items of a window, V the rows of a table,
+including that of the boundary.
 """
 
 from collections.abc import Sequence
@@ -28,11 +29,14 @@ from skipstack.models.training.optimisers import optimiser
 
 
 class WindowModel(nn.Module):
-    """P(w_t | its window) = softmax(O sigm(H [E(w_{t-k}) ... E(w_{t-1}) E(w_{t+1}) ... E(w_{t+k})] + b) + d)
+    """A language model that predicts a word or label from the k items on either side:
+    P(w_t | its window) = softmax(O sigm(H [E(w_{t-k}) ... E(w_{t-1}) E(w_{t+1}) ... E(w_{t+k})] + b) + d)
 
-    The network of Bengio et al. (2003) that dinarelli2016 names, without direct connections from input to output,
-    except that "it uses both words/labels in the past and in the future to predict next word/label". Beyond the ends of
-    a sentence comes the boundary, a row of E that is never predicted.
+    This is the network of Bengio et al. (2003), which dinarelli2016 names, without direct connections from input to
+    output. It differs in that "it uses both words/labels in the past and in the future to predict next word/label".
+    Positions beyond the ends of a sentence hold the boundary, which has a row of E and is never a target.
+
+    ``rows``: the rows of E. ``size``: the size of its vectors. ``window``: 2k. ``hidden``: the number of hidden units.
     """
 
     def __init__(self, *, lanes: int, rows: int, size: int, window: int, hidden: int) -> None:
@@ -44,7 +48,7 @@ class WindowModel(nn.Module):
         self.bias_output = parameter(lanes, 1, rows, role=BIAS)
 
     def loss(self, windows_RPW: Tensor, targets_RP: Tensor) -> Tensor:
-        """-log P of each target: loss_RP (nats)."""
+        """Return loss_RP, the -log P of each target in nats."""
         inputs_RPI = self.items(windows_RPW).flatten(2)
         hidden_RPH = sigmoid(product(inputs_RPI, self.window, self.bias_window))
         scores_RPV = product(hidden_RPH, self.output, self.bias_output)
@@ -54,10 +58,12 @@ class WindowModel(nn.Module):
 def pretrain(
     config: PretrainingConfig, network: Network, corpus: PreparedCorpus, seeds: Sequence[int], scale: float
 ) -> None:
-    """Initialise the words of ``network`` from a language model, and the labels if the network has label vectors.
+    """Train language models, and copy their vectors into the word table of ``network`` and, if it has one, into its
+    table of label vectors. A table for which ``config`` has 0 epochs is left as it is.
 
-    A lane's language models depend on its own seed only. Rows that train lacks keep their initial values in the
-    language model, at ``scale`` like other weights.
+    ``seeds``: the seed of each lane (one seed's copy of the network), on which alone its language models depend.
+    ``scale``: the factor of the language models' initial weights. A word or label that does not occur in train keeps
+    the vector that its language model started with.
     """
     train = corpus.stored.splits["train"]
     words = network.embedder.words
@@ -86,9 +92,12 @@ def vectors(
     seeds: Sequence[int],
     scale: float,
 ) -> Tensor:
-    """The final vectors of a language model trained on ``ids_N``, the tokens of ``split``: vectors_RVE.
+    """Train a language model in each lane, and return its final vectors, in the shape and on the device of
+    ``like_RVE``.
 
-    They have the shape and the device of ``like_RVE``. Predictions are shuffled in each epoch.
+    ``name``: "words" or "labels", which selects the number of epochs and the random numbers. ``ids_N``: the word or
+    label id of each token of ``split``. ``boundary``: the id that stands beyond the ends of a sentence. ``seeds``: the
+    seed of each lane. ``scale``: the factor of initial weights. The order of predictions is shuffled in each epoch.
     """
     lanes, rows, size = like_RVE.shape
     own = [derive(seed, "pretraining", name) for seed in seeds]
@@ -114,7 +123,9 @@ def vectors(
 
 
 def windows(ids_N: Ids, split: Split, context: int, boundary: int) -> Ids:
-    """The ids at t-k ... t-1, t+1 ... t+k of each token's sentence, ``boundary`` beyond its ends: windows_NW."""
+    """Return windows_NW: for the token at position t of its sentence, the ids at t-k ... t-1, t+1 ... t+k, where k is
+    ``context``. Positions beyond the ends of the sentence hold ``boundary``.
+    """
     last_N = np.repeat(split.offsets_S1[1:], split.lengths_S) - 1
     first_N = np.repeat(split.offsets_S1[:-1], split.lengths_S)
     shifts_W = np.array([shift for shift in range(-context, context + 1) if shift])

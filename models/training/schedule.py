@@ -1,4 +1,4 @@
-"""Learning rates over the epochs, lane by lane."""
+"""Schedules of the learning rate over epochs, for each lane (one seed's copy of the network) apart."""
 
 from typing import assert_never
 
@@ -11,19 +11,22 @@ from skipstack.models.configs.training import Constant, Decay, Halving, InverseT
 def next_learning_rate(
     config: Schedule, learning_rate_R: Tensor, previous_error_R: Tensor, error_R: Tensor, *, done: int, left: int
 ) -> Tensor:
-    """The rates of the next epoch, given the dev error rates before and after this one.
+    """Compute each lane's learning rate of the next epoch.
 
-    ``done`` epochs are finished, and ``left`` follow.
+    ``learning_rate_R``: the rates of the epoch that just ended. ``previous_error_R``, ``error_R``: the dev errors
+    before and after that epoch. ``done``: the number of finished epochs. ``left``: the number of epochs that follow.
 
-    wu2017: a rate >= ``minimum`` is halved where |e_p - e_c| / e_p <= ``tolerance``. ``previous_error_R`` is NaN before
-    the first epoch, which halves nothing. At e_p = 0 the paper's quotient is undefined; an error that stays at 0 counts
-    as no growth and halves.
+    ``halving`` (wu2017): a rate >= ``minimum`` is halved if |e_p - e_c| / e_p <= ``tolerance``. ``previous_error_R`` is
+    NaN before the first epoch, so no rate is halved after it. At e_p = 0 the paper's quotient is undefined; an error
+    that stays at 0 counts as unchanged, so the rate is halved.
 
-    dinarelli2016: the rate falls by the same amount after each epoch, so that it would be 0 after the last.
+    ``linear`` (dinarelli2016): the rate falls by the same amount after each epoch, and would be 0 after the last.
 
-    Zaremba et al. (2014): the rate is constant for ``after`` epochs, then falls by the same factor after each.
+    ``decay`` (Zaremba et al., 2014): the rate is constant for ``after`` epochs, then falls by the same factor after
+    each.
 
-    Ma and Hovy (2016): the rate of epoch e, counted from 0, is the initial one / (1 + rho e).
+    ``inverse_time`` (Ma and Hovy, 2016): the rate of epoch e, counted from 0, is the initial rate / (1 + rho e), where
+    rho is ``decay``.
     """
     match config:
         case Constant():

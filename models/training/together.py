@@ -1,9 +1,9 @@
-"""Trains lanes of several runs as one program. Shapes: R lanes.
+"""Trains several runs as one program, in which each seed of each run is a lane, a copy of the network.
 
-Runs fit together if their configs differ only in fields in which lanes may differ (``models/configs/shared.py``), and
-if they are at the same epoch: the order of an epoch's batches depends on its number. Each run equals the run trained by
-itself; on a CPU bit for bit, except with the settings that ``apart_on_cpu`` names there, whose runs the search keeps
-apart.
+Runs can share a program if their configs differ only in fields in which lanes may differ
+(``models/configs/shared.py``), and if they are at the same epoch, since the order of an epoch's batches depends on its
+number. The results of each run equal those of the run trained alone, on a CPU bit for bit. The exceptions are runs with
+a setting that ``apart_on_cpu`` in ``models/configs/shared.py`` returns; the search lets them share no program on a CPU.
 """
 
 from collections.abc import Callable, Sequence
@@ -24,11 +24,11 @@ from skipstack.models.training.graphs import Graphs
 from skipstack.models.training.loop import EpochReport, Training
 
 State = dict[str, Tensor]
-"""The content of ``Training.state_dict``: tensors with lanes first, and counters without lanes."""
+"""The content of ``Training.state_dict``: tensors whose first axis is the lanes, and counters without axes."""
 
 
 def lane(model: ModelConfig, seed: int) -> Lane:
-    """The lane of a run with this seed, with all fields of the network in which lanes may differ."""
+    """Create the lane of a run for one seed, with the values of all fields of the network in which lanes may differ."""
     skip = model.stack.skip if isinstance(model.stack, StackConfig) else None
     policy = skip if isinstance(skip, DynamicSkipConfig) else None
     return Lane(
@@ -43,8 +43,10 @@ def lane(model: ModelConfig, seed: int) -> Lane:
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class Run:
-    """A run, as ``Training`` takes it, with a lane for each of its ``seeds``. ``beside``: runs that differ in it stay
-    apart. ``graphs`` creates the graphs of a program; None: its steps are not captured.
+    """The settings of one run, from which ``Training`` is created, with a lane for each of its ``seeds``.
+
+    ``order_seed``: as in ``Training``. ``graphs``: creates the graphs of a program; None means that its steps are not
+    captured. ``beside``: any further value in which runs must agree to share a program.
     """
 
     model: ModelConfig
@@ -57,16 +59,19 @@ class Run:
     beside: object = None
 
     def lanes(self) -> list[Lane]:
-        """The lanes of the run."""
+        """Return the lanes of the run, one for each seed."""
         return [lane(self.model, seed) for seed in self.seeds]
 
     def kind(self) -> tuple[object, ...]:
-        """A key that is equal for runs that fit together, once they are at the same epoch."""
+        """Return a key that is equal for runs that can share a program whenever they are at the same epoch."""
         configs = tuple(canonical_json(each) for each in in_common(self.model, self.training))
         return *configs, id(self.corpus), self.order_seed, self.device, self.graphs is None, self.beside
 
     def program(self, company: "Sequence[Run]", state: State | None = None) -> Training:
-        """A training of the lanes of ``company``: runs that fit together, this one among them."""
+        """Create the program of all runs in ``company``, in this order. Their keys from ``kind`` must equal this run's.
+
+        ``state``: the state from which the program continues; None means that it starts from initial weights.
+        """
         return Training(
             model=self.model,
             training=self.training,
@@ -82,25 +87,29 @@ class Run:
 
 @final
 class Together:
-    """Runs that train together where they fit. A run joins and leaves between any two epochs."""
+    """Trains the epochs of runs, as one program where runs can share one. Runs may join and leave between any two
+    epochs.
+    """
 
     def __init__(self) -> None:
         self._parts: list[Part] = []
 
     def join(self, run: Run) -> "Part":
-        """Add a run, before its first epoch. Raises UserError as ``Training`` does."""
+        """Add a run that has not trained an epoch, and return the object that trains it. Raises UserError as
+        ``Training`` does.
+        """
         part = Part(self, run)
         self._parts.append(part)
         return part
 
     def leave(self, part: "Part") -> None:
-        """Remove a run, which trains no more."""
+        """Remove a run that will not train any more."""
         if part in self._parts:
             self._parts.remove(part)
 
     def company(self, part: "Part") -> "list[Part]":
-        """The runs that would train their next epoch with this one, which is among them, in the order in which they
-        have joined.
+        """Return the runs that would train their next epoch in one program with ``part``, including ``part``, in the
+        order in which they joined.
         """
         if part.apart:
             return [part]
@@ -113,10 +122,11 @@ class Together:
         ]
 
     def train(self, part: "Part", tick: Callable[[], None]) -> None:
-        """Train the next epoch of a run and of its company; each then has a report.
+        """Train the next epoch of ``part`` and of all runs of its ``company``; afterwards each of them has a report.
 
-        An error ends the epoch of all: each returns to its state before, and trains its next epoch by itself, this one
-        at once. So an error is raised in the run that causes it, and ends no other.
+        ``tick``: called before every update. If an error ends an epoch of several runs, all of them return to their
+        states before the epoch, and each trains its next epoch alone; ``part`` does so at once. So an error is raised
+        only by the run that causes it. An interruption (a BaseException that is no Exception) is raised at once.
         """
         company = self.company(part)
         training = part.program(company)
@@ -138,9 +148,11 @@ class Together:
 
 @final
 class Part:
-    """A run among others, to be used like a ``Training`` of its own.
+    """A run of a ``Together``. It is used like a ``Training`` of this run alone, although its epochs may be trained in
+    one program with other runs.
 
-    Its state is a part of the state of the program in which it trained last, or is kept apart.
+    The run's state is a part of the state of the program in which the run trained last, unless a state was loaded that
+    has not trained since: this object stores such a state itself.
     """
 
     def __init__(self, together: Together, run: Run) -> None:
@@ -148,25 +160,26 @@ class Part:
         self.lanes = tuple(run.lanes())
         self.kind = run.kind()
         self.apart = False
-        """Whether it trains its next epoch by itself."""
+        """Whether the run trains its next epoch alone, after an error in an epoch of several runs."""
         self._report: EpochReport | None = None
         self._program = _Program(run.program([run]), (self,))
         self._state: State | None = None
-        """The run's state, if it is not a part of the program's."""
+        """The run's state; None if it is a part of the program's state."""
 
     @property
     def epoch(self) -> int:
-        """The epochs that it has trained and reported."""
+        """The number of epochs of which ``run_epoch`` has returned the report."""
         return self.counters()["epoch"] - (self._report is not None)
 
     @property
     def waits(self) -> bool:
-        """Whether it has reported all that it has trained."""
+        """Whether ``run_epoch`` has returned the reports of all trained epochs, so the run waits for its next epoch."""
         return self._report is None
 
     def run_epoch(self, tick: Callable[[], None] = lambda: None) -> EpochReport:
-        """The report of the next epoch, which may have been trained with that of another run. ``tick`` as in
-        ``Training.run_epoch``; that of the run that asks first is called.
+        """Return the report of the next epoch, and train the epoch first if no other run's call has trained it already.
+
+        ``tick`` is called before every update, as in ``Training.run_epoch``, if this call trains the epoch.
         """
         if self._report is None:
             self._together.train(self, tick)
@@ -175,33 +188,37 @@ class Part:
         return report
 
     def state_dict(self) -> State:
-        """The state of its run, as its own ``Training`` would give it."""
+        """Return the run's state in the form of ``Training.state_dict``, with the lanes of this run only."""
         return self._own(self._program.training.state_dict()) if self._state is None else self._state
 
     def weights(self) -> State:
-        """The weights of its network, after an epoch."""
+        """Return the weights of the run's network. After ``load_state_dict``, train an epoch before calling this: until
+        then these are the old weights.
+        """
         return self._own(self._program.training.weights())
 
     def load_state_dict(self, state: State) -> None:
-        """Continue where ``state_dict`` was called, also by a ``Training`` of its own."""
+        """Continue from a result of ``state_dict``, which may also be that of a ``Training`` of this run alone."""
         self._state, self._report = state, None
 
     def copied(self) -> State:
-        """A copy of the run's state, which no epoch changes."""
+        """Return a copy of the run's state on the CPU, which later epochs do not change."""
         return {name: tensor.to("cpu", copy=True) for name, tensor in self.state_dict().items()}
 
     def leave(self) -> None:
-        """Train no more."""
+        """Remove the run from its ``Together``: it will not train any more."""
         self._together.leave(self)
 
     def counters(self) -> dict[str, int]:
-        """The counters of its state, the epoch among them."""
+        """Return the counters in the run's state by name, such as the number of trained epochs."""
         if self._state is None:
             return {name: int(tensor) for name, tensor in self._program.training.counters().items()}
         return {name: int(tensor) for name, tensor in self._state.items() if not tensor.dim()}
 
     def program(self, company: "Sequence[Part]") -> Training:
-        """The program of this company: the last one if it is the same, or else one that continues from its states."""
+        """Return the program of the runs in ``company``: the current one if it has exactly these runs, or else a new
+        program that continues from their states.
+        """
         if self._program.company != tuple(company) or any(each._state is not None for each in company):
             state = joined([each.state_dict() for each in company])
             made = _Program(self._run.program([each._run for each in company], state), tuple(company))
@@ -210,7 +227,7 @@ class Part:
         return self._program.training
 
     def trained(self, report: EpochReport) -> None:
-        """Keep its part of a report."""
+        """Store this run's part of a program's report, until ``run_epoch`` returns it."""
         own, lanes = self._slice(), len(self._program.training.lanes)
         self.apart = False
         self._report = replace(
@@ -236,14 +253,17 @@ class Part:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Program:
-    """A training, and the runs whose lanes it has."""
+    """A program: a ``Training``, and the runs whose lanes it has, in order."""
 
     training: Training
     company: tuple[Part, ...]
 
 
 def joined(states: Sequence[State]) -> State:
-    """The state of a program with the lanes of all of these, whose counters are equal; on the device of the first."""
+    """Join states into the state of one program with all their lanes, on the device of the first state.
+
+    The counters of all states must be equal.
+    """
     first = states[0]
     return {
         name: torch.cat([state[name].to(tensor.device) for state in states]) if tensor.dim() else tensor

@@ -1,7 +1,7 @@
-"""Inspects a trained network: how open its gates are, how its layers weight earlier steps, and how far back the
+"""Inspects a trained network: how open its gates are, which earlier steps its layers choose, and how far back the
 gradient of the loss reaches.
 
-One lane: D in place of G.
+The network has one lane (one seed's copy), so arrays have the axis D (directions) where others have G.
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,12 +24,14 @@ from skipstack.models.parts.skips.layers import SkipLayer
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class LayerInsight:
-    """Values of one direction of a layer, in the direction's own order; at padding they are arbitrary.
+    """Values of one direction of a layer, at each time step of each sentence of a batch.
 
-    ``gates``: the mean over the units of each gate at each step, by its name, gates_TB in (0, 1). ``back_TB``: how many
-    steps back the policy's chosen state lies, 1 the previous one; None without a policy. ``norm_TB``: the Euclidean
-    norm of dL/dh_t, where L is the loss of the direction's last decision (gui2019 Figure 4; the network's own decision
-    replaces the truth). None for layers that read no other step.
+    Time steps are in the direction's own order of reading; values at padding are arbitrary. ``layer``: the layer's
+    number, counted from 1 at the bottom. ``direction``: "forward" or "backward". ``gates``: by a gate's name, the mean
+    of the gate over its units at each step, an array TB. ``back_TB``: the number of steps by which the state that the
+    policy chose lies back, 1 for the previous state; None without a policy. ``norm_TB``: the Euclidean norm of dL/dh_t,
+    where L is the loss of the decision on the token that the direction reads last (gui2019 Figure 4; we take the
+    network's own decision in place of the gold tag). None for layers without a cell (``cell_of``).
     """
 
     layer: int
@@ -41,9 +43,9 @@ class LayerInsight:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LayerView:
-    """The ``LayerInsight`` of one sentence, in plain numbers.
+    """The values of a ``LayerInsight`` for one sentence, as Python numbers.
 
-    ``gates`` and ``back`` are in the order of the text; ``norms`` in the direction's own order of reading.
+    ``gates`` and ``back`` are in the order of the text. ``norms`` are in the direction's own order of reading.
     """
 
     layer: int
@@ -54,14 +56,14 @@ class LayerView:
 
     @property
     def name(self) -> str:
-        """``layer 2 backward``."""
+        """The name of the layer and direction, such as ``layer 2 backward``."""
         return f"layer {self.layer} {self.direction}"
 
 
 def views(model: Network, tokens: Tokens, lexicon: LexiconTensors) -> list[tuple[LayerView, ...]]:
-    """The layers of a network of one lane on each sentence.
+    """Inspect a network of one lane: return for each sentence of ``tokens`` the values of all layers and directions.
 
-    Raises UserError for an ensemble, and for a network without recurrent layers.
+    Raises UserError for an ensemble and for a network with label feedback.
     """
     if isinstance(model, Ensemble):
         raise UserError("an ensemble has several networks, side by side (allowed: a bundle of one)")
@@ -87,7 +89,7 @@ def _view(seen: LayerInsight, place: int, length: int) -> LayerView:
 
 
 def insights(model: Stacked, tokens: Tokens, lexicon: LexiconTensors) -> list[LayerInsight]:
-    """The insight of every layer of a one-lane network on these sentences, bottom up, forward before backward."""
+    """Inspect a network of one lane on a batch: return the values of each layer, bottom up, forward before backward."""
     passed: list[Passed] = []
     with torch.enable_grad(), watched():
         features_RUBF, counts_RB = model.read(tokens, lexicon, passed)
@@ -110,10 +112,11 @@ def insights(model: Stacked, tokens: Tokens, lexicon: LexiconTensors) -> list[La
 
 @torch.no_grad()
 def openings(passed: Passed) -> Mapping[str, Tensor]:
-    """The gates of a layer by name, gate_DTBH: those of its cell, then those of its shortcut.
+    """Compute the gates of a layer, gate_DTBH, by their names: first the gates of its cell, then those of its shortcut.
+    A layer without a cell has none.
 
-    A gate is a function of the input from below and of the outputs that the recurrent weights were multiplied by, so it
-    is recomputed from these.
+    Layers do not keep their gates. A gate is a function of the layer's inputs and of the earlier outputs that the step
+    read, so it is computed again from these.
     """
     cell, pre_DTBX = cell_of(passed.layer), passed.unrolled.pre_GTBX
     if cell is None or pre_DTBX is None:
@@ -125,20 +128,26 @@ def openings(passed: Passed) -> Mapping[str, Tensor]:
 
 
 def cell_of(layer: Layer) -> Cell | None:
-    """The cell of a layer, which holds the gates' weights; None for a layer that reads no other step."""
+    """Return the cell of a layer, which holds the gates' weights; None for a layer without one, such as
+    ``feedforward``.
+    """
     cell = layer.cell if isinstance(layer, SkipLayer) else layer
     return cell if isinstance(cell, Cell) else None
 
 
 def _read(passed: Passed) -> Tensor | None:
-    """The weight of each of the J last outputs in a step's input, read_DTBJ; None where it read only the previous
-    one.
+    """Return read_DTBJ, the weight with which each time step read each of the J last outputs; None if the layer reads
+    only the previous output.
     """
     return None if passed.unrolled.read is None else passed.unrolled.read()
 
 
 def before(output_DTBF: Tensor, read_DTBJ: Tensor | None) -> Tensor:
-    """The earlier output that each step read: the previous one, or the mixture of the J last ones, before_DTBF."""
+    """Return before_DTBF, the earlier output that each time step read: the previous one, or the mixture of the J last
+    ones.
+
+    ``read_DTBJ``: the weights of the mixture; None means the previous output.
+    """
     reach = 1 if read_DTBJ is None else read_DTBJ.shape[-1]
     steps = output_DTBF.shape[1]
     padded_DSBF = functional.pad(output_DTBF, (0, 0, 0, 0, reach, 0))
@@ -149,11 +158,13 @@ def before(output_DTBF: Tensor, read_DTBJ: Tensor | None) -> Tensor:
 
 
 def _norms(model: Stacked, features_RUBF: Tensor, counts_RB: Tensor, passed: Sequence[Passed]) -> list[Tensor | None]:
-    """|dL/dh_t| of each layer, norm_DTB.
+    """Compute norm_DTB of each layer: |dL/dh_t| at each time step; None for a layer without a cell.
 
-    Where every h_t is seen, this is its gradient. Elsewhere h_t is read by the layers above and, through U alone, by
-    later steps of its own layer: its gradient is that of the output as others read it, plus U pre' for each step that
-    read it, weighted as in that step. The dependence of an attention's weights on h_t is ignored.
+    ``passed``: the inputs and outputs of the layers, from the forward pass. If a layer kept the tensors of its states,
+    autograd gives the gradient of each h_t directly. Otherwise h_t is read by the layers above and by later steps of
+    its own layer, and the gradient is a sum: that of the output, as other layers read it, plus U pre' for each later
+    step that read h_t, with the weight at which the step read it. U is the recurrent weight and pre' the gradient of
+    the later step's pre-activations. The dependence of an attention's weights on h_t is ignored.
     """
     wanted = [_differentiated(each.unrolled) for each in passed]
     given = [tensor for group in wanted for tensor in group]
@@ -182,14 +193,20 @@ def _norms(model: Stacked, features_RUBF: Tensor, counts_RB: Tensor, passed: Seq
 
 
 def _differentiated(unrolled: Unrolled) -> Sequence[Tensor]:
-    """The tensors of a layer by which a loss is differentiated: its states, or its output and pre-activations."""
+    """Return the tensors of a layer by which the loss is differentiated: its states if it kept them, or else its output
+    and pre-activations.
+    """
     if unrolled.states is not None:
         return unrolled.states
     return [each for each in (unrolled.output_GTBF, unrolled.pre_GTBX) if each is not None]
 
 
 def _with_later(output_TBF: Tensor, later_TBF: Tensor, read_TBJ: Tensor | None) -> Tensor:
-    """The gradient of each output, plus the contributions of the steps that read it."""
+    """Add to the gradient of each output the contributions of the later steps that read the output.
+
+    ``output_TBF``: the gradient of the outputs as other layers read them. ``later_TBF``: the gradient of what each step
+    read. ``read_TBJ``: the weight with which a step read each of the J last outputs; None means only the previous one.
+    """
     total_TBF, steps = output_TBF.clone(), len(output_TBF)
     reach = 1 if read_TBJ is None else read_TBJ.shape[-1]
     for back in range(1, min(reach, steps - 1) + 1):
@@ -199,6 +216,9 @@ def _with_later(output_TBF: Tensor, later_TBF: Tensor, read_TBJ: Tensor | None) 
 
 
 def _last_loss(model: Stacked, features_RUBF: Tensor, counts_RB: Tensor, *, backward: bool) -> Tensor:
-    """The loss of the decision on the token that a direction reads last, summed over the sentences."""
+    """Return the loss of the decision on the token that a direction reads last, summed over the sentences.
+
+    That token is the first of a sentence if ``backward``, or else the last.
+    """
     place_RB = torch.zeros_like(counts_RB) if backward else counts_RB - 1
     return model.head.decision_loss(features_RUBF, counts_RB, place_RB).sum()

@@ -1,4 +1,4 @@
-"""A network as a program of ``torch.export``, which runs without skipstack."""
+"""Exports a network by ``torch.export`` as a program that runs without skipstack."""
 
 import torch
 from torch import Tensor, nn
@@ -14,17 +14,22 @@ from skipstack.models.networks.model import Network, Tokens
 from skipstack.models.parts.inputs.base import LexiconTensors
 
 LONGEST = 4096
-"""The maximum number of tokens in a text, for programs with any length."""
+"""The maximum number of tokens in a text, for programs that take texts of any length."""
 
 Inputs = dict[str, Tensor]
-"""The inputs by name: ``forms_TB``, the index of each token's form among the F forms, 0 at padding; ``lengths_B``; the
-features of each form (``data.store.features.Lexicon``), the first of which is the boundary: ``word_F``, ``capital_F``,
-``prefix_FA``, ``suffix_FA``, ``spelling_FC``, where C is 64, and ``class_F``."""
+"""The inputs of a program by name, or its outputs. The inputs:
+
+``forms_TB``: the index of each token's form among the F forms, 0 at padding. ``lengths_B``: the number of tokens of
+each text. ``word_F``, ``capital_F``, ``prefix_FA``, ``suffix_FA``, ``spelling_FC`` (where C is 64), ``class_F``: the
+features of each form (``data.store.features.Lexicon``); form 0 is the boundary."""
 
 
 class Program(nn.Module):
-    """The decisions of a network from plain tensors: ``tags_UB``, ids of labels, and for a parser ``heads_TB``; and the
-    ``scores_UBK`` behind them (``models.parts.heads.base.Head.opinion``). Values at padding are arbitrary.
+    """A module that maps plain tensors to a network's decisions.
+
+    Its outputs: ``tags_UB``, the ids of labels; ``scores_UBK``, the scores of all labels
+    (``models.parts.heads.base.Head.opinion``); and for a parser ``heads_TB``, the head of each word. Values at padding
+    are arbitrary.
     """
 
     def __init__(self, network: Network) -> None:
@@ -42,7 +47,7 @@ class Program(nn.Module):
         spelling_FC: Tensor,
         class_F: Tensor,
     ) -> Inputs:
-        """The decisions and their scores, by name."""
+        """Return the decisions and scores by name; ``Inputs`` describes the arguments."""
         tokens = Tokens(forms_TB.unsqueeze(0), lengths_B.unsqueeze(0))
         known = LexiconTensors(word_F, capital_F, prefix_FA, suffix_FA, spelling_FC, class_F)
         features_RUBF, counts_RB = self.network.read(tokens, known)
@@ -52,8 +57,9 @@ class Program(nn.Module):
 
 
 def inputs_of(tokens: Tokens, lexicon: LexiconTensors, length: int | None = None) -> Inputs:
-    """The inputs of a program for tokens that all lanes share, padded to ``length``, or to the minimum of two
-    tokens.
+    """Return the inputs of a program for ``tokens``, which must be the same in all lanes.
+
+    Texts are padded to at least ``length`` tokens; None means the minimum of two tokens.
     """
     forms_TB = tokens.forms_RTB[0]
     behind = max(2 if length is None else length, len(forms_TB)) - len(forms_TB)
@@ -71,18 +77,20 @@ def inputs_of(tokens: Tokens, lexicon: LexiconTensors, length: int | None = None
 
 
 def why_not(config: ModelConfig) -> str | None:
-    """The reason why a network of this config cannot be exported; None if it can."""
+    """Return the reason why a network with this config cannot be exported; None if it can."""
     if isinstance(config.head, BiaffineConfig) and config.head.decoder == "tree":
         return "the best tree is computed outside of torch (allowed: model.head.decoder greedy, and all other heads)"
     return None
 
 
 def takes_any_length(config: ModelConfig) -> bool:
-    """Whether a program of this config takes texts of any number of tokens.
+    """Whether the program of a network with this config takes texts of any number of tokens, with its loop over time
+    exported as one operation.
 
-    Its loop over time is then one operation. Layers that skip, networks with label feedback, and the decoding of a
-    chain are unrolled step by step instead, for texts of up to a fixed number of tokens; so are two loops over
-    different axes, since torch 2.13 exports no second one of any length (it ties the lengths to each other).
+    If not, loops are unrolled step by step, for texts of up to a fixed number of tokens. They are unrolled for layers
+    that skip, for networks with label feedback, for chains and users' own heads, for every network if torch has no
+    ``scan`` to export, and for an embedder that loops over characters (``blstm``): torch 2.13 cannot export two loops
+    of any length over different axes, since it requires the two lengths to be equal.
     """
     stack, embedder = config.stack, config.embedder
     if scan is None:
@@ -95,10 +103,11 @@ def takes_any_length(config: ModelConfig) -> bool:
 
 @torch.no_grad()
 def exported(network: Network, inputs: Inputs, *, any_length: bool) -> ExportedProgram:
-    """The program of a network in evaluation mode; ``inputs`` are an example of its inputs.
+    """Export a network in evaluation mode. Afterwards the parameters of ``network`` require no gradient.
 
-    It takes any number of texts and of forms, and texts as long as those of the example, or of any length. The network
-    can no longer be trained.
+    ``inputs``: an example of the program's inputs. ``any_length``: whether the program takes texts of 2 to ``LONGEST``
+    tokens, or only texts padded to the length of the example. The program takes any number of texts, and two or more
+    forms.
     """
     torch.compiler.reset()  # earlier exports in this process would forbid the lengths that they saw
     program = Program(network).eval().requires_grad_(False)  # tensors written in place have no gradient

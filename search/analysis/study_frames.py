@@ -37,17 +37,17 @@ MADE: Final[Mapping[str, Callable[[StudyRecord], pd.DataFrame]]] = {
 """The functions that compute frames from a study's record, by the frame's name."""
 
 IMPORTANCES: Final = "importances"
-"""The name of a further cached frame: the libraries that compute it are slow to load (``importance.py``)."""
+"""The name of the frame of importances. It is cached, too, since its computation is slow (``importance.py``)."""
 
 REACHED: Final = "reached"
-"""The name of a further cached frame, the best scores so far: tables need no more of the very large ``curves``."""
+"""The name of the frame of the best scores so far. It is cached, too, so that tables need not read ``curves``."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class StudyFrames:
     """The frames of a study, as it was when it was read.
 
-    The frames have the columns of ``COLUMNS`` and are computed on first access.
+    A frame is computed, or read from the cache, on first access. ``COLUMNS`` describes the columns of most frames.
 
     ``past``: the events that were read.
     ``study``: the study's config, including extensions.
@@ -56,9 +56,9 @@ class StudyFrames:
     ``finished``: whether nothing of the study is left to run, ablations included.
     ``searched``: whether the search itself is finished.
     ``ablated``: whether the study has an ablation.
-    ``warnings``: the warnings of its record.
+    ``warnings``: the warnings of the study's record.
     ``enough``: the expected gain of further trials at which the stopping rule ended the search; None if it did not.
-    ``over``: the study's limit of hours, if it was reached.
+    ``over``: the study's limit of hours if it was reached; else None.
     ``lost``: the number of attempts at trials that were lost with their machine.
     ``read``: a function that reads the study's record.
     """
@@ -75,7 +75,10 @@ class StudyFrames:
     over: HoursOver | None
     lost: int
     cached: Callable[[str], pd.DataFrame | None]
-    """Return the cached frame of a name (one in ``MADE``, ``IMPORTANCES`` or ``REACHED``); None if it is not cached."""
+    """A function from the name of a frame to the cached frame; None if it is not cached.
+
+    The names are those in ``MADE``, ``IMPORTANCES`` and ``REACHED``.
+    """
     read: Callable[[], StudyRecord]
 
     @classmethod
@@ -192,13 +195,16 @@ class StudyFrames:
 
     @property
     def baseline(self) -> tuple[float, float] | None:
-        """The baseline's scores on dev and test of the base config's corpus; None if the base is not a network."""
+        """The baseline's scores on dev and test of the base config's corpus.
+
+        None if the base is not a network or its corpus is not prepared.
+        """
         base = self.study.space.base
         prepared = self.corpora.get(identity(base.data.corpus)) if isinstance(base, TrialConfig) else None
         return None if prepared is None else (prepared.baseline_dev, prepared.baseline_test)
 
     def to_parquet(self, folder: Path) -> None:
-        """Write the frames as Parquet files to ``folder``, which is created if needed.
+        """Write the frames in ``COLUMNS`` as Parquet files to ``folder``, which is created if needed.
 
         Raises UserError if the folder or a file cannot be written.
         """

@@ -43,10 +43,11 @@ def prepare_ablation(
     """Prepare the next ablation of the finished study in the folder ``path``. Returns None if there is nothing to
     compare, since no config differs from the base.
 
-    ``code``: the files of the study's own code, needed only if they were moved. ``greedy_path``: the argument ``path``
-    of ``experiment``. ``beside``: the folders of other searches with the same base. ``data_dir``: the folder of the
-    named corpora. The other arguments are those of ``experiment``. Raises UserError as ``read_finished``,
-    ``experiment``, ``load_code`` and ``first_events`` do.
+    ``code``: the files of the study's own code, needed only if they were moved. ``seeds``: the number of seeds of each
+    row of the ablation. ``top``: how many of the best configs are compared. ``beside``: the folders of other searches
+    with the same base. ``data_dir``: the folder of the named corpora. ``greedy_path`` is the argument ``path`` of
+    ``experiment``; ``corpora``, ``without`` and ``parts`` are its arguments of the same names. Raises UserError as
+    ``read_finished``, ``experiment``, ``load_constraints``, ``load_code`` and ``first_events`` do.
     """
     record = read_finished(path)
     load_constraints(path, record.study.space, code)

@@ -38,11 +38,11 @@ def open_study(
 ) -> None:
     """Check a study, prepare its corpora and start its ledger in ``folder``.
 
-    ``data_dir``: the folder of the named corpora. ``corpus_folder``: the folder at which the relative paths of the
-    user's corpus files, of vectors and of earlier studies start. ``clock``: returns the time in Unix seconds.
-    ``placed``: returns the events that record the run options; it is called once the ledger is open, and its events are
-    written together with the first events, so that every study on disk has them. Raises UserError for a study that
-    cannot run, for corpora and vectors that cannot be read, and for an earlier study of which no trial can be used.
+    ``data_dir``: the folder of the named corpora. ``corpus_folder``: the folder at which relative paths start: those of
+    the user's corpus files, vectors and earlier studies. ``clock``: returns the time in Unix seconds. ``placed``:
+    returns the events that record the run options; it is called once the ledger is open, and its events are written
+    together with the first events, so that every study on disk has them. Raises UserError for a study that cannot run,
+    for corpora and vectors that cannot be read, and for an earlier study of which no trial can be used.
     """
     check_study(study)
     earlier = earlier_studies(study, corpus_folder)
@@ -66,7 +66,7 @@ class Rehearsal:
 def rehearsed(study: StudyConfig, *, data_dir: Path | None, corpus_folder: Path) -> Iterator[Rehearsal]:
     """Opens a study as the command ``search`` does, but in a temporary folder that is removed on exit.
 
-    Commands that only describe a study use this, so that they refuse every study that ``search`` refuses. Raises
+    Commands that only describe a study use this, so that they refuse every study that ``search`` cannot open. Raises
     UserError as ``open_study`` does, with one exception: if this machine lacks a named corpus, ``absent`` of the result
     says so, since a study may be described before its corpus is fetched.
     """

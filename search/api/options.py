@@ -48,12 +48,14 @@ submitted job, which so finds its cluster.
 """
 
 LEAST_ADDRESSES: Final[Mapping[EngineName, float]] = {"ray": 4e9, "serial": 3e9}
-"""The smallest address space, in bytes, with which a small study ran on two CPUs in a test, by engine."""
+"""The smallest address space, in bytes, with which a small study ran on two CPUs in a test, by engine. With less, a
+study of networks, or one on Ray, is not started.
+"""
 
 Watch = Callable[[StudyRecord, StudyFolder], AbstractContextManager[Reader]]
 """Creates a reader of a study's events, from the record so far and the study's folder. Returns a context manager that
-is
-entered while the study runs; its value is called with each event."""
+is entered while the study runs; its value is called with each event.
+"""
 
 
 def unwatched(record: StudyRecord, folder: StudyFolder) -> AbstractContextManager[Reader]:
@@ -74,9 +76,9 @@ class Execution(RunOptions):
 
     ``function``: the function that trials call; None means that they train the networks of this project. ``say``:
     receives lines of information. ``warn``: receives lines about failures and missing data. ``watch``: creates a reader
-    of the study's events. ``meanwhile``: called once, in a thread, as soon as a CPU is idle: while the last trials end,
-    or after them before the engine closes. ``compare``: whether MLflow is asked which events it has of every run, even
-    if it is marked as having all events of the study.
+    of the study's events. ``meanwhile``: called at most once, in a thread, as soon as a CPU is idle: while the last
+    trials end, or after them before the engine closes. ``compare``: whether MLflow is asked which events it has of
+    every run, even if its store is marked as having all events of the study.
 
     Raises UserError for a value that is not allowed, if Ray is needed and not installed, and if an MLflow store is
     named and MLflow is not installed.
@@ -173,9 +175,10 @@ class Execution(RunOptions):
         """Publish the report and models of a finished study in MLflow. Call this once ``tracker`` has written all
         events.
 
-        ``made``: creates the report and models; it is called only if they are not published already. Returns the
-        addresses at which a browser shows the study, by the names of the views (``trials``, ``charts``, ``ablation
-        1``); empty if they are not known. If something could not be published, ``warn`` receives a line.
+        ``made``: creates the report and models; it is called only if they are not published already, or if ``compare``
+        is True. Returns the addresses at which a browser shows the study, by the names of the views (``trials``,
+        ``charts``, ``ablation 1``); empty if they are not known. If something could not be published, ``warn`` receives
+        a line.
         """
         assert record.opened is not None, "a ledger begins with study_opened"
         own, named = study_id(record.opened), experiment(experiment_of(record.study))
@@ -205,8 +208,8 @@ class Execution(RunOptions):
 
 
 def cluster(address: str | None) -> str | None:
-    """The Ray cluster that a study joins, from its option ``--address``. ``auto`` means the cluster that the
-    environment names; None means that one is started for the study.
+    """The address of the Ray cluster that a study joins, from its option ``--address``. ``auto`` means the cluster that
+    ``RAY_ADDRESS`` names, or else one that runs on this machine. None means that one is started for the study.
     """
     if address is None and os.environ.get(CLUSTER) not in (None, "", "local"):
         return "auto"

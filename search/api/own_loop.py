@@ -35,9 +35,9 @@ class OwnLoop:
     """A running study for the user's own training loop. ``ask`` returns the next trial, to which the loop reports with
     ``AskedTrial.report``.
 
-    Use it as a context manager. On exit it finishes the study if all trials have ended. Otherwise it leaves the study
-    as an interruption does; ``skipstack.begin`` with the same folder then continues the study and hands out the open
-    trials again. Several threads may use the object.
+    Use it as a context manager. On exit without an error it finishes the study if all trials have ended. Otherwise it
+    leaves the study as an interruption does; ``skipstack.begin`` with the same folder then continues the study and
+    hands out the open trials again. Several threads may use the object.
 
     ``run``: the started study. ``ended``: called once the study is finished.
     """
@@ -58,7 +58,8 @@ class OwnLoop:
         means that the study has no more trials.
 
         Trials that were open when the last loop ended come first. A paused trial is returned again once it is promoted.
-        Raises the exception that ended the study, if any, such as one for a full disk.
+        Raises the exception that ended the study, if any, such as one for a full disk, and UserError if the study has
+        ended without one.
         """
         with self._engine.turn:
             driver = self._driver()
@@ -125,8 +126,9 @@ class AskedTrial:
     epoch.
 
     If the study has several seeds, there is a config for each of them, ``configs[seed]``, and an epoch of the trial
-    ends once ``report(score=..., seed=seed)`` was called for each seed. With replicates, the keys are the numbers of
-    the calls instead, and each config has its seed and its replicate.
+    ends once ``report(score=..., seed=seed)`` was called for each seed. With replicates, each replicate of each seed
+    has a number, which takes the place of the seed in ``configs`` and in the methods; its config has the seed and the
+    replicate.
     """
 
     def __init__(self, task: TrialTask, driver: Driver, engine: "_Asked") -> None:
@@ -151,7 +153,7 @@ class AskedTrial:
 
     @property
     def seeds(self) -> Sequence[int]:
-        """The seeds with which the trial is trained."""
+        """The seeds with which the trial is trained, or the keys of ``configs`` if there are replicates."""
         return tuple(self.configs)
 
     @property
@@ -178,7 +180,8 @@ class AskedTrial:
         **metrics: float,
     ) -> bool:
         """End an epoch of a seed, as ``Report`` does, and return whether the trial goes on. The decision is made once
-        all seeds have reported the epoch; until then the trial goes on.
+        all seeds have reported the epoch; until then the trial goes on. If the trial does not go on, a report is
+        ignored.
 
         Raises ReportError for an invalid report, and UserError for a seed that the trial does not have.
         """
@@ -225,15 +228,19 @@ class AskedTrial:
         return self._tracked[self._only(seed)]
 
     def end(self) -> None:
-        """Tell the study that the training of this trial ended before the last possible epoch."""
+        """Tell the study that the training of this trial ended before the last possible epoch. Does nothing if the
+        trial does not go on.
+        """
         with self._turn:
             if self.goes_on:
                 self.goes_on = False
                 self._driver.returned(self.number)
 
     def fail(self, error: BaseException | str) -> None:
-        """Tell the study that the training of this trial failed. The study hands out the trial again, up to
-        ``search.retries`` times, and then gives it up.
+        """Tell the study that the training of this trial failed. The trial ends with the reason ``failed``, and is not
+        handed out again. Does nothing if the trial does not go on.
+
+        ``error``: the error, or a line that describes it.
         """
         with self._turn:
             if self.goes_on:
@@ -290,7 +297,9 @@ class _Asked(Engine):
         self._left: bool | None = None
 
     def run(self, driver: Driver) -> None:
-        """Wait until the loop has left the study. Raises LeftOpenError if the study is then not at its end."""
+        """Wait until the loop has left the study. Raises LeftOpenError if the study is then not at its end, or got
+        further points as the loop left.
+        """
         with self.turn:
             # The study runs the engine again if points were asked for at the last moment.
             again = self._left is not None

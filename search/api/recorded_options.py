@@ -25,7 +25,7 @@ from skipstack.spaces.constraint_functions import check_given
 from skipstack.spaces.trial import code_of
 
 OPTIONS: Final = tuple(option.name for option in fields(RunOptions))
-"""The fields of ``Execution`` that are recorded in the ledger, as fields of the same names of ``Placed``."""
+"""The fields of ``Execution`` that are recorded in the ledger: the event ``Placed`` has fields of the same names."""
 
 CONTACTED: Final = {"address": "--address", "tracking_uri": "--tracking-uri"}
 """The recorded options that name a server, with their command-line names. Such a server may be sent secrets from the
@@ -39,7 +39,7 @@ def execution_of(options: Mapping[str, Any], before: Path | None = None) -> Exec
 
     A copied or moved study may come from somebody else, and its ledger could name any server or file. So for such a
     study UserError is raised if the recorded options name a server to contact, a listener of the user's own or a code
-    file, and ``options`` do not name these (for the MLflow store, the environment may).
+    file, and ``options`` do not name these. (The recorded MLflow store may be named by the environment instead.)
     """
     given = {name: value for name, value in options.items() if value is not None}
     folder = None if before is None else StudyFolder.existing(before)
@@ -71,7 +71,7 @@ def execution_of(options: Mapping[str, Any], before: Path | None = None) -> Exec
 
 def load_code(path: Path, code: Sequence[CodeFile], given: Sequence[Path] = ()) -> None:
     """Load the user's own code of the study in the folder ``path``, from the files ``given`` or, without these, from
-    the paths of its last run. ``code``: the recorded code files; does nothing if there are none.
+    the paths of its last run. ``code``: the recorded code files. If there are none, this does nothing.
 
     Raises UserError as ``load_recorded`` does. Raises UserError also if no files are given for a study that was copied
     or moved, since a ledger from somebody else could name any file.
@@ -110,8 +110,8 @@ def _unasked(path: Path | None, recorded: Sequence[str]) -> str:
 
 
 def placement(execution: Execution, folder: StudyFolder, time: float, *, path: Path | None = None) -> list[Placed]:
-    """The event that records the options of this run, as a list. The list is empty if the options are those of the last
-    run.
+    """The event that records the options of this run, as a list. The list is empty if the options and the folder are
+    those of the last run.
 
     ``time``: of the event, in Unix seconds. ``path``: the folder's final path, if it still has a temporary name.
     """

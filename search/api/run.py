@@ -1,5 +1,5 @@
-"""Runs a study to its end: connects the ledger, driver, engine, MLflow and the deletion of old weights. Nothing is
-printed.
+"""Runs a study to its end: connects the ledger, driver, engine, MLflow and the deletion of weights that are not needed.
+Nothing is printed.
 
 ``begin``, ``resume``, ``extend`` and ``ablate`` check their arguments, start the engine and test that every machine can
 train the study. They return a ``Run``, which finishes the study. Torch and ray are imported only for a valid study.
@@ -106,12 +106,13 @@ class Run:
 
     @contextmanager
     def finished(self) -> Iterator[StudyRecord]:
-        """Runs the study to its end. If it is finished already, only writes to MLflow the events that are missing
-        there.
+        """Runs the study to its end. If it is finished already, only passes to MLflow and the listeners the events that
+        they lack.
 
-        The body of the ``with`` statement receives the record as soon as the last trial has ended. On exit, the engine
-        is closed and the last events are written to MLflow. Both also happen on KeyboardInterrupt and on
-        StudyInterruptedError (a UserError), which leave a study that can be resumed.
+        The body of the ``with`` statement receives the record as soon as all trials have ended and the selected ones
+        are measured on the test split. On exit, the engine is closed and the last events are written to MLflow, also
+        after an error while trials run. KeyboardInterrupt and StudyInterruptedError (a UserError) leave a study that
+        can be resumed; after a second KeyboardInterrupt, MLflow is not waited for.
         """
         try:
             if self.engine is None:
@@ -318,7 +319,8 @@ def begin(
 
 def resume(path: Path, execution: Execution, *, enough: bool = False, hours: float | None = None) -> Run:
     """Continue the study in the folder ``path``: an interrupted search or ablation, a search that ended because its
-    hours were over, or a finished one for which points were asked. Returns it ready to run.
+    hours were over (if ``hours`` are given), or a finished one for which points were asked. Returns it ready to run. If
+    nothing of this applies, the returned run only publishes.
 
     ``enough``: start no further trial. ``hours``: the new time limit of the whole study, which includes the hours
     already spent; None leaves the limit as it is. Raises UserError if both are given, if one is given for an ablation,
@@ -392,7 +394,9 @@ def ask_for(path: Path, points: Sequence[Mapping[str, Json]]) -> None:
 
 
 def ablate(prepared: PreparedAblation, execution: Execution) -> Run:
-    """Start a prepared ablation, and return it ready to run."""
+    """Start a prepared ablation, and return it ready to run. Raises UserError if the engine cannot start, and if a
+    machine cannot train the study.
+    """
     first = prepared.first
     return _ablation(
         prepared.path,
@@ -437,9 +441,10 @@ def _ablation(
 def _started(run: Run, record: Callable[[], StudyRecord], path: Path) -> Run:
     """Start the engine of ``run``, test that every machine can train the study, and return the run.
 
-    First checks that a study of a function gets its function, and that no other study gets one. If a machine fails its
-    test, the engine is closed and UserError is raised. ``record``: reads the study, which is slow; it is called only if
-    there are machines to test. ``path``: the study's final folder, which ``run`` may still have under a temporary name.
+    First checks that a study of a function gets its function, and that no other study gets one, and loads the study's
+    own code. If a machine fails its test, the engine is closed and UserError is raised. ``record``: reads the study,
+    which is slow; it is called only if there are machines to test. ``path``: the study's final folder, which ``run``
+    may still have under a temporary name.
     """
     folder, execution = run.folder, run.execution
     if (changed := check_function_given(folder, execution.function)) is not None:

@@ -90,8 +90,8 @@ class Study:
         return self.frames.sentences.copy()
 
     def usage(self) -> "pd.DataFrame":
-        """A row for each epoch, with the CPU, GPU and memory use of the worker that trained it. Empty for a study that
-        ran without the option ``system_metrics``.
+        """A row for each epoch of each trial, with the CPU, GPU and memory use of the worker that trained it. Empty for
+        a study that ran without the option ``system_metrics``.
         """
         return self.frames.usage.copy()
 

@@ -1,11 +1,12 @@
 """The events of a study, which the ledger records.
 
-An event is written once and never changed. Its ``time`` is in Unix seconds and set by the caller; nothing here reads a
-clock. Trials are numbered 0, 1, 2, ... in the order of proposal, epochs count from 1, a higher score is better, and a
-metric has one value per lane.
+An event is written once and never changed. Its ``time`` is in Unix seconds and is set by the caller: no code in this
+file reads a clock. Trials are numbered 0, 1, 2, ... in the order of proposal. Epochs count from 1. A higher score is
+better. A lane is one seed's copy of the network, or one call of a user's function, and a metric has one value for each
+lane.
 
-NaN and the infinities have no JSON form, yet a diverged trial reports them: they are written as the
-texts ``"nan"``, ``"inf"`` and ``"-inf"``, and read back as the same numbers.
+JSON has no NaN and no infinities, but a diverged trial reports them. They are written as the texts ``"nan"``, ``"inf"``
+and ``"-inf"``, and read back as the same numbers.
 """
 
 import json
@@ -35,36 +36,50 @@ def _number(value: float) -> float | str:
 
 
 Number = Annotated[float, Field(allow_inf_nan=True), PlainSerializer(_number, when_used="json")]
-"""A measured number: unlike the numbers of a config it may be NaN or infinite."""
+"""A measured number. Unlike the numbers of a config, it may be NaN or infinite."""
 
 FORMAT: Final = 3
-"""The format of ledgers; ``skipstack upgrade`` rewrites those of earlier ones (``search/study/upgrading.py``)."""
+"""The format of the ledgers that this version writes. ``skipstack upgrade`` rewrites ledgers of earlier formats
+(``search/study/upgrading.py``).
+"""
 
 FARTHEST: Final = 1e11
-"""The largest Unix time, in seconds, before or after 1970: some thousand years, so that every time has a date."""
+"""The largest absolute value of an event's time, in seconds since 1970: about 3,000 years. An event with a larger one
+is refused.
+"""
 
 Parameters = Annotated[NonNegativeInt, Field(lt=1 << 63)]
-"""A number of parameters, which frames hold in 64 bits."""
+"""A number of network parameters. It is limited to 63 bits, since data frames store it as a 64-bit integer."""
 
 SeedNumber = Annotated[int, Field(ge=-(1 << 63), lt=1 << 63)]
-"""The seed of a lane, which frames hold in 64 bits, too."""
+"""The seed of a lane. It is limited to 64 bits, since data frames store it as a 64-bit integer."""
 
 Metrics = dict[str, tuple[Number, ...]]
-"""The values of metrics by name, for example ``train_loss`` or ``dev_accuracy``: one value per lane."""
+"""The values of metrics, by the metric's name, such as ``train_loss`` or ``dev_accuracy``. Each has one value for each
+lane.
+"""
 
 Loss = Literal["lost", "preempted"]
-"""Kinds of losses of a trial's machine: unforeseen, or taken back as announced. The trial is not to blame."""
+"""The two ways in which a trial loses its machine. ``lost``: the machine was lost without notice. ``preempted``: its
+owner took it back with notice. Neither is the fault of the trial.
+"""
 
 FaultReason = Literal["failed", "crashed", "out_of_memory", "timed_out", Loss]
-"""Kinds of faults that end an attempt at a trial: an error, a dead process, missing memory, the time limit, a loss."""
+"""Kinds of faults that end an attempt at a trial. ``failed``: an error. ``crashed``: the process died, or its GPU
+failed. ``out_of_memory``: memory ran out. ``timed_out``: the time limit was reached. ``lost`` and ``preempted``: the
+machine was lost.
+"""
 
 Reason = Literal["completed", "stopped", "diverged", FaultReason]
-"""The reason why a trial ended: all epochs done, stopped by the scheduler, a score that is no number, or a fault."""
+"""The reason why a trial ended. ``completed``: it trained to its end, or its function returned. ``stopped``: the
+scheduler stopped it, nothing could promote it any more, or the study's hours were over. ``diverged``: its score is not
+finite. Otherwise, a fault ended it.
+"""
 
 FAULTS: Final[tuple[FaultReason, ...]] = get_args(FaultReason)
 
 SCORELESS: Final[tuple[Reason, ...]] = ("diverged", *FAULTS)
-"""The end reasons without a score, neither for the ranking nor for a proposer."""
+"""The reasons for which an ended trial has no score, neither in the ranking nor for the proposer."""
 
 LOSSES: Final[tuple[Loss, ...]] = get_args(Loss)
 
@@ -77,10 +92,11 @@ class _Happened(Frozen):
 
 
 class StudyOpened(_Happened):
-    """The first event: the whole study (the JSON of a ``StudyConfig``) and the code that runs it.
+    """The first event of a study, or of an ablation: its config, and the version of the code that runs it.
 
-    ``format``: of the ledger. ``earlier_identity``: the hash of the event before ``skipstack upgrade`` rewrote it, so
-    that its study keeps its identity; None if it did not.
+    ``study``: the JSON of the whole ``StudyConfig``. ``format``: the format of the ledger. ``earlier_identity``: the
+    hash that this event had before ``skipstack upgrade`` rewrote it, so that the study keeps its identity; None if it
+    was never rewritten.
     """
 
     kind: Literal["study_opened"] = "study_opened"
@@ -91,10 +107,13 @@ class StudyOpened(_Happened):
 
 
 class VectorsPrepared(Frozen):
-    """Stored pretrained vectors: the SHA-256 of their file, their folder (``store``), and numbers per word (``size``).
+    """Pretrained vectors that were stored for a study.
 
-    ``covered_words`` of the ``words`` in the base's vocabulary, and ``covered_tokens`` of the ``tokens`` in train, have
-    a vector. ``cut_line``: the number of an incomplete last line, which is left out.
+    ``sha256``: the SHA-256 of the file that they were read from. ``store``: the folder in which they are stored.
+    ``size``: the length of each vector. ``covered_words``, ``words``: how many words of the base's vocabulary have a
+    vector, and how many words it has. ``covered_tokens``, ``tokens``: how many tokens of train have a vector, and how
+    many tokens train has. ``cut_line``: the number of an incomplete last line of the file, which is left out; None if
+    the file is complete.
     """
 
     sha256: str
@@ -108,13 +127,15 @@ class VectorsPrepared(Frozen):
 
 
 class CorpusPrepared(_Happened, Brief):
-    """A corpus was stored: the identity of its config, the fingerprint of its content, and its folder (``store``).
+    """A corpus was stored in the study's folder.
 
-    ``measure`` ranks the trials; the baselines (``data.tasks.task.Task.baseline``) are scored by it. ``vectors``: the
-    pretrained vectors that a trial may use, by their path in the config. ``health``: a description of the corpus;
-    ``warnings``: one line for each property that spoils comparisons (``data/health/spoiling.py``). Versions before
-    0.2.0 did not write these two. ``documents``: the numbers of sentences of the documents of test, in order; empty,
-    and not written, where documents are not distinguished.
+    ``corpus``: the identity of the corpus's config. ``fingerprint``: the hash of its content. ``store``: the folder in
+    which it is stored. ``baseline_dev``, ``baseline_test``: the scores of a baseline that needs no network
+    (``data.tasks.task.Task.baseline``). ``measure``: the measure that ranks the trials and scores the baselines.
+    ``vectors``: the pretrained vectors that a trial may use, by their path in the config. ``health``: statistics of the
+    corpus. ``warnings``: one line for each property that invalidates comparisons (``data/health/spoiling.py``).
+    Versions before 0.2.0 wrote neither ``health`` nor ``warnings``. ``documents``: the number of sentences of each
+    document of the test split, in order. It is empty, and left out of the JSON, if the corpus does not mark documents.
     """
 
     kind: Literal["corpus_prepared"] = "corpus_prepared"
@@ -131,10 +152,11 @@ class CorpusPrepared(_Happened, Brief):
 
 
 class Proposed(_Happened):
-    """The proposer chose a point of the space; lane i of the trial has seed ``seeds[i]``. If seeds race, ``seeds`` are
-    the first group.
+    """The proposer chose a trial.
 
-    JSON sorts the keys of ``point``, so after reading they are no longer in axis order.
+    ``point``: the chosen point of the space, a value for each active axis. ``config_identity``: the hash of the trial's
+    config. ``seeds``: lane i of the trial has seed ``seeds[i]``; with replicates, these are the numbers of its calls.
+    If seeds race, ``seeds`` is the first group of seeds.
     """
 
     kind: Literal["proposed"] = "proposed"
@@ -143,27 +165,29 @@ class Proposed(_Happened):
     config_identity: str
     seeds: tuple[SeedNumber, ...]
     parameters: Parameters | None = None
-    """The number of parameters of one lane; None if it is no objective."""
+    """The number of parameters of one lane; None if ``parameters`` is not an objective of the study."""
 
 
 class Started(_Happened):
-    """A trial was started or continued: a worker has it, or on Ray is to take it up (``Begun``)."""
+    """A trial was started or continued. In the serial engine a worker trains it from now on; on Ray it waits for a
+    worker, and ``Begun`` follows when a worker takes it up.
+    """
 
     kind: Literal["started"] = "started"
     trial: NonNegativeInt
 
 
 class Begun(_Happened):
-    """A worker of Ray took the trial up, which had waited for it since it was started."""
+    """A worker of Ray began to train a trial, which had waited for a worker since the event ``Started``."""
 
     kind: Literal["begun"] = "begun"
     trial: NonNegativeInt
 
 
 class Reported(_Happened):
-    """A trial finished an epoch, which took ``seconds`` of training and evaluation.
+    """A trial finished an epoch, in which training and evaluation took ``seconds``.
 
-    ``seeds``: the group that was trained, if seeds race; empty if all seeds are trained together.
+    ``seeds``: the group of seeds that was trained, if seeds race; empty if all seeds are trained together.
     """
 
     kind: Literal["reported"] = "reported"
@@ -174,11 +198,13 @@ class Reported(_Happened):
     seconds: float
     seeds: tuple[SeedNumber, ...] = ()
     latency: float | None = None
-    """Seconds in which one lane reads 1,000 tokens of dev; None if latency is no objective."""
+    """The seconds in which one lane reads 1,000 tokens of dev; None if latency is not an objective."""
 
 
 class Decided(_Happened):
-    """The scheduler's decision on a report; ``rung``: the rung that the report reached, in the scheduler's resource."""
+    """The scheduler decided on a report. ``rung``: the rung that the report reached, in the unit of the scheduler's
+    resource, such as epochs; None if it reached no rung, or the trial is complete or diverged.
+    """
 
     kind: Literal["decided"] = "decided"
     trial: NonNegativeInt
@@ -188,11 +214,16 @@ class Decided(_Happened):
 
 
 class Usage(Frozen):
-    """CPU, memory and GPU use in an epoch, of the ``process`` (its number) that trained it and of its ``machine``.
+    """The CPU, memory and GPU use of one epoch.
 
-    ``process_cpu``: percent of one core over the epoch; ``machine_cpu``: percent of all cores, by all processes.
-    Memory is in bytes at the epoch's end. ``gpu``: percent of busy time at the epoch's end, by all processes; None if
-    the driver does not report it, as for a part of a GPU (MIG). All GPU fields are None without a GPU.
+    ``machine``, ``process``: the name of the machine, and the number of the process on it that trained the epoch.
+    ``process_cpu``: the process's CPU time over the epoch, in percent of one core. ``process_memory``: the memory of
+    the process. ``machine_cpu``: the CPU use of all processes over the epoch, in percent of all cores.
+    ``machine_memory``, ``machine_memory_total``: the used and the total memory of the machine. ``gpu``: the percentage
+    of time for which the GPU was busy with any process, at the end of the epoch; None if the GPU's driver does not
+    report it, as for a part of a GPU (MIG). ``gpu_memory``, ``gpu_memory_total``: the used and the total memory of the
+    GPU. All memory is in bytes, at the end of the epoch. All GPU fields are None for an epoch that was not trained on a
+    GPU.
     """
 
     machine: str
@@ -208,9 +239,9 @@ class Usage(Frozen):
 
 
 class Used(_Happened):
-    """A worker's use of its machine in an epoch, if that is measured. No decision depends on it.
+    """The resources that a worker used in an epoch, if the study measures them. No decision depends on this event.
 
-    ``seeds``: as in ``Reported``.
+    ``seeds``: the group of seeds that was trained, as in ``Reported``.
     """
 
     kind: Literal["used"] = "used"
@@ -221,14 +252,16 @@ class Used(_Happened):
 
 
 class Promoted(_Happened):
-    """A paused trial goes on; a worker continues it next."""
+    """The scheduler promoted a paused trial. A worker continues it next."""
 
     kind: Literal["promoted"] = "promoted"
     trial: NonNegativeInt
 
 
 class Retried(_Happened):
-    """A fault ended an attempt at a trial, which is retried from its last checkpoint."""
+    """A fault ended an attempt at a trial. The trial is retried from its last checkpoint, or from the start if it has
+    none. ``message``: the error.
+    """
 
     kind: Literal["retried"] = "retried"
     trial: NonNegativeInt
@@ -237,8 +270,8 @@ class Retried(_Happened):
 
 
 class Ended(_Happened):
-    """A trial ended; ``message`` says what failed, if anything, or how a trial ended because the study's hours were
-    over.
+    """A trial ended. ``message``: the fault that ended it, the way in which the end of the study's hours ended it, or a
+    note of the tool from which it was imported; otherwise empty.
     """
 
     kind: Literal["ended"] = "ended"
@@ -248,9 +281,12 @@ class Ended(_Happened):
 
 
 class Recording(Frozen):
-    """The data of a completed or diverged trial, by which it can be reused for a trial with the same config and seeds.
+    """The results of a completed or diverged trial of an earlier study. A new study reuses them for a trial with the
+    same config and seeds instead of training it.
 
-    ``order_seed``: the seed of its study. ``config_identity``: the config identity in its weights file.
+    ``config_identity``: the config identity in the weights file of the recorded trial. ``order_seed``: the seed of the
+    earlier study. ``tested``, ``sentences``: the test metrics, and the measure's counts for each test sentence.
+    ``code_version``: the version of the code that trained the trial.
     """
 
     config_identity: str
@@ -263,10 +299,14 @@ class Recording(Frozen):
 
 
 class Observed(Brief):
-    """A trial of an earlier study as a point of this study's space; ``config_identity``: of this study's config there.
+    """A trial of an earlier study, translated into this study.
 
-    ``reported``: the values of a function's further objectives, by their names among metrics. ``recording``: present if
-    the trial can be reused when its point is proposed.
+    ``trial``: its number in the earlier study. ``point``: its point in this study's space. ``config_identity``: the
+    identity of this study's config at that point. ``reason``: the reason of its end, by the standard of this study.
+    ``curve``: pairs of an epoch and its score; a single pair of the number of seeds and their score, if seeds race in
+    this study. ``reported``: if the trial called a function, its values of the objectives after the score, by the name
+    of the metric. ``recording``: the results to reuse if the proposer chooses this point; None if they cannot be
+    reused.
     """
 
     trial: NonNegativeInt
@@ -281,9 +321,10 @@ class Observed(Brief):
 
 
 class WarmStarted(_Happened):
-    """The proposer learns from an earlier study in the folder ``study``, on the same corpus.
+    """The proposer learns from the trials of an earlier study on the same corpus.
 
-    ``left_out``: how many of its trials cannot be used, by reason.
+    ``study``: the folder of the earlier study. ``observed``: the trials to learn from. ``left_out``: the number of
+    other trials of that study, by the reason for which they are not used.
     """
 
     kind: Literal["warm_started"] = "warm_started"
@@ -293,9 +334,10 @@ class WarmStarted(_Happened):
 
 
 class Suggestion(Frozen):
-    """A trial of an earlier study (its folder) on another corpus, as a ``point`` of this study's space.
+    """A trial of an earlier study on another corpus, suggested as a point of this study's space.
 
-    ``similarity``: of its corpus to this study's.
+    ``study``, ``trial``: the earlier study's folder, and the number of the trial in that study. ``similarity``: the
+    similarity of that trial's corpus to this study's corpus. ``point``: the suggested point.
     """
 
     study: str
@@ -305,10 +347,10 @@ class Suggestion(Frozen):
 
 
 class Suggested(_Happened):
-    """The study tries points that were good on other corpora, after its base and in this order.
+    """The study tries points that were good on other corpora, in the order of ``suggestions``, after its base config.
 
-    ``similarities``: of all earlier studies on other corpora, by folder, also those without a suggestion. ``left_out``:
-    how many of their trials lie outside this study's space, by study and reason.
+    ``similarities``: the similarity of each earlier study on another corpus, by its folder, even if no trial of it is
+    suggested. ``left_out``: the number of trials that cannot be used, by the earlier study's folder and the reason.
     """
 
     kind: Literal["suggested"] = "suggested"
@@ -318,9 +360,12 @@ class Suggested(_Happened):
 
 
 class Reused(_Happened):
-    """A trial is not trained: trial ``source`` of ``study`` (empty: this one), run by ``code_version``, is reused.
+    """A trial is not trained: the results of an earlier trial with the same config and seeds are reused, and its
+    reports follow as reports of this trial.
 
-    The reports of that trial follow as this one's. ``config_identity``: the config identity in its weights file.
+    ``study``, ``source``: the folder of the earlier study (empty: this study), and the number of the trial in it.
+    ``config_identity``: the config identity in the weights file of the earlier trial. ``code_version``: the version of
+    the code that ran the earlier trial.
     """
 
     kind: Literal["reused"] = "reused"
@@ -332,27 +377,33 @@ class Reused(_Happened):
 
 
 class Interrupted(_Happened):
-    """The user interrupted the driver; running trials wait for the next driver."""
+    """The driver was interrupted, by the user or by the loss of something that all trials need, such as the disk.
+    Running trials continue once the study is resumed.
+    """
 
     kind: Literal["interrupted"] = "interrupted"
 
 
 class Resumed(_Happened):
-    """Another driver resumed the study, with this code."""
+    """Another driver resumed the study. ``code_version``: the version of its code."""
 
     kind: Literal["resumed"] = "resumed"
     code_version: str
 
 
 class Placed(_Happened):
-    """The run options of the study from now on: engine, device and share of it, Ray cluster, and MLflow store. Neither
-    address contains a secret.
+    """The options with which the study runs from now on. Neither ``address`` nor ``tracking_uri`` contains a secret.
 
-    ``concurrent``: how many trials run at a time, at most; ``cpus_per_trial``: the CPUs that a trial takes on Ray;
-    ``trials_per_program``: how many may train as one program. ``place``: a hash of the study's folder at that time.
-    ``command``: the command line without secrets; ``user``: who typed it; ``commit``: of the code. Each is empty if
-    unknown. ``system_metrics``: workers measure their use of the machine. ``also``: the listeners of the study beside
-    MLflow. ``code``: the paths of the study's own code files.
+    ``place``: a hash of the path of the study's folder and of its ledger's inode, which shows whether the study was
+    copied or moved. ``engine``: ``serial`` or ``ray``. ``address``: the address of the Ray cluster; None if none was
+    given. ``gpus_per_trial``: the share of a GPU for each trial. ``device``: the device of the trials.
+    ``tracking_uri``: the MLflow store; None if there is none. ``system_metrics``: whether workers measure the resources
+    that they use. ``also``: the listeners that receive the study's events beside MLflow. ``code``: the paths of the
+    user's code files. ``concurrent``: the largest number of trials that run at a time. ``cpus_per_trial``: the number
+    of CPUs for each trial on Ray. ``trials_per_program``: the largest number of trials that train as one program.
+
+    ``command``: the command line without secrets. ``user``: the user who typed it. ``commit``: the commit of the code.
+    Each of these three is empty if it is unknown.
     """
 
     kind: Literal["placed"] = "placed"
@@ -374,11 +425,14 @@ class Placed(_Happened):
 
 
 class Extended(_Happened, Brief):
-    """The user extended the study: by so many trials, so many seeds for each further trial, and values of axes by path.
+    """The user extended the study.
 
-    For an axis with named values, each value is a mapping from its name. ``hours``: those of the whole study from now
-    on; None: as before. ``points``: the points of the next of the ``trials``, which ``asked_by`` asked for;
-    ``request``: the name of the file that asked for them, while the study ran or before it did.
+    ``trials``: the number of additional trials. ``seeds``: the number of additional seeds of each trial that is
+    proposed from now on. ``choices``: additional values of axes, by the axis's path; for an axis with named values,
+    each is a mapping from the name to the value. ``hours``: the new limit of hours for the whole study; None means that
+    the limit stays. ``points``: the points (values of the axes) of the next trials, which count among the additional
+    ``trials``. ``asked_by``: the user who asked for these points. ``request``: the name of the file in the study's
+    folder with the request for them; empty if there was no such file.
     """
 
     kind: Literal["extended"] = "extended"
@@ -392,10 +446,12 @@ class Extended(_Happened, Brief):
 
 
 class Gain(Frozen):
-    """The expected gain of further trials: ``trials`` more, which take ``hours`` at the pace so far, raise the best
-    score by at most ``most`` in expectation; the seeds of a trial deviate by ``seed_deviation``.
+    """The expected gain of further trials.
 
-    ``hours`` is the study's ``search.enough.hours``, unless a single trial takes longer.
+    ``trials``: the number of further trials. ``hours``: the time that they take at the pace so far. It is the study's
+    ``search.enough.hours``, unless a single trial takes longer. ``most``: the larger of two estimates of the rise of
+    the best score (``search/strategy/objectives/stopping_rule.py``). ``seed_deviation``: the standard deviation of
+    scores between the seeds of a trial.
     """
 
     trials: PositiveInt
@@ -405,15 +461,17 @@ class Gain(Frozen):
 
 
 class HoursOver(Frozen):
-    """The ``hours`` of a study (``search.hours``), which are over; ``left_out``: trials that were still to start."""
+    """The end of a study's hours. ``hours``: the limit, ``search.hours``. ``left_out``: the largest number of further
+    trials that the study could still have proposed.
+    """
 
     hours: Annotated[float, Field(gt=0)]
     left_out: NonNegativeInt
 
 
 class Shortened(_Happened):
-    """The study ends after its first so many trials: by request of the user; by ``search.enough``, since further
-    trials would bring no more than ``gain``; or by ``search.hours``, since these are ``over``.
+    """The study ends after its first ``trials`` trials. The reason is a request of the user; or the stopping rule
+    ``search.enough``, with the expected ``gain`` of further trials; or the limit ``search.hours``, which is ``over``.
     """
 
     kind: Literal["shortened"] = "shortened"
@@ -430,9 +488,10 @@ class Measuring(_Happened):
 
 
 class Tested(_Happened):
-    """A selected trial was measured on the test split; ``sentences``: the measure's counts of each sentence.
+    """A selected trial was measured on the test split.
 
-    Versions before 0.2.0 did not write ``sentences``.
+    ``metrics``: the metrics on the test split. ``sentences``: the measure's counts for each sentence, which versions
+    before 0.2.0 did not write.
     """
 
     kind: Literal["tested"] = "tested"
@@ -444,7 +503,8 @@ class Tested(_Happened):
 class Untested(_Happened):
     """Measuring a selected trial on the test split failed.
 
-    ``then``: it is measured again, first trained again because its weights are lost, or given up.
+    ``then``: what follows. ``measure``: the trial is measured again. ``train``: its weights are lost, so it is trained
+    again and then measured. ``give_up``: it is not measured.
     """
 
     kind: Literal["untested"] = "untested"
@@ -455,7 +515,7 @@ class Untested(_Happened):
 
 
 class Finished(_Happened):
-    """The study is finished: nothing is left to run."""
+    """The study is finished: no trial remains to be trained or measured."""
 
     kind: Literal["finished"] = "finished"
 
@@ -464,12 +524,14 @@ RoleKind = Literal["base", "winner", "beside", "without_several", "without", "al
 
 
 class Role(Frozen):
-    """The reason for a row: it is the ``base``; a ``winner``; the best config of another search, compared with the best
-    winner (``beside``); a winner with several changes taken back (``without_several``), or with one (``without``); or
-    the base with one change ``alone``.
+    """The reason for which an ablation has a row.
 
-    ``winner``: its trial number in its search; ``axis``: the axis of the change, or the path of several changes;
-    ``study``: the name of the other search, after its folder.
+    ``kind``: the role of the row's config. ``base``: the base config. ``winner``: a winner. ``beside``: the best config
+    of another search, which is compared with the best winner. ``without_several``: a winner with several changes taken
+    back. ``without``: a winner with one change taken back. ``alone``: the base with one change of a winner.
+
+    ``winner``: the trial number of the winner, in its own search. ``axis``: the axis of the change, or the paths of
+    several changes, joined by commas. ``study``: the name of the other search, which is the name of its folder.
     """
 
     kind: RoleKind
@@ -479,8 +541,8 @@ class Role(Frozen):
 
 
 class ListedRow(Frozen):
-    """A row with all its ``roles``; equal configs share a row. ``point``: in the ablation's space, on its first
-    corpus.
+    """A row of an ablation: a config to train. ``roles``: all its roles, since equal configs share a row. ``point``:
+    its point in the ablation's space, on the ablation's first corpus.
     """
 
     roles: tuple[Role, ...]
@@ -488,18 +550,19 @@ class ListedRow(Frozen):
 
 
 class LeftOut(Frozen):
-    """A row that the space does not allow, and the reason in one line."""
+    """A row of an ablation that is left out, since the space does not allow it. ``why``: the reason, in one line."""
 
     role: Role
     why: str
 
 
 class AblationPlanned(_Happened):
-    """The plan of an ablation: its rows, the rows left out, and the names of the corpora on which each is trained.
+    """The plan of an ablation.
 
-    No ``corpora``: the base's corpus. ``path``: the greedy path from the base to the first winner is trained, too.
-    ``winners``: the numbers of the winners' trials, the best first; none in the ledgers of 0.2.0, where they stand in
-    the order of their rows.
+    ``rows``: its rows. ``left_out``: the rows that the space does not allow. ``corpora``: the names of the corpora on
+    which each row is trained; empty means the base's corpus. ``path``: whether the greedy path from the base to the
+    first winner is also trained. ``winners``: the trial numbers of the winners, the best first. Ledgers of version
+    0.2.0 have none; in these, the winners are in the order of their rows.
     """
 
     kind: Literal["settled"] = "settled"
@@ -537,11 +600,13 @@ OwnEvent = Annotated[
     | AblationPlanned,
     Field(discriminator="kind"),
 ]
-"""The events of a search, or of one of its ablations."""
+"""Any event of a search, or of one ablation."""
 
 
 class Ablated(_Happened):
-    """An event of an ablation, whose number is ``ablation``: a study of its own in the same ledger."""
+    """An event of an ablation. An ablation is a study of its own, but its events are in the ledger of its search.
+    ``ablation``: the number of the ablation.
+    """
 
     kind: Literal["ablated"] = "ablated"
     ablation: PositiveInt
@@ -557,13 +622,15 @@ def _events() -> TypeAdapter[tuple[Event, ...]]:
 
 
 def to_json(events: Sequence[Event]) -> str:
-    """The JSON of events: one line, ASCII, keys in the given order, since axes have an order."""
+    """Convert events to JSON: one line of ASCII. Keys stay in the given order, since the order of a study's axes
+    matters.
+    """
     plain = [event.model_dump(mode="json") for event in events]
     return json.dumps(plain, separators=(",", ":"), allow_nan=False)
 
 
 def from_json(text: str | bytes) -> tuple[Event, ...]:
-    """Parse the events of a text; the inverse of ``to_json``.
+    """Parse the JSON text of events; the inverse of ``to_json``.
 
     Raises ValueError on broken JSON, an unknown kind, an unknown key and a value of the wrong type.
     """
@@ -571,12 +638,14 @@ def from_json(text: str | bytes) -> tuple[Event, ...]:
 
 
 def format_of(text: bytes) -> int | None:
-    """The format of the ledger whose study these events open, whatever else they say; None if they open none."""
+    """Read the format of a ledger from the JSON text of events, even if this version does not know the events. Returns
+    None if no event is ``study_opened``, or if the text is not JSON.
+    """
     if b'"study_opened"' not in text:
         return None
     try:
         events = json.loads(text)
-    except ValueError:  # ``from_json`` says why
+    except ValueError:  # ``from_json`` reports the error
         return None
     opened = (event for event in events if isinstance(event, dict) and event.get("kind") == "study_opened")
     found = next((event.get("format", 1) for event in opened), None)  # version 0.1.0 wrote no format

@@ -1,4 +1,4 @@
-"""Following a ledger: another process reads what its driver appends, as it comes."""
+"""Follows a ledger: reads the events that another process, the driver, appends, as they are appended."""
 
 import os
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ from skipstack.search.ledger.lines import SUFFIX, Line, damaged, decoded, lines_
 
 
 class Following:
-    """The events of the ledger in ``folder``, each once, however often they are asked for."""
+    """Follows the ledger in ``folder``. A call of ``events`` or ``lines`` yields only what no earlier call yielded."""
 
     def __init__(self, folder: Path) -> None:
         self._ledger = Ledger(folder)
@@ -22,10 +22,11 @@ class Following:
         self._lines = 0
 
     def events(self) -> Iterator[Event]:
-        """The events that were not read yet, up to the last that is on the disk for good. Changes nothing.
+        """Yield the events that were not yielded before, up to the last complete append. Their lines are on the disk
+        before they are yielded. The ledger is not changed.
 
-        A reading that fails, or that is left, goes on with the next: after the last append of which an event was read.
-        Raises OSError where a file cannot be read, and UserError, with file and line, as ``Ledger.read`` does.
+        If an iteration fails or is abandoned, the next call continues after the last append of which an event was
+        yielded. Raises OSError if a file cannot be read, and UserError, with file and line, as ``Ledger.read`` does.
         """
         for line in self._unread():
             events = events_of(line)
@@ -33,7 +34,9 @@ class Following:
             yield from events
 
     def lines(self) -> Iterator[Line]:
-        """The same as lines, one an append, which are not understood yet."""
+        """Yield the lines that were not yielded before, without parsing their events. Each line is one append. Raises
+        the errors of ``events``.
+        """
         for line in self._unread():
             self._appends += 1
             yield line
@@ -50,7 +53,7 @@ class Following:
             assert line.payload is not None
             number = line.payload.partition(b" ")[0]
             if number.isdigit() and int(number) <= self._appends:
-                continue  # a compacted file is read from its beginning
+                continue  # already yielded: a compacted file is read from its beginning
             if number != b"%d" % (self._appends + 1):
                 found = number.decode(errors="replace")[:20]
                 raise damaged(
@@ -59,18 +62,18 @@ class Following:
             yield line
 
     def _added(self, file: Path) -> Iterator[Line]:
-        """The whole lines that a segment has beyond the place where the last reading ended."""
+        """Yield the complete lines of a segment after the position at which the last reading ended."""
         end = file.stat().st_size
         if end == self._place:
             return
-        if os.access(file, os.W_OK):  # else nobody adds to it
-            fsync_path(file)  # the driver's own call may still be under way, and a power cut would take the line back
+        if os.access(file, os.W_OK):  # a file that nobody can write does not grow
+            fsync_path(file)  # the driver may not have called fsync yet, and a power cut could undo the line
         with opened(file) as segment:
             segment.seek(self._place)
             while (text := segment.readline()) and (place := self._place + len(text)) <= end:
                 if (payload := decoded(text)) is None:
                     if text.endswith(b"\n") and segment.read(1):
                         raise damaged(f"{file}:{self._lines + 1}")
-                    return  # torn, or not yet whole
+                    return  # the last line is torn, or still being written
                 yield Line(str(file), self._lines + 1, payload)
                 self._place, self._lines = place, self._lines + 1

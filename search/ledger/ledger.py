@@ -1,8 +1,8 @@
-"""The ledger: all events of a study, in order. Everything else is derived from it.
+"""The ledger: all events of a study, in order. All other data of a study are derived from it.
 
-Its appends are stored in a folder (``search/ledger/segments.py``). Events of one append are all stored or none is; an
-append that returned is durable; a torn last one is cut, and ``Ledger.cut`` says so; damage anywhere else is an error;
-one driver at a time writes.
+The events are appended to files in a folder (``search/ledger/segments.py``). Either all events of an append are stored
+or none is. Once ``append`` returns, its events survive a power cut. If the last append is torn, its line is dropped,
+and ``Ledger.cut`` says so. Damage anywhere else is an error. Only one driver can write at a time.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator
@@ -22,28 +22,28 @@ from skipstack.search.ledger.lines import SUFFIX, Line, compacted
 from skipstack.search.ledger.segments import WORTH_COMPACTING, Checked, Segments, Version
 
 ADDRESS: Final = "address"
-"""The file with the address of a ledger that version 0.1.0 wrote to an object store."""
+"""The name of the file in which version 0.1.0 wrote the address of a ledger on an object store."""
 
 Value = TypeVar("Value")
 
 RARE: Final = frozenset({"extended", "finished", "placed", "resumed"})
-"""The kinds of events of which each run of a study writes one or two."""
+"""Kinds of events that are rare: each run of a study writes only a few of them."""
 
 READINGS: Final = 3
-"""Maximum number of attempts to read a ledger, while a compaction removes files that are being read."""
+"""Maximum number of attempts to read a ledger. An attempt fails if a compaction removes files that are being read."""
 
 
 class Ledger:
-    """The events of one study, in the folder of its ledger.
+    """Reads and writes the ledger of one study, in the ledger's ``folder``.
 
-    Reading needs no lock. Writing takes one, so that one driver at a time writes::
+    Reading needs no lock. Writing takes a lock, so that only one driver writes at a time::
 
         with Ledger(folder) as ledger:
             past = ledger.read()
             ledger.append(Reported(...), Decided(...))
 
-    ``worth_compacting``: the number of appends outside of the compacted file from which opening the ledger for writing
-    compacts it first. Raises UserError for a ledger on an object store, which is never contacted.
+    ``worth_compacting``: opening the ledger for writing compacts it first if at least this number of appends are
+    outside of the compacted file. Raises UserError for a ledger on an object store, without contacting the store.
     """
 
     def __init__(self, folder: Path, *, worth_compacting: int = WORTH_COMPACTING) -> None:
@@ -57,22 +57,22 @@ class Ledger:
 
     @property
     def cut(self) -> str | None:
-        """A line about a torn append that reading or opening dropped; None if there was none."""
+        """A line about a torn append that was dropped when the ledger was read or opened; None if there was none."""
         return self._segments.cut
 
     def read(self) -> list[Event]:
-        """Read all events in order; none if there is no ledger yet. Changes nothing.
+        """Read all events in order. The list is empty if there is no ledger yet. The ledger is not changed.
 
         Raises UserError as ``whole`` does.
         """
         return self.whole(lambda: list(self._events()))
 
     def whole(self, reading: Callable[[], Value]) -> Value:
-        """The result of a ``reading`` of the ledger from its start.
+        """Call ``reading``, which reads the ledger from its start, and return its result.
 
-        The reading is repeated up to ``READINGS`` times if a compaction removes files meanwhile. Raises UserError, with
-        file and line, on damage before the last line, on events that this version does not know, on a missing segment,
-        and if the ledger cannot be read.
+        The call is repeated, up to ``READINGS`` calls in all, if a compaction removes files meanwhile. Raises
+        UserError, with file and line, on damage before the last line and on events that this version does not know.
+        Raises UserError also if a segment is missing or the ledger cannot be read.
         """
         for attempt in range(READINGS):
             try:
@@ -85,18 +85,22 @@ class Ledger:
         raise AssertionError("every reading returns, is repeated or raises")
 
     def files(self) -> tuple[Path, ...]:
-        """The files of its lines, in order; to be called within ``whole``."""
+        """Return the files that hold the ledger's lines, in order. Call this only in a function that is passed to
+        ``whole``.
+        """
         return self._segments.files()
 
     def lines(self) -> Iterator[Line]:
-        """The whole lines in order, one per append; to be called within ``whole``."""
+        """Yield the complete lines in order, one for each append. Call this only in a function that is passed to
+        ``whole``.
+        """
         return self._segments.lines()
 
     def replay(self) -> Iterator[Event]:
-        """Iterate over all events in order, without keeping them in memory. For the driver that writes the ledger: a
-        compaction by another one would interrupt it.
+        """Yield all events in order, without keeping them in memory. A compaction by another driver may end the
+        iteration with UserError; ``read`` starts again in this case.
 
-        Raises UserError as ``read`` does, when it reaches the damage.
+        Raises UserError as ``read`` does, once the iteration reaches the damage.
         """
         try:
             yield from self._events()
@@ -104,21 +108,24 @@ class Ledger:
             raise self._unreadable(error) from error
 
     def packed(self) -> bytes:
-        """The whole ledger as one file, as compaction writes it. Raises UserError as ``replay`` does."""
+        """Return the whole ledger as the content of one compacted file. Raises UserError for a damaged ledger, and
+        OSError if a file cannot be read.
+        """
         return compacted(self._segments.lines())
 
     @contextmanager
     def kept(self) -> Iterator[None]:
-        """Keep drivers from writing, without changing anything. Raises UserError if one writes.
+        """Context in which no driver can write the ledger. The ledger itself is not changed. Raises UserError if a
+        driver is writing it.
 
-        A folder that cannot be written needs no lock.
+        If the folder cannot be written, no lock is taken, as none is needed.
         """
         with self._segments.locked():
             yield
 
     @property
     def is_written(self) -> bool:
-        """Whether a driver writes it now."""
+        """Whether a driver is writing the ledger now."""
         try:
             with self.kept():
                 return False
@@ -126,13 +133,15 @@ class Ledger:
             return True
 
     def extensions(self) -> Iterator[Extended]:
-        """The events that extended the study."""
+        """Yield the events that extended the study."""
         return (event for event in self.only("extended") if isinstance(event, Extended))
 
     def only(self, *kinds: str) -> Iterator[Event]:
-        """The events of these kinds, much faster than reading all. Raises UserError as ``replay`` does.
+        """Yield the events of the given kinds. This is much faster than reading all events. Raises UserError as
+        ``replay`` does.
 
-        Events of kinds in ``RARE`` are cached until the ledger changes.
+        If all given kinds are in ``RARE``, the events come from a cache where possible, as long as the ledger does not
+        change.
         """
         try:
             known = self._survey() if set(kinds) <= RARE else None
@@ -150,19 +159,19 @@ class Ledger:
         return None if known is None else known.checked
 
     def append(self, *events: Event) -> None:
-        """Append events that belong together: after a crash all of them are stored, or none.
+        """Append events that belong together: after a crash, either all of them are stored or none.
 
-        Raises OSError if they cannot be written, or another driver has started to write.
+        Raises OSError if they cannot be written, or if another driver has started to write.
         """
         number = self._segments.appends + 1
         self._segments.append(f"{number} {to_json(events)}".encode())
         self._segments.appends = number
 
     def __enter__(self) -> Self:
-        """Lock the ledger, cut a torn last append and start a segment; the folder is created if needed.
+        """Lock the ledger, cut a torn last append, and start a segment. The folder is created if it is missing.
 
-        Raises UserError if another process writes, or if the ledger is damaged or cannot be written; then no segment
-        has changed.
+        Raises UserError if another process is writing or the ledger is damaged; then no segment has changed. Raises
+        UserError also if the ledger cannot be written.
         """
         try:
             self._segments.open(self._checked)
@@ -186,7 +195,9 @@ class Ledger:
 
 @dataclass(frozen=True, slots=True)
 class _Survey:
-    """A ledger that was read whole: what was found of its lines, and its events of kinds in ``RARE``."""
+    """The result of reading a whole ledger. ``checked``: the check of its lines. ``events``: its events of the kinds in
+    ``RARE``.
+    """
 
     checked: Checked
     events: tuple[Event, ...]
@@ -194,7 +205,9 @@ class _Survey:
 
 @lru_cache(maxsize=4)
 def _surveyed(folder: Path, version: Version) -> _Survey:
-    """The survey of the ledger in ``folder``, which has this version. Raises as ``Segments.lines`` does."""
+    """Read the whole ledger in ``folder``, and return the result. ``version``: the current version of the ledger, the
+    key of the cache. Raises UserError as ``Segments.lines`` does.
+    """
     segments = Segments(folder)
     loose, events = 0, list[Event]()
     for line in segments.lines():
@@ -204,8 +217,8 @@ def _surveyed(folder: Path, version: Version) -> _Survey:
 
 
 def _found(lines: Iterable[Line], kinds: Collection[str]) -> Iterator[Event]:
-    """The events of these kinds in whole lines; other lines are not parsed."""
-    marks = [f'"kind":"{kind}"'.encode() for kind in kinds]  # quotes in texts are escaped: no text contains one
+    """Yield the events of the given kinds. Only lines in which such a kind occurs are parsed."""
+    marks = [f'"kind":"{kind}"'.encode() for kind in kinds]  # no text contains a mark: its quotes are escaped
     for line in lines:
         if line.payload is not None and any(mark in line.payload for mark in marks):
             yield from (event for event in events_of(line) if event.kind in kinds)
@@ -213,7 +226,9 @@ def _found(lines: Iterable[Line], kinds: Collection[str]) -> Iterator[Event]:
 
 @dataclass(frozen=True, slots=True)
 class PastEvents:
-    """The first ``count`` events of the ledger in ``folder``, or all; each iteration reads them from the disk."""
+    """The first ``count`` events of the ledger in ``folder``; all events if ``count`` is None. Each iteration reads
+    them from the disk.
+    """
 
     folder: Path
     count: int | None = None
@@ -223,8 +238,8 @@ class PastEvents:
 
 
 def events_of(line: Line) -> tuple[Event, ...]:
-    """The events of a whole line. Raises UserError, with file and line, for another format, and for events that this
-    version does not know.
+    """Parse the events of an undamaged line. Raises UserError, with file and line, for a ledger of another format, and
+    for events that this version does not know.
     """
     assert line.payload is not None
     text = line.payload.partition(b" ")[2]

@@ -1,10 +1,11 @@
-"""The files of a ledger: lines, one per append, compressed (gzip) where many were compacted into one file::
+"""The files of a ledger. They consist of lines, one for each append; a file into which many lines were compacted is
+compressed (gzip). A line is::
 
     crc payload newline
 
-``payload`` is the number of the append, counted from 1, a space, and the JSON of its events; ``crc`` is the CRC-32 of
-its bytes in 8 hexadecimal digits. So a report and the decision on it are stored together or not at all, and a missing,
-doubled or misplaced append is detected.
+``payload`` is the number of the append, counted from 1, a space, and the JSON of its events. ``crc`` is the CRC-32 of
+the payload's bytes, in 8 hexadecimal digits. As a report and the decision on it are one append, either both are stored
+or neither. The numbers reveal an append that is missing, doubled or misplaced.
 """
 
 import gzip
@@ -20,19 +21,23 @@ from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.ordinary_files import opened
 
 SUFFIX: Final = ".jsonl.gz"
-"""The suffix of a compacted file's name."""
+"""The suffix of the name of a compacted file."""
 
 LEVEL: Final = 3
-"""The compression level: a file is a few percent larger than at the highest one, and written three times as fast."""
+"""The compression level of gzip. Files are a few percent larger than at the highest level, and are written three times
+as fast.
+"""
 
 LONGEST: Final = 1 << 28
-"""Most bytes that a compressed line may unpack to: a file from an untrusted source may unpack to a thousand times its
-size.
+"""Maximum number of bytes of an unpacked line of a compacted file; a longer line counts as damaged. The limit is needed
+since a file from an untrusted source may unpack to a thousand times its size.
 """
 
 
 class Line(NamedTuple):
-    """An append: the name of its file, its line number from 1, and its payload; None if the line is damaged."""
+    """A line of a file, which is one append. ``segment``: the path of its file. ``number``: the number of the line in
+    its file, counted from 1. ``payload``: its payload; None if the line is damaged.
+    """
 
     segment: str
     number: int
@@ -40,30 +45,34 @@ class Line(NamedTuple):
 
 
 def damaged(place: str, why: str = "its checksum does not match") -> UserError:
-    """The error for damage that a torn append does not explain."""
+    """Create the error for damage that cannot be a torn append. ``place``: the file, or the file and line. ``why``: the
+    kind of damage.
+    """
     return UserError(
         f"{place}: damaged, {why} (allowed: only the last line of the ledger may be torn); restore the file from a copy"
     )
 
 
 def encoded(payload: bytes) -> bytes:
-    """The line of a payload."""
+    """Return the line that stores a payload."""
     return checksum(payload) + b" " + payload + b"\n"
 
 
 def decoded(line: bytes) -> bytes | None:
-    """The payload of a line; None if the line is not whole."""
+    """Return the payload of a line; None if the line is incomplete or its checksum is wrong."""
     payload = line[9:-1]
     return payload if line[:9] == checksum(payload) + b" " and line[-1:] == b"\n" else None
 
 
 def checksum(payload: bytes) -> bytes:
-    """The CRC-32 of bytes, in 8 hexadecimal digits."""
+    """Return the CRC-32 of ``payload``, in 8 hexadecimal digits."""
     return b"%08x" % zlib.crc32(payload)
 
 
 def lines_in(path: Path) -> Iterator[Line]:
-    """The lines of a file, in order. Raises UserError where a compacted file is damaged, which nothing explains."""
+    """Yield the lines of a file, in order. Raises UserError if a compacted file is damaged, since a compacted file is
+    never torn.
+    """
     return _compacted_lines(path) if path.name.endswith(SUFFIX) else _appended_lines(path)
 
 
@@ -90,7 +99,9 @@ def _compacted_lines(path: Path) -> Iterator[Line]:
 
 
 def compacted(lines: Iterable[Line]) -> bytes:
-    """The content of a compacted file with these whole lines; the same for the same lines."""
+    """Return the content of a compacted file with the given lines, without the damaged ones. Equal lines give equal
+    content.
+    """
     packed = BytesIO()
     with gzip.GzipFile("", "wb", LEVEL, packed, mtime=0) as file:
         for line in lines:
@@ -100,7 +111,9 @@ def compacted(lines: Iterable[Line]) -> bytes:
 
 
 def write_compacted(path: Path, lines: Callable[[], Iterable[Line]]) -> None:
-    """Write a compacted file as a whole, durably. Raises OSError if it does not read as it was written."""
+    """Write a compacted file atomically and durably. ``lines`` is called twice, to write the lines and to compare them
+    with the file. Raises OSError if the file does not contain what was written.
+    """
     with atomic_file(path, fsync=True) as temporary:
         temporary.write_bytes(compacted(lines()))
         if not _same(_compacted_lines(temporary), lines()):
@@ -108,7 +121,7 @@ def write_compacted(path: Path, lines: Callable[[], Iterable[Line]]) -> None:
 
 
 def _same(lines: Iterable[Line], others: Iterable[Line]) -> bool:
-    """Whether both hold the same payloads in the same order."""
+    """Whether both iterables hold the same payloads in the same order."""
     return all(
         one is not None and other is not None and one.payload == other.payload
         for one, other in zip_longest(lines, others)

@@ -1,11 +1,11 @@
-"""Segments: append-only files of lines in a folder; each append is flushed to the disk.
+"""Segments: append-only files of lines in a folder. Each append is flushed to the disk (``fsync``) before it returns.
 
-The folder holds ``000001.jsonl``, ``000002.jsonl``, ...; each opening for writing starts the next one, and earlier ones
-never change. Compaction replaces the segments up to 57 by ``000057.jsonl.gz``. An append returns when its line is on
-the disk (``fsync``).
+The folder holds ``000001.jsonl``, ``000002.jsonl``, ...: each time the ledger is opened for writing, it starts a new
+segment. Nothing is ever added to earlier segments. Compaction replaces, for example, the segments up to 57 by one file,
+``000057.jsonl.gz``.
 
-A driver that is killed while it writes leaves a torn last line. That append never returned, so nobody acted on it, and
-the line is cut. Damage anywhere else is an error.
+A driver that is killed while it writes may leave a torn last line. The append of that line never returned, so nothing
+depends on it, and the next driver cuts the line. Damage anywhere else is an error.
 """
 
 import fcntl
@@ -25,30 +25,33 @@ from skipstack.data.basis.errors import UserError, older
 from skipstack.search.ledger.lines import SUFFIX, Line, damaged, encoded, lines_in, write_compacted
 
 WORTH_COMPACTING = 10_000
-"""Number of lines outside of the compacted file from which the ledger is compacted."""
+"""Number of lines outside of the compacted file from which on opening a ledger for writing compacts it."""
 
 SETTLED: Final = 2.0
-"""Seconds after a file's last change from which its size and time show every further change: disks have slow clocks,
-and a change in the same tick leaves the time as it is."""
+"""Seconds since the last change of a file after which its size and time of change reveal every further change. A change
+within the same tick of the disk's slow clock would leave the time as it is.
+"""
 
 Version = tuple[tuple[str, int, int, int], ...]
-"""The files that have lines: their names, inodes, sizes, and times of change in nanoseconds."""
+"""The version of a ledger: the name, inode, size, and time of change in nanoseconds of each file that is not empty."""
 
 SEGMENT = re.compile(r"(\d{6})\.jsonl")
 COMPACTED = re.compile(r"(\d{6})\.jsonl\.gz")
 HALF_COMPACTED = re.compile(r"\.\d{6}\.jsonl\.gz(\.\w+)?")
-"""The half-written file of a driver that was killed during compaction."""
+"""The name of an incomplete compacted file, which a driver left that was killed during compaction."""
 
 PARQUET = re.compile(r"\d{6}\.parquet")
-"""A file that a version up to 0.2.0 compacted, which ``skipstack upgrade`` rewrites."""
+"""The name of a compacted file of versions up to 0.2.0, which ``skipstack upgrade`` rewrites."""
 
 
 class TakenOverError(OSError):
-    """Another driver has started to write: appends of this one no longer count."""
+    """Raised by an append if another driver has started to write the ledger. The append is not part of the ledger."""
 
 
 class FolderGoneError(OSError):
-    """The folder was moved or deleted while its driver writes. ``now``: where it is now, None if unknown."""
+    """Raised by an append if the folder was moved or deleted while its driver was writing. ``deleted``: whether the
+    folder was deleted, not moved. ``now``: the new path of a moved folder; None if it is unknown.
+    """
 
     def __init__(self, *, deleted: bool, now: Path | None = None) -> None:
         super().__init__("the folder was deleted" if deleted else "the folder was moved")
@@ -58,8 +61,8 @@ class FolderGoneError(OSError):
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """The result of a whole reading without damage: the number of appends, that of lines outside of the compacted file,
-    and one line about a torn append.
+    """The result of reading a whole ledger that is not damaged. ``appends``: the number of appends. ``loose``: the
+    number of lines outside of the compacted file. ``cut``: a line about a torn append; None if there is none.
     """
 
     appends: int
@@ -69,7 +72,10 @@ class Checked:
 
 @dataclass(frozen=True, slots=True)
 class _Content:
-    """The valid files of a folder: the newest compacted file and the segments after it. ``stale``: files to delete."""
+    """The files of a ledger's folder. ``compacted``: the newest compacted file; None if there is none. ``segments``:
+    the segments after it. ``last``: the number of the last segment, or of the compacted file if no segment follows it.
+    ``stale``: files that are no longer part of the ledger and are to be deleted.
+    """
 
     compacted: Path | None
     segments: tuple[Path, ...]
@@ -78,15 +84,16 @@ class _Content:
 
     @property
     def files(self) -> tuple[Path, ...]:
-        """The valid files in order."""
+        """The files that hold the ledger's lines, in order."""
         return (*(() if self.compacted is None else (self.compacted,)), *self.segments)
 
 
 class Segments:
-    """The segments of ``folder``. Reading needs no lock; one driver at a time writes.
+    """Reads and writes the segments in ``folder``. Reading needs no lock. Only one driver can write at a time.
 
-    The writer locks the file ``lock`` (flock). The lock ends with its process, and holds for all machines on a shared
-    disk that supports locks. ``pause`` waits for a number of seconds.
+    The writer locks the file ``lock`` (flock) until ``close``, or until its process ends. On a shared disk that
+    supports locks, the lock holds for all machines. ``worth_compacting``: the number of lines outside of the compacted
+    file from which on ``open`` compacts. ``pause``: a function that waits for a number of seconds.
     """
 
     def __init__(
@@ -94,9 +101,9 @@ class Segments:
     ) -> None:
         self.folder = folder
         self.cut: str | None = None
-        """A line about a torn append that reading or opening dropped; None if there was none."""
+        """A line about a torn append that was dropped by reading or opening; None if there was none."""
         self.appends = 0
-        """The number of appends: those of the last complete reading, plus those written since."""
+        """The number of appends in the last complete reading, plus the number of appends since then."""
         self._worth_compacting = worth_compacting
         self._pause = pause
         self._lock: int | None = None
@@ -105,19 +112,22 @@ class Segments:
         self._size = 0
 
     def lines(self) -> Iterator[Line]:
-        """The whole lines of all segments in order; none if nothing was written yet. Changes nothing.
+        """Yield the complete lines of all segments in order; none if nothing was written yet. The files are not
+        changed.
 
-        Raises UserError, with segment and line, on damage before the last line, and on a missing segment.
+        Raises UserError, with segment and line, on damage before the last line. Raises UserError also if a segment is
+        missing.
         """
         return self._whole(self._content())
 
     def files(self) -> tuple[Path, ...]:
-        """The valid files in order. Raises UserError on a missing segment."""
+        """Return the files that hold the ledger's lines, in order. Raises UserError if a segment is missing."""
         return self._content().files
 
     def version(self) -> Version | None:
-        """The version of the ledger; None if it changed within the last ``SETTLED`` seconds, so that a change could
-        leave it the same, and while a compaction removes files. Raises UserError on a missing segment.
+        """Return the version of the ledger, or None if it is uncertain. That is so if a file changed within the last
+        ``SETTLED`` seconds, since a further change could leave the version the same, and while a compaction removes
+        files. Raises UserError if a segment is missing.
         """
         try:
             stats = [(path.name, path.stat()) for path in self.files()]
@@ -129,11 +139,12 @@ class Segments:
         return tuple((name, each.st_ino, each.st_size, each.st_mtime_ns) for name, each in filled)
 
     def open(self, known: Callable[[], Checked | None] = lambda: None) -> None:
-        """Lock the folder, cut a torn last line, compact old segments, and start a segment.
+        """Lock the folder, cut a torn last line, compact old segments, and start a segment. The folder is created if it
+        is missing.
 
-        ``known``, called once the folder is locked, returns the result of an earlier reading of the same content, or
-        None: then it is read now. The folder is created if needed. Raises UserError if another driver writes or the
-        ledger is damaged; then no segment has changed.
+        ``known``: a function that is called once the folder is locked. It returns the result of an earlier reading of
+        the same content, or None; after None, the content is read here. Raises UserError if another driver is writing
+        or the ledger is damaged. In these cases no segment has changed.
         """
         self.folder.mkdir(parents=True, exist_ok=True)
         self._lock = _locked(self.folder)
@@ -153,10 +164,10 @@ class Segments:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Keep other drivers from writing. Raises UserError if one writes."""
+        """Context in which no other driver can write. Raises UserError if a driver is writing already."""
         try:
             lock = _locked(self.folder)
-        except OSError:  # the folder cannot be written, so no driver can write either
+        except OSError:  # no driver can write a folder that cannot be written
             lock = None
         try:
             yield
@@ -165,10 +176,11 @@ class Segments:
                 os.close(lock)
 
     def append(self, payload: bytes) -> None:
-        """Write one line, which is durable when this returns. A failed write is retried after each of ``PAUSES``.
+        """Write one line to the disk. A failed write is retried after each of ``PAUSES``, unless a retry cannot help,
+        as on a full disk.
 
-        Raises OSError if it still fails, TakenOverError if another driver has started, and FolderGoneError if the
-        folder was moved or deleted; earlier lines are unchanged.
+        Raises OSError if the write still fails, TakenOverError if another driver has started to write, and
+        FolderGoneError if the folder was moved or deleted. Earlier lines never change.
         """
         for pause in (*PAUSES, None):
             try:
@@ -190,32 +202,34 @@ class Segments:
         assert self._segment is not None, "the ledger is not open for writing"
         self._check_place(self._segment)
         try:
-            os.ftruncate(self._segment, self._size)  # drops the rest of a failed attempt
+            os.ftruncate(self._segment, self._size)  # removes the remains of a failed attempt
             _write(self._segment, line)
             os.fsync(self._segment)
         except BaseException:
-            with suppress(OSError):  # else the next reader cuts it
+            with suppress(OSError):  # if this fails, the next reader cuts the line
                 os.ftruncate(self._segment, self._size)
             raise
         self._size += len(line)
 
     def _check_place(self, segment: int) -> None:
-        """Raises TakenOverError where another driver has begun, and FolderGoneError where the segment is not here."""
+        """Raise TakenOverError if another driver has started to write, and FolderGoneError if the segment is no longer
+        in the folder.
+        """
         following, own = self._path(self._number + 1), os.fstat(segment)
         if _is_at(own, self._path(self._number)):
             if following.exists():
                 raise TakenOverError(f"another driver has begun to write, in {following.name}")
             return
-        if own.st_nlink:  # Linux says where it is now; a file server keeps a deleted file under another name
+        if own.st_nlink:  # Linux tells the file's path; a file server renames a deleted file that is still open
             now = _open_file(segment)
             renamed = now is not None and now.name != self._path(self._number).name
             raise FolderGoneError(deleted=renamed, now=None if now is None or renamed else now.parent)
         if following.exists() or self._compacted(self._number).exists() or self._later():
-            raise TakenOverError(f"another driver has begun to write, in {following.name}")  # and has compacted this
+            raise TakenOverError(f"another driver has begun to write, in {following.name}")  # and compacted this
         raise FolderGoneError(deleted=True)
 
     def _later(self) -> bool:
-        """Whether files follow this segment: those of another driver."""
+        """Whether the folder has files that follow this segment. Another driver must have written them."""
         return self._content().last > self._number
 
     def _path(self, number: int) -> Path:
@@ -251,9 +265,9 @@ class Segments:
             yield from lines_in(path)
 
     def _whole(self, content: _Content) -> Iterator[Line]:
-        """The lines without a torn last one, which ``cut`` then describes.
+        """Yield the complete lines. A torn last line is not yielded; ``cut`` is then set to a line about it.
 
-        Raises UserError on damage before it, and on a missing, doubled or misplaced append.
+        Raises UserError on damage before the last line, and on a missing, doubled or misplaced append.
         """
         torn: Line | None = None
         appends = 0
@@ -273,13 +287,15 @@ class Segments:
             self.cut = f"{torn.segment}:{torn.number}: torn while it was written; cut, the study goes on before it"
 
     def _checked(self, content: _Content) -> Checked:
-        """The result of a whole reading. Raises UserError on damage."""
+        """Read the whole content and return the result. Raises UserError on damage."""
         self.cut = None
         loose = sum(not line.segment.endswith(SUFFIX) for line in self._whole(content))
         return Checked(self.appends, loose, self.cut)
 
     def _cut_torn(self, content: _Content, checked: Checked) -> int:
-        """The number of lines outside of the compacted file, after cutting a torn last one."""
+        """Cut a torn last line from its file, if ``checked`` reports one. Returns the number of lines outside of the
+        compacted file.
+        """
         self.appends, self.cut = checked.appends, checked.cut
         if self.cut is not None:
             written = [segment for segment in content.segments if segment.stat().st_size]
@@ -288,7 +304,9 @@ class Segments:
         return checked.loose
 
     def _compact(self, content: _Content) -> _Content:
-        """Write everything into one file, read it back, and only then delete the old files."""
+        """Write all lines into one compacted file, compare the file with them, and delete the old files only after
+        that.
+        """
         path = self._compacted(content.last)
         write_compacted(path, lambda: self._lines(content))
         for old in content.files:
@@ -304,7 +322,7 @@ def _is_at(own: os.stat_result, path: Path) -> bool:
 
 
 def _open_file(descriptor: int) -> Path | None:
-    """The path of an open file; None on a system that does not say."""
+    """Return the current path of an open file; None if the operating system does not provide it."""
     try:
         return Path(f"/proc/self/fd/{descriptor}").readlink()
     except OSError:
@@ -312,7 +330,9 @@ def _open_file(descriptor: int) -> Path | None:
 
 
 def _locked(folder: Path) -> int:
-    """Lock the folder; the lock lasts until the returned descriptor is closed, however the process ends."""
+    """Lock the folder, and return the descriptor of the lock file. The lock lasts until the descriptor is closed or the
+    process ends, in whatever way. Raises UserError if another process holds the lock.
+    """
     descriptor = os.open(folder / "lock", os.O_RDWR | os.O_CREAT, 0o644)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -323,7 +343,7 @@ def _locked(folder: Path) -> int:
     except BaseException:
         os.close(descriptor)
         raise
-    with suppress(OSError):  # the lock holds without a name, as on a full disk
+    with suppress(OSError):  # the lock also holds without this name, as on a full disk
         os.ftruncate(descriptor, 0)
         os.pwrite(descriptor, f"{os.getpid()} on {socket.gethostname()}".encode(), 0)
     return descriptor
@@ -335,7 +355,7 @@ def _write(descriptor: int, text: bytes) -> None:
 
 
 def _shorten(segment: Path, number: int) -> None:
-    """Cut the last line, whose number is ``number``."""
+    """Cut the last line of a segment. ``number``: the number of that line, counted from 1."""
     with segment.open("r+b") as file:
         for _ in range(number - 1):
             file.readline()

@@ -1,4 +1,4 @@
-"""The measure's counts for each test sentence, compressed for the ledger.
+"""Compresses the measure's counts for each test sentence, for the ledger.
 
 Array legend: R seeds, S sentences, C counts.
 """
@@ -17,22 +17,28 @@ from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.frozen import Frozen
 
 Width = Literal["<u1", "<u2", "<u4", "<f4", "<f8"]
-"""The numpy dtype of a stored count: little-endian, integer or float, with its number of bytes."""
+"""The numpy dtype in which counts are stored: unsigned integer or float, little-endian. The digit is the number of
+bytes of a count.
+"""
 
 WHOLE: Final = ("<u1", "<u2", "<u4")
 
 
 class Packed(Frozen):
-    """A count of all seeds and sentences: base64 of a zlib stream of its numbers, seed after seed."""
+    """The values of one count for all seeds and sentences. ``width``: their dtype. ``stream``: base64 of the values
+    compressed with zlib, all sentences of the first seed, then of the next.
+    """
 
     width: Width
     stream: str
 
 
 class SentenceCounts(Frozen):
-    """The measure's counts for each test sentence (``data.tasks.measure.Measure.counted``), by name.
+    """The measure's counts for each test sentence, compressed.
 
-    Each count has the smallest dtype that holds all its numbers exactly. ``seeds``, ``sentences``: their numbers.
+    ``seeds``, ``sentences``: the number of seeds and of sentences. ``counts``: the values of each count of the measure
+    (``data.tasks.measure.Measure.counted``), by its name. Each count has the smallest dtype that holds all its values
+    exactly.
     """
 
     seeds: PositiveInt
@@ -41,13 +47,15 @@ class SentenceCounts(Frozen):
 
     @classmethod
     def of(cls, counts_RSC: Numbers, names: Sequence[str]) -> "SentenceCounts":
-        """Pack counts with these names."""
+        """Compress the counts ``counts_RSC``. ``names``: the names of the C counts, in order."""
         seeds, sentences, _ = counts_RSC.shape
         columns = zip(names, np.moveaxis(counts_RSC, -1, 0), strict=True)
         return cls(seeds=seeds, sentences=sentences, counts={name: _packed(count_RS) for name, count_RS in columns})
 
     def array(self, names: Sequence[str]) -> NDArray[np.float64]:
-        """Unpack the counts with these names: counts_RSC. Raises UserError if one is missing or damaged."""
+        """Decompress the counts with the given names into an array counts_RSC. Raises UserError if one is missing or
+        damaged.
+        """
         try:
             return np.stack([self._unpacked(self.counts[name]) for name in names], axis=-1)
         except KeyError as error:
@@ -58,7 +66,7 @@ class SentenceCounts(Frozen):
     def _unpacked(self, packed: Packed) -> NDArray[np.float64]:
         size = self.seeds * self.sentences * np.dtype(packed.width).itemsize
         stream = base64.b64decode(packed.stream, validate=True)
-        content = zlib.decompressobj().decompress(stream, size + 1)  # an untrusted ledger may unpack to any size
+        content = zlib.decompressobj().decompress(stream, size + 1)  # an untrusted stream may unpack to any size
         if len(content) != size:
             raise ValueError(f"got {len(content)} bytes, allowed {size}")
         numbers: NDArray[Any] = np.frombuffer(content, packed.width)
@@ -72,7 +80,7 @@ def _packed(count_RS: Numbers) -> Packed:
 
 
 def _holds(width: Width, count_RS: Numbers) -> bool:
-    """Whether this dtype holds the numbers exactly; the largest one holds all."""
+    """Whether this dtype holds the numbers exactly. Returns True for ``<f8``."""
     if width in WHOLE:
         return bool(((count_RS >= 0) & (count_RS <= np.iinfo(width).max) & (count_RS == np.floor(count_RS))).all())
     with np.errstate(over="ignore"):

@@ -70,8 +70,8 @@ def chance(*tables_RS: Values) -> tuple[VarianceComponent, ...]:
     ``seeds``, ``rest``: mean squares of the table (``MeanSquares``). v: the variance over sentences of the mean over
     seeds; for two tables, of the difference of their means over seeds. For one table the sum is
     (seeds + max(0, sentences - rest)) / (R S), as in studies of readers and cases (Dorfman, Berbaum and Metz 1992;
-    Hillis 2007). The mean square ``seeds`` includes the error of single cells and is never too small. So a negative
-    estimate of the variance of sentences is replaced by 0, which gives Student's t over the seeds.
+    Hillis 2007). A negative estimate of the variance of sentences is replaced by 0, which leaves Student's t over the
+    seeds. This does not understate the variance, since the mean square ``seeds`` includes the error of single cells.
     """
     squares = [mean_squares(table) for table in tables_RS]
     S = squares[0].S
@@ -104,10 +104,10 @@ def half_width(parts: Sequence[VarianceComponent], covered: float) -> Values:
 
 
 def half_width_at(parts: Sequence[VarianceComponent], level: float) -> Values:
-    """Return half the width of the interval that matches ``p_value``: the root of sum_i t_i(level)^2 v_i.
+    """Return half the width of the interval that matches ``p_value``: the square root of sum_i t_i(level)^2 v_i.
 
-    This interval contains 0 if and only if ``p_value`` is above ``level``. Unlike that of ``half_width``, it is valid
-    for small levels.
+    v_i, t_i: as in ``p_value``. The interval contains 0 if and only if ``p_value`` is above ``level`` (which must not
+    be below ``SMALLEST_P``). Unlike that of ``half_width``, it is valid for small levels.
     """
     from scipy.special import stdtrit
 
@@ -117,7 +117,8 @@ def half_width_at(parts: Sequence[VarianceComponent], level: float) -> Values:
 
 
 def p_value(value: Values, parts: Sequence[VarianceComponent]) -> Values:
-    """Return the two-sided p of ``value``: the smallest p with value^2 >= sum_i t_i(p)^2 v_i (Banerjee 1961).
+    """Return the two-sided p of ``value``: the smallest p with value^2 >= sum_i t_i(p)^2 v_i (Banerjee 1961), at least
+    ``SMALLEST_P``.
 
     v_i: the variance of component i of ``parts``; t_i(p): the two-sided quantile of Student's t for its degrees of
     freedom. Without an effect, the probability of a p below any level is at most that level, since the distribution

@@ -39,7 +39,7 @@ def effect_size(ours: Sequence[float], theirs: Sequence[float]) -> float | None:
 
     This is the formula for equal numbers of seeds. n: the number of seeds of both networks together; v: the sample
     variance over the seeds. The first factor corrects the bias of few seeds (Hedges 1981, in the approximation of
-    statsmodels). At g = 1 a seed of the better network beats a seed of the other one in three of four pairs.
+    statsmodels). At g = 1 a seed of the better network beats a seed of the other one in about three of four pairs.
 
     None if a network has fewer than two seeds, or if neither network's scores differ between seeds beyond rounding.
     """

@@ -26,14 +26,14 @@ NO_CHANCE = "every seed and sentence says the same, so nothing shows how far cha
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Estimate:
-    """A score, or a difference of scores, with its 95 % confidence interval over new seeds and new sentences.
+    """A score, or a difference of scores, with its 95 % confidence interval.
 
     ``value``: the score or difference.
     ``seeds``: the number of seeds; of a mean over corpora, the smallest number of seeds on any of them.
-    ``sentences``: the number of sentences. None if the counts by sentence are unknown: then the interval covers the
-    variation of seeds only.
+    ``sentences``: the number of sentences, if the interval is over new seeds and new sentences. None if the counts by
+    sentence are unknown: then the interval covers the variation of seeds only.
     ``documents``: the number of documents, if the sentences come in documents and the interval is over new documents.
-    ``corpora``: the number of corpora that ``value`` is a mean over.
+    ``corpora``: the number of corpora that ``value`` is a mean over; if several, the interval is over new corpora.
     ``over``: the calls that the interval is over, in words such as ``5 folds``; empty if these are just seeds.
     ``error``, ``degrees``: the standard error and its effective degrees of freedom.
     ``low``, ``high``: the ends of the interval: value -+ t(0.975; degrees) error.
@@ -85,8 +85,9 @@ class Estimate:
 def over_seeds(values_R: Sequence[float], *, scale: float | None = None) -> Estimate:
     """Return the mean over seeds with Student's interval, which ignores the variation of sentences.
 
-    ``scale``: if the values are differences, the size of the scores that were subtracted: a spread that is rounding
-    beside it gives no interval. None means that the values are scores themselves.
+    ``values_R``: a value for each seed. ``scale``: the size of the scores that were subtracted, if the values are
+    differences; None means that the values are scores themselves. There is no interval if the spread of the values is
+    only rounding beside this size.
     """
     values = np.asarray(values_R, dtype=np.float64)
     seeds = len(values)

@@ -1,7 +1,7 @@
 """Forward selection of the factors that a response depends on, each tested beside the factors already selected.
 
 Array legend: N observations; M observations that have the factor; K columns of the factor; C columns of all factors
-selected before, with the constant.
+selected before, and of the constant.
 
 Only the order of the responses counts: the k-th smallest of M responses is replaced by the normal score
 z((k - 3/8) / (M + 1/4)), z being the quantiles of the normal distribution (Blom, "Statistical Estimates and Transformed
@@ -36,7 +36,7 @@ def selected(response_N: Values, factors: Mapping[str, Sequence[Values]], level:
     ``response_N``: the response of each observation.
     ``factors``: for each factor one or several alternative encodings, each of shape (N, K); the one with the smallest p
     counts. A row of NaN is an observation without the factor: the factor is tested among the other observations.
-    ``level``: if no factor has an effect, any is selected in at most this share of experiments.
+    ``level``: if no factor has an effect, at most this share of experiments selects any.
 
     In each round every remaining factor is tested. Its p is multiplied by the number of its encodings and by the number
     of remaining factors (Bonferroni). The factor with the smallest product is selected if that is below ``level``, and

@@ -3,7 +3,7 @@
 from collections.abc import Hashable, Sequence
 
 LEVEL = 0.05
-"""The family-wise error rate: of families of tests without any effect, at most this share has a significant test."""
+"""The family-wise error rate: of families without any effect, at most this share has a significant test."""
 
 
 def holm(values: Sequence[float | None], questions: Sequence[Hashable] = ()) -> tuple[float | None, ...]:
@@ -29,8 +29,8 @@ def levels(values: Sequence[float | None], questions: Sequence[Hashable] = ()) -
     """Return the level at which Holm's procedure tests each p value of a family; None stays None.
 
     ``values``, ``questions``: as in ``holm``. The level of the k-th smallest of m p values is ``LEVEL`` / (m - k + 1),
-    up to the first p value that is not below its level. The procedure stops at that p value, whose level all larger
-    p values get. So a p value is below its level if and only if ``holm`` returns less than ``LEVEL`` for it.
+    up to the first p value that is not below its level. The procedure stops there: all larger p values get the level of
+    this one. So a p value is below its level if and only if ``holm`` returns less than ``LEVEL`` for it.
     """
     each = list(zip(questions or range(len(values)), values, strict=True))
     asked = {question: value for question, value in each if value is not None}

@@ -6,7 +6,7 @@ it is that of his first step: the level divided by the number of questions. (Ano
 makes the threshold less strict. That is rare, and left out.)
 
 Array legend: R seeds; S sentences; K nodes (grid points) of the true variance of the seeds, given its estimate; A, B, C
-nodes of the three mean squares: of seeds, of sentences and of the rest; X the pairs of B and C, or all of A, B and C.
+nodes of the three mean squares: of seeds, of sentences and of the rest; X combinations of B and C, or of A, B and C.
 """
 
 import math
@@ -60,7 +60,8 @@ class Chances:
     """The power of experiments for a true difference, and by how much those that mark it overstate it.
 
     ``marked``: the share of experiments that mark the difference. ``overstated``: the mean size of the difference in
-    those experiments, as a multiple of the true one (Gelman and Carlin's type M error, 2014).
+    those experiments, as a multiple of the true one (Gelman and Carlin's type M error, 2014); infinite if no experiment
+    marks it.
     """
 
     marked: float
@@ -103,7 +104,9 @@ def chances(noise: Noise, difference: float, *, seeds: int, sentences: int, ques
 
 
 def smallest_difference(noise: Noise, *, seeds: int, sentences: int, questions: int = 1) -> float:
-    """Return the smallest true difference that a share ``POWER`` of experiments marks; infinite for one seed.
+    """Return the smallest true difference that a share ``POWER`` of experiments marks.
+
+    It is infinite for one seed, and 0 if nothing varies.
 
     The arguments are those of ``chances``.
     """
@@ -208,9 +211,9 @@ def _marked(made: _Design, difference: float) -> float:
 
 
 def _shown(made: _Design, difference: float) -> float:
-    """Return E |D| 1(|D| > b), averaged over the grid, for means D that are normal around ``difference``.
+    """Return E |D| 1(|D| > b), averaged over the grid, for means D that are normal around ``difference`` >= 0.
 
-    ``made``: the standard errors and the bounds b. Divided by the probability of a mark, it is the mean marked size.
+    ``made``: the standard errors and the bounds b. This value divided by ``_marked`` is the mean size of marked means.
     """
     from scipy.special import ndtr
 

@@ -18,7 +18,8 @@ OfCounts = Callable[[Numbers], Numbers]
 
 
 def pseudo_values(counts_RSC: Numbers, of_counts: OfCounts) -> Values:
-    """Compute a table (R, S) of the pseudo-values p_rs of each sentence; its mean over sentences is about f.
+    """Compute the pseudo-value p_rs of each sentence s for each seed r, as a table of shape (R, S). The mean of a row
+    is about the score of the whole split.
 
         p_rs = S f(t_r) - (S - 1) f(t_r - c_rs),    t_r = sum over s of c_rs
 

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from typing import Final
 
 ROUNDING: Final = 1e-12
-"""A spread counts as rounding if it is at most this share of the numbers.
+"""A spread of numbers counts as rounding if it is at most this share of their size.
 
-Sums of a thousand numbers, each rounded to 2.2e-16 of itself, deviate by less than a tenth of this share. Scores are
-not known to so many digits.
+Rounding changes the sum of a thousand numbers by less than a quarter of this share (each by at most 2.2e-16). A spread
+of scores this small is not a real one, since scores are not known to so many digits.
 """
 
 
@@ -17,5 +17,5 @@ def is_rounding(spread: float, scale: float) -> bool:
 
 
 def alike(values: Sequence[float]) -> bool:
-    """Whether all of ``values`` are equal up to rounding; False for fewer than two values. NaN is equal to nothing."""
+    """Whether all ``values``, none of which may be NaN, are equal up to rounding; False for fewer than two values."""
     return len(values) > 1 and is_rounding(max(values) - min(values), max(map(abs, values)))

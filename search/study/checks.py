@@ -1,4 +1,4 @@
-"""Checks of a study that need no corpora: what cannot run is refused before anything is trained."""
+"""Checks a study without reading its corpora, so that a study that cannot run is refused before anything is trained."""
 
 from skipstack.data.basis.errors import UserError
 from skipstack.search.strategy.proposers.build import proposer
@@ -11,7 +11,7 @@ from skipstack.spaces.space import Space
 
 
 def check_study(study: StudyConfig) -> None:
-    """Raises UserError for a study that cannot run with any corpora."""
+    """Raise UserError for a study that cannot run, whatever its corpora are."""
     if isinstance(study.space.base, FunctionConfig):
         check_function(study.search, study.space.base)
     elif study.search.reported:
@@ -48,7 +48,9 @@ def check_study(study: StudyConfig) -> None:
 
 
 def check_enough(search: SearchConfig) -> None:
-    """Raises UserError for a search for which the gain of a further hour cannot be estimated."""
+    """Raise UserError for a search that cannot use the stopping rule ``search.enough``, since the gain of further hours
+    cannot be estimated.
+    """
     if search.replicates:
         raise UserError(
             f"search.enough: got it with replicates (allowed: with seeds alone, since the gain of more trials is "
@@ -75,8 +77,8 @@ def check_enough(search: SearchConfig) -> None:
 
 
 def check_function(search: SearchConfig, base: FunctionConfig) -> None:
-    """Raises UserError for search options that a function does not support, of which only its reported score is known,
-    and for replicates whose name something else has.
+    """Raise UserError for options of ``search`` that do not work with a user's function, and for replicates that have
+    the name of a value of ``base``.
     """
     if len(search.objectives) > 1 and not search.reported:
         got = ", ".join(search.objectives)

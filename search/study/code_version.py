@@ -1,4 +1,4 @@
-"""The code version: the package version, and a digest of the packages' sources."""
+"""The version of the code: the version of the package, and a digest of the Python files in ``PACKAGES``."""
 
 import hashlib
 from functools import cache
@@ -10,7 +10,7 @@ PACKAGES = ("data", "models", "spaces", "search", "dashboards")
 
 @cache
 def code_version() -> str:
-    """The version, ``+``, and the first 12 hexadecimal digits of a SHA-256 over every source file of the packages."""
+    """Return the package's version, ``+``, and the first 12 hexadecimal digits of a SHA-256 of the Python files."""
     root = Path(__file__).resolve().parents[2]
     digest = hashlib.sha256()
     for source in sorted(path for package in PACKAGES for path in (root / package).rglob("*.py")):

@@ -1,4 +1,4 @@
-"""The config of a study: a space and how it is searched. Torch-free, ray-free."""
+"""The config of a study: a space, and how it is searched. This file imports neither torch nor Ray."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, Final, Literal, Self
@@ -15,75 +15,98 @@ from skipstack.spaces.function import Direction
 from skipstack.spaces.replicates import Replicates, checked
 
 SEEDS_OF_A_SEARCH: Final = 1_000_000
-"""The seeds of a search are below this; those of its n-th ablation start at n times this. No two share one."""
+"""Number of seeds that a search may use: its seeds are below this number. The seeds of its n-th ablation start at n
+times this number, so that no seed is used twice.
+"""
 
 MOST_TRIALS: Final = 1_000_000_000
-"""The largest number of trials, which 32 bits hold."""
+"""The largest number of trials. Trial numbers fit into 32 bits."""
 
 BY_KIND = ("proposer", "scheduler")
-"""The fields of a search that are one of several kinds."""
+"""The fields of a search whose values have one of several kinds."""
 
 
 def of_kind(value: Any) -> Any:
-    """Expand a word to a mapping with that kind, and null to the kind ``none``."""
+    """Expand a word to a mapping with the word as its ``kind``, and None to the kind ``none``. Other values are
+    returned unchanged.
+    """
     return {"kind": "none" if value is None else value} if value is None or isinstance(value, str) else value
 
 
 def switched(value: Any) -> Any:
-    """Expand ``true`` to an empty mapping, and ``false`` to null."""
+    """Convert True to an empty mapping, and False to None. Other values are returned unchanged."""
     return ({} if value else None) if isinstance(value, bool) else value
 
 
 class SearchConfig(Frozen):
-    """The number of trials, and how they are chosen and stopped."""
+    """The number of trials of a study, and how trials are chosen and stopped."""
 
     proposer: Annotated[
         ProposerConfig, BeforeValidator(of_kind, json_schema_input_type=ProposerName | ProposerConfig)
     ] = ModelBasedConfig()
-    """The proposer, which chooses the trials; a kind may stand for a mapping: ``tpe`` for ``{kind: tpe}``."""
+    """The proposer, which chooses the trials. A word stands for a mapping with that kind: ``tpe`` for ``{kind: tpe}``.
+    """
     objectives: Annotated[Objectives, BeforeValidator(checked_objectives)] = ("score",)
-    """The objectives, the score first; of a function a mapping of what it reports, each ``maximize`` or ``minimize``.
-    With several, reports show the Pareto front; ASHA and proposers rank by it."""
+    """The objectives, of which the score is the first. For networks this is a list. For a function it is a mapping from
+    what the function reports to ``maximize`` or ``minimize``. With several objectives, reports show the Pareto front,
+    and ASHA and the proposers that learn from scores rank trials by it.
+    """
     warm_start: tuple[str, ...] = ()
-    """Folders of earlier studies from whose trials the proposer learns; the best trials on other corpora are tried
-    first. The paths start at the study file's own folder."""
+    """Folders of earlier studies, relative to the folder of the study file. The proposer learns from their trials on
+    the same corpus, and their best trials on other corpora are tried first.
+    """
     trials: Annotated[PositiveInt, Field(le=MOST_TRIALS)] = 16
-    """The maximum number of trials; a grid or a finite space may have fewer."""
+    """The maximum number of trials. A grid, or a space with fewer configurations, may have fewer."""
     enough: Annotated[
         StoppingRuleConfig | None, BeforeValidator(switched, json_schema_input_type=StoppingRuleConfig | bool | None)
     ] = None
-    """The rule to start no further trial, since another hour is hardly worth it; ``true``: the defaults; None: none."""
+    """The stopping rule: no further trial starts once another hour would hardly raise the best score. ``true`` means
+    the rule with its defaults, None means no rule.
+    """
     hours: Annotated[float, Field(gt=0)] | None = None
-    """Hours after which the study ends, counted over all its runs: no further trial starts, and what runs is stopped at
-    its next report; None: never."""
+    """Hours after which the study ends, counted over all its runs. From then on, no trial starts, and running trials
+    are stopped at their next report. None means no limit.
+    """
     seeds: Annotated[PositiveInt, Field(le=SEEDS_OF_A_SEARCH)] = 2
-    """The number of seeds of each trial; scores are means over them. Seed i of every trial is first_seed + i. With
-    ``replicates`` it is 1 unless stated."""
+    """The number of seeds of each trial, whose score is the mean over its seeds. Seed i of every trial is
+    ``first_seed`` + i. With ``replicates``, the default is 1.
+    """
     first_seed: NonNegativeInt = 0
-    """The first seed of each trial: another one trains the same study with other seeds."""
+    """The first seed of each trial. Change it to train the same study with other seeds."""
     replicates: Annotated[dict[str, int | tuple[str | int | float, ...]], BeforeValidator(checked)] = Field(
         default_factory=dict
     )
-    """The calls of a function in each seed: one for each of so many folds, ``{fold: 5}``, or one for each value of a
-    list, ``{corpus: [a, b]}``; scores are means over all calls."""
+    """Repeated calls of a function with each seed: one call for each fold, as in ``{fold: 5}``, or one for each value
+    of a list, as in ``{corpus: [a, b]}``. The score of a trial is the mean over all its calls.
+    """
     seed: NonNegativeInt = 0
-    """The seed of the study: of the proposals, and of the order of bucket lengths that all seeds share."""
+    """The seed of the study. The proposals depend on it, and so does the order in which all seeds of a trial train the
+    buckets of sentences of equal length.
+    """
     lanes: PositiveInt | Literal["auto"] = "auto"
-    """The number of seeds that are trained in one batch; ``auto``: by size and device."""
+    """The number of seeds of a trial that are trained in one batch. With ``auto``, it depends on the size of the
+    network and on the device.
+    """
     scheduler: Annotated[
         SchedulerConfig, BeforeValidator(of_kind, json_schema_input_type=SchedulerName | SchedulerConfig | None)
     ] = AshaConfig()
-    """The scheduler, which stops trials; a kind may stand for a mapping; ``none`` or null: no trial is stopped."""
+    """The scheduler, which stops trials. A word stands for a mapping with that kind. ``none`` or null means that no
+    trial is stopped.
+    """
     retries: NonNegativeInt = 2
     """The maximum number of times that a trial is retried from its last checkpoint after its process died."""
     time_limit: Annotated[float, Field(gt=0)] | None = None
-    """Seconds of training and evaluation that a trial may use, over all its attempts; None: any. One that reports
-    nothing is ended, too, a minute after them, or two of the longest epochs."""
+    """Seconds of training and evaluation that a trial may use, over all its attempts; None means no limit. A trial that
+    does not report is ended after a further wait: one minute, or twice the longest epoch if that is longer.
+    """
     keep_checkpoints: PositiveInt | None = None
-    """The number of the best trials that keep their weights, or the models of their function, with those needed
-    (``search/execution/driver/retention.py``); None: all."""
+    """The number of the best trials that keep their weights, or the models that their function reported. The trials
+    that are still needed also keep theirs (``search/execution/driver/retention.py``). None means no limit.
+    """
     disk_budget: PositiveInt | None = None
-    """Bytes that the weights of a study, or the models of its function, may take; None: any."""
+    """Bytes that the weights of a study, or the models that its function reported, may take on the disk; None means no
+    limit.
+    """
 
     @model_validator(mode="before")
     @classmethod
@@ -105,12 +128,14 @@ class SearchConfig(Frozen):
         return further(self.objectives)
 
     def measures(self, objective: Objective) -> bool:
-        """Whether this objective of networks is sought."""
+        """Whether the study trains networks and has this objective."""
         return not self.reported and objective in self.objectives
 
     @property
     def reported(self) -> dict[str, Direction]:
-        """The objectives that a function reports by their names; none where it reports the score alone."""
+        """The objectives of a study of a function: the direction of each, by the name under which the function reports
+        it. Empty if the objectives have no directions, as in a study of networks.
+        """
         return self.objectives if isinstance(self.objectives, dict) else {}
 
     @property
@@ -120,22 +145,24 @@ class SearchConfig(Frozen):
 
     @property
     def lane_seeds(self) -> range:
-        """The seeds of a trial that has all its seeds; with ``replicates``, the numbers of its calls."""
+        """The seeds of a trial that was trained with all its seeds. With ``replicates``, they are the numbers of its
+        calls.
+        """
         return self.repeated.calls(range(self.first_seed, self.first_seed + self.seeds))
 
     @property
     def lanes_of_a_trial(self) -> int:
-        """The number of ``lane_seeds`` of a trial."""
+        """The number of seeds of a trial or, with ``replicates``, of its calls."""
         return len(self.lane_seeds)
 
     @property
     def stops_nothing(self) -> bool:
-        """Whether every trial runs all its epochs."""
+        """Whether the scheduler is ``none``, which stops no trial."""
         return self.scheduler.kind == "none"
 
 
 class StudyConfig(Frozen):
-    """A study with its name: the content of a preset or a YAML file, with all defaults."""
+    """The config of a study: the content of a preset or a study file, with all defaults filled in."""
 
     name: Annotated[str, Field(min_length=1)]
     about: str = ""

@@ -1,4 +1,6 @@
-"""Finds all corpora and vectors that the trials of a study may read, and stores them in its folder before training."""
+"""Prepares a study: finds all corpora and vectors that its trials may read, and stores them in the study's folder
+before training.
+"""
 
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
@@ -42,12 +44,12 @@ VECTORS, WORD_SIZE, EMBEDDER = "data.vectors", "model.embedder.word_size", "mode
 
 @dataclass(frozen=True, slots=True)
 class Needed:
-    """A corpus that trials may read, with all ways in which they may read it.
+    """A corpus that trials of the study may read, and all the ways in which they may read it.
 
-    The keys of each dictionary are used as an ordered set. ``tags``: pairs of a scheme and a cut-off; ``words``:
-    vocabularies, which may need a scheme; ``models``: networks with their vocabularies, which must fit the task;
-    ``lengths``: the lengths that texts are cut to. ``vectors``: paths of pretrained vectors, each with the word sizes
-    of the networks that read them.
+    Each dictionary but ``vectors`` is used as an ordered set of its keys. ``tags``: pairs of a tag scheme and a minimum
+    count of tags. ``words``: configs of vocabularies. ``models``: pairs of a network and its vocabulary, which must fit
+    the task of the corpus. ``lengths``: the maximum lengths, in tokens, to which texts are cut. ``vectors``: for each
+    path of pretrained vectors, the word sizes of the networks that read them.
     """
 
     corpus: Corpus
@@ -67,12 +69,17 @@ def prepared(
     clock: Callable[[], float],
     ready: Mapping[str, CorpusPrepared] = MappingProxyType({}),
 ) -> list[CorpusPrepared]:
-    """Store every corpus of the study with its pretrained vectors, the base's corpus first; returns their events.
+    """Store every corpus of the study, with its pretrained vectors. Returns the events that record this, that of the
+    base's corpus first.
 
-    ``ready``: corpora that are prepared already, by identity; they are left out unless they get further vectors.
-    ``data_dir`` holds the named corpora; the paths of own files and of vectors start at ``corpus_folder``. Raises
-    UserError for files that cannot be read, for corpora with different measures, for vectors whose size differs from
-    the networks', and for a scheme, cut-off, word classes or network that does not fit the corpus.
+    ``folder``: the folder of the study. ``data_dir``: the folder of the named corpora. ``corpus_folder``: the folder at
+    which relative paths of the user's corpora and of vectors start. ``clock``: returns the time in Unix seconds.
+    ``ready``: the events of corpora that are stored already, by the identity of the corpus's config; these corpora get
+    a new event only if further vectors were stored for them.
+
+    Raises UserError if a file cannot be read, if corpora have different measures, or if the size of vectors differs
+    from the word size of a network, unless that is 0. Raises UserError also if a scheme, a minimum count of tags, word
+    classes or a network does not fit its corpus.
     """
     events = []
     for needed in needs(study.space):
@@ -146,7 +153,9 @@ def _check_sizes(name: str, size: int, sizes: set[int]) -> None:
 
 
 def needs(space: SpaceConfig) -> list[Needed]:
-    """The corpora that trials of the space may read, the base's first; none if trials call a function."""
+    """Return the corpora that trials of the space may read, the base's corpus first. The list is empty if trials call a
+    function. Raises UserError if an axis that determines what trials read is continuous.
+    """
     if isinstance(space.base, FunctionConfig):
         return []
     corpora = {identity(space.base.data.corpus): Needed(space.base.data.corpus)}
@@ -171,7 +180,9 @@ def needs(space: SpaceConfig) -> list[Needed]:
 
 
 def _settling(space: SpaceConfig) -> dict[str, Axis]:
-    """The axes that determine what is read, and the axes in their conditions. Word sizes matter only for vectors."""
+    """Return the axes that determine what trials read from the disk, and all axes in the conditions of these axes. Word
+    sizes count only if the base or an axis has pretrained vectors.
+    """
     given = as_network(space.base).data.vectors is not None or any(overlap(path, VECTORS) for path in space.axes)
     reads = [CORPUS, SCHEME, CUT_OFF, CLASSES, LONGEST, HEAD, CONSTRAINED, STACK, EMBEDDER, ONE_HOT]
     reads += [VECTORS, WORD_SIZE] if given else []

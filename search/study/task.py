@@ -1,4 +1,4 @@
-"""The tasks and results of workers, as plain values that can be sent to any process."""
+"""Tasks and results of workers. They are plain values, so that they can be sent to any process."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
@@ -17,18 +17,26 @@ from skipstack.spaces.subject import Subject
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TrialTask:
-    """A trial to train or continue.
+    """The task of a worker: train or continue one trial, or measure it on the test split.
 
-    ``reported``: the number of epochs in the ledger; the next result is for the epoch after them. ``corpus``: the
-    folder of the prepared corpus, if the trial reads one; ``vectors``: that of the pretrained vectors, if any.
-    ``folder``: the folder of the trial's weights. ``earlier``: racing seeds that the trial has trained before; then
-    ``seeds`` are the next ones, and ``reported`` counts their epochs alone. ``attempt``: counts the workers of the
-    trial; an abandoned one writes nothing once a later one has started. ``share``: of the device, as a multiple of an
-    ordinary trial's. ``time_left``: seconds that the trial may still train, ``gpu_share``: the part of a GPU's memory
-    that its process may take; None: no limit. ``best``: the epoch whose weights are measured; None: that of the file,
-    whichever it is. ``code``: the files of its network's own code, as this process loaded them.
-    ``replicates``: those of a function; with them, ``seeds`` are the numbers of its calls. ``objectives``: the names of
-    what it reports, the score first; none if the score is all; ``scores``: those of its epochs in the ledger.
+    ``number``: the trial's number. ``config``: its config. ``seeds``: the seeds to train; with ``replicates``, the
+    numbers of the function's calls. ``order_seed``: the seed of the study, which determines the order of batches.
+    ``lanes``: the number of seeds to train in one batch. ``folder``: the folder of the trial's weights. ``device``: the
+    device on which it is trained. ``corpus``: the folder of the prepared corpus; None if the trial reads none.
+    ``reported``: the number of epochs of these seeds that are in the ledger; the next result is that of the epoch after
+    them. ``vectors``: the folder of the pretrained vectors; None if the trial reads none.
+
+    ``earlier``: if seeds race, the seeds of this trial that were trained before ``seeds``. ``attempt``: the number of
+    workers that this trial has had, including this one; an abandoned worker writes nothing once a later one has
+    started. ``share``: the trial's share of the device, as a multiple of the share of an ordinary trial. ``time_left``:
+    the seconds that the trial may still train; None means no limit. ``gpu_share``: the fraction of a GPU's memory that
+    the trial's process may use; None means no limit. ``best``: the epoch whose weights are to be measured on test; None
+    means the weights in the file, whatever their epoch.
+
+    ``code``: the files of the user's code that the network needs, with the content that this process loaded.
+    ``replicates``: the replicates of each seed of a function. ``objectives``: the names of the objectives that a
+    function reports, the score first; empty if the study states no directions for them. ``scores``: for a function, the
+    trial's scores at the epochs in the ledger.
     """
 
     number: int
@@ -63,7 +71,9 @@ def trial_task(
     device: str,
     trial: TrialRecord | None = None,
 ) -> TrialTask:
-    """The task to train or test a trial of a study. ``trial``: its record so far, if there is one."""
+    """Create the task to train or test a trial of the study ``record``. ``folder``: the folder of the study. ``trial``:
+    the record of the trial; None if it has not started. The other arguments are those of ``TrialTask``.
+    """
     corpus, vectors = record.read_by(config), record.vectors_of(config)
     limit = record.study.search.time_limit
     return TrialTask(
@@ -72,7 +82,7 @@ def trial_task(
         seeds=seeds,
         order_seed=record.study.search.seed,
         lanes=record.study.search.lanes,
-        # A worker in another process has another working directory.
+        # The paths are absolute, since a worker in another process may have another working directory.
         corpus=None if corpus is None else folder.corpus(corpus).resolve(),
         folder=folder.trial(number).resolve(),
         device=device,
@@ -91,7 +101,9 @@ def trial_task(
 def task_of(
     record: StudyRecord, folder: StudyFolder, number: int, *, device: str, group: range | None = None
 ) -> TrialTask:
-    """The task to continue a trial; ``group``: the seeds to train now, if they race."""
+    """Create the task to start or continue trial ``number`` on ``device``. ``group``: if seeds race, the group of seeds
+    to train now.
+    """
     trial = record.trials[number]
     task = trial_task(record, folder, trial.config, number=number, seeds=trial.seeds, device=device, trial=trial)
     if group is None:
@@ -103,12 +115,13 @@ def task_of(
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class EpochResult:
-    """The result of an epoch of a trial, counted from 1. The score is the mean over the lanes of the measure on dev
-    (such as accuracy or F1), or of a function's reports.
+    """The result of one epoch of a trial.
 
-
-    ``latency``: seconds in which one lane reads 1,000 tokens of dev; ``usage``: the worker's use of its machine. Each
-    is None if it was not measured.
+    ``epoch``: its number, counted from 1. ``score``: for a network, the mean over the lanes of the measure on dev, such
+    as accuracy or F1; for a function, the mean of the values that its calls reported, negated if lower values are
+    better. A lane is one seed's copy of the network, or one call of the function. ``metrics``: the metrics of the
+    epoch. ``seconds``: the seconds of training and evaluation. ``latency``: the seconds in which one lane reads 1,000
+    tokens of dev; None if it was not measured. ``usage``: the worker's use of its machine; None if it was not measured.
     """
 
     epoch: int
@@ -121,31 +134,35 @@ class EpochResult:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Measured:
-    """The results of a trial's best weights on the test split: metrics, and the measure's counts by sentence."""
+    """The results of a trial's best weights on the test split. ``metrics``: the metrics, by name. ``sentences``: the
+    measure's counts for each sentence.
+    """
 
     metrics: Metrics
     sentences: SentenceCounts | None = None
 
 
 class Workers(Protocol):
-    """Creates workers, and measures their weights on test: a worker class, or an object with more information."""
+    """Creates workers that train trials, and measures trained weights on the test split."""
 
     def __call__(self, task: TrialTask) -> "Worker":
-        """A worker for a trial."""
+        """Create a worker for a trial."""
 
     def test(self, task: TrialTask) -> Measured:
         """Measure the trial's best weights on the test split. Raises WeightsLostError if they are lost."""
 
 
 class Worker(ABC):
-    """Trains one trial, one epoch per call. Any process may hold it; a new worker continues where the last one was."""
+    """Trains one trial, one epoch for each call of ``run_epoch``. A worker can run in any process. A new worker for the
+    same trial returns the epochs after those in the ledger.
+    """
 
     def __init__(self, task: TrialTask) -> None:
         self.task = task
 
     @abstractmethod
     def run_epoch(self) -> EpochResult | None:
-        """Train the next epoch that the ledger does not have; None if there is none: the trial is complete."""
+        """Train the next epoch that is not in the ledger, and return its result; None if the trial is complete."""
 
-    def close(self) -> None:  # noqa: B027 (what trains here is let go of with the worker)
-        """Stop: the trial has ended, or continues elsewhere."""
+    def close(self) -> None:  # noqa: B027 (a worker that trains in this process has nothing to release)
+        """Release the worker's resources. Call this when the trial has ended, or continues in another worker."""

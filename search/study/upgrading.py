@@ -1,6 +1,7 @@
-"""Rewrites a study that an earlier version wrote, so that it stands in today's format.
+"""Rewrites studies of earlier versions in the current format.
 
-Formats that nothing writes any more are read only here. Of a ledger they differ in the ``study_opened`` event:
+Only this file reads formats that are no longer written. The formats of ledgers differ mainly in the ``study_opened``
+event:
 
 ========  =====================================================================================================
 format    its ``study_opened`` event
@@ -12,10 +13,11 @@ format    its ``study_opened`` event
 3         as 2; ``tested`` events also have counts by sentence, and ``corpus_prepared`` events a health report
 ========  =====================================================================================================
 
-Until 0.2.0 a long ledger was compacted into Parquet: a row per append, with the ``payload`` of its line and its CRC-32.
+Versions up to 0.2.0 compacted long ledgers into Parquet files. These have one row for each append, with its ``payload``
+and the CRC-32 of the payload.
 
-Version 0.1.0 drew dropout from generators of torch, whose states cannot be continued: a trial goes on from its
-checkpoint with draws that follow from its seeds and the epoch.
+Version 0.1.0 drew dropout from torch's generators, whose states cannot be used any more. A trial with such a checkpoint
+continues with draws that depend on its seeds and the epoch.
 """
 
 import json
@@ -37,28 +39,33 @@ from skipstack.search.study.study_files.document import FORMER_KEYS
 COLUMNS: Final = ["crc", "payload"]
 
 ROWS: Final = 10_000
-"""Number of lines that are in memory at once."""
+"""Number of lines that are in memory at the same time."""
 
 STREAMS: Final = "dropout_streams"
-"""The end of the name of a tensor in a checkpoint: how many numbers were drawn, once the states of generators."""
+"""The end of the names of those tensors in a checkpoint that count the random numbers drawn so far. In version 0.1.0,
+tensors of these names held the states of generators.
+"""
 
 
 def upgrade(folder: Path) -> list[str]:
-    """Rewrite what is of an earlier version in a study's ``folder``; returns what was done, a sentence each.
+    """Rewrite the files in a study's ``folder`` that have an earlier format. Returns one sentence for each thing that
+    was done.
 
-    Raises UserError where there is no study, where a driver writes it, and for damaged files, which stay as they are.
+    Raises UserError if there is no study, if a driver is writing it, and for damaged files, which are not changed.
     """
     study = StudyFolder(folder)
     if not study.ledger.is_dir():
         raise UserError(f"{folder}: is no study's folder, it has no ledger/ (allowed: a folder given to --out)")
     with Ledger(study.ledger).kept():
         checkpoints = map(_continuable, sorted(study.trials.glob(f"*/{CHECKPOINT}")))
-        files = map(_rewritten, sorted(study.ledger.iterdir()))  # last: once they are read, all is rewritten
+        files = map(_rewritten, sorted(study.ledger.iterdir()))  # last: a current ledger means that all is rewritten
         return [done for done in (*checkpoints, *files) if done is not None]
 
 
 def _rewritten(path: Path) -> str | None:
-    """Rewrite one file of a ledger, unless it is of today's format: then None."""
+    """Rewrite one file of a ledger in the current format. Returns a sentence about it; None if there was nothing to
+    rewrite.
+    """
     if PARQUET.fullmatch(path.name):
         to = path.with_suffix(SUFFIX)
         write_compacted(to, lambda: map(_line, parquet_lines(path)))
@@ -72,7 +79,7 @@ def _rewritten(path: Path) -> str | None:
     if COMPACTED.fullmatch(path.name):
         write_compacted(path, lambda: map(_line, lines_in(path)))
     else:
-        with opened(path) as segment:  # whose last line may be torn, and stays so
+        with opened(path) as segment:  # its last line may be torn, and is copied unchanged
             segment.readline()
             assert rewritten.payload is not None
             write_atomically(path, encoded(rewritten.payload) + segment.read(), fsync=True)
@@ -80,9 +87,9 @@ def _rewritten(path: Path) -> str | None:
 
 
 def _line(line: Line) -> Line:
-    """A line with its events in today's format; only the first line of a ledger may change.
+    """Return a line of a ledger with its events in the current format. Only the first line of a ledger ever changes.
 
-    Raises UserError for a study that makes no sense, and for a format of a later version.
+    Raises UserError for a study that no version can have written, and for a format of a later version.
     """
     assert line.payload is not None
     number, _, text = line.payload.partition(b" ")
@@ -98,7 +105,9 @@ def _line(line: Line) -> Line:
 
 
 def _opened(event: dict[str, Any]) -> dict[str, Any]:
-    """The first event of format 1 or 2 in today's; its study keeps the identity by which its runs are found."""
+    """Return a ``study_opened`` event of format 1 or 2 in the current format. It keeps the study's identity, by which
+    the study's runs in MLflow are found.
+    """
     if "format" in event:
         return {**event, "format": FORMAT, "earlier_identity": identity(StudyOpened.model_validate(event))}
     study = {**event["study"], "search": _search(event["study"]["search"])}
@@ -106,7 +115,7 @@ def _opened(event: dict[str, Any]) -> dict[str, Any]:
 
 
 def _search(search: Mapping[str, Any]) -> dict[str, Any]:
-    """A search of format 1 with today's keys."""
+    """Return a search config of format 1 with the current keys."""
     kept = {key: value for key, value in search.items() if key not in FORMER_KEYS}
     named = (key for key, today in FORMER_KEYS.items() if today == "scheduler" and search.get(key) is not None)
     scheduler = next(({"kind": key, **search[key]} for key in named), {"kind": "none"})
@@ -115,12 +124,14 @@ def _search(search: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _continuable(path: Path) -> str | None:
-    """Rewrite the checkpoint of a trial of version 0.1.0; None for any other."""
+    """Rewrite a trial's checkpoint if version 0.1.0 wrote it, so that the trial can continue from it. Returns a
+    sentence about it, otherwise None.
+    """
     from skipstack.models.training.checkpoint import read_tensors, write_tensors  # loads torch
 
     try:
         tensors, notes = read_tensors(path)
-    except UserError:  # its trial begins again
+    except UserError:  # the trial will start again
         return None
     old = [name for name, tensor in tensors.items() if name.endswith(STREAMS) and tensor.dim()]
     if not old:
@@ -130,11 +141,12 @@ def _continuable(path: Path) -> str | None:
 
 
 def parquet_lines(path: Path) -> Iterator[Line]:
-    """The lines of a compacted ledger of versions up to 0.2.0. Raises UserError if it is damaged.
+    """Yield the lines of the compacted ledger of a version up to 0.2.0. Raises UserError if the file is damaged.
 
-    In a file from elsewhere, a page of a few bytes may unpack to gigabytes.
+    The memory that this takes has no limit: in a file from an untrusted source, a page of a few bytes may unpack to
+    gigabytes.
     """
-    import pyarrow as pa  # loaded where there is such a file
+    import pyarrow as pa  # loaded only if there is such a file
     import pyarrow.parquet as pq
 
     number = 0

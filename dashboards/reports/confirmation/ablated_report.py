@@ -43,8 +43,8 @@ def with_next_step(report: Report, record: StudyRecord, found: Confirmation, fol
 
 
 def _path(record: StudyRecord) -> Iterator[Sentence]:
-    """Yield the steps of an ablation's path, each with the alternatives. They were chosen on dev, so they are only
-    described.
+    """Yield the steps of an ablation's path, each with the alternatives. The steps were chosen on dev, so they are only
+    described, not tested.
     """
     measure = record.measure
     taken = list(walked(record))

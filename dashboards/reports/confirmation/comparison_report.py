@@ -40,8 +40,8 @@ def comparison_report(comparison: PaperComparison) -> Report:
 
 
 def _numbers(row: ComparedRow) -> Numbers:
-    """The numbers of a row: first the paper's, then ours. Scores and differences are those of
-    ``data.tasks.measure``.
+    """The numbers of a row: first the paper's, then ours. Scores and differences are larger if better, and not scaled
+    for display (``data.tasks.measure``).
     """
     return {
         "disagrees": row.disagrees,

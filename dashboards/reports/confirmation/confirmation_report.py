@@ -41,8 +41,8 @@ Writer = Callable[[Numbers, Measure], str]
 
 
 def confirmation_report(confirmation: Confirmation) -> Report:
-    """The report of a confirmation. Its details say how small a difference it can detect, and why rows have no
-    difference.
+    """The report of a confirmation. Its details say how small a difference the experiment can detect, why rows have no
+    difference, and what two changes do together.
     """
     records = [confirmed_numbers(row) for row in confirmation.rows]
     read, *further = (Sentence(each, style="dim") for each in _sentences(confirmation))

@@ -13,8 +13,8 @@ from skipstack.search.statistics.estimates import Estimate
 from skipstack.spaces.subject import Scalar
 
 MARK = "*"
-"""Marks a significant difference. If no row had an effect, fewer than 5 in 100 families (rows that are corrected
-together) would contain a mark.
+"""Marks a significant difference. If no row had an effect, at most 5 in 100 families (rows that are corrected together)
+would contain a mark.
 """
 
 BOLD = "Bold: the best score."
@@ -22,8 +22,8 @@ BOLD = "Bold: the best score."
 
 
 def best_scores(records: Sequence[Numbers], name: str, measure: Measure) -> set[int]:
-    """The positions of the records with the best score of their corpus. ``name``: the score to compare, as it is
-    printed.
+    """The positions of the records with the best score of their corpus. ``name``: the name of the score to compare.
+    Scores that print alike are equal.
     """
     best: dict[Scalar, float] = {}
     for numbers in records:
@@ -38,7 +38,9 @@ def best_scores(records: Sequence[Numbers], name: str, measure: Measure) -> set[
 
 
 def confirmed_numbers(row: ConfirmedRow) -> Numbers:
-    """The numbers of a confirmed row, by name. Scores and differences are those of ``data.tasks.measure``."""
+    """The numbers of a confirmed row, by name. Scores and differences are larger if better, and not scaled for display
+    (``data.tasks.measure``).
+    """
     return {
         "row": row.label,
         "section": row.section,

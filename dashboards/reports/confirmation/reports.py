@@ -44,8 +44,7 @@ def confirmed_reports(record: StudyRecord, *, randomise: bool = False, alone: bo
 
 
 def first_shown(tables: Tables) -> int | None:
-    """The position of the table that a report begins with: the one that its verdict is about, or else the study's own
-    table.
+    """The position of the table that a report begins with: the table that decides the verdict, or else the study's own.
 
     None if there is neither.
     """

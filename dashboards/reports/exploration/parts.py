@@ -27,7 +27,7 @@ from skipstack.search.analysis.exploration.shuffled import TIMES
 from skipstack.search.analysis.exploration.standing_out import LEVEL
 
 NAMED: Final = 3
-"""The most pairs of values that are named."""
+"""The most pairs of values that the page names."""
 
 STANDS_OUT: Final = "›"
 """Marks an axis whose importance stands out from chance."""
@@ -36,7 +36,9 @@ Content = Mapping[str, Any]
 
 
 def contents(exploration: Exploration) -> Content:
-    """The numbers of all parts, by their full names. Scores are those of ``data.tasks.measure``."""
+    """The numbers of all details, by their full names. Scores are larger if better, and not scaled for display
+    (``data.tasks.measure``).
+    """
     model = exploration.effects
     return {
         "effects": {
@@ -54,7 +56,9 @@ def contents(exploration: Exploration) -> Content:
 
 
 def parts(content: Content, measure: Measure) -> Iterator[FoldedPart]:
-    """Yield the parts that have content."""
+    """Yield the details that are not empty: importance, pairs, rungs and forecasts. ``content``: the result of
+    ``contents``.
+    """
     if content["importances"]:
         yield FoldedPart("importance", (_importances(content["importances"]),))
     if content["pairs"]:
@@ -96,8 +100,8 @@ def _importances(found: Sequence[Numbers]) -> tuple[Block, ...]:
 
 
 def _pairs(content: Content, measure: Measure) -> tuple[Block, ...]:
-    """The pairs of values whose joint effect differs from the sum of their effects by more than any pair does by
-    chance.
+    """A list of the pairs of values (up to ``NAMED``) whose joint effect differs from the sum of their effects by more
+    than any pair does by chance; or a sentence if there are none.
     """
     named = sorted(
         (pair for pair in content["pairs"] if pair["stands_out"]), key=lambda pair: -abs(pair["interaction"])
@@ -145,7 +149,7 @@ def _continued_content(found: Continued) -> Content:
 
 
 def _continued(found: Content, measure: Measure) -> str:
-    """The sentences on the gain of the last trials, and on the gain of half as many trials again."""
+    """The sentences on the gain of the last trials, and on the gain to expect of as many more."""
     said = f"The last {counted(found['trials'], 'trial')} raised the best by {size_of(found['last'], measure)}"
     if found["most"] is not None:
         said += (

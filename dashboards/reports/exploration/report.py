@@ -187,7 +187,9 @@ def _caption(study: StudyConfig) -> Iterator[str]:
 
 
 def _cost(exploration: Exploration) -> Iterator[Block]:
-    """Yield the number of trials by how they ended, their cost, and why no further trial was started."""
+    """Yield the number of trials by how they ended, their cost, why no further trial was started, and the size of the
+    Pareto front.
+    """
     ends = ", ".join(f"{count} {reason_in_words(reason)}" for reason, count in exploration.ends.items())
     yield Sentence(
         f"{counted(sum(exploration.ends.values()), 'trial')}{': ' if ends else ''}{ends}; "

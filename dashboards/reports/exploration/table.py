@@ -36,8 +36,9 @@ OPTIONAL = ("trial", "seconds", "epochs", "deviation", "test %", "n")
 def numbers_of(row: ValueRow, confirmed: WinnerChange | None = None) -> Numbers:
     """The numbers of a row, by name.
 
-    Scores and effects are those of ``data.tasks.measure``: shares in [-1, 1], not percent, and negative perplexities.
-    ``confirmed``: the winner's change to the value of this row, if an ablation has tested that; None otherwise.
+    Scores and effects are larger if better, and not scaled for display (``data.tasks.measure``): accuracies in [0, 1],
+    negative perplexities. ``confirmed``: the winner's change to the value of this row, if an ablation has tested this
+    change; None otherwise.
     """
     return {
         "axis": row.axis,
@@ -96,7 +97,7 @@ def by_seed(row: ValueRow) -> Mapping[str, tuple[float, ...]]:
 def headline(records: Sequence[Numbers], measure: Measure, caption: str = "") -> Table:
     """The table of baseline, base and best trial.
 
-    ``records``: the numbers of all rows, of which it takes its own; ``caption``: sentences on the study.
+    ``records``: the numbers of all rows, of which only these three are shown; ``caption``: sentences on the study.
     """
     shown = [column for column in COLUMNS if column.heading in HEADLINE]
     return Table(
@@ -112,7 +113,7 @@ def headline(records: Sequence[Numbers], measure: Measure, caption: str = "") ->
 def table(records: Sequence[Numbers], measure: Measure, caption: str = "") -> Table:
     """The table of all values of all axes.
 
-    ``records``: the numbers of all rows, of which it takes its own; ``caption``: sentences on the study.
+    ``records``: the numbers of all rows, of which only those of values are shown; ``caption``: sentences on the study.
     """
     of_axes = [record for record in records if record["axis"] not in WHOLE]
     none = all(record["confirmed"] is None for record in of_axes)

@@ -1,7 +1,7 @@
 """The pictures of confirmed rows: their differences with intervals, alone or beside those of a paper.
 
-Alone, a difference has the interval corrected for several comparisons, as its mark is; beside a paper's, the
-uncorrected one.
+Alone, a difference has the interval that is corrected for several comparisons, like its mark; beside a paper's, it has
+the uncorrected interval.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 
 
 def confirmed_pictures(heading: str, records: Sequence[Numbers], measure: Measure) -> tuple[Picture, ...]:
-    """A picture of each row's difference to the base. ``records``: the numbers of the rows."""
+    """A picture of the rows' differences to their references; with several corpora, one for the mean and one for each
+    corpus. ``records``: the numbers of the rows.
+    """
     return pictured(confirmed_charts(heading, records, measure))
 
 
@@ -95,5 +97,7 @@ def _ours(numbers: Numbers, measure: Measure, interval: str = "") -> dict[str, f
 
 
 def _own(score: object, measure: Measure) -> float | None:
-    """A difference of scores in the measure's own unit; None if there is none."""
+    """A difference of scores as a difference of the measure: for a perplexity, with the opposite sign. None if there is
+    none.
+    """
     return measure.score(score) if isinstance(score, float) else None

@@ -50,7 +50,9 @@ class StackedShapes:
 
 
 def picture(sentences: Sequence[SentenceView]) -> str:
-    """The picture as SVG: like gui2019 Figures 6 and 4, and with the gates of each layer."""
+    """The picture of ``sentences`` as SVG: the states that were read (as in gui2019 Figure 6), the mean opening of each
+    gate, and the gradient by step (as in Figure 4).
+    """
     page = StackedShapes()
     for sentence in sentences:
         for view in sentence.layers:
@@ -69,8 +71,8 @@ def picture(sentences: Sequence[SentenceView]) -> str:
 
 
 def _arcs(page: StackedShapes, words: Sequence[str], view: LayerView) -> None:
-    """Draw an arc from each word to the word whose state it read. No arc leads to the previous state or to the
-    start.
+    """Draw an arc from each word to the word whose state it read. There is none if it read the state of the previous
+    step, or the initial state.
     """
     assert view.back is not None
     step = (WIDTH - 2 * MARGIN) / len(words)

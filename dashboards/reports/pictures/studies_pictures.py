@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 def studies_pictures(records: Sequence[Numbers], budgets: "pd.DataFrame", measure: Measure) -> tuple[Picture, ...]:
     """The pictures of several studies.
 
-    ``records``: the numbers of the confirmed rows. ``budgets``: the expected best score after a part of each study, by
-    study and epochs. ``measure``: the measure of all studies.
+    ``records``: the numbers of the confirmed rows. ``budgets``: for each study and several numbers of its trials, the
+    best score to expect of that many trials, and the epochs that they cost. ``measure``: the measure of all studies.
     """
     return pictured(studies_charts(records, budgets, measure))
 

@@ -189,7 +189,7 @@ class OwnConfig:
 
     @property
     def input_size(self) -> int:
-        """The number of features that an embedder puts out per time step; every embedder's config has this field."""
+        """The number of features per time step that an embedder puts out. Only embedders' configs must have it."""
         size = self.fields["input_size"]
         assert isinstance(size, int), "an embedder's config has this field"
         return size

@@ -71,8 +71,8 @@ Classes = dict[tuple[Part, str], tuple[type, type[Frozen]]]
 def constraint(function: Function) -> Function:
     """Mark a function in a file of own code as a constraint, which studies may name.
 
-    The names of its parameters are the axes that it reads: any unambiguous short names, with ``__`` for a dot. It
-    returns whether the values of these axes may be tried together::
+    The names of its parameters without a default are the axes that it reads: any unambiguous short names, with ``__``
+    for a dot. It returns whether the values of these axes may be tried together::
 
         @constraint
         def fits(hidden: int, optimiser__learning_rate: float) -> bool:
@@ -109,8 +109,8 @@ def code_path(name: str, folder: Path) -> Path:
 def read_code(path: Path, name: str) -> CodeFile:
     """Load the file at ``path``: run it, unless this process has loaded it already. ``name``: its name in the study.
 
-    Raises UserError, one line with the file and its line, if it cannot be loaded or has neither a component nor a
-    constraint.
+    Raises UserError, one line with the file and, if known, its line, if it cannot be loaded or has neither a component
+    nor a constraint.
     """
     try:
         source = content(path)
@@ -203,7 +203,8 @@ def load_source(source: bytes, name: str, path: Path | None = None) -> CodeFile:
 def run(source: bytes, name: str, path: str, module_name: str) -> tuple[ModuleType, Mapping[str, int]]:
     """Run the bytes of a file as a module called ``module_name``. Returns the module, and the line of each class.
 
-    ``name``: the file's name in errors. ``path``: its location in tracebacks. Raises UserError with the failing line.
+    ``name``: the file's name in errors. ``path``: its location in tracebacks. Raises UserError, with the failing line
+    if it is known, for any error of the file.
     """
     try:
         tree = ast.parse(source, path)

@@ -1,9 +1,10 @@
 """Lets files of users' own code import modules of version 0.2 by their old paths after they have moved.
 
 A study resumes with the exact bytes of its code (``files.py``), so a file that was written for an earlier version
-cannot be adapted when one of our modules moves. Nor can a network that MLflow has, which names the module that loads
-it. So old paths are resolved from the import of ``skipstack`` on. Once a file of own code is loaded, each warns once:
-``skipstack.own`` is the module with stable names, from which own code should import.
+cannot be adapted when one of our modules moves. Nor can a network that was logged to MLflow, which names the module
+that loads it. So old paths are resolved from the import of ``skipstack`` on. Once a file of own code is loaded from its
+path, the first import of each old path warns: ``skipstack.own`` is the module with stable names, from which own code
+should import. (``skipstack.search`` never warns, since MLflow imports it.)
 """
 
 import sys
@@ -94,13 +95,14 @@ NAMES: Final[Mapping[str, Mapping[str, str]]] = {
     "skipstack.models.time.layer": dict.fromkeys(("Weights", "project"), "skipstack.models.kernels.layers"),
     "skipstack.search.bundles.served": {"_load_pyfunc": "skipstack.search.publishing.bundles.served"},
 }
-"""Names that moved to another module than ``MOVED`` gives for their old one. By the old path of the module and by name,
-the path of the present module."""
+"""The present module of each name that is not in the one that ``MOVED`` gives, by the old path of its module and by
+the name."""
 
 
 def find_moved_modules(*, warn: bool = False) -> None:
-    """Make imports of old paths succeed in this process from now on. With ``warn``, the first import of each path by
-    own code warns.
+    """Make imports of old paths succeed in this process from now on.
+
+    ``warn``: whether the first import of each old path warns, until the next call.
     """
     if _FINDER not in sys.meta_path:
         sys.meta_path.append(_FINDER)  # last, so it is asked only for modules that exist nowhere else
@@ -142,7 +144,7 @@ class _Finder(MetaPathFinder, Loader):
         module.__dict__.update({name: value for name, value in vars(now).items() if name[:1] != "_"})
         for name, there in NAMES.get(old, {}).items():
             setattr(module, name, getattr(import_module(there), name))
-        if self.warns and not old.startswith("skipstack.search."):  # that one MLflow imports
+        if self.warns and not old.startswith("skipstack.search."):  # MLflow imports these
             message = f"{old} has moved; skipstack.own has the names that own code needs, and keeps them"
             warnings.warn(message, FutureWarning, stacklevel=2)
 

@@ -7,13 +7,13 @@ counts only the queries.
 
     blue red white green red? blue      at distance 2, red? is B-WHITE
 
-The distance is the only parameter. For one seed the sentences of all distances are the same, word by word, with the
-same queries; their tags differ, but the four are equally likely at any distance.
+The distance is the only parameter of the rule. For one seed the sentences of all distances are the same, word by word,
+with the same queries. Only the tags of the queries differ, and the four colours are equally likely at any distance.
 
 1. *Ceiling.* The tags follow from the words: F1 can be 100.
 2. *Floor.* Colours are drawn independently. So a tagger that does not read the deciding word, even if it reads all
    others, is right about one query in four, and on average its F1 is 25 at most. A tagger that reads a window of w
-   words on either side is perfect up to distance w, and at the floor beyond.
+   words on either side can be perfect up to distance w, and is at the floor beyond.
 3. *In between.* Nothing before a word shows whether it will be a query. So a tagger that reads from the left has to
    remember the colours of the last ``distance`` words in order: a larger distance means that colours are remembered
    for longer, and that more of them are remembered at once. All words between are needed for other tags, or distract.

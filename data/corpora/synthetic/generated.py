@@ -12,7 +12,7 @@ from skipstack.data.labels.schemes import Scheme
 class GeneratedCorpus(Brief, ABC):
     """A corpus that is drawn from its field ``seed``. ``edition``: the edition of its generator.
 
-    The fields ``train``, ``dev`` and ``test`` are the numbers of sentences in its splits.
+    The fields ``train``, ``dev`` and ``test`` are the numbers of sentences in these splits.
     """
 
     edition: ClassVar[int]

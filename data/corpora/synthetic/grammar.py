@@ -3,8 +3,9 @@
 The tags are a function of the words, so a tagger can be right everywhere. The most frequent tag of each word is right
 for about four tokens in five. Six rules decide between the readings of a word:
 
-1. *The auxiliary, to the left.* A verb in -ed or without ending (``cut``) is PARTICIPLE after ``has`` and BASE after
-   ``will``. In a question, the auxiliary stands before the whole subject.
+1. *The auxiliary, to the left.* A verb in -ed is PARTICIPLE after ``has`` and otherwise PAST. A verb without ending
+   (``cut``) is PARTICIPLE after ``has`` and BASE after ``will``. In a question, the auxiliary stands before the whole
+   subject.
 2. *Clauses nest.* In ``has the guard that dogs chased cut the tree ?``, ``that`` opens a clause with its own verbs and
    perhaps its own auxiliary. ``has`` belongs to the verb after that clause, ``cut``.
 3. *The time word, to the right.* Without an auxiliary, ``cut`` is PAST in a sentence that ends in ``yesterday`` and
@@ -94,8 +95,8 @@ def sentences(seed: int, split: str, size: int, *, parsed: bool = False) -> list
 class _Draft:
     """Draws one sentence, with a method for each phrase.
 
-    ``_tense`` is the reading of every verb that has neither ending nor auxiliary. ``_timed`` is whether the sentence
-    has such a verb, so that it must end in a time word.
+    ``_tense`` is the reading of every verb that has neither ending nor auxiliary and cannot be a noun. ``_timed`` is
+    whether the sentence has such a verb, so that it must end in a time word.
     """
 
     def __init__(self, random: np.random.Generator) -> None:
@@ -104,8 +105,8 @@ class _Draft:
         self._timed = False
 
     def sentence(self) -> Phrase:
-        """Draw an opening, a clause, a time word, and a full stop or a question mark. Opening and time word are
-        optional.
+        """Draw perhaps an opening, a clause, a time word if a verb needs one and else perhaps, and a full stop or a
+        question mark.
         """
         shifted = self._chance(0.15)  # rare: networks can learn a rule with an exception, but not an even split
         question = not shifted and self._chance(0.35)

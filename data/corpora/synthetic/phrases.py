@@ -11,9 +11,9 @@ from skipstack.data.formats.sentences import Sentence
 class Phrase:
     """Words in order, one of which is the head of the phrase, with their tags and their dependency tree.
 
-    ``words``: the words. ``tags``: the tag of each word. ``distances``: how many words to the right of it the head of
-    each word is, negative to the left, and 0 for the head of the phrase. ``relations``: the relation of each word to
-    its head; for the head of the phrase, that of the phrase to its future head.
+    ``words``: the words. ``tags``: the tag of each word. ``distances``: for each word, the position of its head minus
+    its own; 0 for the head of the phrase. ``relations``: the relation of each word to its head; for the head of the
+    phrase, the relation to the word that will become its head.
 
     Distances are relative, so they do not change when phrases are joined.
     """
@@ -29,7 +29,7 @@ class Phrase:
         return self.distances.index(0)
 
     def related(self, relation: str) -> "Phrase":
-        """Copy the phrase with another relation to its future head."""
+        """Copy the phrase with ``relation`` as its relation to the word that will become its head."""
         place = self.head
         return replace(self, relations=(*self.relations[:place], relation, *self.relations[place + 1 :]))
 
@@ -42,7 +42,7 @@ class Phrase:
 
 
 def word(form: str, tag: str, relation: str = "dep") -> Phrase:
-    """Create a phrase of a single word. Its relation is ``dep`` until the phrase that it joins sets another."""
+    """Create a phrase of a single word. ``relation``: the relation to the word that will become its head."""
     return Phrase((form,), (tag,), (0,), (relation,))
 
 

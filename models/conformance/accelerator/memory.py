@@ -1,4 +1,4 @@
-"""The memory of the simulated device: which tensors are there, and how much they take."""
+"""Counts the memory that tensors take on the simulated device."""
 
 import weakref
 from collections.abc import Iterable
@@ -9,19 +9,23 @@ from skipstack.models.ground.device_memory import BLOCK
 
 
 class Memory:
-    """``held``: bytes of all live tensors; ``most``: their maximum since ``begin``. Views take no memory."""
+    """Counts the bytes of the tensors on the simulated device, in whole blocks of torch's allocator. Views take none.
+
+    ``held``: the bytes of all tensors that exist now. ``most``: the maximum of ``held`` since the last call of
+    ``begin``.
+    """
 
     def __init__(self) -> None:
         self.held = self.most = 0
         self._sizes: dict[int, int] = {}
 
     def begin(self) -> int:
-        """Reset ``most`` to what is held now, and return it."""
+        """Set ``most`` to ``held``, and return ``held``."""
         self.most = self.held
         return self.held
 
     def take_in(self, made: Iterable[Tensor]) -> None:
-        """Count the new tensors among these until they are freed."""
+        """Count the tensors of ``made`` that are on the simulated device and new, until they are freed."""
         for each in made:
             if not hasattr(each, "fake_device"):
                 continue
@@ -33,12 +37,12 @@ class Memory:
                 self.taken(place, size)
 
     def taken(self, place: int, size: int) -> None:
-        """Count a new tensor; ``place`` names it until it is freed."""
+        """Count a new tensor of ``size`` bytes. ``place``: a number that identifies the tensor until it is freed."""
         self.held += size
         self.most = max(self.most, self.held)
 
     def freed(self, place: int, size: int) -> None:
-        """Stop counting the tensor that ``place`` names."""
+        """Stop counting the tensor of ``size`` bytes that ``place`` identifies."""
         self.held -= size
 
     def _let_go(self, place: int) -> None:

@@ -1,7 +1,7 @@
-"""A simulated accelerator: its tensors have a shape and a device, but no numbers.
+"""A simulated accelerator, whose tensors have a shape and a device but no numbers.
 
-It shows without a GPU whether a program mixes tensors of host and device, where it would wait for the device, and how
-many operations it would launch.
+Running a program on it shows, without a GPU, whether the program mixes tensors of host and device, where it would wait
+for the device, and how many operations it would launch.
 """
 
 import functools
@@ -31,11 +31,11 @@ except ImportError as error:
 
 
 class HostReadsError(RuntimeError):
-    """The program reads a number that the device has not computed yet: on a GPU, it would wait."""
+    """The program reads a number that the device computes; on a GPU, the program would wait for it."""
 
 
 class DevicesMixError(RuntimeError):
-    """An operation got tensors of both the device and the host."""
+    """An operation got tensors of the device together with tensors of the host."""
 
 
 class RefusedError(RuntimeError):
@@ -44,13 +44,15 @@ class RefusedError(RuntimeError):
 
 @functools.cache
 def simulated() -> torch.device:
-    """The simulated device, registered with torch for the rest of this process."""
+    """Register the simulated device with torch, for the rest of this process, and return it."""
     _setup_privateuseone_for_python_backend(SIMULATED)
     return torch.device(SIMULATED, 0)
 
 
 class _FromLists(TorchFunctionMode):
-    """Creates tensors from Python numbers on the host, then copies them to the device."""
+    """Context in which ``torch.tensor`` and ``new_tensor`` create tensors from Python numbers on the host and copy them
+    to the simulated device.
+    """
 
     def __torch_function__(
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
@@ -67,12 +69,17 @@ class _FromLists(TorchFunctionMode):
 
 
 class Accelerator(TorchDispatchMode):  # type: ignore[no-untyped-call]
-    """Context in which tensors may be created on ``device``; ``work`` counts operations on it, ``memory`` its tensors.
+    """Context in which programs may use the simulated device.
 
-    Operations on the host run normally. A copy to the host returns zeros, and counts as a wait; so does a copy from the
-    host unless it starts from pinned memory and is non-blocking. Gradients work if the first instance is created before
-    the first backward pass of the process, which is when torch counts devices. Raises HostReadsError where control flow
-    or the size of a tensor depends on a number of the device, DevicesMixError and RefusedError.
+    ``device``: the device. ``work``: counts the operations on it. ``memory``: counts the memory of its tensors.
+
+    Operations on the host run normally. A copy to the host returns zeros, and counts as a wait. A copy from the host
+    counts as a wait unless it starts from pinned memory and is non-blocking.
+
+    Create the first instance before the first backward pass of the process: torch counts devices then, and gradients
+    would not work afterwards. Operations raise HostReadsError if control flow or the size of a tensor depends on a
+    number of the device, DevicesMixError if they mix tensors of device and host, and RefusedError if a GPU kernel would
+    refuse the arguments.
     """
 
     def __init__(self, memory: Memory | None = None) -> None:
@@ -81,7 +88,7 @@ class Accelerator(TorchDispatchMode):  # type: ignore[no-untyped-call]
         self.work = Work()
         self.memory = Memory() if memory is None else memory
         self._shapes = FakeTensorMode(allow_non_fake_inputs=True)
-        self._pinned: dict[int, Tensor] = {}  # by address; keeping the tensor keeps its address from being reused
+        self._pinned: dict[int, Tensor] = {}  # by address; a tensor is kept so that its address is not reused
         self._lists = _FromLists()
 
     def __enter__(self) -> Self:
@@ -122,7 +129,11 @@ class Accelerator(TorchDispatchMode):  # type: ignore[no-untyped-call]
         return made
 
     def _result(self, func: Any, what: Operation, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """The result of an operation; of one that writes in place, the tensor that it wrote."""
+        """Run an operation on shapes only, and return its result. If it writes in place, return the tensor written to.
+
+        ``what``: the description of the operation ``func``. Raises HostReadsError if the operation needs a number of
+        the device.
+        """
         if what.writes_places and any(each is not None and each.dtype == torch.bool for each in args[1]):
             raise HostReadsError(f"{func} reads a number of the device")
         if what.into is not None:
@@ -138,7 +149,9 @@ class Accelerator(TorchDispatchMode):  # type: ignore[no-untyped-call]
             return func(*args, **kwargs)
 
     def _on_host(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Runs normally, except for pinned memory, which torch has for real devices only."""
+        """Run an operation on the host normally. Only pinning of memory is imitated, since torch pins memory only for
+        real devices.
+        """
         if func is torch.ops.aten.is_pinned.default:
             return args[0].untyped_storage().data_ptr() in self._pinned
         if func is torch.ops.aten._pin_memory.default:
@@ -182,8 +195,10 @@ def _tensors(values: Iterable[Any]) -> Iterator[Tensor]:
 
 
 def refusal(func: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> str | None:
-    """The reason for which an operation that a CPU accepts would raise on a GPU, whose kernels check on the host (from
-    torch's source); None if it would not raise.
+    """Return the reason why the GPU kernel of an operation would refuse arguments that its CPU kernel accepts; None if
+    no reason is known. Only torch's fused Adam is checked.
+
+    ``func``: the operation. ``args``, ``kwargs``: its arguments.
     """
     if func is torch.ops.aten._fused_adam_.tensor_lr:
         parameters, gradients, means, squares, _, steps = args[:6]
@@ -192,7 +207,11 @@ def refusal(func: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> str | 
 
 
 def _adam(parts: Sequence[Sequence[Tensor]], numbers: Sequence[Tensor]) -> str | None:
-    """``FusedAdamKernel.cu``: rates and steps in float32; parameter, gradient and averages of one type and layout."""
+    """Return the reason why torch's ``FusedAdamKernel.cu`` would refuse its arguments; None if it would not.
+
+    ``parts``: each parameter with its gradient and averages, which must have one type and layout. ``numbers``: the
+    learning rate and the numbers of steps, which must be in float32.
+    """
     for each in numbers:
         if each.dtype != torch.float32:
             return f"expected a rate and steps in float32 (got {each.dtype})"

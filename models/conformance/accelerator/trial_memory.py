@@ -1,7 +1,7 @@
-"""The GPU memory that a trial takes, counted on the simulated device, where nothing is computed.
+"""Counts the GPU memory that a trial takes, on the simulated device, where nothing is computed.
 
-Counts an update and a batch of an evaluation in the sizes used on a GPU, the memory of cuBLAS, and that of captured
-steps. Memory that single operations use internally is not counted, since torch does not report it.
+The count includes an update and an evaluation, with batches as large as on a GPU, the memory of cuBLAS, and that of
+captured steps. Memory that single operations use internally is not counted, since torch does not report it.
 """
 
 import gc
@@ -30,11 +30,12 @@ from skipstack.models.training.pretraining import pretrain
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TrialMemory:
-    """Bytes of a trial's tensors.
+    """The GPU memory that a trial takes, in bytes.
 
-    ``resident``: weights, the optimiser's state, the lexicon. In addition, ``step``: an update, gradients included, or
-    pretraining; ``evaluation``: one batch of an evaluation, and the results of all batches; ``graphs``: captured steps;
-    ``libraries``: cuBLAS, and memory that torch takes from the GPU before it is needed.
+    ``resident``: weights, the optimiser's state and the lexicon. All other fields count in addition to it. ``step``: an
+    update, including gradients, or pretraining, whichever takes more. ``evaluation``: the largest batch of an
+    evaluation, and the results of all batches. ``graphs``: captured steps. ``libraries``: cuBLAS, and memory that torch
+    reserves on the GPU before it is needed.
     """
 
     resident: int
@@ -45,7 +46,9 @@ class TrialMemory:
 
     @property
     def together(self) -> int:
-        """The sum: torch keeps the memory of a step while it evaluates, and can reuse little of it, as sizes differ."""
+        """The sum of all fields: torch keeps the memory of an update during an evaluation, and can reuse little of it,
+        since the sizes of tensors differ.
+        """
         return self.resident + self.step + self.evaluation + self.graphs + self.libraries
 
 
@@ -58,9 +61,10 @@ def trial_memory(
     captured: bool = False,
     memory: Memory | None = None,
 ) -> TrialMemory:
-    """Count the memory of training these lanes as one program; ``captured``: by captured steps, with their graphs.
+    """Count the memory of training ``lanes``, copies of one network, as one program.
 
-    Gradients work only if the process ran no backward pass before its first ``Accelerator`` (see there).
+    ``captured``: whether steps are captured as CUDA graphs. ``memory``: the counter that the simulated device uses;
+    None means a new one. The process must not have run a backward pass before its first ``Accelerator``.
     """
     accelerator = Accelerator(memory)
     memory = accelerator.memory
@@ -87,7 +91,9 @@ def trial_memory(
 
 
 def _step(run: Training, memory: Memory) -> tuple[int, int]:
-    """Bytes that the largest update takes, and bytes of the batches that captured steps read."""
+    """Return the bytes that an update on the largest batch takes, and the most bytes that captured steps may keep as
+    their inputs: one batch for each step, each counted as the largest.
+    """
     run.model.train()
     run.model.begin(0)
     states = States() if TASKS[run.corpus.stored.task].continues else None
@@ -112,7 +118,7 @@ def _step(run: Training, memory: Memory) -> tuple[int, int]:
 def _evaluation(run: Training, memory: Memory, split: str) -> int:
     run.model.eval()
     for each in run.model.parameters():
-        each.grad = None  # counted with the step
+        each.grad = None  # gradients already count in ``TrialMemory.step``
     batches = [each.forms_RTB.size for each in evaluated(run.corpus.stored, split, run.device)]
     batch, _ = _largest(lambda: evaluated(run.corpus.stored, split, run.device))
     results = []
@@ -129,13 +135,13 @@ def _evaluation(run: Training, memory: Memory, split: str) -> int:
 
 
 def _largest(batches: Callable[[], Iterable[Batch]]) -> tuple[Batch, int]:
-    """The batch with the most positions, and the number of batches."""
+    """Return the batch with the most positions, and the number of batches."""
     every = list(batches())
     return max(every, key=lambda batch: batch.forms_RTB.size), len(every)
 
 
 def _most(memory: Memory, work: Callable[[], object]) -> int:
-    """Bytes that ``work`` takes at its peak, beyond those held before."""
+    """Run ``work``, and return the bytes that it takes at its peak, in addition to the bytes held before."""
     gc.collect()  # unreachable tensors must not count
     before = memory.begin()
     work()
@@ -143,7 +149,9 @@ def _most(memory: Memory, work: Callable[[], object]) -> int:
 
 
 def _pretrain(run: Training) -> None:
-    """Pretrain for an epoch on a few sentences: the sizes of the language models do not depend on their number."""
+    """Pretrain for one epoch on a few sentences, if pretraining is configured. The memory of the language models does
+    not depend on the number of sentences.
+    """
     config = run.config.pretraining
     if config is None:
         return
@@ -157,7 +165,7 @@ def _pretrain(run: Training) -> None:
 
 
 def _pretraining_ids(run: Training) -> int:
-    """Bytes of the ids of all windows, targets and orders in pretraining, for all tokens of train."""
+    """Return the bytes of the windows, targets and orders in pretraining, which are ids for all tokens of train."""
     config = run.config.pretraining
     if config is None:
         return 0
@@ -166,7 +174,7 @@ def _pretraining_ids(run: Training) -> int:
 
 
 def _beginning(split: Split, tokens: int) -> Split:
-    """The first sentences, as many as have ``tokens`` tokens together, or all."""
+    """Return a split of the first sentences that together have at least ``tokens`` tokens, or of all sentences."""
     sentences = min(1 + int(split.offsets_S1.searchsorted(tokens)), len(split.lengths_S))
     ends, tag_ends = split.offsets_S1[: sentences + 1], split.tag_offsets_S1[: sentences + 1]
     return Split(split.forms_N[: ends[-1]], split.tags_L[: tag_ends[-1]], split.lengths_S[:sentences], ends, tag_ends)

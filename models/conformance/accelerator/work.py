@@ -17,21 +17,23 @@ LAUNCHES_NOTHING = frozenset(
 """Operations that only allocate memory or return a view."""
 
 COPIES_FIRST = frozenset({"aten::baddbmm"})
-"""Operations that copy a tensor to where the result will be, in a launch of its own, and add to it there."""
+"""Operations that launch twice: they first copy a tensor to the memory of the result, and then add a product to it."""
 
 READS_ROWS = frozenset(f"aten::{name}" for name in ("embedding", "gather", "index", "index_select"))
-"""Operations that read as much of their first tensor as they put out."""
+"""Operations that read only a part of their first tensor, as large as their result."""
 
 WRITES_PLACES = frozenset(f"aten::{name}" for name in ("index_put_", "_index_put_impl_"))
-"""Operations that write at indices, their second argument; for a boolean mask, the host has to count the indices."""
+"""Operations that write at indices, which are their second argument. If the indices are given as a boolean mask, the
+host has to wait and count them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Operation:
     """The use that an operation of torch makes of a device.
 
-    ``launches``: none, one, or two if it copies first; ``into``: the position and name of the argument that it writes
-    and returns, None if it returns another tensor.
+    ``launches``: the number of launches: 0, 1, or 2 if the operation first copies a tensor. ``reads_rows``: whether it
+    is one of ``READS_ROWS``. ``writes_places``: whether it is one of ``WRITES_PLACES``. ``into``: the position and name
+    of the argument that the operation writes and returns; None if it returns another tensor.
     """
 
     launches: int
@@ -42,7 +44,9 @@ class Operation:
 
 @functools.cache
 def operation(func: Any) -> Operation:
-    """The use of a device by ``func``, from its schema; returning a part of an argument unchanged launches nothing."""
+    """Derive from the schema of ``func``, an operation of torch, which use it makes of a device. An operation that only
+    returns views of its arguments launches nothing.
+    """
     schema = func._schema
     views = [each.alias_info is not None and not each.alias_info.is_write for each in schema.returns]
     nothing = schema.name in LAUNCHES_NOTHING or (bool(views) and all(views))
@@ -62,9 +66,11 @@ def operation(func: Any) -> Operation:
 
 @dataclass(slots=True)
 class Work:
-    """``launches``: operations, each counted once whatever its number of kernels, and copies that precede one;
-    ``moved``: bytes of their arguments and results; ``sent`` and ``returned``: bytes copied from and to the host;
-    ``waits``: copies that the host waits for.
+    """Counts the work of a program on a device.
+
+    ``launches``: operations, each counted once whatever its number of kernels, and copies that operations make first.
+    ``moved``: bytes of the operations' arguments and results. ``sent``: bytes copied from the host. ``returned``: bytes
+    copied to the host. ``waits``: copies that the host waits for.
     """
 
     launches: int = 0
@@ -74,7 +80,11 @@ class Work:
     waits: int = 0
 
     def add(self, what: Operation, read: Sequence[Tensor], made: Any) -> None:
-        """Count one operation. An argument that is written and returned counts twice, and so do its inputs."""
+        """Count one operation. ``what``: the description of the operation. ``read``: the tensors among its arguments.
+        ``made``: its results.
+
+        An argument that the operation writes in place counts twice: as an argument and as a result.
+        """
         if not what.launches:
             return
         results = made if isinstance(made, list | tuple) else [made]
@@ -84,22 +94,22 @@ class Work:
         self.moved += written + first + _bytes(others)
 
     def copy_there(self, source: Tensor, *, waits: bool) -> None:
-        """Count one copy from the host."""
+        """Count one copy of ``source`` from the host. ``waits``: whether the host waits for the copy."""
         self.sent += source.nbytes
         self.waits += waits
 
     def copy_back(self, source: Tensor) -> None:
-        """Count one copy to the host, which waits until it has arrived."""
+        """Count one copy of ``source`` to the host, which waits for it."""
         self.returned += source.nbytes
         self.waits += 1
 
     def __sub__(self, before: "Work") -> "Work":
-        """The work since ``before``."""
+        """Return the work since ``before``, an earlier count."""
         return Work(*(getattr(self, each.name) - getattr(before, each.name) for each in fields(Work)))
 
 
 def _bytes(tensors: Iterable[Tensor]) -> int:
-    """The size of tensors in memory; data repeated along an axis without being stored counts once."""
+    """Return the size of tensors in memory. An axis along which data are only repeated (stride 0) adds nothing."""
     return sum(
         each.itemsize * math.prod(size for size, step in zip(each.shape, each.stride(), strict=True) if step)
         for each in tensors

@@ -11,26 +11,30 @@ from numba.extending import intrinsic, overload
 from skipstack.models.kernels.compiling import inlined
 
 LIMIT: Final = np.float32(40)
-"""Magnitude of x from which on 1 + exp(x) is rounded to 1 or to exp(x)."""
+"""The magnitude to which exponents x are limited. If |x| is at least this, 1 + exp(x) is rounded to 1 or to exp(x), in
+float64 as well as in float32.
+"""
 PER_DOUBLING: Final = np.float32(math.log2(math.e))
 DOUBLING: Final = np.float32(0.693359375), np.float32(math.log(2) - 0.693359375)
-"""log 2 in two parts, the first so short that whole multiples of it are exact."""
+"""The number log 2 in two parts. The first has so few bits that its products with k in ``parts_of_exp`` are exact."""
 SERIES: Final = tuple(np.float32(1 / math.factorial(power)) for power in range(8))
-"""The coefficients of exp: where |r| <= log(2) / 2, the next term is 2e-9 of r."""
+"""The coefficients of the power series of exp(r). If |r| <= log(2) / 2, the first term that is left out is at most
+1.5e-8 of r, a quarter of float32's rounding error.
+"""
 WHOLE: Final = np.float32(1.5 * 2**23)
-"""A number near which all floats are whole: adding it rounds."""
+"""A number near which every float32 is whole: adding it and subtracting it again rounds a number to a whole one."""
 ONE, TWO = np.float32(1), np.float32(2)
-"""Constants of float32; Python's whole numbers would turn results into float64."""
+"""Constants of float32. Python's whole numbers would turn results into float64."""
 
 
 @intrinsic  # type: ignore[untyped-decorator]
 def float_of_bits(typing: Any, bits: Any) -> Any:
-    """The float32 of these 32 bits."""
+    """Returns the float32 that has these 32 bits."""
     return types.float32(types.int32), lambda _, builder, __, given: builder.bitcast(given[0], ir.FloatType())
 
 
 def exp_minus_1(x: Any) -> Any:
-    """exp(x) - 1, with all its digits also where it is small."""
+    """Computes exp(x) - 1 without a loss of precision where it is small."""
     return np.expm1(x)
 
 
@@ -45,14 +49,14 @@ def _of_float64(x: Any) -> Any:
 
 @inlined
 def _of_float32(x: Any) -> Any:
-    """2^k (exp(r) - 1) + (2^k - 1)."""
+    """Computes exp(x) - 1 as 2^k (exp(r) - 1) + (2^k - 1); ``parts_of_exp`` defines k and r."""
     two_to_k, exp_r_minus_1 = parts_of_exp(x)
     return two_to_k * exp_r_minus_1 + (two_to_k - ONE)
 
 
 @inlined
 def parts_of_exp(x: Any) -> Any:
-    """2^k and exp(r) - 1, in float32: exp(x) = 2^k exp(r), with x = k log 2 + r and k whole."""
+    """Computes 2^k and exp(r) - 1 in float32, where x = k log 2 + r and k is whole. So exp(x) = 2^k exp(r)."""
     k = (x * PER_DOUBLING + WHOLE) - WHOLE
     r = (x - k * DOUBLING[0]) - k * DOUBLING[1]
     tail = SERIES[5] + r * (SERIES[6] + r * SERIES[7])
@@ -62,12 +66,12 @@ def parts_of_exp(x: Any) -> Any:
 
 @inlined
 def sigmoid(x: Any) -> Any:
-    """1 / (1 + exp(-x))"""
+    """Computes 1 / (1 + exp(-x)), where -x is limited to the range from -``LIMIT`` to ``LIMIT``."""
     return ONE / (TWO + exp_minus_1(min(max(-x, -LIMIT), LIMIT)))
 
 
 @inlined
 def tanh(x: Any) -> Any:
-    """(exp(2x) - 1) / (exp(2x) + 1)"""
+    """Computes (exp(2x) - 1) / (exp(2x) + 1), where 2x is limited to the range from -``LIMIT`` to ``LIMIT``."""
     e = exp_minus_1(min(max(TWO * x, -LIMIT), LIMIT))
     return e / (e + TWO)

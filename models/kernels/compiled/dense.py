@@ -1,5 +1,7 @@
-"""A product with a bias, compiled, with its gradients: what ``models/kernels/products.py`` defines. G batches of N
-rows.
+"""A matrix product with a bias, compiled, with its gradients: the operation that ``models/kernels/products.py``
+defines.
+
+Axes: G batches, N rows, I inputs, O outputs.
 """
 
 from typing import Any
@@ -15,11 +17,13 @@ from skipstack.models.kernels.gemm.product import multiply, pack, pack_transpose
 
 
 class CompiledProduct(Once):
-    """X W + b, or X W. ``rounds``: its factors, and those of the gradients, are in bfloat16."""
+    """Computes X W + b, or X W. ``rounds``: whether the factors of this product, and of the products that compute its
+    gradients, are rounded to bfloat16.
+    """
 
     @staticmethod
     def forward(ctx: Any, x_GNI: Tensor, weight_GIO: Tensor, bias_G1O: Tensor | None, rounds: bool) -> Tensor:
-        """y_GNO."""
+        """Computes X W + b, without b if ``bias_G1O`` is None: y_GNO."""
         assert x_GNI.shape[2] == weight_GIO.shape[1], "what is compiled reads on, whatever stands there"
         ctx.save_for_backward(x_GNI, weight_GIO)
         ctx.factors = (PAIRS if rounds else ABSENT[x_GNI.dtype],)
@@ -31,7 +35,7 @@ class CompiledProduct(Once):
     @staticmethod
     @once
     def backward(ctx: Any, above_GNO: Tensor) -> tuple[Tensor | None, ...]:
-        """The gradients of X, W and b; None for those that need none."""
+        """Returns the gradients of X, W and b. None stands for a gradient that is not wanted."""
         x_GNI, weight_GIO = ctx.saved_tensors
         shapes = x_GNI.shape, weight_GIO.shape, (len(weight_GIO), 1, weight_GIO.shape[2])
         asked = zip(shapes, ctx.needs_input_grad, strict=False)
@@ -42,7 +46,9 @@ class CompiledProduct(Once):
 
 @compiled
 def forward(x_GNI: Array, weight_GIO: Array, bias_G1O: Array, y_GNO: Array, like: Array) -> None:
-    """Fills y. A bias without elements is an absent one."""
+    """Fills ``y_GNO`` with the product. A bias without elements is absent. ``like`` decides whether the factors are
+    rounded to bfloat16 (``gemm/pairs.py``).
+    """
     for g in range(len(y_GNO)):
         multiply(across(x_GNI[g], like), pack(down(weight_GIO[g], like)), y_GNO[g])
         if len(bias_G1O) > 0:
@@ -60,7 +66,9 @@ def backward(
     to_bias_G1O: Array,
     like: Array,
 ) -> None:
-    """Fills the three before ``like`` that have elements: X' = Y' W^T, W' = X^T Y', b' the sum of all rows of Y'."""
+    """Fills the gradients X' = Y' W^T in ``to_x``, W' = X^T Y' in ``to_weight``, and b', the sum of all rows of Y', in
+    ``to_bias``. Arrays without elements are not filled.
+    """
     for g in range(len(above_GNO)):
         if len(to_x_GNI) > 0:
             multiply(across(above_GNO[g], like), pack_transposed(across(weight_GIO[g], like)), to_x_GNI[g])

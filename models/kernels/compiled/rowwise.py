@@ -1,7 +1,8 @@
-"""Arithmetic on rows within compiled loops; none of it needs a matrix product.
+"""Arithmetic on rows within compiled loops, without matrix products.
 
-Each loop over a row writes one array, from its first number on: then several numbers are computed at once, which is
-not done where numba assumes that an index may be negative.
+Each loop over a row writes one array, and counts from 0. Then several numbers are computed at once, which does not
+happen if numba must assume that an index may be negative. Axes: T time steps, B sentences, N rows, and I, X or
+H numbers of a row.
 """
 
 from typing import Any
@@ -15,14 +16,14 @@ Array = NDArray[Any]
 
 @inlined
 def rows_of(x_TBI: Array) -> Array:
-    """The rows of all steps and sentences, one after another."""
+    """Returns the rows of all steps and sentences, one after another."""
     steps, sentences, size = x_TBI.shape
     return x_TBI.reshape(steps * sentences, size)
 
 
 @inlined
 def sum_rows(sum_X: Array, rows_NX: Array) -> None:
-    """Fills ``sum`` with the sum of the rows, of which there is at least one."""
+    """Fills ``sum_X`` with the sum of the rows. There must be at least one row."""
     put(sum_X, rows_NX[0])
     for n in range(1, len(rows_NX)):
         add(sum_X, rows_NX[n])
@@ -58,6 +59,6 @@ def scale(row_H: Array, factor_H: Array) -> None:
 
 @inlined
 def put(row_H: Array, values_H: Array) -> None:
-    """Copies the values into ``row``."""
+    """Copies ``values`` into ``row``."""
     for j in range(len(row_H)):
         row_H[j] = values_H[j]

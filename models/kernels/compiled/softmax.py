@@ -1,6 +1,8 @@
-"""The loss of a softmax over scores, compiled, with its gradients: what ``models/parts/heads/softmax.py`` defines.
+"""The loss of a softmax over scores, compiled, with its gradients: the loss that ``models/parts/heads/softmax.py``
+defines.
 
-R lanes; N = UB tags, of which each is decided alone; F features, K tags to choose from.
+Axes: R lanes (a lane is one seed's copy of the network); N = U * B tags, each decided alone; U tags of a sentence,
+B sentences; F features; K tags to choose from.
 """
 
 import math
@@ -20,17 +22,19 @@ from skipstack.models.kernels.compiling import compiled, inlined
 from skipstack.models.kernels.gemm.product import multiply, pack, pack_transposed
 
 SIDE_BY_SIDE: Final = 16
-"""Number of sums, or maxima, that are computed side by side and combined at the end."""
+"""The number of sums, or maxima, that are computed side by side and combined at the end."""
 LEAST: Final = np.float32(-87)
-"""About the least x for which exp(x) is a normal float32."""
+"""A lower limit of x, to which smaller x are raised: about the least x for which exp(x) is a normal float32."""
 
 
 class CompiledLogLoss(Once):
-    """-log y_t of each gold tag, y_t = softmax(W f_t + b): losses_RUB (nats); 0 at -1."""
+    """Computes -log y_t of each gold tag, where y_t = softmax(W f_t + b): losses_RUB (nats); 0 where the gold tag is
+    -1.
+    """
 
     @staticmethod
     def forward(ctx: Any, features_RUBF: Tensor, weight_RFK: Tensor, bias_R1K: Tensor, gold_RUB: Tensor) -> Tensor:
-        """losses_RUB. The softmax is kept for the gradients."""
+        """Computes losses_RUB. The softmax is kept for the gradients."""
         losses_RUB = features_RUBF.new_empty(gold_RUB.shape)
         features, weight, bias, gold, losses = arrays(features_RUBF, weight_RFK, bias_R1K, gold_RUB, losses_RUB)
         lanes, tags = gold.shape[0], weight.shape[2]
@@ -44,7 +48,7 @@ class CompiledLogLoss(Once):
     @staticmethod
     @once
     def backward(ctx: Any, above_RUB: Tensor) -> tuple[Tensor | None, ...]:
-        """The gradients of f, W and b."""
+        """Returns the gradients of f, W and b."""
         x_RNF, weight, gold_RN, y_RNK = ctx.known
         lanes, _, features = x_RNF.shape
         to_features_RUBF = above_RUB.new_empty(*above_RUB.shape, features)
@@ -59,7 +63,7 @@ class CompiledLogLoss(Once):
 def forward(
     x_RNF: Array, weight_RFK: Array, bias_R1K: Array, gold_RN: NDArray[np.int64], y_RNK: Array, losses_RN: Array
 ) -> None:
-    """Fills the last two; y first holds the scores, then their softmax."""
+    """Fills ``y_RNK`` with the softmax, and ``losses_RN`` with the losses. ``y_RNK`` holds the scores in between."""
     room = np.empty(SIDE_BY_SIDE, y_RNK.dtype)
     for r in range(len(x_RNF)):
         multiply(x_RNF[r], pack(weight_RFK[r]), y_RNK[r])
@@ -89,7 +93,9 @@ def backward(
     to_weight_RFK: Array,
     to_bias_R1K: Array,
 ) -> None:
-    """Fills the last three. The gradient of a score is y, less 1 at the gold tag, times that of the loss."""
+    """Fills ``to_x``, ``to_weight`` and ``to_bias`` with the gradients of the features, W and b. The gradient of a
+    score is y, less 1 at the gold tag, times the gradient of the loss; 0 if the gold tag is -1.
+    """
     to_score_NK = np.empty(y_RNK.shape[1:], y_RNK.dtype)
     for r in range(len(x_RNF)):
         to_bias = to_bias_R1K[r, 0]
@@ -109,7 +115,7 @@ def backward(
 
 @inlined
 def total(row_K: Array, sums: Array) -> Any:
-    """The sum of a row; ``sums`` is scratch memory for ``SIDE_BY_SIDE`` of them."""
+    """Sums a row. ``sums``: scratch memory for ``SIDE_BY_SIDE`` sums."""
     zero_row(sums)
     whole = len(row_K) // SIDE_BY_SIDE * SIDE_BY_SIDE
     for first in range(0, whole, SIDE_BY_SIDE):
@@ -125,7 +131,7 @@ def total(row_K: Array, sums: Array) -> Any:
 
 @inlined
 def largest(row_K: Array, most: Array) -> Any:
-    """The largest number of a row; it may miss NaN. ``most`` is scratch memory for ``SIDE_BY_SIDE`` of them."""
+    """Returns the largest number of a row; it may miss NaN. ``most``: scratch memory for ``SIDE_BY_SIDE`` maxima."""
     for k in range(SIDE_BY_SIDE):
         most[k] = row_K[0]
     whole = len(row_K) // SIDE_BY_SIDE * SIDE_BY_SIDE
@@ -142,13 +148,13 @@ def largest(row_K: Array, most: Array) -> Any:
 
 @inlined
 def exponentials(row_K: Array) -> None:
-    """Replaces each number, none of which is above 0, by its exponential."""
+    """Replaces each number of a row by its exponential. No number may be above 0."""
     for k in range(len(row_K)):
         row_K[k] = exp(row_K[k])
 
 
 def exp(x: Any) -> Any:
-    """The exponential of x <= 0."""
+    """Computes the exponential of x <= 0."""
     return np.exp(x)
 
 
@@ -163,6 +169,6 @@ def _of_float64(x: Any) -> Any:
 
 @inlined
 def _of_float32(x: Any) -> Any:
-    """2^k exp(r)."""
+    """Computes exp(x) as 2^k exp(r); ``parts_of_exp`` defines k and r."""
     two_to_k, exp_r_minus_1 = parts_of_exp(LEAST if x < LEAST else x)  # noqa: FURB136 (a maximum may lose NaN)
     return two_to_k * (ONE + exp_r_minus_1)

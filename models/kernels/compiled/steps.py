@@ -1,7 +1,10 @@
-"""Shared parts of the compiled loops over time, for one group. X: as many numbers as the layer's gates have together.
+"""Parts that the compiled loops over time share. Each works on one group (one lane, that is one seed's copy of the
+network, in one reading direction).
 
-``like`` decides in which numbers products are taken (``gemm/pairs.py``). Optional arrays have a first axis of length 1,
-or 0 if absent.
+Axes: T time steps, B sentences, N rows, I inputs from the layer below, H hidden units, X pre-activations; P panels of
+K rows (a matrix packed for products). ``like`` decides whether the factors of products are rounded to bfloat16
+(``gemm/pairs.py``).
+Optional arrays have a first axis of length 1, or 0 if absent. x' is the gradient of x.
 """
 
 from skipstack.models.kernels.compiled.rowwise import Array, put, rows_of, sum_rows
@@ -12,14 +15,14 @@ from skipstack.models.kernels.gemm.product import multiply, pack, pack_transpose
 
 @inlined
 def read_below(x_TBI: Array, below_IX: Array, out_TBX: Array, like: Array) -> None:
-    """W x for all steps and sentences."""
+    """Fills ``out_TBX`` with W x for all steps and sentences."""
     multiply(across(rows_of(x_TBI), like), pack(down(below_IX, like)), rows_of(out_TBX))
 
 
 @inlined
 def read_previous(t: int, h_TBH: Array, start_11BH: Array, step_PKX: Array, out_TBX: Array, like: Array) -> None:
-    """Adds U h_{t-1} for all sentences, from the panels of U; at the first step h_{t-1} is the start state, if there is
-    one.
+    """Adds U h_{t-1} to step t of ``out_TBX``, for all sentences. ``step_PKX`` are the panels of U. At the first step
+    h_{t-1} is the start state; if there is none, nothing is added.
     """
     if t > 0:
         multiply(across(h_TBH[t - 1], like), step_PKX, out_TBX[t], added=True)
@@ -29,7 +32,9 @@ def read_previous(t: int, h_TBH: Array, start_11BH: Array, step_PKX: Array, out_
 
 @inlined
 def state_before(t: int, h_TBH: Array, start_11BH: Array, nothing_BH: Array) -> Array:
-    """h_{t-1} of all sentences; at the first step the start state, or ``nothing`` if there is none."""
+    """Returns h_{t-1} of all sentences. At the first step this is the start state, or ``nothing_BH`` if
+    there is none.
+    """
     before_BH = nothing_BH
     if t > 0:
         before_BH = h_TBH[t - 1]
@@ -40,7 +45,9 @@ def state_before(t: int, h_TBH: Array, start_11BH: Array, nothing_BH: Array) -> 
 
 @inlined
 def return_output(t: int, above_TBH: Array, to_pre_TBX: Array, back_PKH: Array, to_h_BH: Array, like: Array) -> None:
-    """h_t' = (from above)_t + U^T pre_{t+1}' for all sentences, from the panels of U^T."""
+    """Fills ``to_h_BH`` with h_t' = (from above)_t + U^T pre_{t+1}', for all sentences. ``back_PKH`` are the panels of
+    U^T.
+    """
     for n in range(len(to_h_BH)):
         put(to_h_BH[n], above_TBH[t, n])
     if t + 1 < len(to_pre_TBX):
@@ -57,7 +64,9 @@ def return_below(
     to_bias_X: Array,
     like: Array,
 ) -> None:
-    """W' = sum_t x_t pre_t'^T and b' = sum_t pre_t'; x' = W^T pre', if asked for."""
+    """Fills the gradients of W, W' = sum_t x_t pre_t'^T, and of b, b' = sum_t pre_t'. Also fills that of x,
+    x' = W^T pre', unless ``to_x_1TBI`` is absent.
+    """
     pre_NX = rows_of(to_pre_TBX)
     multiply(down(rows_of(x_TBI), like), pack(down(pre_NX, like)), to_below_IX, x_turned=True)
     if len(to_x_1TBI) > 0:
@@ -67,7 +76,7 @@ def return_below(
 
 @inlined
 def return_previous(h_TBH: Array, start_11BH: Array, to_pre_TBX: Array, to_weight_HX: Array, like: Array) -> None:
-    """U' = sum_t h_{t-1} pre_t'^T."""
+    """Fills ``to_weight_HX`` with the gradient of U, U' = sum_t h_{t-1} pre_t'^T."""
     before_NH, pre_NX = down(rows_of(h_TBH[:-1]), like), pack(down(rows_of(to_pre_TBX[1:]), like))
     multiply(before_NH, pre_NX, to_weight_HX, x_turned=True)
     if len(start_11BH) > 0:

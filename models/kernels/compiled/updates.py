@@ -1,7 +1,9 @@
-"""Updates of parameters, compiled: what ``models/training/optimisers.py`` defines, in one call for all parameters.
+"""Updates of parameters, compiled: the rules that ``models/training/optimisers.py`` defines, in one call for all
+parameters.
 
-R lanes; P parameters, each with its size in numbers per lane; N numbers of a lane, or of a row. K: a parameter and its
-slots, none to two; a slot that the rule does not have is not read. U rows of a table that have a gradient.
+A parameter's slots are the arrays of optimiser state that belong to it, none to two. Axes: R lanes (a lane is one
+seed's copy of the network); P parameters; N numbers of a lane, or of a row; K arrays, a parameter and then its slots;
+U rows of a table that have a gradient; E numbers of a row.
 """
 
 from collections.abc import Sequence
@@ -20,13 +22,15 @@ from skipstack.models.kernels.compiling import compiled, inlined
 
 SGD, MOMENTUM, ADAGRAD, ADAM = range(4)
 RULES: Final = {"sgd": SGD, "momentum": MOMENTUM, "adagrad": ADAGRAD, "adam": ADAM}
-"""Rules by the names that optimisers have for them."""
+"""The rules, by the names that optimisers have for them."""
 
 
 class Update:
-    """Updates some parameters, each with the slots that the rule has, in one call, or rows of one that is a table.
+    """Updates parameters, each with the slots that the rule has, in one call: all numbers, or some rows of a single
+    table.
 
-    It writes to the memory that they had when it was created: other code must change them in place.
+    It writes to the memory that the tensors had when this object was created. So other code must change these tensors
+    only in place.
     """
 
     def __init__(self, rule: str, tensors_P: Sequence[list[Tensor]]) -> None:
@@ -36,14 +40,18 @@ class Update:
         self.sizes_P = np.array([tensors[0][0].numel() for tensors in tensors_P])
 
     def __call__(self, gradients_P: Sequence[Tensor], rate_R: Tensor, constants: Sequence[float]) -> None:
-        """Updates all parameters by their gradients."""
-        gradients_P = [each.contiguous() for each in gradients_P]  # keeps copies alive until the end
+        """Updates all parameters by their gradients. ``rate_R``: the learning rate of each lane. ``constants``: those
+        of the rule (``move``).
+        """
+        gradients_P = [each.contiguous() for each in gradients_P]  # the copies must live until the end of this call
         rates, addresses_P = numbers(rate_R), np.array([each.data_ptr() for each in gradients_P])
         known = self.rule, self.addresses_PK, addresses_P, self.sizes_P
         all_numbers(*known, rates, np.array(constants, rates.dtype))
 
     def rows(self, places_2U: Tensor, gradient_UE: Tensor, rate_R: Tensor, constants: Sequence[float]) -> None:
-        """Updates the rows of the one table that have a gradient; ``places``: lane and row of each."""
+        """Updates the only table, in the rows that have a gradient. ``places_2U``: the lane and the index of each of
+        these rows. ``constants``: those of the rule (``move``).
+        """
         gradient, places, rates = arrays(gradient_UE, places_2U, rate_R)
         some_rows(
             self.rule, self.addresses_PK[0], places, self.sizes_P[0], gradient, rates, np.array(constants, rates.dtype)
@@ -59,7 +67,9 @@ def all_numbers(
     rate_R: Array,
     constants: Array,
 ) -> None:
-    """Writes parameters and slots in place."""
+    """Updates all numbers of parameters and slots in place. ``addresses_PK``: the addresses of their memory.
+    ``gradients_P``: the addresses of the gradients. ``sizes_P``: the count of each parameter's numbers in a lane.
+    """
     for p in range(len(sizes_P)):
         size = sizes_P[p]
         for r in range(len(rate_R)):
@@ -77,7 +87,9 @@ def some_rows(
     rate_R: Array,
     constants: Array,
 ) -> None:
-    """Writes these rows of a parameter and its slots in place; ``size``: numbers of a lane's table."""
+    """Updates the rows ``places_2U`` of a table and of its slots in place. ``addresses_K``: the addresses of their
+    memory. ``size``: the count of numbers in a lane's table.
+    """
     for u in range(len(gradient_UE)):
         lane, row = places_2U[0, u], places_2U[1, u]
         first = lane * size + row * gradient_UE.shape[1]
@@ -88,7 +100,7 @@ def some_rows(
 def move_at(
     rule: int, addresses_K: NDArray[np.int64], first: int, gradient_N: Array, rate: float, constants: Array
 ) -> None:
-    """Runs ``move`` on the arrays at these addresses, from their number ``first`` on."""
+    """Calls ``move`` on the parameter and the slots at these addresses, from their number ``first`` on."""
     count, most = len(gradient_N), len(addresses_K) - 1
     parameter = numbers_at(addresses_K[0], first, count, gradient_N)
     one = numbers_at(addresses_K[min(1, most)], first, count, gradient_N)
@@ -100,10 +112,11 @@ def move_at(
 def move(
     rule: int, parameter_N: Array, gradient_N: Array, first_N: Array, second_N: Array, rate: float, constants: Array
 ) -> None:
-    """Updates one row of numbers; ``first`` and ``second`` are the slots in the order in which the optimiser has them.
+    """Updates N numbers of a parameter. ``first_N`` and ``second_N`` are the slots, in the optimiser's order; one that
+    the rule does not have is not read.
 
-    ``constants``: of momentum the factor of the velocity; of Adagrad epsilon; of Adam beta_1, beta_2, epsilon, and the
-    divisors that correct both averages.
+    ``constants``: for momentum the factor of the velocity; for Adagrad epsilon; for Adam beta_1, beta_2, epsilon, and
+    the divisors that correct the averages of the gradients and of their squares.
     """
     if rule == SGD:
         for j in range(len(parameter_N)):
@@ -132,7 +145,7 @@ def move(
 
 @intrinsic  # type: ignore[untyped-decorator]
 def pointer(typing: Any, address: Any) -> Any:
-    """The pointer to an address, from which numba reads."""
+    """Returns the pointer to an address, from which numba can read."""
 
     def build(context: Any, builder: Any, signature: Any, given: Any) -> Any:
         return builder.inttoptr(given[0], context.get_value_type(types.voidptr))
@@ -142,6 +155,8 @@ def pointer(typing: Any, address: Any) -> Any:
 
 @inlined
 def numbers_at(address: int, first: int, count: int, like: Array) -> Array:
-    """An array of ``count`` numbers of the type of ``like``: those at an address, from number ``first`` on."""
+    """Returns an array of ``count`` numbers, in the type of ``like``: those in the memory at ``address``, from number
+    ``first`` on.
+    """
     numbers: Array = carray(pointer(np.int64(address + first * like.itemsize)), count, like.dtype)
     return numbers

@@ -1,8 +1,10 @@
-"""GPU kernels (Triton): a time step of a loop except for its matrix product, in one launch; and random draws.
+"""GPU kernels (Triton): one launch computes a time step of a loop except for its matrix product. One more kernel draws
+random numbers.
 
-Each program of a step computes ``BLOCK`` of the B * H numbers of one group. A pointer is that of a step's first number;
-the next group is a stride further, or follows at once: in products, and in values that are carried from step to step.
-None: an absent part. The equations are those of ``models/kernels/layers.py``.
+Each program of a step computes ``BLOCK`` of the B * H numbers of one group (one lane, that is one seed's copy of the
+network, in one reading direction); B sentences, H hidden units. Arguments are pointers to a step's first number. The
+next group's numbers begin a stride further; only in products and in ``to_c`` they follow without a gap. None stands for
+an absent part. The equations are those of ``models/kernels/layers.py``.
 """
 
 import triton
@@ -11,13 +13,13 @@ import triton.language as tl
 
 @triton.jit
 def sigmoid(x):
-    """1 / (1 + e^-x)."""
+    """Computes 1 / (1 + e^-x)."""
     return 1 / (1 + tl.exp(-x))
 
 
 @triton.jit
 def tanh(x):
-    """(1 - e^-2|x|) / (1 + e^-2|x|), with the sign of x: nothing overflows."""
+    """Computes (1 - e^-2|x|) / (1 + e^-2|x|), with the sign of x, so that nothing overflows."""
     small = tl.exp(-2 * tl.abs(x))
     size = (1 - small) / (1 + small)
     return tl.where(x < 0, -size, size)
@@ -25,8 +27,9 @@ def tanh(x):
 
 @triton.jit
 def places(size, hidden, gates: tl.constexpr, gates_stride, hidden_stride, BLOCK: tl.constexpr):
-    """The group of a program; the offsets of its numbers among gates, in a product for gates, among hidden units and
-    among carried values; and which of these numbers exist."""
+    """Returns which numbers a program computes: its group; the offsets of its numbers among the gates, in a product for
+    gates, among the hidden units, and in arrays without a gap between groups; and which of these numbers exist.
+    """
     group = tl.program_id(0).to(tl.int64)
     number = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
     gate = number // hidden * (gates * hidden) + number % hidden
@@ -36,7 +39,7 @@ def places(size, hidden, gates: tl.constexpr, gates_stride, hidden_stride, BLOCK
 
 @triton.jit
 def total(x, at, product, product_at, there):
-    """The sums of numbers of x and of the product, if there is one, which may have fewer bits."""
+    """Returns numbers of x, plus those of the product if there is one. The product may have fewer bits than x."""
     number = tl.load(x + at, mask=there)
     if product is not None:
         number += tl.load(product + product_at, mask=there)
@@ -48,8 +51,9 @@ def lstm_forward(
     x, product, before, internal, output, kept, gates, after, through, whole, h,
     size, hidden, gates_stride, hidden_stride, state_stride, BLOCK: tl.constexpr,
 ):  # fmt: skip
-    """Computes the gates from their pre-activations, x plus the product; then the states, and what the backward pass
-    reads."""
+    """Computes the gates of an LSTM from their pre-activations, x plus the product; then the states h and c, and the
+    values that the backward pass reads.
+    """
     group, wide, of_h, at, own, there = places(size, hidden, 4, gates_stride, hidden_stride, BLOCK)
     state = own + group * (state_stride - size)
     i = sigmoid(total(x, wide, product, of_h, there))
@@ -81,8 +85,9 @@ def lstm_backward(
     above, product, gates, before, through, kept, whole, to_c, to_pre, to_internal, to_output, to_kept,
     size, hidden, gates_stride, hidden_stride, state_stride, BLOCK: tl.constexpr,
 ):  # fmt: skip
-    """Computes gradients from that of h, which is ``above`` plus the product: those of pre, of c_{t-1}, which replaces
-    that of c_t, and of the parts of the skip."""
+    """Computes an LSTM's gradients from the gradient of h, which is ``above`` plus the product: those of the
+    pre-activations, of c_{t-1}, and of the skip's parts. The gradient of c_{t-1} replaces that of c_t in ``to_c``.
+    """
     group, wide, _, at, own, there = places(size, hidden, 4, gates_stride, hidden_stride, BLOCK)
     i = tl.load(gates + wide, mask=there)
     f = tl.load(gates + wide + hidden, mask=there)
@@ -113,7 +118,7 @@ def block_forward(
     x, product, internal, output, shared, gates, through, read, h,
     size, hidden, gates_stride, hidden_stride, BLOCK: tl.constexpr,
 ):  # fmt: skip
-    """Computes the gates from their pre-activations, x plus the product; then m and h."""
+    """Computes the gates of a block from their pre-activations, x plus the product; then m and h."""
     _, wide, of_h, at, _, there = places(size, hidden, 3, gates_stride, hidden_stride, BLOCK)
     i = sigmoid(total(x, wide, product, of_h, there))
     o = sigmoid(total(x, wide + hidden, product, of_h + hidden, there))
@@ -141,7 +146,9 @@ def block_backward(
     above, product, gates, through, read, to_pre, to_internal, to_output, to_shared,
     size, hidden, gates_stride, hidden_stride, BLOCK: tl.constexpr,
 ):  # fmt: skip
-    """Computes the gradients of pre and of the skip's parts from that of h, which is ``above`` plus the product."""
+    """Computes a block's gradients from the gradient of h, which is ``above`` plus the product: those of the
+    pre-activations and of the skip's parts.
+    """
     _, wide, _, at, own, there = places(size, hidden, 3, gates_stride, hidden_stride, BLOCK)
     i = tl.load(gates + wide, mask=there)
     o = tl.load(gates + wide + hidden, mask=there)
@@ -162,8 +169,9 @@ def block_backward(
 
 @triton.jit(do_not_specialize=["draw"])
 def uniform(keys, draw, counted, out, blocks, BLOCK: tl.constexpr):
-    """Draws uniform numbers: each program turns ``BLOCK`` counters of a lane into four words each, a quarter of the
-    lane's numbers apart."""
+    """Draws uniform numbers: draw number ``draw``, plus the number in ``counted`` if there is one. Each program turns
+    ``BLOCK`` counters of a lane into four words each, which are put a quarter of the lane's numbers apart.
+    """
     lane, block = tl.program_id(0).to(tl.int64), tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
     first, nothing, whole = block.to(tl.uint32), (block * 0).to(tl.uint32), draw.to(tl.int64)
     if counted is not None:
@@ -179,7 +187,9 @@ def uniform(keys, draw, counted, out, blocks, BLOCK: tl.constexpr):
 
 @triton.jit
 def fraction(word, like):
-    """A word as a share of 2^32, in as many bits as the type that ``like`` points to has room for."""
+    """Divides a word of 32 bits by 2^32, in the type to which ``like`` points. For float32, the lowest 8 bits are left
+    out.
+    """
     if like.dtype.element_ty == tl.float32:
         share = (word >> 8).to(tl.float32) * 5.9604644775390625e-08
     else:

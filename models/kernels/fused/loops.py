@@ -1,7 +1,10 @@
-"""Loops over time on a GPU, a product and one kernel per step: the equations of ``models/kernels/layers.py``.
+"""Loops over time on a GPU, with one product and one kernel at each step: the equations of
+``models/kernels/layers.py``.
 
-X = 4H in an LSTM, 3H in a block; Y = 2H, a state [h; c]; S = T + 1: all internal states, the first included. GBH and
-GBX are one step of GTBH and GTBX.
+Axes: G groups (a group is one lane, that is one seed's copy of the network, in one reading direction), T time steps,
+S = T + 1 internal states, which begin with the one before the first step, B sentences, H hidden units,
+X pre-activations (4H in an LSTM, 3H in a block), Y = 2H numbers of a state [h; c]. GBH and GBX are one step of GTBH and
+GTBX.
 """
 
 from collections.abc import Sequence
@@ -18,11 +21,15 @@ from skipstack.models.kernels.products import step_product, step_weight, transpo
 
 @multiplies
 class FusedLstm(torch.autograd.Function):
-    """``lstm_layer`` after the product of the input from below."""
+    """The fused version of ``lstm_layer``, except for the product of the input from below, which its argument
+    ``pre_GTBX`` contains.
+    """
 
     @staticmethod
     def forward(ctx: Any, pre_GTBX: Tensor, weight_GHX: Tensor, *parts: Tensor | None) -> tuple[Tensor, Tensor]:
-        """h_GTBH and last_GBY. ``parts``: a, b and k of the skip, and the first state."""
+        """Computes the outputs of all steps, h_GTBH, and the last state, last_GBY. ``parts``: the parts a, b and k of
+        the skip (see ``lstm_layer``), and the state before the first step.
+        """
         *skip_GTBH, start_GBY = parts
         gates_GTBX = torch.empty_like(pre_GTBX, memory_format=torch.contiguous_format)
         (groups, steps, sentences, _), hidden = gates_GTBX.shape, weight_GHX.shape[1]
@@ -47,7 +54,7 @@ class FusedLstm(torch.autograd.Function):
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, above_GTBH: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:
-        """The gradients of pre, U, and the parts of the skip."""
+        """Returns the gradients of the pre-activations, U, and the parts of the skip."""
         step_GHX, start_GBH, gates_GTBX, h_GTBH, c_GSBH, tanh_GTBH, kept_GTBH, v_GTBH = ctx.saved_tensors
         pre_GTBX, added_GTBH = torch.empty_like(gates_GTBX), room(ctx.added, h_GTBH)
         above, gates, c, tanh, pre = (by_step(each) for each in (above_GTBH, gates_GTBX, c_GSBH, tanh_GTBH, pre_GTBX))
@@ -63,11 +70,15 @@ class FusedLstm(torch.autograd.Function):
 
 @multiplies
 class FusedBlock(torch.autograd.Function):
-    """``block_layer`` after the product of the input from below."""
+    """The fused version of ``block_layer``, except for the product of the input from below, which its argument
+    ``pre_GTBX`` contains.
+    """
 
     @staticmethod
     def forward(ctx: Any, pre_GTBX: Tensor, weight_GHX: Tensor, *parts: Tensor | None) -> Tensor:
-        """h_GTBH. ``parts``: a, b and q of the skip, and the first state."""
+        """Computes the outputs of all steps, h_GTBH. ``parts``: the parts a, b and q of the skip (see ``block_layer``),
+        and the state before the first step.
+        """
         *skip_GTBH, start_GBH = parts
         gates_GTBX = torch.empty_like(pre_GTBX, memory_format=torch.contiguous_format)
         h_GTBH, tanh_GTBH = (gates_GTBX.new_empty(*gates_GTBX.shape[:3], weight_GHX.shape[1]) for _ in range(2))
@@ -87,7 +98,7 @@ class FusedBlock(torch.autograd.Function):
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, above_GTBH: Tensor) -> tuple[Tensor | None, ...]:
-        """The gradients of pre, U and what the skip adds."""
+        """Returns the gradients of the pre-activations, U, and the terms that the skip adds."""
         step_GHX, start_GBH, gates_GTBX, h_GTBH, read_GTBH, tanh_GTBH = ctx.saved_tensors
         pre_GTBX, added_GTBH = torch.empty_like(gates_GTBX), room(ctx.added, h_GTBH)
         above, gates, read, tanh, pre = (
@@ -104,30 +115,34 @@ class FusedBlock(torch.autograd.Function):
 
 
 def multiplied(of: Tensor | None, step: Tensor, out: Tensor) -> Tensor | None:
-    """U h_{t-1}, or U^T pre_{t+1}', in ``out``; None: there is no such step, and its product is zero.
+    """Computes U h_{t-1}, or U^T pre_{t+1}', in ``out``. ``of`` is h_{t-1} or pre_{t+1}'. None means that there is no
+    such step; then None is returned, which stands for a product of zero.
 
-    The kernel adds it: ``torch.baddbmm`` would first copy what it adds, in a launch of its own.
+    The kernel adds the product to its other terms. ``torch.baddbmm`` would first copy those terms, in a launch of its
+    own.
     """
     return None if of is None else step_product(of, step, out)
 
 
 def room(added: Sequence[bool], like_GTBH: Tensor) -> list[Tensor | None]:
-    """Tensors for the gradients of a skip's parts; None for an absent part."""
+    """Allocates tensors for the gradients of a skip's parts; None for an absent part."""
     return [torch.empty_like(like_GTBH) if there else None for there in added]
 
 
 def by_step(x_GTBI: Tensor) -> tuple[Tensor, ...]:
-    """The steps of a tensor, which is made contiguous."""
+    """Returns the steps of a tensor, which is made contiguous first."""
     return x_GTBI.contiguous().unbind(1)
 
 
 def steps_of(part_GTBH: Tensor | None, steps: int) -> Sequence[Tensor | None]:
-    """The steps of a part, as from ``by_step``; for an absent part, None for each step."""
+    """Returns the steps of a part, as ``by_step`` does. For an absent part, returns None for each step."""
     return (None,) * steps if part_GTBH is None else by_step(part_GTBH)
 
 
 def recurrent_gradient(h_GTBH: Tensor, pre_GTBX: Tensor, start_GBH: Tensor | None, step_GHX: Tensor) -> Tensor:
-    """U' = sum_t h_{t-1} pre_t'^T, where h_0 is ``start``; None: zeros."""
+    """Computes the gradient of U, U' = sum_t h_{t-1} pre_t'^T, where ``pre_GTBX`` is pre' and ``start`` is h_0; None
+    means zeros.
+    """
     before_GNH, pre_GNX = h_GTBH[:, :-1].flatten(1, 2), pre_GTBX[:, 1:].flatten(1, 2)
     weight_GHX = weight_gradient(before_GNH, pre_GNX, step_GHX)
     return weight_GHX if start_GBH is None else weight_GHX + weight_gradient(start_GBH, pre_GTBX[:, 0], step_GHX)

@@ -1,7 +1,9 @@
 """The kernels as operations of torch, ``torch.ops.skipstack.*``: code that observes torch's operations sees them too.
 
-Those of layers work on one step of contiguous rows, GBH or GBX. ``product`` is the matrix product of the step before,
-or in the backward pass that of the step after; None: there is none.
+The operations of layers work on one step of contiguous rows, GBH or GBX: G groups (a group is one lane, that is one
+seed's copy of the network, in one reading direction), B sentences, H hidden units, X pre-activations. ``product`` is
+the matrix product of the previous step's h, in the backward pass that of the next step's gradient; None means that
+there is no such step. Each operation launches the kernel of the same name (``kernels.py``).
 """
 
 from collections.abc import Callable
@@ -14,7 +16,7 @@ from torch import Tensor
 from skipstack.models.ground.device import current
 
 BLOCK = 256
-"""Numbers per program; a GPU runs thousands of programs at a time."""
+"""The count of numbers that each program computes. A GPU runs thousands of programs at a time."""
 
 _DEFINED: Any = torch.library.Library("skipstack", "DEF")  # type: ignore[no-untyped-call]  # torch gives it no types
 _DEFINED.define(
@@ -58,7 +60,7 @@ def lstm_forward(
 def lstm_backward(
     above: Tensor, product: Tensor | None, gates: Tensor, before: Tensor, through: Tensor, *others: Tensor | None
 ) -> None:
-    """Computes the gradients of one step of an LSTM."""
+    """Computes the gradients of one step of an LSTM. ``others``: the kernel's arguments after ``through``."""
     strides = gates.stride(0), through.stride(0), before.stride(0)
     launch("lstm_backward", (above, product, gates, before, through, *others), through, *strides)
 
@@ -82,12 +84,14 @@ def block_forward(
 def block_backward(
     above: Tensor, product: Tensor | None, gates: Tensor, through: Tensor, *others: Tensor | None
 ) -> None:
-    """Computes the gradients of one step of a block."""
+    """Computes the gradients of one step of a block. ``others``: the kernel's arguments after ``through``."""
     launch("block_backward", (above, product, gates, through, *others), through, gates.stride(0), through.stride(0))
 
 
 def launch(name: str, parts: tuple[Tensor | None, ...], like_GBH: Tensor, *strides: int) -> None:
-    """Launches a kernel over all groups."""
+    """Launches the kernel ``name`` over all groups. ``parts``: the kernel's tensors. ``like_GBH``: a tensor with the
+    sizes of one step. ``strides``: the kernel's distances from group to group.
+    """
     from skipstack.models.kernels.fused import kernels  # Triton comes with torch's builds for GPUs
 
     groups, sentences, hidden = like_GBH.shape
@@ -97,7 +101,9 @@ def launch(name: str, parts: tuple[Tensor | None, ...], like_GBH: Tensor, *strid
 
 
 def uniform(keys: Tensor, draw: int, counted: Tensor | None, out: Tensor) -> None:
-    """Fills ``out``, a row per lane (``models/kernels/draws.py``); the draw is ``draw`` + ``counted`` (None: 0)."""
+    """Fills ``out`` with uniform random numbers, a row for each lane (``models/kernels/draws.py``). The number of the
+    draw is ``draw`` + ``counted``; None means 0.
+    """
     from skipstack.models.kernels.fused import kernels
 
     blocks = out.shape[1] // 4
@@ -105,7 +111,9 @@ def uniform(keys: Tensor, draw: int, counted: Tensor | None, out: Tensor) -> Non
 
 
 def where_its_numbers_are(function: Callable[..., None]) -> Callable[..., None]:
-    """The function, run with the GPU of its first tensor as the current one: Triton launches on that one only."""
+    """Decorates an operation: it runs with the GPU of its first tensor as the current one, the only one on which Triton
+    launches.
+    """
 
     @wraps(function)
     def launched(first: Tensor, *others: Any) -> None:
@@ -123,4 +131,4 @@ for _name, _function in IMPLEMENTED.items():
     _DEFINED.impl(_name, _function, "CompositeExplicitAutograd")
 
 OPERATIONS: Any = torch.ops.skipstack
-"""The operations, as loops over time and draws call them."""
+"""The operations in the form in which loops over time and draws call them."""

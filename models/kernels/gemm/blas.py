@@ -1,7 +1,9 @@
-"""Matrix products by the BLAS that scipy brings: on ARM, and on CPUs without AVX2.
+"""Matrix products by the BLAS that scipy contains, for CPUs whose registers we do not know (``registers.py``), such as
+ARM.
 
-A product is out_MN = x_MK weight_KN. There is one panel, the matrix itself: P = 1, W = N. BLAS stores matrices by
-columns, so that our rows are the columns of the transposed matrix: it multiplies out^T = weight^T x^T.
+A product is out_MN = x_MK weight_KN. In ``tiled.py`` the second factor is packed into P panels of W columns; here the
+only panel is a copy of the matrix, so P = 1 and W = N. BLAS stores matrices by columns, so our rows are the
+columns of the transposed matrix: it multiplies out^T = weight^T x^T.
 """
 
 from typing import Any, Final
@@ -14,13 +16,13 @@ from numba.extending import get_cython_function_address, overload
 from skipstack.models.kernels.compiling import inlined
 
 NAMES: Final = {types.float32: "sgemm", types.float64: "dgemm"}
-"""Names of BLAS's product, by the type of the numbers."""
+"""The names of BLAS's products, by the type of the numbers."""
 _PREFIX: Final = "skipstack_blas_"
 _PLAIN, _TRANSPOSED = ord("N"), ord("T")
 
 
 def _named() -> None:
-    """Have compiled code call BLAS's products by name: an address is another one in the next process."""
+    """Lets compiled code call BLAS's products by name, since their addresses differ between processes."""
     for name in NAMES.values():
         binding.add_symbol(f"{_PREFIX}{name}", get_cython_function_address("scipy.linalg.cython_blas", name))
 
@@ -30,13 +32,13 @@ _named()
 
 @inlined
 def panels_for(depth: int, columns: int, like: Any) -> Any:
-    """Room for the panel, of the type of ``like``: panels_PKW."""
+    """Allocates memory for the panel, in the type of ``like``: panels_PKW."""
     return np.empty((1, depth, columns), like.dtype)
 
 
 @inlined
 def pack(weight_KN: Any) -> Any:
-    """The panel of a matrix."""
+    """Copies a matrix into a panel, in which ``multiply`` reads it."""
     depth, columns = weight_KN.shape
     panels_1KN = panels_for(depth, columns, weight_KN)
     panels_1KN[0] = weight_KN
@@ -45,14 +47,16 @@ def pack(weight_KN: Any) -> Any:
 
 @inlined
 def pack_transposed(weight_NK: Any) -> Any:
-    """The panel of a matrix that is given transposed."""
+    """Copies a matrix that is given transposed into a panel, in which ``multiply`` reads it."""
     return pack(weight_NK.T)
 
 
 def multiply(x: Any, panels_PKW: Any, out_MN: Any, x_turned: bool = False, added: bool = False) -> None:
-    """out_MN = x_MK weight_KN; ``x_turned``: x is given as x_KM; ``added``: adds to the numbers that out has.
+    """Computes out_MN = x_MK weight_KN, from the panels of weight. ``x_turned``: x is given transposed, as x_KM.
+    ``added``: the product is added to the numbers that ``out`` has.
 
-    Rows of x and of out stand one after another; panels may be a view of those of a deeper matrix.
+    The numbers of a row of x, or of ``out``, must stand one after another in memory. Panels may be a view of those of a
+    deeper matrix.
     """
     raise NotImplementedError("it is compiled only")
 

@@ -1,7 +1,9 @@
-"""Factors in bfloat16, packed in pairs of 32 bits: CPUs multiply pairs, and sum both products in float32.
+"""Factors of products in bfloat16, packed in pairs of 32 bits, as the instructions of CPUs read them: these multiply
+pairs, and sum both products in float32.
 
-``like`` decides which factors are made: an array of uint32 for pairs, or one of the numbers' own type, which then stay
-as they are. L: half of K, rounded up; where there is no second number of a pair, it is zero.
+``like`` decides which factors are made. If it is an array of uint32, they are pairs; if it has the numbers' own type,
+the factors are the numbers themselves. Axes: the first factor has M rows of K numbers, the second K rows of N numbers;
+L pairs, half of K, rounded up. A pair without a second number has zero in its place.
 """
 
 from typing import Any, Final
@@ -20,25 +22,25 @@ PAIRS: Final = np.empty(0, np.uint32)
 
 @intrinsic  # type: ignore[untyped-decorator]
 def bits_of_float(_: Any, number: Any) -> Any:
-    """The 32 bits of a float32."""
+    """Returns the 32 bits of a float32."""
     return types.uint32(types.float32), lambda _, builder, __, given: builder.bitcast(given[0], ir.IntType(32))
 
 
 @inlined
 def rounded(number: Any) -> Any:
-    """The 16 bits of the nearest number of bfloat16; of two equally near, of the even one."""
+    """Returns the 16 bits of the nearest number in bfloat16. If two are equally near, it is the even one."""
     bits = bits_of_float(number)
     return (bits + HALF + ((bits >> SHIFT) & ONE)) >> SHIFT
 
 
 @inlined
 def pair(first: Any, second: Any) -> Any:
-    """Two numbers as a pair of bfloat16 in 32 bits, the first in the lower half."""
+    """Returns two numbers as a pair of bfloat16 in 32 bits, the first in the lower half."""
     return rounded(first) | (rounded(second) << SHIFT)
 
 
 def across(x_MK: Any, like: Any) -> Any:
-    """Factors whose pairs stand side by side, in a row: x_ML, or x itself."""
+    """Returns factors whose pairs consist of neighbours in a row, x_ML; or x itself, if ``like`` has its type."""
     raise NotImplementedError("it is compiled only")
 
 
@@ -61,7 +63,7 @@ def _across(x_MK: Any, like: Any) -> Any:
 
 
 def down(x_KN: Any, like: Any) -> Any:
-    """Factors whose pairs stand one below the other, in a column: x_LN, or x itself."""
+    """Returns factors whose pairs consist of neighbours in a column, x_LN; or x itself, if ``like`` has its type."""
     raise NotImplementedError("it is compiled only")
 
 

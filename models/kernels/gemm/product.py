@@ -1,7 +1,8 @@
-"""Matrix products within compiled loops, on one thread: four functions, whatever the CPU.
+"""Matrix products within compiled loops, on one thread: the same four functions on every CPU.
 
-The second factor is packed first, and then serves any number of products: those of all time steps share one. Tiles in
-registers (``tiled.py``) are faster, since they make use of that; BLAS (``blas.py``) multiplies on every other CPU.
+The second factor is packed first, and then serves any number of products, such as those of all time steps. On CPUs
+whose registers we know, tiles in registers (``tiled.py``) multiply, which is faster, since they make use of the
+packing. On every other CPU, BLAS (``blas.py``) multiplies.
 """
 
 from skipstack.models.kernels.gemm.registers import REGISTERS

@@ -1,4 +1,4 @@
-"""A CPU's vector registers: how many numbers fill one, so are computed at once, and how many registers it has."""
+"""A CPU's vector registers: how many bytes of numbers each holds, and how many rows of sums stay in them."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -9,8 +9,8 @@ from numba import config
 
 @dataclass(frozen=True, slots=True)
 class Registers:
-    """``size``: bytes of each; ``rows``: the rows of sums, two registers each, that stay in registers with the factors
-    that they need.
+    """The vector registers of a CPU. ``size``: the bytes of each. ``rows``: the number of rows of sums, of two
+    registers each, that fit into the registers beside the factors that they need.
     """
 
     size: int
@@ -18,7 +18,7 @@ class Registers:
 
 
 def registers_of(features: frozenset[str]) -> Registers | None:
-    """The registers of an x86-64 CPU with these features; None if no instruction has both a product and a sum."""
+    """Returns the registers of a CPU with these features; None if it has neither AVX-512 nor both AVX2 and FMA."""
     if "avx512f" in features:
         return Registers(size=64, rows=12)
     if {"avx2", "fma"} <= features:
@@ -27,19 +27,21 @@ def registers_of(features: frozenset[str]) -> Registers | None:
 
 
 def features() -> frozenset[str]:
-    """The features that numba lets LLVM use: those of this CPU, as far as the user's settings (``NUMBA_ENABLE_AVX``,
-    ``NUMBA_CPU_NAME``, ``NUMBA_CPU_FEATURES``) allow. LLVM ends the process if code asks for any other register.
+    """Returns the CPU features that numba lets LLVM use: those of this CPU, as far as the user's settings
+    (``NUMBA_ENABLE_AVX``, ``NUMBA_CPU_NAME``, ``NUMBA_CPU_FEATURES``) allow.
+
+    LLVM ends the process if code asks for registers of another feature.
     """
     if config.CPU_FEATURES is not None:
         return frozenset(each[1:] for each in config.CPU_FEATURES.split(",") if each.startswith("+"))
     try:
         host = binding.get_host_cpu_features()
-    except RuntimeError:  # LLVM does not know it
+    except RuntimeError:  # LLVM does not know this CPU
         return frozenset()
     return frozenset(each for each, has in host.items() if has and (config.ENABLE_AVX or not each.startswith("avx")))
 
 
 REGISTERS: Final = registers_of(features())
-"""None: BLAS multiplies (``blas.py``)."""
+"""The registers of this CPU. None means that BLAS multiplies (``blas.py``)."""
 HAS_BFLOAT16: Final = {"avx512f", "avx512bf16"} <= features()
-"""Whether this CPU multiplies pairs of bfloat16 and sums them up in float32."""
+"""Whether this CPU, as far as the user's settings allow, multiplies pairs of bfloat16 and sums them up in float32."""

@@ -1,9 +1,9 @@
 """Matrix products by tiles of sums in registers, for CPUs whose registers we know (``registers.py``).
 
-The second factor is packed into panels first, which hold the numbers in the order in which a tile reads them. Packed
-once, it serves any number of products: those of all time steps share one. ``tile.py`` has the arithmetic.
+The second factor is first packed into panels, which hold its numbers in the order in which a tile reads them. Packed
+once, it serves any number of products, such as those of all time steps. ``tile.py`` has the arithmetic.
 
-A product is out_MN = x_MK weight_KN; P panels have W columns each, the last one padded with zeros.
+A product is out_MN = x_MK weight_KN. There are P panels of W columns each, the last one padded with zeros.
 """
 
 from typing import Any, Final
@@ -18,11 +18,13 @@ from skipstack.models.kernels.gemm.tile import KINDS, ROWS, VECTORS, fill_tile
 from skipstack.models.kernels.gemm.turning import turn_block
 
 NEAR: Final = 2**15
-"""Numbers of x that stay in a near cache while all panels are read."""
+"""About how many numbers of x stay in a near cache while all panels are read."""
 DEEP: Final = 480
-"""Lines of a panel that stay in a near cache while rows are read, and the most that are summed up at once."""
+"""The largest number of k that are summed up at once. So many rows of a panel stay in a near cache while rows of x are
+read.
+"""
 LINE: Final = 64
-"""Bytes of a cache line: a vector within one is read at once."""
+"""The bytes of a cache line. A vector within one line is read at once."""
 _PREFIX: Final = "skipstack_product_of_"
 
 
@@ -39,7 +41,9 @@ def fill(
     columns: int,
     added: bool,
 ) -> None:
-    """Fills all tiles; ``fill_tile`` has the arguments. From a panel to the next it is ``panel_size`` numbers."""
+    """Fills all tiles of a product; ``fill_tile`` explains the arguments. The next panel begins ``panel_size`` numbers
+    further.
+    """
     width, parts = panel_width(x), (depth + DEEP - 1) // DEEP
     near = max(NEAR // (depth * ROWS), 1) * ROWS
     for first in range(0, rows, near):
@@ -59,13 +63,15 @@ def fill(
 
 @inlined
 def share(whole: int, part: int, parts: int) -> tuple[int, int]:
-    """Start and size of one of ``parts`` parts, all about as large."""
+    """Returns the start and the size of part number ``part`` if ``whole`` is divided into ``parts`` parts of about the
+    same size.
+    """
     start = whole * part // parts
     return start, whole * (part + 1) // parts - start
 
 
 def panel_width(x: Any) -> int:
-    """W, the columns of a panel, for factors of the type of x."""
+    """Returns W, the columns of a panel, for factors of the type of x."""
     raise NotImplementedError("it is compiled only")
 
 
@@ -80,7 +86,7 @@ def _panel_width(x: Any) -> Any:
 
 
 def _named() -> None:
-    """Compile the products under names by which other compiled code calls them."""
+    """Compiles the products under names by which other compiled code calls them."""
     for factor, kind in KINDS.items():
         if kind.pairs and not HAS_BFLOAT16:
             continue
@@ -95,7 +101,7 @@ _named()
 
 @inlined
 def panels_for(depth: int, columns: int, like: Any) -> Any:
-    """Memory for panels, of the type of ``like``, that begins with a cache line: panels_PKW."""
+    """Allocates memory for panels, in the type of ``like``, that begins at the start of a cache line: panels_PKW."""
     width = panel_width(like)
     count = (columns + width - 1) // width
     line = LINE // like.itemsize
@@ -106,7 +112,7 @@ def panels_for(depth: int, columns: int, like: Any) -> Any:
 
 @inlined
 def pack(weight_KN: Any) -> Any:
-    """The panels of a matrix."""
+    """Packs a matrix into panels: panels_PKW."""
     depth, columns = weight_KN.shape
     panels_PKW = panels_for(depth, columns, weight_KN)
     width = panels_PKW.shape[2]
@@ -125,7 +131,7 @@ def pack(weight_KN: Any) -> Any:
 
 @inlined
 def pack_transposed(weight_NK: Any) -> Any:
-    """The panels of a matrix that is given transposed, with contiguous rows."""
+    """Packs a matrix that is given transposed, with contiguous rows, into panels: panels_PKW."""
     columns, depth = weight_NK.shape
     panels_PKW = panels_for(depth, columns, weight_NK)
     width, size = panels_PKW.shape[2], weight_NK.itemsize
@@ -146,9 +152,11 @@ def pack_transposed(weight_NK: Any) -> Any:
 
 
 def multiply(x: Any, panels_PKW: Any, out_MN: Any, x_turned: bool = False, added: bool = False) -> None:
-    """out_MN = x_MK weight_KN; ``x_turned``: x is given as x_KM; ``added``: adds to the numbers that out has.
+    """Computes out_MN = x_MK weight_KN, from the panels of weight. ``x_turned``: x is given transposed, as x_KM.
+    ``added``: the product is added to the numbers that ``out`` has.
 
-    Rows of x and of out stand one after another; panels may be a view of those of a deeper matrix.
+    The numbers of a row of x, or of ``out``, must stand one after another in memory. Panels may be a view of those of a
+    deeper matrix.
     """
     raise NotImplementedError("it is compiled only")
 

@@ -1,6 +1,7 @@
 """The hidden layer of a label-feedback network, and its loop over time.
 
-Arrays with an axis G are in their direction's own order. X = H; S = T + W, W positions of the context.
+Arrays with an axis G are in the order of reading of their direction. In shapes, W is the positions of the context,
+whose values are fed back; X = H; S = T + W; K is labels; N = T * B.
 """
 
 from collections.abc import Callable
@@ -22,7 +23,7 @@ from skipstack.models.parts.heads.feedback import FeedbackHead
 ACTIVATIONS: dict[Activation, Callable[[Tensor], Tensor]] = {"sigmoid": sigmoid, "relu": torch.relu}
 
 TURNED = {"forward": (False,), "backward": (True,), "both": (False, True)}
-"""Whether each direction, in turn, reads from the end of a sentence to its beginning."""
+"""A flag for each direction of a setting: True if the direction reads a sentence from its end to its beginning."""
 
 
 class Directions:
@@ -35,7 +36,9 @@ class Directions:
         return len(self.turned)
 
     def turn(self, x_GTBF: Tensor, lengths_RB: Tensor) -> Tensor:
-        """Reorders from the text's order to each direction's own, and back: its own inverse."""
+        """Reorder ``x_GTBF`` from the text's order to the order in which each direction reads. Applied to the result,
+        the method restores the text's order.
+        """
         parts_RTBF = x_GTBF.reshape(-1, len(self), *x_GTBF.shape[1:]).unbind(1)
         turned = [
             ReadingOrder(lengths_RB, part.shape[1]).turned(part) if turned else part
@@ -46,7 +49,11 @@ class Directions:
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """The values computed before the loop: the pre-activations without feedback, and the weights of the feedback."""
+    """The values that are computed before the loop over time.
+
+    ``pre_GTBX``: the pre-activations without the feedback from positions of the sentence. ``labels``: the weights of
+    labels that are fed back; None if the variant feeds back no labels. ``previous``: the same for hidden layers.
+    """
 
     pre_GTBX: Tensor
     labels: Weights | None
@@ -55,9 +62,10 @@ class Known:
 
 @dataclass(frozen=True, slots=True)
 class Fed:
-    """The feedback at each position, as constants; None where a variant feeds none of the kind.
+    """The values of each position that are fed back to later positions. No gradient goes through them.
 
-    Labels are ids, labels_GTB, or distributions over them, labels_GTBK.
+    ``labels``: label ids, labels_GTB, or distributions over labels, labels_GTBK. ``hidden_GTBH``: hidden layers. Either
+    is None if the variant does not feed it back.
     """
 
     labels: Tensor | None
@@ -65,15 +73,16 @@ class Fed:
 
 
 class FeedbackLayer(nn.Module):
-    """h_t = f(I_t H + b + [y_{t-c} ... y_{t-1}] R + [h_{t-c} ... h_{t-1}] R')              (dinarelli2016 eqs 6-8)
+    """The hidden layer of a label-feedback network:
+    h_t = f(I_t H + b + [y_{t-c} ... y_{t-1}] R + [h_{t-c} ... h_{t-1}] R')              (dinarelli2016 eqs 6-8)
 
-    I_t is the window of words, f a sigmoid or the rectified linear function; each variant has the last, the last but
-    one, or both of the last two terms (``models/networks/feedback/links.py``).
+    I_t is the window of words, f a sigmoid or the rectified linear function, y labels. Each variant has the term of
+    labels, that of hidden layers, or both (``models/networks/feedback/links.py``).
 
-    Training uses traditional back-propagation, as in the paper (section 2.3): the c values that are fed back are an
-    explicit context, given as input, and no gradient goes through them to earlier positions, be they labels,
-    distributions or hidden layers. So the loop over time only has to find the feedback: then all positions are trained
-    at once, with one matrix product for each matrix.
+    Training uses traditional back-propagation, as in the paper (section 2.3): the c values that are fed back count as
+    inputs, and no gradient goes through them to earlier positions, whether they are labels, distributions or hidden
+    layers. So an update has two parts. First, a loop over time finds the values that are fed back. Then the gradient of
+    all positions is computed at once, with one matrix product for each matrix.
     """
 
     def __init__(
@@ -98,7 +107,9 @@ class FeedbackLayer(nn.Module):
         self.previous = previous
 
     def project(self, x_RTBI: Tensor, lengths_RB: Tensor) -> Known:
-        """I_t H + b for all time steps, plus what the first steps read from before the first position."""
+        """Compute everything that needs no feedback from positions of the sentence: I_t H + b for all time steps, to
+        which the first steps add what they read from the learned values before the first position.
+        """
         lanes, steps, sentences, _ = x_RTBI.shape
         weight_RIX = self.below.transpose(1, 2).flatten(2)
         pre_RNX = product(x_RTBI.flatten(1, 2), weight_RIX, self.bias.flatten(1).unsqueeze(1))
@@ -111,7 +122,7 @@ class FeedbackLayer(nn.Module):
         return Known(pre_GTBX, labels, previous)
 
     def hidden(self, known: Known, fed: Fed) -> Tensor:
-        """The h of all time steps at once, given the feedback: hidden_GTBH."""
+        """Compute hidden_GTBH, the h of all time steps at once, from the values that are fed back."""
         pre_GTBX = known.pre_GTBX
         for weights, values in ((known.labels, fed.labels), (known.previous, fed.hidden_GTBH)):
             if weights is not None:
@@ -123,10 +134,12 @@ class FeedbackLayer(nn.Module):
     def decide(
         self, known: Known, head: FeedbackHead, kept_GTBH: Tensor | None = None, gold_GTB: Tensor | None = None
     ) -> tuple[Tensor, Fed]:
-        """Decides position after position, from its own decisions: the head's scores_GTBK, and the feedback.
+        """Decide position after position, and feed each decision back. Return the head's scores_GTBK, and all values
+        that were fed back.
 
-        Padding comes at the end of a sentence, so no earlier step reads it: no mask is needed. ``kept_GTBH`` are the
-        dropout factors of the hidden layer, for the head; ``gold_GTB`` are fed back in place of decisions.
+        ``kept_GTBH``: dropout factors of the hidden layer where the head reads it; None means no dropout. ``gold_GTB``:
+        gold labels that are fed back in place of the decisions; None means the decisions. Padding comes at the end of a
+        sentence, so no earlier step reads it, and no mask is needed.
         """
         steps, context = known.pre_GTBX.shape[1], self.context
         pre_GSBX = functional.pad(known.pre_GTBX, (0, 0, 0, 0, 0, context))
@@ -145,5 +158,5 @@ class FeedbackLayer(nn.Module):
         return torch.stack(scores, dim=1), fed
 
     def _label(self, scores_GBK: Tensor) -> Tensor:
-        """The feedback of a decision: the label's id, or the distribution."""
+        """Return the value that a decision feeds back: the best label's id, or the distribution over labels."""
         return scores_GBK.softmax(dim=-1) if self.feedback == "distribution" else scores_GBK.argmax(dim=-1)

@@ -1,7 +1,7 @@
-"""The feedback that the hidden layer reads from the c positions before.
+"""Links: the weights by which the hidden layer reads what the c preceding positions feed back.
 
-W positions of the context; Q features fed back at a position: K or H; X = H; Z = W * X: what a position adds to the
-pre-activations of the W positions after it, the next one first.
+In shapes, W is the c positions of the context; Q the features that a position feeds back, K (labels) or H (hidden
+units); X = H; Z = W * X: what a position adds to the pre-activations of the W positions after it, the nearest first.
 """
 
 from abc import ABC, abstractmethod
@@ -18,10 +18,12 @@ from skipstack.models.kernels.products import product
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """The contribution of feedback to the positions after it, and of the learned start before the first position.
+    """The weights of a link in the form that the loop over time reads. They depend on parameters only, and are computed
+    once for all time steps.
 
-    Everything that depends on parameters only is computed here once for all time steps. Feedback is either vectors,
-    which are multiplied by ``rows_GQZ``, or label ids, which look its rows up.
+    ``rows_GQZ``: a matrix. A vector that is fed back is multiplied by it; a label id that is fed back selects a row.
+    ``first_GZ``: the contribution of the learned values before the first position. ``context``: the number c of
+    positions.
     """
 
     rows_GQZ: Tensor
@@ -29,7 +31,11 @@ class Weights:
     context: int
 
     def added(self, fed_GNQ: Tensor) -> Tensor:
-        """The contribution of positions with these vectors, or labels fed_GN, to those after them: added_GNWX."""
+        """Compute added_GNWX, the contribution of each of N positions to the pre-activations of the W positions after
+        it.
+
+        ``fed_GNQ``: the vectors that the N positions feed back, or label ids fed_GN.
+        """
         if fed_GNQ.is_floating_point():
             added_GNZ = product(fed_GNQ, self.rows_GQZ)
         else:
@@ -39,17 +45,21 @@ class Weights:
         return added_GNZ.view(*added_GNZ.shape[:2], self.context, -1)
 
     def read(self, fed_GTBQ: Tensor) -> Tensor:
-        """The sum that each position reads from those before it, without the start: pre_GTBX."""
+        """Compute pre_GTBX, the sum of the contributions of the W positions before each position, without those before
+        the first position of the sentence.
+        """
         groups, steps, sentences = fed_GTBQ.shape[:3]
         parts = self.added(fed_GTBQ.flatten(1, 2)).view(groups, steps, sentences, self.context, -1).unbind(3)
         later = [min(distance, steps) for distance in range(1, self.context + 1)]
         read = (functional.pad(part, (0, 0, 0, 0, by, -by)) for part, by in zip(parts, later, strict=True))
-        if fed_GTBQ.is_cpu:  # there the order of torch's own sums depends on how many lanes there are
+        if fed_GTBQ.is_cpu:  # on a CPU the order of torch's own sums depends on the number of lanes
             return reduce(torch.add, read)
         return torch.stack([*read]).sum(dim=0)
 
     def before_first(self, steps: int) -> Tensor:
-        """The sum that each position reads from before the first position, the same in every sentence: pre_GTX."""
+        """Compute pre_GTX, what each of the first ``steps`` positions of a sentence reads from the learned values
+        before the first position. It is the same in every sentence.
+        """
         parts_GWX = self.first_GZ.view(len(self.first_GZ), self.context, -1)
         first_GWX = parts_GWX.flip(1).cumsum(1).flip(1)[:, :steps]  # position t reads those more than t positions back
         return functional.pad(first_GWX, (0, 0, 0, steps - first_GWX.shape[1]))
@@ -57,7 +67,9 @@ class Weights:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LinkSizes:
-    """The size of a link: positions of the context, and hidden units."""
+    """The sizes of a link: lanes (copies of the network with different seeds), directions of reading, positions of the
+    context, and hidden units.
+    """
 
     lanes: int
     directions: int
@@ -66,49 +78,51 @@ class LinkSizes:
 
 
 class Link(nn.Module, ABC):
-    """[f_{t-c} ... f_{t-1}] R, where f is the feedback: the printed contexts of c positions, the earliest first.
+    """Base class of links: [f_{t-c} ... f_{t-1}] R, where f is what a position feeds back, the earliest position first.
 
-    Eqs 6-8 print t-c+1 ... t-1, which are c - 1 positions; ours are c, as the paper says of c and counts in eqs 9-12.
-    The values before the first position of a sentence are parameters, which start at zero and count as biases: the
-    paper leaves these out of its equations and does not specify them.
+    The paper's eqs 6-8 print t-c+1 ... t-1, which are c - 1 positions. We read c positions, as the paper's text says
+    and as its eqs 9-12 count. The values before the first position of a sentence are parameters, which start at zero
+    and count as biases. The paper leaves them out of its equations and does not specify them.
     """
 
     def __init__(self, sizes: LinkSizes, fed: int) -> None:
-        """``fed``: features fed back at a position."""
+        """Create R. ``fed``: the number of features that a position feeds back."""
         super().__init__()
         self.context = sizes.context
         self.weight = parameter(sizes.lanes, sizes.directions, sizes.context * fed, sizes.hidden, role=WEIGHT)
 
     @abstractmethod
     def weights(self) -> Weights:
-        """The precomputed weights."""
+        """Compute the weights that the loop over time reads."""
 
     def rows(self) -> Tensor:
-        """The weight of the feedback, nearest position first: rows_GQZ."""
+        """Return rows_GQZ, the matrix R rearranged so that a position multiplies it once for all W positions that read
+        it, the nearest first.
+        """
         weight_GNX = self.weight.flatten(0, 1)
         weight_GWQX = weight_GNX.view(len(weight_GNX), self.context, -1, weight_GNX.shape[-1])
         return weight_GWQX.flip(1).transpose(1, 2).flatten(2)
 
 
 class HiddenLink(Link):
-    """Hidden layers (E-RNN, and eq. 8): f = h. The first position reads an h_0 of the network."""
+    """Feeds back hidden layers, f = h (E-RNN, and eq. 8). Before the first position stands a learned vector h_0."""
 
     def __init__(self, sizes: LinkSizes) -> None:
         super().__init__(sizes, fed=sizes.hidden)
         self.bias_begin = parameter(sizes.lanes, sizes.directions, sizes.hidden, role=BIAS)
 
     def weights(self) -> Weights:
-        """R itself."""
+        """Return R, with the contribution of h_0 at all positions before the first."""
         rows_GHZ = self.rows()
         first_GZ = product(self.bias_begin.flatten(0, 1).unsqueeze(1), rows_GHZ).squeeze(1)
         return Weights(rows_GHZ, first_GZ, self.context)
 
 
 class LabelLink(Link):
-    """Labels, or distributions over them (J-RNN, eq. 6): f = y. A label of its own, never predicted, comes before the
-    first position.
+    """Feeds back labels, or distributions over labels, f = y (J-RNN, eq. 6). Before the first position stands a
+    separate label, which is never predicted.
 
-    Its rows of R are a parameter of their own, so that R is the c|O| x |H| of eq. 9.
+    The rows of R for this label are a separate parameter, so that R has the size c|O| x |H| of eq. 9.
     """
 
     def __init__(self, sizes: LinkSizes, labels: int) -> None:
@@ -116,29 +130,31 @@ class LabelLink(Link):
         self.bias_begin = parameter(sizes.lanes, sizes.directions, sizes.context, sizes.hidden, role=BIAS)
 
     def weights(self) -> Weights:
-        """R itself."""
+        """Return R, with the rows of the label before the first position."""
         return Weights(self.rows(), self.bias_begin.flatten(0, 1).flip(1).flatten(1), self.context)
 
 
 class LabelVectorLink(Link):
-    """Labels as vectors (I-RNN, eq. 7; and eq. 8): f = E_l(y), and R is the part of H that they are
-    multiplied by.
+    """Feeds back vectors of labels, f = E_l(y). R is the part of the paper's matrix H by which they are multiplied
+    (I-RNN, eq. 7; and eq. 8).
 
-    A distribution is fed as its expectation, sum_k y_k E_l(k). A label of its own, with a vector, comes before the
-    first position. Both directions share the label vectors, as they share those of words.
+    A distribution over labels is fed back as the expectation of the vector, sum_k y_k E_l(k). Before the first position
+    stands a separate label with a vector of its own. Both directions of reading share the label vectors, as they share
+    word vectors.
 
-    E_l R does not depend on the sentences and has a row for each label and position of the context; so these rows are
-    computed once, and looked up. They are c|O|D|H| products in place of c D|H| for each position.
+    E_l R does not depend on the sentences, and has a row for each label and position of the context. So these rows are
+    computed once and looked up. With D the size of a label's vector, this takes c|O|D|H| multiplications once, in place
+    of c D|H| for each position.
     """
 
     def __init__(self, sizes: LinkSizes, labels: int, size: int) -> None:
-        """``size``: the size of a label's vector."""
+        """Create R and the label vectors. ``labels``: the number of labels. ``size``: the size of a label's vector."""
         super().__init__(sizes, fed=size)
         self.table = parameter(sizes.lanes, labels, size, role=TABLE)
         self.bias_begin = parameter(sizes.lanes, size, role=BIAS)
 
     def weights(self) -> Weights:
-        """E_l R."""
+        """Return E_l R, with the contribution of the label before the first position."""
         directions, rows_GEZ = self.weight.shape[1], self.rows()
         table_GKE = self.table.unsqueeze(1).expand(-1, directions, -1, -1).flatten(0, 1)
         first_G1E = self.bias_begin.unsqueeze(1).expand(-1, directions, -1).flatten(0, 1).unsqueeze(1)

@@ -31,7 +31,9 @@ from skipstack.models.parts.cells.sutskever import SutskeverCell
 
 
 def build_cell(kind: AnyCell, sizes: LayerSizes, streams: Streams) -> Layer:
-    """A layer without a source. Raises UserError for a cell whose code is not loaded."""
+    """Builds a layer without a source, which takes no shortcut from an earlier layer. Raises UserError for a user's
+    cell whose code is not loaded.
+    """
     match kind:
         case OwnConfig():
             layer: Layer = kind.build(sizes, streams)
@@ -55,8 +57,10 @@ def build_cell(kind: AnyCell, sizes: LayerSizes, streams: Streams) -> Layer:
 
 
 def build_shortcut(config: ShortcutConfig, sizes: LayerSizes, streams: Streams) -> ShortcutCell:
-    """A layer with a source. Raises UserError for a gate whose code is not loaded, and for a user's gate that is no
-    vector where the topology needs one.
+    """Builds a layer with a source: an earlier layer from which it takes a shortcut.
+
+    Raises UserError for a user's gate whose code is not loaded. Also raises UserError if the topology needs 1 - g, but
+    the gate is neither a ``VectorGate`` nor computed within the step.
     """
     links = TOPOLOGIES[config.topology]
     gates = [_gate(config, sizes, streams) for _ in range(links.gates)]

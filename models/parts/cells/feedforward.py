@@ -9,10 +9,11 @@ from skipstack.models.layers.layer import Layer, LayerSizes, Unrolled
 
 
 class FeedForwardLayer(Layer):
-    """h_i = g(W_h^T x_i + b_h)                                                             (chen2017 eq. 1)
+    """The hidden layer of a multilayer perceptron, applied to each time step on its own:
+    h_i = g(W_h^T x_i + b_h)                                                             (chen2017 eq. 1)
 
-    x_i is the layer below at the same time step, and nothing else is read: two directions are two such layers side by
-    side. The paper does not specify g; ours is tanh, as in its feature maps.
+    x_i is the layer below at the same time step. Nothing else is read, so a layer with two directions is two such
+    layers side by side. The paper does not specify g; ours is tanh, as in its feature maps.
     """
 
     def __init__(self, sizes: LayerSizes) -> None:
@@ -22,6 +23,6 @@ class FeedForwardLayer(Layer):
         self.bias = parameter(*sizes.groups, sizes.hidden, role=BIAS)
 
     def run(self, below_GTBI: Tensor, skipped_GTBH: Tensor | None = None, start: Tensor | None = None) -> Unrolled:
-        """Runs all time steps at once; there is no state to start from."""
+        """Computes all time steps at once. ``start`` is ignored, since the layer has no state."""
         assert skipped_GTBH is None, "a feed-forward layer has no source"
         return Unrolled(torch.tanh(project(below_GTBI, self.below, self.bias)))

@@ -1,4 +1,9 @@
-"""The gates of shortcuts (wu2017 section 3.3, Table 3), which weigh the output of an earlier layer."""
+"""The gates of shortcuts (wu2017 section 3.3, Table 3), which weigh the output of an earlier layer.
+
+h_t^l is the output of layer l at step t, and h_t^{-l} its skip: the output of an earlier layer at the same step. Axes:
+G groups (a group is one lane, that is one seed's copy of the network, in one reading direction), T time steps,
+B sentences, I outputs of the layer below, H hidden units.
+"""
 
 from abc import ABC, abstractmethod
 from typing import ClassVar, Literal
@@ -15,13 +20,15 @@ from skipstack.models.layers.layer import LayerSizes
 
 
 class Gate(nn.Module, ABC):
-    """Decides how much of a skip passes to a layer: g, and g * skip, for all time steps at once.
+    """Decides how much of a skip (the output of an earlier layer) passes to a layer: computes the gate g, and g * skip,
+    for all time steps at once.
 
-    A subclass defines ``carried``, or, as a ``VectorGate``, which most are, ``values``.
+    A subclass defines ``carried``. Most subclasses derive from ``VectorGate`` and define ``values`` instead.
 
-    A gate that reads h_{t-1}^l can be computed only within the step. It is ``in_step``: its cell computes its
-    pre-activation together with its own, in the same matrix products, and multiplies by g there; before the loop, only
-    the ungated skip is known. A gate's ``below`` is h_t^{l-1}, or h_{t-1}^{l-1} if it is ``earlier``.
+    ``in_step``: the gate reads h_{t-1}^l, so it can be computed only within the step. Its cell computes the gate's
+    pre-activation together with its own, in the same matrix products, and multiplies by g in the step; before the loop,
+    only the ungated skip is known. ``earlier``: the gate's ``below`` is h_{t-1}^{l-1}, the layer below one step
+    earlier; otherwise it is h_t^{l-1}.
     """
 
     part: ClassVar[Part] = "gate"
@@ -29,35 +36,39 @@ class Gate(nn.Module, ABC):
     earlier: ClassVar[bool] = False
 
     def skip(self, skipped_GTBH: Tensor) -> Tensor:
-        """The value used in place of h_t^{-l} wherever the layer uses it, gated or not."""
+        """Returns the value that the layer uses in place of the skip h_t^{-l}, whether gated or not. By default it is
+        the skip.
+        """
         return skipped_GTBH
 
     @abstractmethod
     def carried(self, below_GTBI: Tensor, skip_GTBH: Tensor) -> tuple[Tensor, Tensor | None]:
-        """The product g * skip as far as it is known before the loop, and g where it is a vector known there."""
+        """Computes g * skip as far as it is known before the loop, and g. The second is None if g is not a vector, or
+        is not known before the loop.
+        """
 
 
 class OpenGate(Gate):
-    """``none``: g = 1, the identity link."""
+    """The gate ``none``: g = 1, the identity link."""
 
     def carried(self, below_GTBI: Tensor, skip_GTBH: Tensor) -> tuple[Tensor, Tensor | None]:
-        """The skip."""
+        """Returns the skip unchanged, and None in place of g."""
         return skip_GTBH, None
 
 
 class RecurrentGate(OpenGate):
-    """``sigmoid_below_previous``: g = sigm(W_g [h_t^{l-1}; h_{t-1}^l] + b)                (wu2017 eq. 7)
+    """The gate ``sigmoid_below_previous``: g = sigm(W_g [h_t^{l-1}; h_{t-1}^l] + b)       (wu2017 eq. 7)
 
-    W_g and b are columns of the cell's own weights.
+    W_g and b are columns of the cell's own weights: the cell computes g within each step.
     """
 
     in_step = True
 
 
 class LinearGate(Gate):
-    """``linear``: g * skip := W h_t^{-l}, a matrix in place of the element-wise product   (wu2017 eq. 12)
+    """The gate ``linear``: g * skip := W h_t^{-l}, a matrix in place of the element-wise product   (wu2017 eq. 12)
 
-    Table 3 prints another one for its linear mapping, ``LinearVectorGate``.
+    Table 3 prints another formula for its linear mapping: see ``LinearVectorGate``.
     """
 
     def __init__(self, sizes: LayerSizes) -> None:
@@ -65,7 +76,7 @@ class LinearGate(Gate):
         self.weight = parameter(*sizes.groups, sizes.hidden, sizes.hidden, role=WEIGHT)
 
     def carried(self, below_GTBI: Tensor, skip_GTBH: Tensor) -> tuple[Tensor, Tensor | None]:
-        """W skip."""
+        """Returns the product of the matrix W and the skip, and None in place of g."""
         return project(skip_GTBH, self.weight), None
 
 
@@ -74,19 +85,19 @@ class VectorGate(Gate):
 
     @abstractmethod
     def values(self, below_GTBI: Tensor, skip_GTBH: Tensor) -> Tensor:
-        """The factor by which the skip is multiplied, for every time step: g_GTBH."""
+        """Computes g, the vector by which the skip is multiplied, for every time step: g_GTBH."""
 
     def carried(self, below_GTBI: Tensor, skip_GTBH: Tensor) -> tuple[Tensor, Tensor | None]:
-        """The product g * skip, and g."""
+        """Returns the product g * skip, and g."""
         g_GTBH = self.values(below_GTBI, skip_GTBH)
         return g_GTBH * skip_GTBH, g_GTBH
 
 
 class LinearVectorGate(VectorGate):
-    """``linear_vector``: g = w, a vector that is learned, the same at all time steps           (wu2017 Table 3)
+    """The gate ``linear_vector``: g = w, a learned vector, the same at all time steps           (wu2017 Table 3)
 
-    Eq. 12 has a matrix W in its place (``LinearGate``). How w starts is not printed; ours starts as a weight with one
-    input.
+    Eq. 12 has a matrix W in place of w (``LinearGate``). The paper does not print the initial w; ours is initialised as
+    a weight matrix with one input.
     """
 
     def __init__(self, sizes: LayerSizes) -> None:
@@ -94,12 +105,12 @@ class LinearVectorGate(VectorGate):
         self.weight = parameter(*sizes.groups, 1, sizes.hidden, role=WEIGHT)
 
     def values(self, below_GTBI: Tensor, skip_GTBH: Tensor) -> Tensor:
-        """The vector, at every step."""
+        """Returns the learned vector w, repeated for every step and sentence."""
         return self.weight.flatten(0, 1).unsqueeze(1).expand_as(skip_GTBH)
 
 
 class LogisticGate(VectorGate):
-    """A gate with weights of its own: g = sigm(W read + b), where ``read`` is one of
+    """A gate with weights of its own: g = sigm(W read + b). ``reads`` selects what ``read`` is:
     ``below``    h_t^{l-1}, the layer below: ``sigmoid_below``, the paper's default        (wu2017 eq. 13)
     ``skipped``  h_t^{-l} itself: ``sigmoid_skipped``                                           (Table 3)
 
@@ -114,35 +125,37 @@ class LogisticGate(VectorGate):
         self.bias = parameter(*sizes.groups, sizes.hidden, role=BIAS)
 
     def values(self, below_GTBI: Tensor, skip_GTBH: Tensor) -> Tensor:
-        """The sigmoid, in (0, 1)."""
+        """Computes g = sigm(W read + b), in (0, 1)."""
         read_GTBX = below_GTBI if self.reads == "below" else skip_GTBH
         return sigmoid(project(read_GTBX, self.weight, self.bias))
 
 
 class EarlierGate(LogisticGate):
-    """``sigmoid_below_earlier``: g = sigm(W h_{t-1}^{l-1} + b)                             (wu2017 Table 3)
+    """The gate ``sigmoid_below_earlier``: g = sigm(W h_{t-1}^{l-1} + b)                       (wu2017 Table 3)
 
-    The layer below one step earlier in the direction of reading; before the first step, 0.
+    It reads the layer below one step earlier in the direction of reading. At the first step it reads 0, unless a state
+    is carried over from the previous part of a longer text.
     """
 
     earlier = True
 
 
 class ScaledGate(LogisticGate):
-    """``scaled``: h_t^{-l} is replaced by tanh(h_t^{-l}), g is the default (wu2017 Table 3).
+    """The gate ``scaled``: h_t^{-l} is replaced by tanh(h_t^{-l}); g is that of ``sigmoid_below``, the default (wu2017
+    Table 3).
 
-    We replace it wherever the layer uses it, also where a topology adds it without the gate.
+    We replace the skip wherever the layer uses it, also where a topology adds it without the gate.
     """
 
     def skip(self, skipped_GTBH: Tensor) -> Tensor:
-        """The hyperbolic tangent."""
+        """Returns tanh(skip)."""
         return torch.tanh(skipped_GTBH)
 
 
 class BernoulliGate(VectorGate):
-    """``bernoulli``: g ~ Bernoulli(p), every unit of every time step on its own            (wu2017 eq. 14)
+    """The gate ``bernoulli``: g ~ Bernoulli(p), independently for every unit of every time step   (wu2017 eq. 14)
 
-    In training g is drawn, 0 or 1; at test time g = p. Draws come from the lanes' streams.
+    In training g is drawn, 0 or 1; at test time g = p. Each lane draws from its own random stream.
     """
 
     def __init__(self, probability: float, streams: Streams) -> None:
@@ -151,16 +164,16 @@ class BernoulliGate(VectorGate):
         self.streams = streams
 
     def values(self, below_GTBI: Tensor, skip_GTBH: Tensor) -> Tensor:
-        """Draws of p in training, otherwise p."""
+        """Draws g, 0 or 1, in training; otherwise returns the probability p."""
         p_GTBH = torch.full_like(skip_GTBH, self.probability)
         return sample(p_GTBH, self.streams) if self.training else p_GTBH
 
 
 class LearnedBernoulliGate(LogisticGate):
-    """``bernoulli_below``: g ~ Bernoulli(p) with p = sigm(H h_t^{l-1} + b)                 (wu2017 eq. 15)
+    """The gate ``bernoulli_below``: g ~ Bernoulli(p) with p = sigm(H h_t^{l-1} + b)           (wu2017 eq. 15)
 
-    The paper does not say how p learns through the draw. Ours learns straight through: the gradient
-    of g is taken to be that of p (Bengio et al., 2013), so that of g * skip is that of p * skip.
+    The paper does not say how p learns through the draw. Ours is a straight-through estimator (Bengio et al., 2013):
+    the gradient with respect to g goes to p unchanged.
     """
 
     def __init__(self, sizes: LayerSizes, streams: Streams) -> None:
@@ -168,13 +181,15 @@ class LearnedBernoulliGate(LogisticGate):
         self.streams = streams
 
     def values(self, below_GTBI: Tensor, skip_GTBH: Tensor) -> Tensor:
-        """Draws of p in training, otherwise p."""
+        """Draws g, 0 or 1, in training; otherwise returns the probability p."""
         p_GTBH = super().values(below_GTBI, skip_GTBH)
         return sample(p_GTBH, self.streams) if self.training else p_GTBH
 
 
 def sample(p_GTBH: Tensor, streams: Streams) -> Tensor:
-    """1 with probability p, else 0, lane by lane; its gradient is that of p."""
+    """Draws 1 with probability p, else 0, from each lane's own random stream: g_GTBH. The gradient with respect to the
+    result goes to p unchanged.
+    """
     p_R = p_GTBH.reshape(streams.lanes, -1, *p_GTBH.shape[1:])
     drawn_R = (streams.uniform(p_R) < p_R).to(p_R.dtype)
-    return (drawn_R + (p_R - p_R.detach())).flatten(0, 1)  # the difference is 0: only its gradient counts
+    return (drawn_R + (p_R - p_R.detach())).flatten(0, 1)  # the difference is 0, but passes on the gradient

@@ -1,4 +1,8 @@
-"""The gated recurrent unit, as torch has it. X = 3H."""
+"""The gated recurrent unit, in torch's formulation.
+
+Axes: G groups (a group is one lane, that is one seed's copy of the network, in one reading direction), T time steps,
+B sentences, I inputs from the layer below, H hidden units, X = 3H pre-activations.
+"""
 
 from collections.abc import Sequence
 
@@ -13,13 +17,14 @@ from skipstack.models.layers.layer import LayerSizes, Unrolled
 
 
 class GruCell(Cell):
-    """(r_t, z_t) = sigm(W x_t + U h_{t-1} + b)                       (Cho et al., 2014, arXiv 1406.1078, eqs 5 and 6)
-    n_t = tanh(W_n x_t + b_n + r_t * (U_n h_{t-1} + b_hn)),   h_t = (1 - z_t) * n_t + z_t * h_{t-1}      (eqs 7 and 8)
+    """The gated recurrent unit (Cho et al., 2014, arXiv 1406.1078):
+    (r_t, z_t) = sigm(W x_t + U h_{t-1} + b)                                                               (eqs 5 and 6)
+    n_t = tanh(W_n x_t + b_n + r_t * (U_n h_{t-1} + b_hn)),   h_t = (1 - z_t) * n_t + z_t * h_{t-1}     (eqs 7 and 8)
 
     x_t is the layer below, r the reset gate, z the update gate, n the candidate, * the element-wise product. The
-    candidate is that of the paper's first version, of ``torch.nn.GRU`` and of cuDNN: r multiplies the product U_n
-    h_{t-1}. The later versions print U_n (r * h_{t-1}), which needs a second product in each step. The paper prints no
-    biases; ours are torch's, with one in place of each two that are only ever added.
+    candidate is that of the paper's first version, of ``torch.nn.GRU`` and of cuDNN: r multiplies the product
+    U_n h_{t-1}. The later versions print U_n (r * h_{t-1}), which needs a second product in each step. The paper prints
+    no biases. Ours are torch's, except that one bias replaces any two that are always added up.
     """
 
     gate_names = ("reset", "update")
@@ -29,11 +34,13 @@ class GruCell(Cell):
         self.bias_recalled = parameter(*sizes.groups, sizes.hidden, role=BIAS)  # b_hn
 
     def all_weights(self) -> tuple[Tensor, ...]:
-        """W, b, U and b_hn."""
+        """Returns W, b, U and b_hn."""
         return *self.weights(), self.bias_recalled
 
     def run(self, below_GTBI: Tensor, skipped_GTBH: Tensor | None = None, start: Tensor | None = None) -> Unrolled:
-        """Runs as one operation where there is one, otherwise step by step; the last state is h."""
+        """Runs all steps as one operation if a compiled version can run, otherwise step by step. The
+        last state is h.
+        """
         assert skipped_GTBH is None, "this layer has no source"
         output_GTBH = gru_layer(below_GTBI, self.all_weights(), start)
         if output_GTBH is None:
@@ -41,14 +48,16 @@ class GruCell(Cell):
         return Unrolled(output_GTBH, last=output_GTBH[:, -1].detach())
 
     def project(self, below_GTBI: Tensor, skipped_GTBH: Tensor | None) -> tuple[Tensor, ...]:
-        """The pre-activations of r and z, and b_hn in the place of the third; and W_n x + b_n."""
+        """Computes two tensors: the pre-activations, and W_n x + b_n. The pre-activations are those of r and z,
+        followed by b_hn, to which each step adds U_n h_{t-1}.
+        """
         assert skipped_GTBH is None, "this layer has no source"
         gates_GTBX, candidate_GTBH = torch.split(self.affine(below_GTBI), [2 * self.hidden, self.hidden], dim=-1)
         recalled_G11H = self.bias_recalled.flatten(0, 1).unsqueeze(1).unsqueeze(1)
         return torch.cat([gates_GTBX, recalled_G11H.expand_as(candidate_GTBH)], dim=-1), candidate_GTBH
 
     def step(self, pre_GBX: Tensor, known_GBX: Sequence[Tensor], state: HiddenState) -> HiddenState:
-        """Eqs 5 to 8."""
+        """Computes one time step by eqs 5 to 8 (see the class)."""
         gates_GBX, recalled_GBH = torch.split(pre_GBX, [2 * self.hidden, self.hidden], dim=-1)
         r_GBH, z_GBH = sigmoid(gates_GBX).chunk(2, dim=-1)
         n_GBH = torch.tanh(known_GBX[0] + r_GBH * recalled_GBH)

@@ -1,4 +1,8 @@
-"""The LSTM layer of wu2017. X = 4H."""
+"""The LSTM layer of wu2017.
+
+Axes: G groups (a group is one lane, that is one seed's copy of the network, in one reading direction), T time steps,
+B sentences, I inputs from the layer below, H hidden units, X = 4H pre-activations.
+"""
 
 from collections.abc import Sequence
 
@@ -12,11 +16,12 @@ from skipstack.models.layers.layer import LayerSizes, Unrolled
 
 
 class LstmCell(Cell):
-    """(i, f, o, s) = (sigm, sigm, sigm, tanh) W [h_t^{l-1}; h_{t-1}^l] + b            (wu2017 eq. 5)
+    """The LSTM of wu2017, which takes no skip from an earlier layer:
+    (i, f, o, s) = (sigm, sigm, sigm, tanh) W [h_t^{l-1}; h_{t-1}^l] + b            (wu2017 eq. 5)
     c_t = f * c_{t-1} + i * s,   h_t = o * tanh(c_t)                                   (eq. 6)
 
-    h_t^{l-1} is the layer below, h_{t-1}^l this layer one step earlier (eq. 5 prints h_{t-1}^{l-1};
-    eq. 7 has it right), * the element-wise product. The layer takes no skipped input.
+    h_t^{l-1} is the layer below, h_{t-1}^l this layer one step earlier (eq. 5 prints h_{t-1}^{l-1}; eq. 7 has it
+    right), and * the element-wise product.
     """
 
     gate_names = ("input", "forget", "output")
@@ -26,21 +31,23 @@ class LstmCell(Cell):
 
     @torch.no_grad()
     def open_forget_gates(self, bias: float) -> None:
-        """Set the initial bias of the forget gates."""
+        """Sets the bias of the forget gates to ``bias``."""
         self.bias[..., self.hidden : 2 * self.hidden] = bias
 
     def run(self, below_GTBI: Tensor, skipped_GTBH: Tensor | None = None, start: Tensor | None = None) -> Unrolled:
-        """Runs as one operation where there is one, otherwise step by step."""
+        """Runs all steps as one operation if a compiled or fused version can run, otherwise step by step. The last
+        state is [h; c].
+        """
         assert skipped_GTBH is None, "this layer has no source"
         found = lstm_layer(below_GTBI, self.weights(), start_GBY=start)
         return super().run(below_GTBI, start=start) if found is None else Unrolled(found[0], last=found[1])
 
     def start(self, like_GBX: Tensor) -> HiddenState:
-        """h_0 = c_0 = 0."""
+        """Returns the state before the first step: h_0 = c_0 = 0."""
         return HiddenState(self.zeros(like_GBX), self.zeros(like_GBX))
 
     def step(self, pre_GBX: Tensor, known_GBX: Sequence[Tensor], state: HiddenState) -> HiddenState:
-        """Eqs 5 and 6."""
+        """Computes one time step by eqs 5 and 6 (see the class)."""
         assert state.c_GBH is not None
         gates_GBX, s_GBH = torch.split(pre_GBX, [3 * self.hidden, self.hidden], dim=-1)
         i_GBH, f_GBH, o_GBH = sigmoid(gates_GBX).chunk(3, dim=-1)

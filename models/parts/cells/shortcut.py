@@ -1,6 +1,8 @@
-"""Layers that take the output of an earlier layer: the eleven topologies of wu2017 (Table 2, eq. 8).
+"""Layers that take the output of an earlier layer, a skip: the eleven topologies of wu2017 (Table 2, eq. 8).
 
-X = 3H (4H with a cell state), plus H for each gate computed within the step.
+Axes: G groups (a group is one lane, that is one seed's copy of the network, in one reading direction), T time steps,
+B sentences, I inputs from the layer below, H hidden units, X pre-activations: 3H (4H with a cell state), plus H for
+each gate computed within the step.
 """
 
 from abc import abstractmethod
@@ -19,20 +21,25 @@ from skipstack.models.layers.layer import LayerSizes, Unrolled
 from skipstack.models.parts.cells.gates import Gate, VectorGate
 
 Parts = Mapping[str, Tensor]
-"""The values that a link may need at a time step: ``skip``, ``carried`` (g * skip), ``carried_apart`` (g_h * skip),
-``kept`` (1 - g). Each is present if a link of the layer needs it."""
+"""The tensors, by name, that a layer may need to add the skip at a time step: ``skip``; ``carried``, which is g * skip;
+``carried_apart``, which is g_h * skip (g_h is the second gate of ``both_two_gates``); ``kept``, which is 1 - g. Only
+those that the layer's links need are present.
+"""
 
 
 class ShortcutCell(Cell):
-    """The base of layers with a skip: handles the skip and its gates (``models/parts/cells/gates.py``); subclasses
-    compute the rest.
+    """The base class of layers with a skip. It computes the skip and its gates (``models/parts/cells/gates.py``);
+    subclasses compute the rest.
 
-    The skip h_t^{-l} is the output of an earlier layer at the same step: ``skipped``. With h_t^{l-2} it is eq. 11.
-    Everything that needs no earlier step is computed before the loop.
+    The skip h_t^{-l}, ``skipped``, is the output of an earlier layer at the same step. If it is h_t^{l-2}, two layers
+    below, this is eq. 11. Everything that needs no earlier step is computed before the loop.
     """
 
     def __init__(self, sizes: LayerSizes, links: Links, gates: Sequence[Gate], own: int) -> None:
-        """``own``: pre-activations beside those of gates computed within the step."""
+        """Creates the weights. ``links``: how the skip enters the internal state and the output. ``gates``: one for
+        each gate that the links need. ``own``: the number of pre-activations, each ``hidden`` wide, without those of
+        gates that are computed within the step.
+        """
         assert len(gates) == links.gates, "one gate for each vector"
         in_step = sum(gate.in_step for gate in gates)
         super().__init__(sizes, gates=own + in_step)
@@ -54,7 +61,10 @@ class ShortcutCell(Cell):
         )
 
     def run(self, below_GTBI: Tensor, skipped_GTBH: Tensor | None = None, start: Tensor | None = None) -> Unrolled:
-        """The last state is [h; c; below], since a gate may read the layer below one step later."""
+        """Runs all time steps: as one operation if no gate is computed within the step and a fast version can run,
+        otherwise step by step. The last state is [h; c; below], without c if the cell has none. ``below`` is included
+        because at the next step a gate may read the layer below of this step.
+        """
         state, before_GBI = None, None
         if start is not None:
             state, before_GBI = start.tensor_split([start.shape[-1] - below_GTBI.shape[-1]], dim=-1)
@@ -68,11 +78,13 @@ class ShortcutCell(Cell):
 
     @abstractmethod
     def as_one(self, below_GTBI: Tensor, parts_GTBH: Parts, start: Tensor | None) -> Unrolled | None:
-        """Runs all steps as one operation, None where there is none; all ``parts`` of the skip are known before."""
+        """Runs all steps as one operation, or returns None if no such version can run. Call this only if all gates are
+        computed before the loop, so that ``parts_GTBH`` is complete.
+        """
 
     def of_skip(self, below_GTBI: Tensor, skipped_GTBH: Tensor | None, before_GBI: Tensor | None = None) -> Parts:
-        """The parts of the skip as far as they are known; ``before_GBI`` is the layer below before the first step,
-        None: zeros.
+        """Computes the parts of the skip that are known before the loop. ``before_GBI``: the layer below one step
+        before the first; None means zeros.
         """
         assert skipped_GTBH is not None, "a shortcut needs a source"
         skip_GTBH = self.gates[0].skip(skipped_GTBH) if self.gates else skipped_GTBH
@@ -85,12 +97,16 @@ class ShortcutCell(Cell):
         return {name: parts[name] for name in self.known}
 
     def activated(self, pre_GBX: Tensor) -> list[Tensor]:
-        """The cell's own sigmoid gates, each gate of the skip computed within the step, and the tanh candidate s."""
+        """Applies the activations to a step's pre-activations. Returns the cell's own sigmoid gates, the skip's gates
+        that are computed within the step, and the tanh candidate s.
+        """
         gates_GBX, s_GBH = torch.split(pre_GBX, [pre_GBX.shape[-1] - self.hidden, self.hidden], dim=-1)
         return [*torch.split(sigmoid(gates_GBX), self.hidden, dim=-1), torch.tanh(s_GBH)]
 
     def parts(self, known_GBH: Sequence[Tensor], g_GBH: Sequence[Tensor]) -> Parts:
-        """The parts of the skip at this step; ``g_GBH`` are the gates computed within it."""
+        """Computes the parts of the skip at one step. ``known_GBH``: the parts computed before the loop. ``g_GBH``: the
+        gates computed within the step.
+        """
         parts = dict(zip(self.known, known_GBH, strict=True))
         for name, g in zip(("carried", "carried_apart"), g_GBH, strict=False):
             parts[name] = g * parts[name]
@@ -99,7 +115,7 @@ class ShortcutCell(Cell):
         return parts
 
     def openings(self, pre_GTBX: Tensor, below_GTBI: Tensor, skipped_GTBH: Tensor | None) -> Mapping[str, Tensor]:
-        """The cell's own gates, then the vector gates of the skip."""
+        """Returns the values of the cell's own gates, then those of the skip's vector gates, by name."""
         assert skipped_GTBH is not None, "a shortcut needs a source"
         gates = dict(super().openings(pre_GTBX, below_GTBI, skipped_GTBH))
         in_step = iter(self.sigmoids(pre_GTBX)[len(self.gate_names) :])
@@ -114,7 +130,8 @@ class ShortcutCell(Cell):
 
 
 class ShortcutLstm(ShortcutCell):
-    """(i, f, o, s) = (sigm, sigm, sigm, tanh) W [h_t^{l-1}; h_{t-1}^l] + b              (wu2017 eq. 5)
+    """An LSTM with a skip in its internal state, its output, or both:
+    (i, f, o, s) = (sigm, sigm, sigm, tanh) W [h_t^{l-1}; h_{t-1}^l] + b              (wu2017 eq. 5)
     c~ = i * s + f * c_{t-1},   h~ = o * tanh(c~),                                      (Table 2, caption)
     and c_t and h_t are, with skip = h_t^{-l} (Table 2):
     ``hidden_gated``    c~,                        h~ + g * skip
@@ -123,7 +140,7 @@ class ShortcutLstm(ShortcutCell):
     ``both_highway``    (1 - g) * c~ + g * skip,   (1 - g) * h~ + g * skip
     ``both_two_gates``  c~ + g_c * skip,           h~ + g_h * skip
 
-    The updated c_t is what the next time step sees; h~ is computed from c~, as printed.
+    The next time step reads the updated c_t; h~ is computed from c~, as printed.
     """
 
     gate_names = ("input", "forget", "output")
@@ -132,17 +149,19 @@ class ShortcutLstm(ShortcutCell):
         super().__init__(sizes, links, gates, own=4)
 
     def start(self, like_GBX: Tensor) -> HiddenState:
-        """h_0 = c_0 = 0."""
+        """Returns the state before the first step: h_0 = c_0 = 0."""
         return HiddenState(self.zeros(like_GBX), self.zeros(like_GBX))
 
     def as_one(self, below_GTBI: Tensor, parts_GTBH: Parts, start: Tensor | None) -> Unrolled | None:
-        """Runs the layer by ``lstm_layer`` (``models/kernels/layers.py``)."""
+        """Runs the layer by ``lstm_layer`` (``models/kernels/layers.py``), or returns None if no fast
+        version can run.
+        """
         internal, output = added(self.links.internal, parts_GTBH), added(self.links.output, parts_GTBH)
         found = lstm_layer(below_GTBI, self.weights(), internal, output, parts_GTBH.get("kept"), start)
         return None if found is None else Unrolled(found[0], last=found[1])
 
     def step(self, pre_GBX: Tensor, known_GBX: Sequence[Tensor], state: HiddenState) -> HiddenState:
-        """c~ and h~, each joined by the skip."""
+        """Computes c~ and h~ of one time step by the class's formulas, and joins the skip to both."""
         assert state.c_GBH is not None
         i, f, o, *g, s = self.activated(pre_GBX)
         parts = self.parts(known_GBX, g)
@@ -152,7 +171,8 @@ class ShortcutLstm(ShortcutCell):
 
 
 class ShortcutBlock(ShortcutCell):
-    """(i, o, s) = (sigm, sigm, tanh) W [h_t^{l-1}; h_{t-1}^l] + b                       (wu2017 eq. 7)
+    """A shortcut block: a layer in which the skip takes the place of a cell state:
+    (i, o, s) = (sigm, sigm, tanh) W [h_t^{l-1}; h_{t-1}^l] + b                       (wu2017 eq. 7)
     and m and h_t are, with skip = h_t^{-l} (eq. 8, Table 2):
     ``block``                   i * s + g * skip,   o * tanh(m) + g * skip
     ``block_output_ungated``    i * s + g * skip,   o * tanh(m) + skip
@@ -161,7 +181,8 @@ class ShortcutBlock(ShortcutCell):
     ``block_no_internal``       i * s,              o * tanh(m) + g * skip
     ``block_no_output``         i * s + g * skip,   o * tanh(m)
 
-    No internal state is carried over time. Table 2 prints one line of each; the other is eq. 8's.
+    No internal state is carried over time. For each topology Table 2 prints one of the two formulas; the other is that
+    of eq. 8.
     """
 
     gate_names = ("input", "output")
@@ -170,14 +191,16 @@ class ShortcutBlock(ShortcutCell):
         super().__init__(sizes, links, gates, own=3)
 
     def as_one(self, below_GTBI: Tensor, parts_GTBH: Parts, start: Tensor | None) -> Unrolled | None:
-        """Runs the layer by ``block_layer`` (``models/kernels/layers.py``)."""
+        """Runs the layer by ``block_layer`` (``models/kernels/layers.py``), or returns None if no fast
+        version can run.
+        """
         internal, output = added(self.links.internal, parts_GTBH), added(self.links.output, parts_GTBH)
         shared = parts_GTBH["skip"] if self.links.output == "shared" else None
         output_GTBH = block_layer(below_GTBI, self.weights(), internal, output, shared, start)
         return None if output_GTBH is None else Unrolled(output_GTBH, last=output_GTBH[:, -1].detach())
 
     def step(self, pre_GBX: Tensor, known_GBX: Sequence[Tensor], state: HiddenState) -> HiddenState:
-        """m, then h."""
+        """Computes the internal value m, then the output h, of one time step by the class's formulas."""
         i, o, *g, s = self.activated(pre_GBX)
         parts = self.parts(known_GBX, g)
         m = joined(self.links.internal, i * s, parts, o)
@@ -185,13 +208,17 @@ class ShortcutBlock(ShortcutCell):
 
 
 def earlier(below_GTBI: Tensor, before_GBI: Tensor | None = None) -> Tensor:
-    """The layer below one step earlier, ``before_GBI`` at the first one; None: zeros."""
+    """Shifts the layer below by one step: each step gets the value of the step before it. The first step gets
+    ``before_GBI``; None means zeros.
+    """
     first_GBI = torch.zeros_like(below_GTBI[:, 0]) if before_GBI is None else before_GBI
     return torch.cat([first_GBI.unsqueeze(1), below_GTBI[:, :-1]], dim=1)
 
 
 def added(link: Link, parts: Parts) -> Tensor | None:
-    """The term that the skip adds to a value; None where it adds nothing, or passes through the output gate."""
+    """Returns the term that the skip adds to a value under ``link``. None means that the skip adds nothing, or passes
+    through the output gate.
+    """
     match link:
         case "none" | "shared":
             return None
@@ -206,7 +233,7 @@ def added(link: Link, parts: Parts) -> Tensor | None:
 
 
 def joined(link: Link, value_GBH: Tensor, parts: Parts, o_GBH: Tensor) -> Tensor:
-    """``value_GBH`` joined by the skip as ``link`` says."""
+    """Joins the skip to ``value_GBH`` as ``link`` says. ``o_GBH`` is the output gate, for a link through it."""
     match link:
         case "none":
             return value_GBH

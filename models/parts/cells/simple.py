@@ -1,4 +1,8 @@
-"""The simple recurrent network of the lecture (Elman's). X = H."""
+"""The simple recurrent network of the lecture (Elman's).
+
+Axes: G groups (a group is one lane, that is one seed's copy of the network, in one reading direction), B sentences,
+F = H outputs of a step, X = H pre-activations.
+"""
 
 from collections.abc import Sequence
 
@@ -11,11 +15,11 @@ from skipstack.models.layers.layer import LayerSizes
 
 
 class SimpleCell(Cell):
-    """h_t = R(x_t, h_{t-1}) = g(W^hx x_t + W^hh h_{t-1} + b^h)                          (collins, "A Simple
-    Recurrent Network")
+    """A simple recurrent network (collins, "A Simple Recurrent Network"):
+    h_t = R(x_t, h_{t-1}) = g(W^hx x_t + W^hh h_{t-1} + b^h)
 
-    x_t is the layer below. The slides do not specify the transfer function g; ours is tanh, as in both LSTMs. h_0 is a
-    parameter of the network, as on the slides; it starts at zero, as biases do.
+    x_t is the layer below. The slides do not specify the transfer function g; ours is tanh, as in ``LstmCell``. h_0 is
+    a parameter of the network, as on the slides; it is initially zero, as biases are.
     """
 
     def __init__(self, sizes: LayerSizes) -> None:
@@ -23,9 +27,9 @@ class SimpleCell(Cell):
         self.bias_start = parameter(*sizes.groups, sizes.hidden, role=BIAS)
 
     def start(self, like_GBX: Tensor) -> HiddenState:
-        """h_0."""
+        """Returns the learned h_0, repeated for each sentence."""
         return HiddenState(self.bias_start.flatten(0, 1).unsqueeze(1).expand(-1, like_GBX.shape[1], -1))
 
     def step(self, pre_GBX: Tensor, known_GBX: Sequence[Tensor], state: HiddenState) -> HiddenState:
-        """h_t = R(x_t, h_{t-1})."""
+        """Computes h_t = R(x_t, h_{t-1})."""
         return HiddenState(torch.tanh(pre_GBX))

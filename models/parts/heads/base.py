@@ -1,4 +1,9 @@
-"""The base of heads, which turn the features of tokens into decisions."""
+"""The base of heads, the output layers of networks, which turn the features of tokens into decisions.
+
+Axes: R lanes (a lane is one seed's copy of the network), B sentences, T tokens, U tags of a sentence (U = T, or U = 1
+if a whole text gets one tag), F features, K tags to choose from. In parsing, S = T + 1 possible heads of a word (the
+root, then the words).
+"""
 
 import math
 from abc import ABC, abstractmethod
@@ -14,37 +19,43 @@ from skipstack.models.kernels.products import product
 from skipstack.models.parts.heads.doubts import Doubts
 
 UNSEEN = -1
-"""The id of a gold tag that the training split lacks: never predicted, never trained on."""
+"""The id that gold tags have at padding, and where the training split lacks the tag. No decision counts as right there.
+"""
 
 
 Places = tuple[Tensor, Tensor]
-"""The indices of some sentences of a batch: lane_N and sentence_N."""
+"""The places of N sentences in a batch: the indices of their lanes, lane_N, and of the sentences, sentence_N."""
 
 
 @dataclass(frozen=True, slots=True)
 class Gold:
-    """The gold tags of a batch; -1 at padding and where train lacks the tag.
+    """The gold tags of a batch: -1 at padding, and where the training split lacks the tag.
 
-    For parsing, tags are relations, and there are heads: 0 the root, w the w-th word, -1 at padding.
+    For parsing, the tags are relations, and ``heads_RTB`` has the head of each word: 0 for the root, w for the w-th
+    word, -1 at padding.
     """
 
     tags_RUB: Tensor
     heads_RTB: Tensor | None = None
     open: Places | None = None
-    """The sentences with a tag that train lacks; None: to be found from the tags."""
+    """The sentences with a tag that the training split lacks. None means that they are to be found from the tags."""
     counted_R: Tensor | None = None
-    """The number of tags, those that train lacks included."""
+    """The number of tags of each lane, including those that the training split lacks. None means that it is unknown."""
 
 
 @dataclass(frozen=True, slots=True)
 class Decoded:
-    """The decisions of a network: the tags, and heads if it parses; values at padding are arbitrary."""
+    """The decisions of a network: the tags, and for a parser also the heads of words. Values at padding
+    are arbitrary.
+    """
 
     tags_RUB: Tensor
     heads_RTB: Tensor | None = None
 
     def right(self, gold: Gold) -> Tensor:
-        """Whether each decision is right, its head included: right_RUB; False at padding, and where gold has no tag."""
+        """Returns whether each decision is right: right_RUB, which is False where the gold tag is -1, as at padding. In
+        a parser, both the relation and the head must be right.
+        """
         right_RUB = (self.tags_RUB == gold.tags_RUB) & (gold.tags_RUB >= 0)
         if self.heads_RTB is None or gold.heads_RTB is None:
             return right_RUB
@@ -52,26 +63,31 @@ class Decoded:
 
 
 class Head(nn.Module, ABC):
-    """The output layer of a network: decides from the features of each sentence's tokens, or from those of a whole
-    text as of one token.
+    """The output layer of a network. It decides from the features of each sentence's tokens. For a whole text it
+    decides from one vector of features, as if the text were a single token.
     """
 
     part: ClassVar[Part] = "head"
 
     together = False
-    """Whether the lanes are an ensemble: they then decide as one, and counts, losses and decisions have a single
-    lane."""
+    """Whether the lanes are an ensemble. They then decide together: ``counts_RB``, gold tags, losses and decisions have
+    a single lane.
+    """
 
     def averaged_scores(self, scores_R: Tensor) -> Tensor:
-        """The mean over the lanes of an ensemble, as one lane: of a chain's scores, or of arcs and their relations.
+        """Averages scores over the lanes of an ensemble, into a single lane; returns them unchanged if the lanes are no
+        ensemble. The scores are those of a chain, or of arcs and their relations.
 
-        The score of a whole tagging, or tree, is then the mean of the lanes' scores. With P_r(t) = exp r(t) / Z_r it
-        decides for argmax_t prod_r P_r(t), the geometric mean of their likelihoods, since no Z_r depends on t.
+        The score of a whole tagging, or tree, t is then the mean of its scores s_r(t) in the lanes r. With
+        P_r(t) = exp(s_r(t)) / Z_r, the largest mean belongs to the t for which prod_r P_r(t), the product of the lanes'
+        likelihoods, is largest, since no Z_r depends on t.
         """
         return scores_R.mean(dim=0, keepdim=True) if self.together else scores_R
 
     def averaged_likelihoods(self, log_RUBK: Tensor) -> Tensor:
-        """The logarithm of the mean likelihood over the lanes of an ensemble, log 1/R sum_r exp log_r, as one lane."""
+        """Averages likelihoods, given as logarithms, over the lanes of an ensemble, into a single lane: log(1/R sum_r
+        exp(log_r)). Returns them unchanged if the lanes are no ensemble.
+        """
         if not self.together:
             return log_RUBK
         return log_RUBK.logsumexp(dim=0, keepdim=True) - math.log(len(log_RUBK))
@@ -82,37 +98,43 @@ class Head(nn.Module, ABC):
         return False
 
     doubts: Doubts | None = None
-    """Suspect losses are recorded here, to be checked after many have been computed; None: each is checked at once."""
+    """Records whether losses may be inaccurate, so that many are checked together at the end. None means that each loss
+    is checked as soon as it is computed.
+    """
 
     @property
     def may_doubt(self) -> bool:
-        """Whether losses may be wrong while ``doubts`` is set."""
+        """Whether losses may be inaccurate while ``doubts`` is set."""
         return False
 
     @abstractmethod
     def loss(self, features_RUBF: Tensor, gold: Gold, counts_RB: Tensor) -> Tensor:
-        """The training loss, summed over the ``counts`` decisions of each sentence: loss_RB.
+        """Computes the training loss of all decisions of each sentence: loss_RB. ``counts_RB`` is the number of
+        decisions of each sentence.
 
-        A tag of -1 inside a sentence does not occur in train, and is treated as unobserved; padding has -1 as well.
+        A gold tag of -1 inside a sentence does not occur in the training split, and is treated as unobserved. Padding
+        has -1 as well.
         """
 
     def losses(self, features_RUBF: Tensor, gold: Gold, counts_RB: Tensor) -> Tensor:
-        """``loss`` per joint decision: losses_RUB where each tag is decided independently, losses_R1B elsewhere."""
+        """Computes separate losses, by default one for each sentence: losses_R1B. A head that decides each tag
+        independently may override this to return one for each tag: losses_RUB.
+        """
         return self.loss(features_RUBF, gold, counts_RB).unsqueeze(1)
 
     @abstractmethod
     def decode(self, features_RUBF: Tensor, counts_RB: Tensor) -> Decoded:
-        """The decisions on every sentence."""
+        """Makes the decisions on every sentence. ``counts_RB`` is the number of decisions of each sentence."""
 
     @abstractmethod
     def opinion(self, features_RUBF: Tensor, counts_RB: Tensor) -> Tensor:
-        """The scores behind the decisions, of every tag at every position: scores_RUBK; for a parser, of every head:
-        scores_RTBS.
+        """Returns the scores behind the decisions: of every tag at every position, scores_RUBK; in a parser, of every
+        possible head of every word, scores_RTBS.
         """
 
     def decision_loss(self, features_RUBF: Tensor, counts_RB: Tensor, place_RB: Tensor) -> Tensor:
-        """The loss of the head's own decision at one position of each sentence, as if the text were this token:
-        loss_RB.
+        """Computes the loss of the head's own decision at position ``place_RB``, from 0, of each sentence, as if the
+        sentence consisted of this token alone: loss_RB.
         """
         at_R1BF = place_RB.unsqueeze(1).unsqueeze(-1).expand(-1, -1, -1, features_RUBF.shape[-1])
         feature_R1BF, one_RB = features_RUBF.gather(1, at_R1BF), torch.ones_like(counts_RB)
@@ -120,8 +142,8 @@ class Head(nn.Module, ABC):
 
 
 class LinearHead(Head):
-    """A head that scores each tag of each token: p_i = W [forward h_i; backward h_i] + b (wu2017 eq. 18, chen2017
-    eq. 2).
+    """A head that scores each tag of each token by a linear layer: p_i = W [forward h_i; backward h_i] + b (wu2017
+    eq. 18, chen2017 eq. 2).
     """
 
     def __init__(self, *, lanes: int, features: int, tags: int) -> None:
@@ -130,22 +152,26 @@ class LinearHead(Head):
         self.bias = parameter(lanes, 1, tags, role=BIAS)
 
     def scores(self, features_RUBF: Tensor) -> Tensor:
-        """p: scores_RUBK."""
+        """Computes p, the score of every tag at every position: scores_RUBK."""
         rows = features_RUBF.flatten(1, 2)
         return product(rows, self.weight, self.bias).view(*features_RUBF.shape[:3], -1)
 
     def opinion(self, features_RUBF: Tensor, counts_RB: Tensor) -> Tensor:
-        """p, averaged over the lanes of an ensemble."""
+        """Returns the scores p, averaged over the lanes if these are an ensemble."""
         return self.averaged_scores(self.scores(features_RUBF))
 
 
 def log_loss(log_likelihoods_RUBK: Tensor, gold_RUB: Tensor) -> Tensor:
-    """The negative log-likelihood of the gold tags, summed over each sentence: loss_RB (nats); -1 adds nothing."""
+    """Computes the negative log-likelihood of the gold tags, summed over each sentence: loss_RB (nats). A gold tag of
+    -1 adds nothing.
+    """
     return log_losses(log_likelihoods_RUBK, gold_RUB).sum(dim=1)
 
 
 def log_losses(log_likelihoods_RUBK: Tensor, gold_RUB: Tensor) -> Tensor:
-    """The negative log-likelihood of the gold tag at each position: losses_RUB (nats); 0 at -1."""
+    """Computes the negative log-likelihood of the gold tag at each position: losses_RUB (nats); 0 where the gold tag is
+    -1.
+    """
     nll = nn.functional.nll_loss(
         log_likelihoods_RUBK.flatten(0, 2), gold_RUB.flatten(), ignore_index=UNSEEN, reduction="none"
     )

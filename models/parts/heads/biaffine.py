@@ -1,7 +1,9 @@
 """Dependency parsing: the head of each word, and the relation between the two (Dozat and Manning, 2017, Deep Biaffine
 Attention).
 
-S = T + 1 places: 0 is the root, w the w-th word. X = 2A + 2L. K relations.
+Axes: R lanes (a lane is one seed's copy of the network), T words, S = T + 1 positions (0 is the root, w the w-th word),
+B sentences, F features, A numbers of a vector from which arcs are scored, L numbers of a vector from which relations
+are scored, K relations.
 """
 
 from dataclasses import dataclass
@@ -27,7 +29,9 @@ SLOPE = 0.1
 
 @dataclass(frozen=True, slots=True)
 class _Roles:
-    """The vectors of each place as a dependent and as a head: for arcs, and for relations."""
+    """The vectors of each position in four roles: as a dependent and as a head, each for scoring arcs and for scoring
+    relations.
+    """
 
     arc_dependents_RTBA: Tensor
     arc_heads_RSBA: Tensor
@@ -36,12 +40,12 @@ class _Roles:
 
 
 class BiaffineHead(Head):
-    """Dozat and Manning (2017): arcs and relations are scored from four projections of the features x.
+    """The parser of Dozat and Manning (2017): scores arcs and relations from four projections of the features x.
 
     role_w = leaky(W_role x_w + b_role), dropped out, for the four roles of ``_Roles``        (eqs 4-5)
 
-    Their transfer function is not in the equations: ours is the leaky rectifier of slope 0.1. x of the root is a
-    learned vector, placed before the words above the stack, which reads words only. A word is never its own head,
+    The paper's equations do not name the transfer function: ours is the leaky rectifier of slope 0.1. The stack reads
+    words only; x of the root is a learned vector, placed before the stack's outputs. A word is never its own head,
     neither in training nor in decoding.
     """
 
@@ -59,14 +63,14 @@ class BiaffineHead(Head):
 
     @property
     def decides_on_host(self) -> bool:
-        """True if it decodes trees."""
+        """Whether the head decodes trees, which it does on the host in Python."""
         return self.tree
 
     def loss(self, features_RTBF: Tensor, gold: Gold, lengths_RB: Tensor) -> Tensor:
-        """-sum_w (log P(h_w) + log P(k_w | h_w)), of the gold heads h and relations k: loss_RB (nats).
+        """Computes -sum_w (log P(h_w) + log P(k_w | h_w)) for the gold heads h and relations k: loss_RB (nats).
 
-        Both are softmaxes, over the places of the sentence and over the relations. A head of -1 (padding) counts
-        nothing, and neither does a relation of -1 (padding, or unseen in training).
+        P(h_w) is a softmax over the positions that may be the head, P(k_w | h_w) one over the relations. A gold head of
+        -1 (padding) adds nothing, and neither does a gold relation of -1 (padding, or unseen in training).
         """
         assert gold.heads_RTB is not None, "a parser is built for a corpus of trees alone"
         roles = self._roles(features_RTBF)
@@ -77,7 +81,7 @@ class BiaffineHead(Head):
 
     @torch.no_grad()
     def decode(self, features_RTBF: Tensor, lengths_RB: Tensor) -> Decoded:
-        """The heads, and as tags the likeliest relation to each."""
+        """Decides on the head of each word, and on its tag: the likeliest relation to that head."""
         roles = self._roles(features_RTBF)
         arcs_RTBS = self._arc_scores(roles, lengths_RB)
         heads_RTB = arcs_RTBS.argmax(dim=-1)
@@ -86,12 +90,15 @@ class BiaffineHead(Head):
         return Decoded(self._relation_scores(roles, heads_RTB).argmax(dim=-1), heads_RTB)
 
     def opinion(self, features_RTBF: Tensor, lengths_RB: Tensor) -> Tensor:
-        """The scores of the arcs to every word; -inf for places that do not exist, and for the word itself."""
+        """Returns the scores of all arcs to every word: scores_RTBS. They are -inf for positions after the sentence's
+        end, and for the word itself.
+        """
         return self._arc_scores(self._roles(features_RTBF), lengths_RB)
 
     def decision_loss(self, features_RTBF: Tensor, lengths_RB: Tensor, place_RB: Tensor) -> Tensor:
-        """The loss of the arc to the word at this place: loss_RB. It is scored together with all other words of the
-        sentence.
+        """Computes the loss of the parser's own decision on the word at index ``place_RB``, from 0, of each sentence:
+        that of the arc plus that of the relation, loss_RB. Unlike other heads, the parser scores the word together with
+        all others of its sentence.
         """
         decoded = self.decode(features_RTBF, lengths_RB)
         assert decoded.heads_RTB is not None
@@ -113,7 +120,9 @@ class BiaffineHead(Head):
         return _Roles(arc_dependents[:, 1:], arc_heads, relation_dependents[:, 1:], relation_heads)
 
     def _arc_scores(self, roles: _Roles, lengths_RB: Tensor) -> Tensor:
-        """scores_RTBS, -inf for places that do not exist, and for the word itself."""
+        """Computes the scores of all arcs: scores_RTBS, -inf for positions after the sentence's end, and for the word
+        itself.
+        """
         scores_RTBS = self.averaged_scores(self.arcs(roles.arc_dependents_RTBA, roles.arc_heads_RSBA))
         place_S = torch.arange(scores_RTBS.shape[-1], device=scores_RTBS.device)
         beyond_R1BS = (place_S > lengths_RB.unsqueeze(-1)).unsqueeze(1)
@@ -121,7 +130,9 @@ class BiaffineHead(Head):
         return scores_RTBS.masked_fill(beyond_R1BS | itself_T1S, -torch.inf)
 
     def _relation_scores(self, roles: _Roles, heads_RTB: Tensor) -> Tensor:
-        """scores_RTBK of the arcs from ``heads_RTB``."""
+        """Computes the score of each relation for the arc from each word's head, ``heads_RTB``, to the word:
+        scores_RTBK.
+        """
         lanes = len(roles.relation_heads_RSBL)
         heads_RTBL = picked_steps(roles.relation_heads_RSBL, heads_RTB.expand(lanes, -1, -1))
         scores_RTBK: Tensor = self.relations(roles.relation_dependents_RTBL, heads_RTBL)
@@ -129,7 +140,9 @@ class BiaffineHead(Head):
 
 
 def _best_trees(arcs_RTBS: Tensor, heads_RTB: Tensor, lengths_RB: Tensor) -> Tensor:
-    """The heads of the best tree of each sentence: heads_RTB; unchanged at padding."""
+    """Finds the tree with the largest sum of scores for each sentence, with one word under the root: heads_RTB. At
+    padding, the given heads are returned unchanged.
+    """
     scores = arcs_RTBS.cpu().double().numpy()
     heads = heads_RTB.cpu().numpy().copy()
     for (lane, sentence), length in np.ndenumerate(lengths_RB.cpu().numpy()):
@@ -139,11 +152,12 @@ def _best_trees(arcs_RTBS: Tensor, heads_RTB: Tensor, lengths_RB: Tensor) -> Ten
 
 
 class ArcScores(nn.Module):
-    """s[w, h] = head_h^T U dependent_w + head_h^T u                                     (eq. 6)
+    """Scores of arcs (eq. 6): s[w, h] is the score of position h as the head of word w.
 
-    The score of place h as the head of word w; the term of u is how likely h is to have dependents at all. (A 1
-    appended to the head instead would add the same to all heads of a word, which changes no choice.) U and u start at
-    zero, where all heads are equally likely.
+    s[w, h] = head_h^T U dependent_w + head_h^T u
+
+    The second term tells how likely h is to have dependents at all. (A term in dependent_w alone would add the same
+    number for all heads of a word, which changes no choice.) U and u start at zero, where all heads are equally likely.
     """
 
     def __init__(self, *, lanes: int, size: int) -> None:
@@ -152,17 +166,18 @@ class ArcScores(nn.Module):
         self.bias = parameter(lanes, 1, size, role=SCORE)
 
     def forward(self, dependents_RTBA: Tensor, heads_RSBA: Tensor) -> Tensor:
-        """scores_RTBS."""
+        """Computes the score of every arc: scores_RTBS."""
         rows = torch.baddbmm(self.bias, dependents_RTBA.flatten(1, 2), self.bilinear)
         sought_RBTA = rows.view_as(dependents_RTBA).transpose(1, 2)
         return torch.matmul(sought_RBTA, heads_RSBA.permute(0, 2, 3, 1)).transpose(1, 2)
 
 
 class RelationScores(nn.Module):
-    """s_k = head^T U_k dependent + W_k [head; dependent] + b_k                          (eq. 3)
+    """Scores of relations (eq. 3): s_k is the score of relation k for the arc from a head to a dependent.
 
-    The score of relation k for the arc from a head to a dependent. U and b start at zero, where the scores are those of
-    a linear layer.
+    s_k = head^T U_k dependent + W_k [head; dependent] + b_k
+
+    U and b start at zero, where the scores are those of a linear layer.
     """
 
     def __init__(self, *, lanes: int, size: int, relations: int) -> None:
@@ -172,7 +187,7 @@ class RelationScores(nn.Module):
         self.bias = parameter(lanes, 1, relations, role=BIAS)
 
     def forward(self, dependents_RTBL: Tensor, heads_RTBL: Tensor) -> Tensor:
-        """scores_RTBK of the arc from each word's head to the word."""
+        """Computes the score of each relation for the arc from each word's head to the word: scores_RTBK."""
         dependents, heads = dependents_RTBL.flatten(1, 2), heads_RTBL.flatten(1, 2)
         sought = torch.bmm(dependents, self.bilinear).view(*dependents.shape[:2], -1, dependents.shape[-1])
         linear = torch.baddbmm(self.bias, torch.cat([heads, dependents], dim=-1), self.weight)

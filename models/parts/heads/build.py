@@ -16,8 +16,11 @@ from skipstack.models.parts.heads.softmax import SoftmaxHead
 def build_head(
     config: HeadConfig, *, features: int, tags: int, transitions: Transitions | None, streams: Streams
 ) -> Head:
-    """The head for a config, with a lane for each of ``streams``; for parsing, ``tags`` are relations. Raises UserError
-    for a head whose code is not loaded, or that scores more or fewer tags than there are.
+    """Builds the head for a config, with a lane (one seed's copy of the network) for each of ``streams``. For parsing,
+    ``tags`` is the number of relations.
+
+    Raises UserError for a user's head whose code is not loaded, and for a user's ``LinearHead`` whose weights do not
+    fit the numbers of lanes, features and tags.
     """
     lanes = streams.lanes
     match config:

@@ -1,4 +1,7 @@
-"""Pooling: one vector for a whole text."""
+"""Pooling: one vector of features for a whole text.
+
+Axes: R lanes (a lane is one seed's copy of the network), T tokens, B texts, F features.
+"""
 
 from typing import assert_never
 
@@ -9,11 +12,12 @@ from skipstack.models.configs.model import Pooling
 
 
 def pooled(features_RTBF: Tensor, lengths_RB: Tensor, directions: int, how: Pooling) -> Tensor:
-    """The features of a text from those of its tokens, [forward; backward]: text_R1BF, as of a text of one token.
+    """Pools the features of a text's tokens, which are those of all ``directions`` side by side, into one vector:
+    text_R1BF, as if the text were one token. ``how`` is one of:
 
-    ``last``: the last state of each direction, which has read the whole text: the last token's of the forward one and
-    the first token's of the backward one (gui2019 section 4.4: "the last hidden state"). ``mean`` and ``max``: of each
-    feature, over the tokens. Padding is ignored.
+    ``last``: the last state of each direction, which has read the whole text. That is the forward state of the last
+    token and the backward state of the first token (gui2019 section 4.4: "the last hidden state"). ``mean`` and
+    ``max``: the mean or maximum of each feature over the tokens. Padding is ignored.
     """
     match how:
         case "last":

@@ -1,6 +1,7 @@
-"""Decodes heads of words from the scores of arcs.
+"""Decodes the head of each word from the scores of arcs.
 
-S = T + 1 places: 0 is the root, w the w-th word. N words of a cycle, O places outside it.
+Axes: T words; S = T + 1 positions, of which 0 is the root and w the w-th word; N words of a cycle; O positions outside
+the cycle.
 """
 
 from dataclasses import dataclass
@@ -15,24 +16,28 @@ Heads = NDArray[np.int64]
 
 
 def greedy_heads(scores_TS: Scores) -> Heads:
-    """The best head of each word independently: heads_T; ties go to the first. They need not be a tree.
+    """Picks the best head of each word independently: heads_T; ties go to the first. The heads need not form a tree.
 
-    ``scores_TS[w - 1, h]`` is the score of head h for word w; -inf forbids.
+    ``scores_TS[w - 1, h]`` is the score of head h for word w; -inf forbids this head.
     """
     heads_T: Heads = scores_TS.argmax(axis=1)
     return heads_T
 
 
 def best_tree(scores_TS: Scores, *, single_root: bool) -> Heads:
-    """heads_T = argmax over all trees of sum_w scores[w, heads[w]]      (Chu and Liu, 1965; Edmonds, 1967)
+    """Finds the tree with the largest sum of scores (Chu and Liu, 1965; Edmonds, 1967):
+    heads_T = argmax over all trees of sum_w (the score of head heads[w] for word w)
 
-    Greedy heads that form a tree are the best tree, and are kept. Otherwise a cycle among them is contracted to one
-    place, whose arcs are worth their gain over the cycle's arcs, and so on; unfolding breaks each cycle at the arc that
-    enters it. ``single_root``: exactly one word has the root as its head, as Universal Dependencies require. If the
-    best tree of all has more, every arc from the root is made worse by more than any two trees differ, so that the best
-    tree has as few as possible, and is the best among those.
+    ``scores_TS`` are as in ``greedy_heads``. If the best heads of all words, each picked independently, form a tree, it
+    is the best one. Otherwise a cycle among them is contracted to one position. An arc into this position scores the
+    gain over the arc of the cycle that it replaces; an arc out of it scores as the best arc out of the cycle's words.
+    This is repeated until there is no cycle. Unfolding then breaks each cycle at the word that the tree's arc enters.
 
-    A word is never its own head. Other scores that are not finite, such as those of a diverged network, count as 0.
+    ``single_root`` requires that exactly one word has the root as its head, as in Universal Dependencies. If more words
+    have it in the best tree, the score of every arc from the root is lowered by more than any two trees differ. The
+    best tree then has as few such arcs as possible, and is the best among those trees.
+
+    A word is never its own head. All other scores that are not finite, such as those of a diverged network, count as 0.
     """
     square_SS = np.zeros((len(scores_TS) + 1, scores_TS.shape[1]))
     square_SS[1:] = np.where(np.isfinite(scores_TS), scores_TS, 0.0)
@@ -47,21 +52,23 @@ def best_tree(scores_TS: Scores, *, single_root: bool) -> Heads:
 
 @dataclass(frozen=True, slots=True)
 class _Contraction:
-    """A cycle contracted to one place, the last of the remaining places."""
+    """A cycle contracted to one position, which comes last in the contracted graph."""
 
     heads_S: Heads
-    """The greedy heads that contain the cycle."""
+    """The greedy heads, which contain the cycle."""
     cycle_N: Heads
     outside_O: Heads
-    """The remaining places; the root is the first."""
+    """The positions outside the cycle; the root is the first."""
     entered_O: Heads
-    """The word of the cycle that an arc from each place outside would enter best."""
+    """The word of the cycle that an arc would best enter, for an arc from each position outside the cycle."""
     leaving_O: Heads
-    """The word of the cycle that would be the best head of each place outside."""
+    """The word of the cycle that would be the best head, for each position outside the cycle."""
 
 
 def _arborescence(scores_SS: Scores) -> Heads:
-    """heads_S of the best tree, the root's own arbitrary; a row holds the scores of a place's heads."""
+    """Finds the heads of the best tree: heads_S, where the root's own head is arbitrary. A row of ``scores_SS`` holds
+    the scores of all heads of a position.
+    """
     contractions = []
     while True:
         heads_S = greedy_heads(scores_SS)
@@ -88,7 +95,7 @@ def _contract(scores_SS: Scores, heads_S: Heads, cycle_N: Heads) -> tuple[_Contr
 
 
 def _unfold(heads_S: Heads, contraction: _Contraction) -> Heads:
-    """The heads among the places before a contraction, from those after it."""
+    """Undoes a contraction: turns the heads in the contracted graph, ``heads_S``, into those in the graph before."""
     *others, entry = heads_S.tolist()
     heads = contraction.heads_S.copy()
     places = np.append(contraction.outside_O, -1)

@@ -1,4 +1,8 @@
-"""The base of embedders, which turn tokens into features, and the lexical features of every form."""
+"""The base of embedders, which turn tokens into features, and the lexical features of every form (word as written).
+
+Axes: R lanes (a lane is one seed's copy of the network), T tokens, B sentences, I features of a token, F forms, A affix
+characters, C characters of a spelling.
+"""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields
@@ -16,11 +20,11 @@ from skipstack.models.layers.lookup import Distinct, DistinctForms, Lookup
 
 @dataclass(frozen=True, slots=True)
 class LexiconTensors:
-    """The features of every form, which is a word as written, by its id: rows to be looked up, on the device.
+    """The features of every form (word as written), as tensors on the device. Row f belongs to the form with the id f.
 
     ``word_F``: ids of words. ``capital_F``: classes of capitals. ``prefix_FA``, ``suffix_FA``: ids of the characters at
-    either end, outermost first. ``spelling_FC``: ids of all characters. ``class_F``: ids of classes that stand beside
-    words (``data/store/features.py``).
+    either end, outermost first. ``spelling_FC``: ids of all characters. ``class_F``: ids of the word classes that are
+    read beside words (``data/store/features.py``).
     """
 
     word_F: Tensor
@@ -30,11 +34,11 @@ class LexiconTensors:
     spelling_FC: Tensor
     class_F: Tensor
     lengths_F: Ids | None = None
-    """The number of characters of each form, at least 1, on the host; None: unknown."""
+    """The number of characters of each form, at least 1, kept on the host. None means unknown."""
 
     @classmethod
     def on(cls, device: torch.device, lexicon: Lexicon) -> "LexiconTensors":
-        """The features of ``lexicon``, copied to ``device``."""
+        """Copies the features of ``lexicon`` to ``device``."""
         tensors = {each.name: torch.as_tensor(getattr(lexicon, each.name), device=device) for each in fields(lexicon)}
         return cls(**tensors, lengths_F=(lexicon.spelling_FC != BOUNDARY).sum(axis=1).clip(min=1))
 
@@ -45,15 +49,19 @@ class Embedder(nn.Module, ABC):
     part: ClassVar[Part] = "embedder"
 
     words: Lookup | None
-    """The table of word vectors; None without one."""
+    """The table of word vectors; None if there is none."""
 
     word_vectors: Literal["trainable", "frozen"] = "trainable"
-    """Whether pretrained vectors are trained further."""
+    """Whether pretrained word vectors are trained further (``trainable``) or stay as they are (``frozen``)."""
 
     @abstractmethod
     def forward(self, forms_RTB: Tensor, lexicon: LexiconTensors, distinct: Distinct | None = None) -> Tensor:
-        """x_RTBI from form ids. ``distinct``: the batch's distinct forms; None: they are found here."""
+        """Computes the features of each token, x_RTBI, from the ids of forms. ``distinct``: the batch's distinct forms;
+        None means that this method finds them.
+        """
 
     def distinct(self, forms_RTB: Ids, lexicon: LexiconTensors) -> DistinctForms | None:
-        """The distinct forms of a batch, if any feature is computed once per form; otherwise None."""
+        """Finds the distinct forms of a batch if the embedder computes a feature once for each of them. Otherwise, as
+        by default, returns None.
+        """
         return None

@@ -25,9 +25,10 @@ from skipstack.models.parts.inputs.tokens import TokenEmbedder
 def build_embedder(
     config: AnyEmbedder, *, words: int, characters: int, classes: int, lanes: Sequence[Lane], streams: Streams
 ) -> Embedder:
-    """The embedder for these numbers of words, characters and classes beside words, reserved ids included.
+    """Builds the embedder for these numbers of words, characters and word classes, reserved ids included. ``lanes``:
+    the copies of the network, one for each seed.
 
-    Raises UserError for an embedder whose code is not loaded.
+    Raises UserError for a user's embedder whose code is not loaded.
     """
     if isinstance(config, OwnConfig):
         own: Embedder = config.build(words=words, characters=characters, lanes=lanes, streams=streams)

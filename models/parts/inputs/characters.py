@@ -1,4 +1,9 @@
-"""Features of a token's whole spelling. N spellings, W characters in a filter; G = 2 R."""
+"""Features of a token's whole spelling.
+
+Axes: R lanes (a lane is one seed's copy of the network), N spellings, C characters, W characters in a filter, E numbers
+of a character's vector, I = W * E inputs of a filter, F features, G = 2R groups (each lane in two reading directions),
+H hidden units.
+"""
 
 from abc import ABC, abstractmethod
 
@@ -20,14 +25,14 @@ from skipstack.models.layers.lookup import Lookup
 from skipstack.models.parts.cells.lstm import LstmCell
 
 CARRY = -2.0
-"""The term added to the gate's argument, so that a new layer passes most of its input."""
+"""A constant added to the argument of a highway layer's gate, so that a new layer mostly passes on its input."""
 
 
 class SpellingReader(nn.Module, ABC):
-    """Features of a spelling, and the highway layers above them.
+    """Reads spellings: computes features of each, and applies highway layers to them.
 
-    Values after a spelling's end change nothing. The boundary, a token without characters, is read as one character,
-    its padding, which has a vector of its own.
+    The amount of padding after a spelling changes nothing. The boundary, a token without characters, is read as one
+    character, that of the padding, which has a vector of its own.
     """
 
     def __init__(self, lanes: int, characters: int, config: SpellingConfig) -> None:
@@ -36,7 +41,9 @@ class SpellingReader(nn.Module, ABC):
         self.highways = nn.ModuleList(HighwayLayer(lanes, config.features) for _ in range(config.highways))
 
     def forward(self, ids_RNC: Tensor) -> Tensor:
-        """y_RNF from ids, padded with the boundary's id at the end."""
+        """Computes the features of spellings, y_RNF, from ids of characters. Spellings are padded at the end with the
+        boundary's id.
+        """
         y_RNF = self.read(ids_RNC)
         for highway in self.highways:
             y_RNF = highway(y_RNF)
@@ -44,20 +51,20 @@ class SpellingReader(nn.Module, ABC):
 
     @abstractmethod
     def read(self, ids_RNC: Tensor) -> Tensor:
-        """y_RNF of spellings, before the highway layers."""
+        """Computes the features of spellings before the highway layers: y_RNF."""
 
 
 def lengths(ids_RNC: Tensor) -> Tensor:
-    """The number of characters of each spelling, at least 1: lengths_RN."""
+    """Counts the characters of each spelling, at least 1: lengths_RN."""
     return (ids_RNC != BOUNDARY).sum(dim=-1).clamp_(min=1)
 
 
 class CharacterCnn(SpellingReader):
-    """y = max_j tanh(W [e_{j-k}; ...; e_{j+k}] + b), over the characters j of a token; W = 2k + 1
+    """A character CNN (Ma and Hovy, 2016, with a tanh), whose filters see W = 2k + 1 characters:
+    y = max_j tanh(W [e_{j-k}; ...; e_{j+k}] + b), over the characters j of a token
 
-    e are the characters' vectors; beyond either end comes the boundary. The maximum is over the positions of characters
-    only, so padding never counts. (Character CNNs differ in the literature: this is that of Ma and Hovy, 2016, with a
-    tanh.)
+    e are the characters' vectors; beyond either end of the token, filters read the boundary's vector. The maximum is
+    over the positions of characters only, so the amount of padding changes nothing.
     """
 
     def __init__(self, lanes: int, characters: int, config: CharacterCnnConfig) -> None:
@@ -66,16 +73,17 @@ class CharacterCnn(SpellingReader):
         self.bias = parameter(lanes, 1, config.filters, role=BIAS)
 
     def read(self, ids_RNC: Tensor) -> Tensor:
-        """y_RNF, by the equation of the class."""
+        """Computes y, the features of spellings before the highway layers, by the equation of the class: y_RNF."""
         return convolved(ids_RNC, self.vectors, self.weight, self.bias)
 
 
 class CharacterCnns(SpellingReader):
-    """y = [y_1; ...; y_n], where y_W is that of a ``CharacterCnn`` with filters of W characters (Kim et al., 2016)
+    """Several character CNNs side by side (Kim et al., 2016): y = [y_1; ...; y_n], where y_W is that of a
+    ``CharacterCnn`` with filters of W characters.
 
-    All read the same vectors. Filters of an even width see one character more to the left of position j than to its
-    right: j - W / 2 to j + W / 2 - 1. Kim et al. let no filter reach beyond the ends of a token, which they write with
-    marks; ours do, and read the boundary there.
+    All of them read the same vectors. Filters of an even width see one character more to the left of position j than to
+    its right: j - W / 2 to j + W / 2 - 1. Kim et al. add a mark at either end of a token, and let no filter reach
+    beyond the marks. Our filters reach beyond the ends of a token, and read the boundary there.
     """
 
     def __init__(self, lanes: int, characters: int, config: CharacterCnnsConfig) -> None:
@@ -85,13 +93,13 @@ class CharacterCnns(SpellingReader):
         self.biases = nn.ParameterList(parameter(lanes, 1, filters, role=BIAS) for filters in config.filters)
 
     def read(self, ids_RNC: Tensor) -> Tensor:
-        """y_RNF, by the equation of the class."""
+        """Computes y, the features of spellings before the highway layers, by the equation of the class: y_RNF."""
         each = zip(self.weights, self.biases, strict=True)
         return torch.cat([convolved(ids_RNC, self.vectors, weight, bias) for weight, bias in each], dim=-1)
 
 
 def convolved(ids_RNC: Tensor, vectors: Lookup, weight_RIF: Tensor, bias_R1F: Tensor) -> Tensor:
-    """y_RNF of a ``CharacterCnn`` with these weights; I = WE."""
+    """Computes y of a ``CharacterCnn`` with these vectors and weights: y_RNF."""
     width = weight_RIF.shape[1] // vectors.table.shape[-1]
     if choose("character_cnn", weight_RIF) == "compiled":
         from skipstack.models.kernels.compiled.inputs.character_cnn import CompiledCharacterCnn
@@ -110,9 +118,10 @@ def convolved(ids_RNC: Tensor, vectors: Lookup, weight_RIF: Tensor, bias_R1F: Te
 
 
 def _products(vectors: Lookup, weight_RIF: Tensor, width: int) -> Tensor:
-    """W_k e of every character, for each lane and each position k of a filter; then a row that is never the maximum.
+    """Computes W_k e, a row of F numbers, for each lane, each position k of a filter and every character's vector e. A
+    last row of -inf follows: a sum with it is never the maximum.
 
-    A filter's value is a sum of such products, and there are far fewer of them than characters in a batch.
+    A filter's value is a sum of such rows. So each is computed once, however often the character occurs in a batch.
     """
     lanes, _, filters = weight_RIF.shape
     weight_RWEF = weight_RIF.view(lanes, width, -1, filters)
@@ -121,10 +130,11 @@ def _products(vectors: Lookup, weight_RIF: Tensor, width: int) -> Tensor:
 
 
 class CharacterLstm(SpellingReader):
-    """y = [h_n; h'_1], where h_1 .. h_n are an LSTM's states on a spelling, h'_n .. h'_1 another's, read backwards
+    """An LSTM over characters in both directions (Lample et al., 2016): y = [h_n; h'_1], where h_1 .. h_n are the
+    states of an LSTM on a spelling, and h'_n .. h'_1 those of another that reads it backwards.
 
-    Each has read the whole spelling at its end (Lample et al., 2016). The LSTM is that of the stack
-    (``models/parts/cells/lstm.py``); each direction starts at the end that has characters, so padding comes after them.
+    Both states have read the whole spelling. The LSTM is that of the stack (``models/parts/cells/lstm.py``). In both
+    directions, padding comes after the characters.
     """
 
     def __init__(self, lanes: int, characters: int, config: CharacterLstmConfig) -> None:
@@ -132,7 +142,7 @@ class CharacterLstm(SpellingReader):
         self.layer = LstmCell(LayerSizes(lanes=lanes, directions=2, below=config.size, hidden=config.hidden))
 
     def read(self, ids_RNC: Tensor) -> Tensor:
-        """y_RNF, by the equation of the class."""
+        """Computes y, the features of spellings before the highway layers, by the equation of the class: y_RNF."""
         (lanes, spellings, _), lengths_RN = ids_RNC.shape, lengths(ids_RNC)
         e_RCNE = self.vectors(ids_RNC.transpose(1, 2))
         both_GCNE = ReadingOrder(lengths_RN, ids_RNC.shape[2]).apart(e_RCNE)
@@ -143,10 +153,11 @@ class CharacterLstm(SpellingReader):
 
 
 class HighwayLayer(nn.Module):
-    """z = t * relu(W y + b) + (1 - t) * y,   t = sigm(V y + d)                    (Srivastava et al., 2015)
+    """A highway layer (Srivastava et al., 2015), as Kim et al. (2016) put it above a character CNN:
+    z = t * relu(W y + b) + (1 - t) * y,   t = sigm(V y + d)
 
-    y is the input of the layer, as wide as z; * is the element-wise product. This is the layer that Kim et al. (2016)
-    put above a character CNN. They start d near -2; our biases all start at zero, so d - ``CARRY`` is learned.
+    y is the input of the layer, as wide as z; * is the element-wise product. Kim et al. start d near -2. Our biases all
+    start at zero, so the learned bias is d - ``CARRY``.
     """
 
     def __init__(self, lanes: int, size: int) -> None:
@@ -157,7 +168,7 @@ class HighwayLayer(nn.Module):
         self.bias_gate = parameter(lanes, 1, size, role=BIAS)
 
     def forward(self, y_RNF: Tensor) -> Tensor:
-        """z_RNF."""
+        """Computes the layer's output, z in the class's formula: z_RNF."""
         made_RNF = torch.relu(product(y_RNF, self.weight, self.bias))
         gate_RNF = sigmoid(product(y_RNF, self.weight_gate, self.bias_gate + CARRY))
         return torch.lerp(y_RNF, made_RNF, gate_RNF)

@@ -1,6 +1,7 @@
 """The input of LD-DNN: feature maps of the q-grams around a token, the largest of them, and a highway (chen2017).
 
-M feature maps; E is d in the paper.
+Axes: R lanes (a lane is one seed's copy of the network), T tokens, B sentences, E numbers of a word's vector (d in the
+paper), M feature maps.
 """
 
 from collections.abc import Sequence
@@ -20,11 +21,12 @@ from skipstack.models.parts.inputs.base import Embedder, LexiconTensors
 
 
 class Convolution(nn.Module):
-    """z^q_i = tanh(W^q^T x_{i - floor((q-1)/2) : i + ceil((q-1)/2)} + b^q),   q = 1..Q       (chen2017 eq. 5)
+    """The convolution of LD-DNN (chen2017), over the q-grams around each token i, for q = 1..Q:
+    z^q_i = tanh(W^q^T x_{i - floor((q-1)/2) : i + ceil((q-1)/2)} + b^q)                     (chen2017 eq. 5)
     z_i = [z^1_i; ...; z^Q_i]                                                                (eq. 6)
 
     x_{j:k} are the vectors of the tokens j to k, one after another, with zeros outside the sentence. The paper writes b
-    without q; it has l_q numbers, so ours is one for each q.
+    without q; b has l_q numbers, so ours has one b for each q.
     """
 
     def __init__(self, lanes: int, size: int, sets: int, maps: int) -> None:
@@ -34,7 +36,9 @@ class Convolution(nn.Module):
         self.bias = parameter(lanes, 1, sets * maps, role=BIAS)
 
     def forward(self, x_RTBE: Tensor) -> Tensor:
-        """z_RTBM before the tanh: tanh keeps the order, so it is applied after pooling, to fewer values."""
+        """Computes z before the tanh: z_RTBM. Tanh keeps the order of numbers, so the caller applies it after pooling,
+        to fewer values.
+        """
         widest, steps = len(self.weights), x_RTBE.shape[1]
         before = (widest - 1) // 2
         framed = functional.pad(x_RTBE, (0, 0, 0, 0, before, widest // 2))
@@ -48,7 +52,7 @@ class Convolution(nn.Module):
 
 
 def largest(z_RTBM: Tensor, count: int) -> Tensor:
-    """The ``count`` largest values of each token, in their original order. (chen2017 eq. 7)
+    """Picks the ``count`` largest values of each token, and keeps their order (chen2017 eq. 7).
 
     Ties are resolved by ``topk``.
     """
@@ -57,7 +61,8 @@ def largest(z_RTBM: Tensor, count: int) -> Tensor:
 
 
 class Highway(nn.Module):
-    """y = c * T(x) + x * (1 - T(x)),   T(x) = sigm(W_T^T x + b_T)                           (chen2017 eqs 8-9)
+    """The highway of LD-DNN:
+    y = c * T(x) + x * (1 - T(x)),   T(x) = sigm(W_T^T x + b_T)                           (chen2017 eqs 8-9)
 
     c are the features computed from x, of the same width; * is the element-wise product. The paper does not specify the
     initial b_T; ours is zero, as every bias.
@@ -69,13 +74,14 @@ class Highway(nn.Module):
         self.bias = parameter(lanes, 1, size, role=BIAS)
 
     def forward(self, made_RTBE: Tensor, x_RTBE: Tensor) -> Tensor:
-        """y_RTBE."""
+        """Computes the highway's output y from the features c, ``made_RTBE``, and from x: y_RTBE."""
         gate = sigmoid(product(x_RTBE.flatten(1, 2), self.weight, self.bias)).view_as(x_RTBE)
         return torch.lerp(x_RTBE, made_RTBE, gate)
 
 
 class FeatureMapEmbedder(Embedder):
-    """x, z, its largest values or the highway's y, as configured (chen2017 Table 3, from top to bottom).
+    """The embedder of LD-DNN. What the stack reads is configured (chen2017 Table 3, from top to bottom): word vectors
+    x, feature maps z, the largest of z, or the highway's y.
 
     Without pooling the stack reads all of z. Dropout, which the paper does not have, is applied to what the stack
     reads.
@@ -94,7 +100,7 @@ class FeatureMapEmbedder(Embedder):
         self.dropout = Dropout(dropout_R, streams)
 
     def forward(self, forms_RTB: Tensor, lexicon: LexiconTensors, distinct: Distinct | None = None) -> Tensor:
-        """The stack's input for each token, from form ids."""
+        """Computes the stack's input for each token from the ids of forms (words as written)."""
         words_RTB = lexicon.word_F[forms_RTB]
         x_RTBE = self.words(words_RTB) * (words_RTB != BOUNDARY).unsqueeze(-1)
         dropped: Tensor = self.dropout(self._features(x_RTBE))

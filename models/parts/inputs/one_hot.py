@@ -1,4 +1,8 @@
-"""Words as unit vectors."""
+"""Words as unit vectors.
+
+Axes: R lanes (a lane is one seed's copy of the network), T tokens, B sentences, I features of a token, V words of the
+vocabulary.
+"""
 
 from collections.abc import Sequence
 
@@ -13,7 +17,9 @@ from skipstack.models.parts.inputs.base import Embedder, LexiconTensors
 
 
 class OneHotEmbedder(Embedder):
-    """x_t has a 1 at the index of its word and 0 elsewhere; the boundary and unknown words are all 0."""
+    """An embedder of words as unit vectors: x_t has a 1 at the index of its word and 0 elsewhere. For the boundary and
+    for unknown words, x_t is all 0.
+    """
 
     words = None
 
@@ -27,6 +33,6 @@ class OneHotEmbedder(Embedder):
     unit_VI: Tensor
 
     def forward(self, forms_RTB: Tensor, lexicon: LexiconTensors, distinct: Distinct | None = None) -> Tensor:
-        """x_RTBI from form ids."""
+        """Computes the features of each token, x_RTBI, from the ids of forms (words as written)."""
         dropped: Tensor = self.dropout(self.unit_VI[lexicon.word_F[forms_RTB]])
         return dropped

@@ -1,6 +1,8 @@
 """The input of the stack, computed from tokens (wu2017 eqs 16-17).
 
-S = T and the margins of the window, W tokens of the window.
+The features of a token are read over a context: the token with its neighbours, called its window. Axes: R lanes (a lane
+is one seed's copy of the network), T tokens, S = T plus the margins of the windows at both ends, B sentences, W tokens
+of a window, E numbers of a vector, I or X features of a token.
 """
 
 from collections.abc import Sequence
@@ -26,7 +28,8 @@ from skipstack.models.parts.inputs.characters import SpellingReader
 
 
 class WindowGate(nn.Module):
-    """r_t = sigm(V [w_{t-k}; ...; w_{t+k}] + b), a number in (0, 1) for each token of the window (wu2017 section 4.1)
+    """A gate that weighs the words of a window (wu2017 section 4.1):
+    r_t = sigm(V [w_{t-k}; ...; w_{t+k}] + b), a number in (0, 1) for each token of the window
 
     w are the words' vectors, which r weights: [r_{t-k} w_{t-k}; ...; r_{t+k} w_{t+k}]. The paper calls it "a logistic
     gate in R^d" and does not print its input; ours reads all words of the window. A window of one token has a gate of
@@ -39,19 +42,20 @@ class WindowGate(nn.Module):
         self.bias = parameter(lanes, 1, tokens, role=BIAS)
 
     def forward(self, words_RTBWE: Tensor) -> Tensor:
-        """The weighted words of each window."""
+        """Multiplies each word vector of each window by its gate: words_RTBWE."""
         rows = words_RTBWE.flatten(3).flatten(1, 2)
         gate_RTBW = sigmoid(product(rows, self.weight, self.bias)).view(words_RTBWE.shape[:4])
         return words_RTBWE * gate_RTBW.unsqueeze(-1)
 
 
 class TokenEmbedder(Embedder):
-    """f = [word; capitals; prefix; suffix] for each token (eq. 16), over a window of tokens (eq. 17).
+    """The embedder of wu2017: f = [word; capitals; prefix; suffix] of each token (eq. 16), over a window of tokens
+    (eq. 17).
 
-    A class beside the word (dinarelli2016) and the whole spelling are not in wu2017, and come after its parts. Affix
-    characters count from the word's outer ends. Tokens outside the sentence are the boundary, form 0, which has vectors
-    of its own. Dropout is applied to the whole window. A part of size 0 has no weights: without words, for example, a
-    token is its characters and capitals.
+    A class beside the word (dinarelli2016) and the whole spelling are not in wu2017, and follow the features above.
+    Affix characters count from the word's outer ends. Tokens outside the sentence are the boundary, form 0, which has
+    vectors of its own. Dropout is applied to the whole window. A feature of size 0 has no weights: without words, for
+    example, a token is its characters and capitals.
     """
 
     def __init__(
@@ -79,7 +83,7 @@ class TokenEmbedder(Embedder):
         self.dropout = Dropout(dropout_R, streams)
 
     def forward(self, forms_RTB: Tensor, lexicon: LexiconTensors, distinct: Distinct | None = None) -> Tensor:
-        """x_RTBI from form ids."""
+        """Computes the features of each token, x_RTBI, from the ids of forms (words as written)."""
         margin = self.tokens // 2
         forms_RSB = functional.pad(forms_RTB, (0, 0, margin, margin)) if margin else forms_RTB
         parts = self._parts(forms_RSB, lexicon, distinct)
@@ -93,7 +97,7 @@ class TokenEmbedder(Embedder):
         return dropped
 
     def _compiled(self, parts: Sequence[Sought]) -> Tensor:
-        """The windows of all parts, dropout included."""
+        """Looks up the windows of all features by compiled code, and applies dropout."""
         from skipstack.models.kernels.compiled.inputs.lookups import (
             SideBySide,  # numba takes a quarter of a second to load
         )
@@ -106,7 +110,7 @@ class TokenEmbedder(Embedder):
         return x_RTBX
 
     def distinct(self, forms_RTB: Ids, lexicon: LexiconTensors) -> DistinctForms | None:
-        """The distinct forms of all windows, if spellings are read."""
+        """Finds the distinct forms of all windows if spellings are read; otherwise returns None."""
         if self.spelling is None:
             return None
         margin = self.tokens // 2
@@ -115,12 +119,14 @@ class TokenEmbedder(Embedder):
         return distinct_forms(forms_RTB, lexicon.lengths_F)
 
     def _window(self, token_RSBE: Tensor) -> Tensor:
-        """x_RTBWE: each token with its neighbours."""
+        """Returns each token with its neighbours: x_RTBWE."""
         steps = token_RSBE.shape[1] - self.tokens + 1
         return torch.stack([token_RSBE[:, shift : shift + steps] for shift in range(self.tokens)], dim=3)
 
     def _parts(self, forms_RSB: Tensor, lexicon: LexiconTensors, distinct: Distinct | None) -> list[Sought]:
-        """The configured features of each token, words first: one table row each, or several."""
+        """Returns the configured features of each token, words first, as rows of tables to look up. Affixes have
+        several rows for each token, the other features one.
+        """
         parts = []
         if self.words is not None:
             parts.append(self.words.sought(lexicon.word_F[forms_RSB]))
@@ -140,7 +146,9 @@ class TokenEmbedder(Embedder):
 
 
 def _distinct(forms_RSB: Tensor, lexicon: LexiconTensors) -> Distinct:
-    """The distinct forms of tokens, if the batch did not bring them."""
+    """Finds the distinct forms of the tokens, for a batch that does not come with them. In an export, takes all forms
+    of the corpus.
+    """
     if exporting():
         return Distinct.all(forms_RSB, lexicon.spelling_FC.shape[0])
     found = distinct_forms(forms_RSB.cpu().numpy(), lexicon.lengths_F)

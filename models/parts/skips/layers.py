@@ -1,4 +1,9 @@
-"""LSTM layers that skip: dynamically, by a fixed distance, or by attention."""
+"""LSTM layers that skip back in time: dynamically, by a fixed distance, or by attention.
+
+Axes: G groups (a group is one lane, that is one seed's copy of the network, in one reading direction), T time steps,
+S = J + T states, J last states that a step may read, B sentences, I inputs from the layer below, H hidden units,
+X pre-activations, Y = 2H numbers of a state [h; c]. R lanes, D directions.
+"""
 
 from abc import abstractmethod
 from collections.abc import Sequence
@@ -20,17 +25,21 @@ from skipstack.models.parts.skips.policy import Policy
 
 
 class SkipLayer(Layer):
-    """An LSTM that reads one of its J last states, or a mixture of them. States before the first step are zero."""
+    """The base class of LSTMs each of whose steps reads a mixture of the J last states. States before the first step
+    are zero, unless they are carried over from the previous part of a longer text.
+    """
 
     def __init__(self, sizes: LayerSizes, reach: int) -> None:
-        """``reach``: J."""
+        """Creates the LSTM. ``reach`` is J, the number of last states that a step may read."""
         super().__init__()
         self.cell = LstmCell(sizes)
         self.features = self.cell.features
         self.reach = reach
 
     def run(self, below_GTBI: Tensor, skipped_GTBH: Tensor | None = None, start: Tensor | None = None) -> Unrolled:
-        """Runs all time steps, and keeps what each read; the last J states are start_JGBY of the next call."""
+        """Runs all time steps. The result also has the weights with which each step read earlier states. Its ``last``
+        holds the J last states, which the next call takes as ``start``.
+        """
         (pre_GTBX,) = self.cell.project(below_GTBI, skipped_GTBH)
         if start is None:
             groups, _, sentences, width = pre_GTBX.shape
@@ -39,13 +48,16 @@ class SkipLayer(Layer):
 
     @abstractmethod
     def loop(self, below_GTBI: Tensor, pre_GTBX: Tensor, start_JGBY: Tensor) -> Unrolled:
-        """Runs all steps, from pre-activations without U h."""
+        """Runs all steps, from pre-activations without U h and from the J states before the first step."""
 
     def chosen(
         self, pre_GTBX: Tensor, start_JGBY: Tensor, share_G: Tensor, choose: Choose
     ) -> tuple[Tensor, Tensor, partial[Tensor]]:
-        """Runs step by step on the state that ``choose`` returns, mixed with the previous one: state_SGBY, back_GTB,
-        and a function that returns read_GTBJ.
+        """Runs step by step. Each step reads the state that ``choose`` selects, with weight ``share_G``, and the
+        previous state, with the rest of the weight.
+
+        Returns all states, state_SGBY; the choices, back_GTB; and a function that computes the weights of the J last
+        states in each step's input, read_GTBJ.
         """
         state_SGBY, back_TGB = SkipLoop.apply(  # type: ignore[no-untyped-call]
             pre_GTBX, self.cell.recurrent_weight(), start_JGBY, share_G, choose
@@ -54,19 +66,19 @@ class SkipLayer(Layer):
         return state_SGBY, back_GTB, partial(_read, back_GTB, share_G, self.reach)
 
     def outputs(self, state_SGBY: Tensor) -> Tensor:
-        """The h of all steps: output_GTBH."""
+        """Returns the outputs h of all steps, taken from all states ``state_SGBY``: output_GTBH."""
         return state_SGBY[self.reach :, ..., : self.cell.hidden].transpose(0, 1)
 
 
 class FixedSkipLstm(SkipLayer):
-    """The LSTM over lambda [h; c]_{t-k} + (1 - lambda) [h; c]_{t-1}, with constant k and lambda."""
+    """An LSTM that reads lambda [h; c]_{t-k} + (1 - lambda) [h; c]_{t-1}, with constant k and lambda."""
 
     def __init__(self, sizes: LayerSizes, config: FixedSkipConfig) -> None:
         super().__init__(sizes, config.reach)
         self.share = 1 - config.previous_share
 
     def loop(self, below_GTBI: Tensor, pre_GTBX: Tensor, start_JGBY: Tensor) -> Unrolled:
-        """Runs all steps, and always chooses the earliest of the J states."""
+        """Runs all steps, each of which chooses the earliest of the J states."""
         back_GB = torch.full(start_JGBY.shape[1:3], self.reach - 1, device=pre_GTBX.device)
         share_G = pre_GTBX.new_full((len(pre_GTBX),), self.share)
         state_SGBY, _, read = self.chosen(pre_GTBX, start_JGBY, share_G, lambda step, before_GBH: back_GB)
@@ -74,7 +86,9 @@ class FixedSkipLstm(SkipLayer):
 
 
 class DynamicSkipLstm(SkipLayer):
-    """The LSTM over lambda [h; c]_{t-a} + (1 - lambda) [h; c]_{t-1}, a ~ p_t (gui2019; ``SkipLoop``)."""
+    """An LSTM that reads lambda [h; c]_{t-a} + (1 - lambda) [h; c]_{t-1} (gui2019; ``SkipLoop``). At each step a policy
+    draws a ~ p_t. Outside of training it takes the likeliest a instead, unless the config asks to draw.
+    """
 
     shares_R: Tensor
 
@@ -84,12 +98,14 @@ class DynamicSkipLstm(SkipLayer):
         super().__init__(sizes, config.reach)
         self.policy = policy_of(config, sizes)
         self.config = config
-        # In float64 in every precision of the network: the shares come from the config, not from files of weights.
+        # Always float64, whatever the network's precision. Not saved with the weights: shares come from the config.
         self.register_buffer("shares_R", torch.as_tensor(np.array(shares_R, dtype=np.float64)), persistent=False)
         self.streams = streams
 
     def loop(self, below_GTBI: Tensor, pre_GTBX: Tensor, start_JGBY: Tensor) -> Unrolled:
-        """Runs all steps with the policy's choices; the policy's inputs are kept for its gradient."""
+        """Runs all steps with the policy's choices. The result keeps the policy's inputs, from which the gradient of
+        the policy is computed.
+        """
         directions = len(pre_GTBX) // len(self.shares_R)
         share_G = self.shares_R.to(pre_GTBX.dtype).repeat_interleave(directions)
         choose = self.policy.chooser(below_GTBI, self._noise(pre_GTBX))
@@ -101,7 +117,9 @@ class DynamicSkipLstm(SkipLayer):
         return Unrolled(self.outputs(state_SGBY), pre_GTBX, choices, read, state_SGBY[-self.reach :].detach())
 
     def _noise(self, pre_GTBX: Tensor) -> Tensor | None:
-        """-log(-log u), u uniform in (0, 1): noise_GTBJ; None if nothing is sampled."""
+        """Draws Gumbel noise -log(-log u), u uniform in (0, 1), by which choices are sampled: noise_GTBJ. Returns None
+        if nothing is sampled.
+        """
         if not self.training and self.config.test_action == "argmax":
             return None
         lanes = len(self.shares_R)
@@ -111,10 +129,11 @@ class DynamicSkipLstm(SkipLayer):
 
 
 class AttentionSkipLstm(SkipLayer):
-    """The LSTM over sum_k p_k [h; c]_{t-k}, k = 1 ... J: the policy's distribution as weights, trained by gradient
-    descent.
+    """An LSTM that reads sum_k p_k [h; c]_{t-k}, k = 1 ... J. The weights p are the output of a ``Policy``, whose
+    parameters are trained by the gradient of the loss, as all others are.
 
-    The paper's "LSTM with attention", which it describes only as an expectation over the features (its eq. 9).
+    This is the "LSTM with attention" of gui2019, which the paper describes only as an expectation over the features
+    (its eq. 9).
     """
 
     def __init__(self, sizes: LayerSizes, config: AttentionSkipConfig) -> None:
@@ -122,7 +141,7 @@ class AttentionSkipLstm(SkipLayer):
         self.policy = policy_of(config, sizes)
 
     def loop(self, below_GTBI: Tensor, pre_GTBX: Tensor, start_JGBY: Tensor) -> Unrolled:
-        """Runs all steps, each of which autograd records."""
+        """Runs all steps in torch's operations, which autograd records."""
         read, states_GBY = [], list(start_JGBY.unbind())
         weight_GHX, hidden = self.cell.recurrent_weight(), self.cell.hidden
         for step in range(pre_GTBX.shape[1]):
@@ -142,7 +161,7 @@ class AttentionSkipLstm(SkipLayer):
 
 
 def build_skip(config: SkipConfig, sizes: LayerSizes, lanes: Sequence[Lane], streams: Streams) -> SkipLayer:
-    """The layer for a config."""
+    """Builds the layer that skips back in time for a config."""
     match config:
         case FixedSkipConfig():
             return FixedSkipLstm(sizes, config)
@@ -155,14 +174,14 @@ def build_skip(config: SkipConfig, sizes: LayerSizes, lanes: Sequence[Lane], str
 
 
 def policy_of(config: AttentionSkipConfig | DynamicSkipConfig, sizes: LayerSizes) -> Policy:
-    """The policy for a config."""
+    """Builds the policy for a config."""
     kind = PlacePolicy if config.addressing == "place" else Policy
     return kind(sizes, units=config.policy_hidden, reach=config.reach)
 
 
 def _read(back_GTB: Tensor, share_G: Tensor, reach: int) -> Tensor:
-    """The weight of each of the J last states in a step's input: lambda for the chosen one, the rest for the previous
-    one.
+    """Computes the weight of each of the J last states in each step's input, read_GTBJ: ``share_G`` for the chosen
+    state, the rest for the previous one.
     """
     read_GTBJ = share_G.new_zeros(*back_GTB.shape, reach)
     read_GTBJ[..., 0] = 1 - share_G.view(-1, 1, 1)

@@ -1,4 +1,9 @@
-"""The policy, which decides at each step how far back a state is read. J is K in the paper."""
+"""The policy, which decides at each step how far back a state is read.
+
+Axes: G groups (a group is one lane, that is one seed's copy of the network, in one reading direction), T time steps,
+B sentences, I inputs from the layer below, H hidden units, M inner units of the policy, J last states that a step may
+read (K in the paper).
+"""
 
 from collections.abc import Sequence
 
@@ -12,9 +17,11 @@ from skipstack.models.layers.layer import LayerSizes
 
 
 class Policy(nn.Module):
-    """p_t = softmax(V tanh(W [h_{t-1}; x_t] + b) + d), over the J last states, the latest first         (gui2019 eq. 1)
+    """The policy of gui2019: a perceptron with a softmax over the J last states, the latest first.
 
-    The paper's MLP has one layer of 50 units; its activation is not printed, ours is tanh.
+    p_t = softmax(V tanh(W [h_{t-1}; x_t] + b) + d)         (gui2019 eq. 1)
+
+    The paper's MLP has one layer of 50 units. Its activation is not printed; ours is tanh.
     """
 
     def __init__(self, sizes: LayerSizes, *, units: int, reach: int) -> None:
@@ -27,35 +34,41 @@ class Policy(nn.Module):
         self.bias_output = parameter(*sizes.groups, reach, role=BIAS)
 
     def outputs(self) -> int:
-        """The number of outputs of the perceptron."""
+        """Returns the number of outputs of the perceptron."""
         return self.reach
 
     @torch.no_grad()
     def prefer_previous(self, bias: float) -> None:
-        """Add ``bias`` to the logit of the previous state."""
+        """Adds ``bias`` to the logit of the previous state."""
         self.bias_output[..., 0] += bias
 
     def logits(self, below_GTBI: Tensor, before_GTBH: Tensor, first: int = 0) -> Tensor:
-        """The logits for all steps at once, from step ``first`` of a text on: logits_GTBJ."""
+        """Computes the logits of all steps at once: logits_GTBJ. ``below_GTBI`` is x_t and ``before_GTBH`` is h_{t-1}
+        of each step. ``first`` is the position in the text of the first step.
+        """
         hidden_GTBM = project(below_GTBI, self.below, self.bias) + project(before_GTBH, self.previous)
         return self.scores(torch.tanh(hidden_GTBM), first)
 
     def scores(self, hidden_GTBM: Tensor, first: int) -> Tensor:
-        """logits_GTBJ from the units of the perceptron."""
+        """Computes the logits from the inner units of the perceptron: logits_GTBJ. ``first`` is the position in the
+        text of the first step.
+        """
         return project(hidden_GTBM, self.output, self.bias_output)
 
     def score_weights(self, steps: int) -> Sequence[Tensor]:
-        """The weights V from the units to the J last states, for each step: weight_GMJ."""
+        """Returns the weights from the inner units to the logits of the J last states (V in the class's formula), for
+        each step: weight_GMJ.
+        """
         return [self.output.flatten(0, 1)] * steps
 
     def log_probabilities(self, below_GTBI: Tensor, before_GTBH: Tensor) -> Tensor:
-        """The logarithm of p_t for all steps at once, through which the policy learns: log_GTBJ."""
+        """Computes the logarithm of p_t for all steps at once: log_GTBJ. The policy learns through it."""
         return self.logits(below_GTBI, before_GTBH).log_softmax(dim=-1)
 
     @torch.no_grad()
     def chooser(self, below_GTBI: Tensor, noise_GTBJ: Tensor | None) -> Choose:
-        """A function that returns the likeliest choice of each step; with Gumbel noise on the logits, a sample of
-        p_t.
+        """Returns a function that makes each step's choice: the likeliest state, or, if ``noise_GTBJ`` is Gumbel noise
+        to be added to the logits, a sample of p_t.
         """
         known_TGBM = project(below_GTBI, self.below, self.bias).transpose(0, 1).unbind()
         previous_GHM, weights = self.previous.flatten(0, 1), self.score_weights(below_GTBI.shape[1])

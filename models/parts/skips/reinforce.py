@@ -1,4 +1,8 @@
-"""Trains policies: REINFORCE with an entropy term."""
+"""Trains policies by REINFORCE with an entropy term.
+
+Axes: R lanes (a lane is one seed's copy of the network), D directions, G = R * D, T time steps, B sentences, U tags of
+a sentence (1 for joint decisions), J last states that a step may read.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,49 +16,56 @@ from skipstack.models.kernels.reading import ReadingOrder
 from skipstack.models.layers.layer import Choices
 
 DECAY = 0.99
-"""The decay of the moving averages of rewards, per update."""
+"""The factor by which each update of a moving average of rewards, or of their weights, multiplies the old average."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rewards:
-    """The reward of each decision of the network, and its weight, 0 at padding: per tag, or for the whole sentence."""
+    """The rewards of the network's decisions, one for each tag, or one for the whole sentence.
+
+    ``earned_RUB``: the reward of each decision. ``counts_RUB``: the weight of each decision, 0 at padding.
+    """
 
     earned_RUB: Tensor
     counts_RUB: Tensor
 
     def whole(self) -> "Rewards":
-        """The rewards of whole sentences, for joint decisions."""
+        """Sums the rewards and weights over each sentence, for joint decisions."""
         return Rewards(self.earned_RUB.sum(dim=1, keepdim=True), self.counts_RUB.sum(dim=1, keepdim=True))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Made:
-    """The choices of a layer; ``seen_before``: whether decisions on tokens read earlier depend on them, too."""
+    """The choices of a layer. ``seen_before``: whether decisions on tokens that were read before a choice depend on
+    that choice as well.
+    """
 
     choices: Choices
     seen_before: bool
 
 
 class Reinforce(nn.Module):
-    """J_2 = E[R] + alpha sum_t H(p_t), maximised by the gradient of
+    """The objective by which policies learn, J_2 = E[R] + alpha sum_t H(p_t), maximised by the gradient of
 
     sum_t log p_t(a_t) sum_u (r_u - b n_u) + alpha sum_t H(p_t)                              (gui2019 eqs 4 and 5)
 
-    over the sampled actions of all steps, directions and layers that choose. The decisions u of a sentence have rewards
-    r_u, whose sum is R, and weights n_u; b is the mean reward per unit of weight, so that long sentences are compared
-    with long ones. The paper credits each step with all of R. A step cannot influence decisions before it: if tags are
-    decided independently, u runs over the tags from t on, in the direction's order of reading. Neither the baseline,
-    which does not depend on the actions, nor this restriction changes the expected gradient.
+    over the sampled actions a_t of all steps, directions and layers that choose. H is the entropy. The decisions u of a
+    sentence have rewards r_u, whose sum is R, and weights n_u. b, the baseline, is a moving average of the reward per
+    unit of weight, so that long sentences are compared with long ones; it is 0 if ``config.baseline`` is "none". The
+    paper credits each step with all of R. But if tags are decided independently, and if decisions on tokens before t do
+    not depend on a_t (``Made``), u runs only over the tags from t on, in the direction's order of reading. Neither the
+    baseline, which does not depend on the actions, nor this restriction changes the expected gradient.
 
-    No gradient goes through r and b. With the log-likelihood as reward, this gradient and that of the loss J_1 itself
-    add up to that of E[J_1]: for the policy's parameters, and for all if ``config.gradient`` is "network". Otherwise
-    the network's gradient lacks the effect of its states on the choices. Call ``begin`` at each epoch, since alpha may
-    decay.
+    No gradient goes through r and b. With the log-likelihood as reward and alpha = 0, the gradient of J_1 - J_2, where
+    J_1 is the loss, is an unbiased estimate of that of E[J_1]: for the policy's parameters, and for all parameters if
+    ``config.gradient`` is "network". Otherwise the network's gradient lacks the effect of its states on the choices.
+    Call ``begin`` at each epoch, since alpha may decay.
     """
 
     alpha_R: Tensor
-    """The alpha of each lane, a tensor on the device, since a captured step cannot read a changing number of the host
-    (``models/training/captured.py``)."""
+    """The alpha of each lane. It is a tensor on the device, since a captured step cannot read a changing number of the
+    host (``models/training/captured.py``).
+    """
     average_R: Tensor
     weight_R: Tensor
 
@@ -66,26 +77,29 @@ class Reinforce(nn.Module):
         weights_R: Sequence[float] | None = None,
         decays_R: Sequence[float] | None = None,
     ) -> None:
-        """``weights_R``, ``decays_R``: the entropy weight of each lane and its decay, if they are not the config's."""
+        """Creates the objective. ``weights_R``, ``decays_R``: the entropy weight of each lane, and its decay; None
+        means the config's.
+        """
         super().__init__()
         self.config = config
         self.weights_R = [config.entropy_weight] * lanes if weights_R is None else list(weights_R)
         self.decays_R = [config.entropy_decay] * lanes if decays_R is None else list(decays_R)
-        # In float64 in every precision of the network: the weights come from the config, not from files of weights.
+        # Always float64, whatever the network's precision. Not saved with the weights: alpha comes from the config.
         self.register_buffer("alpha_R", torch.as_tensor(np.array(self.weights_R, dtype=np.float64)), persistent=False)
         self.register_buffer("average_R", torch.zeros(lanes))
         self.register_buffer("weight_R", torch.zeros(lanes))
 
     def begin(self, epoch: int) -> None:
-        """Start an epoch, counted from 0."""
+        """Starts an epoch, counted from 0: sets alpha."""
         alphas_R = [weight * decay**epoch for weight, decay in zip(self.weights_R, self.decays_R, strict=True)]
         self.alpha_R.copy_(torch.tensor(alphas_R, dtype=torch.float64))
 
     def forward(self, made: Sequence[Made], rewards: Rewards, lengths_RB: Tensor) -> Tensor:
-        """A number for each sentence, objective_RB, whose gradient is that of the docstring above; its value is
+        """Returns a number for each sentence, objective_RB, whose gradient is that of the class's formula. Its value is
         arbitrary.
 
-        In training the baseline is then updated with these rewards.
+        In training, the baseline is updated with these rewards afterwards: they are compared with the baseline before
+        the update.
         """
         surplus_RUB = (rewards.earned_RUB - self._baseline().view(-1, 1, 1) * rewards.counts_RUB).detach()
         if self.training:
@@ -109,7 +123,7 @@ class Reinforce(nn.Module):
         return objective_RB
 
     def _baseline(self) -> Tensor:
-        """The b of each lane: baseline_R, 0 before the first rewards."""
+        """Returns the baseline b of each lane: baseline_R. It is 0 before its first update, and if there is none."""
         return torch.where(self.weight_R > 0, self.average_R / self.weight_R, 0)
 
     def _take_in(self, rewards: Rewards) -> None:
@@ -119,7 +133,7 @@ class Reinforce(nn.Module):
 
 
 def _from_here_on(surplus_RTB: Tensor, lengths_RB: Tensor, directions: int) -> Tensor:
-    """The sum over this step and all that follow, in each direction's own order: sum_RDTB."""
+    """Sums the surplus of each step and of all later steps, in each direction's own reading order: sum_RDTB."""
     surplus_RDTB = surplus_RTB.unsqueeze(1)
     if directions == 2:
         order = ReadingOrder(lengths_RB, surplus_RTB.shape[1])
@@ -128,7 +142,7 @@ def _from_here_on(surplus_RTB: Tensor, lengths_RB: Tensor, directions: int) -> T
 
 
 def _over_time(values_RDTB: Tensor, lengths_RB: Tensor) -> Tensor:
-    """The sum over the steps of a sentence, padding left out, and over directions: sum_RB."""
+    """Sums over directions and over the steps of a sentence, without padding: sum_RB."""
     time_T1 = torch.arange(values_RDTB.shape[2], device=values_RDTB.device).unsqueeze(1)
     inside_R1TB = (time_T1 < lengths_RB.unsqueeze(1)).unsqueeze(1)
     return values_RDTB.where(inside_R1TB, 0).sum(dim=(1, 2))

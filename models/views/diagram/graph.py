@@ -1,5 +1,5 @@
-"""A network as a graph: its parts, and which time steps of each other they read. Torch-free: drawings are made from
-it.
+"""A network as a graph, from which drawings are made. The nodes are the network's parts, such as layers; an edge says
+which time steps of one part another part reads. Imports no torch.
 """
 
 from dataclasses import dataclass
@@ -12,22 +12,27 @@ from skipstack.models.configs.skips import SkipConfig
 Direction = Literal["forward", "backward"]
 
 Kind = Literal["input", "token", "made", "layer", "labels", "join", "text", "head"]
-"""The kind of a part: a lookup for a token; the joined features of a token or a window; features computed below the
-layers; a layer; vectors of earlier labels; both directions joined; a pooled vector for a whole text; the head."""
+"""The kind of a part. ``input``: features of a token, such as a vector that is looked up. ``token``: the concatenated
+features of a token or a window.
+``made``: other features computed below the layers. ``layer``: one direction of a layer. ``labels``: vectors of earlier
+labels. ``join``: the outputs of both directions, concatenated. ``text``: a pooled vector for a whole text. ``head``:
+the output layer."""
 
 Role = Literal["reads", "shortcut", "passed", "state", "fed_back", "moves"]
-"""The role in which a part reads another: as its input from below; by a shortcut from an earlier layer; as the
-unchanged input of a highway; as its own earlier state; as fed-back earlier decisions; as the previous tag, for a
-chain's transition scores."""
+"""The role in which a part reads another part or itself. ``reads``: the input from below. ``shortcut``: a shortcut from
+an earlier layer. ``passed``: the input that a highway layer passes on unchanged. ``state``: the layer's own earlier
+state. ``fed_back``: earlier decisions that are fed back. ``moves``: the previous tag, for a chain's transition scores.
+"""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Part:
-    """A part of a network. ``name`` is unique; ``label`` describes it.
+    """A part of a network.
 
-    ``size``: features that it puts out at a time step, None if the corpus decides; ``note``: where they come from.
-    ``direction`` and ``layer`` (from 1, bottom up) are those of layers. ``carries``: the states that a layer passes to
-    the next time step.
+    ``name``: a unique name. ``kind``: the kind of the part. ``label``: a short description for a drawing. ``size``: the
+    number of features that the part puts out at a time step; None if it depends on the corpus. ``note``: a remark on
+    the size for a drawing. ``direction``: a layer's direction of reading. ``layer``: a layer's number, counted from 1
+    at the bottom. ``carries``: the states that a layer passes to the next time step.
     """
 
     name: str
@@ -39,18 +44,19 @@ class Part:
     layer: int | None = None
     carries: tuple[str, ...] = ()
     units: int | None = None
-    """Hidden units of a layer, which puts out one feature for each, or two, as Sutskever's cell."""
+    """The number of hidden units of a layer; it puts out one feature for each unit, or two with cell ``sutskever``."""
     tokens: int = 1
     """The number of tokens in a window."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Reading:
-    """``end`` reads ``start`` at the time steps from ``first`` to ``last``, relative to its own: 0 the same, -1 the
-    previous one.
+    """An edge of the graph: part ``end`` reads the output of part ``start``.
 
-    Steps count in the direction of reading of ``end``. ``between``: also the steps between the two. ``gate`` names the
-    gate that weights the reading, if any.
+    ``role``: the role in which it is read. ``first``, ``last``: the first and last time step at which ``start`` is
+    read, relative to the current step: 0 is the same step, -1 the previous one in the direction of reading of ``end``.
+    ``between``: whether the steps between ``first`` and ``last`` are read as well. ``gate``: the gate that weights what
+    is read, or the labels that are fed back, in words for a drawing; empty if there are none.
     """
 
     start: str
@@ -64,10 +70,11 @@ class Reading:
 
 @dataclass(frozen=True, kw_only=True)
 class Diagram:
-    """The parts of a network, each after those below it, and what each reads.
+    """The graph of a network.
 
-    ``shortcut``: the config of layers with a source; ``skip``: which earlier states skipping layers read; None where
-    the network has no such layers.
+    ``parts``: the parts, each after the parts below it. ``readings``: the edges of the graph. ``shortcut``: the config
+    of layers that take a shortcut; None if there are none. ``skip``: the config of layers that skip, which tells which
+    earlier states they read; None if there are none.
     """
 
     parts: tuple[Part, ...]
@@ -81,15 +88,15 @@ class Diagram:
         return {part.name: part for part in self.parts}
 
     def into(self, end: str, *roles: Role) -> list[Reading]:
-        """The readings of a part, in these roles; by default in all."""
+        """Return the readings by which the part called ``end`` reads others, in these roles, or by default in all."""
         return [each for each in self.readings if each.end == end and (not roles or each.role in roles)]
 
     @cached_property
     def levels(self) -> dict[str, int]:
-        """The height of each part in a drawing: parts that read nothing of the same time step are at 0, the others
-        above all that they read.
+        """The height of each part in a drawing, by its name: 0 for a part that reads nothing, or else 1 above the
+        highest part that it reads.
 
-        Feedback from earlier time steps leads downwards, and does not count.
+        Only the roles ``reads``, ``shortcut`` and ``passed`` count, since the others lead from earlier time steps.
         """
         levels: dict[str, int] = {}
         for part in self.parts:
@@ -98,5 +105,5 @@ class Diagram:
         return levels
 
     def of_kind(self, *kinds: Kind) -> list[Part]:
-        """The parts of these kinds, bottom up."""
+        """Return the parts of these kinds, bottom up."""
         return [part for part in self.parts if part.kind in kinds]

@@ -1,4 +1,4 @@
-"""The graph of an input: from the lookups of a token to the input of the lowest layer."""
+"""Builds the graph of an embedder, from the lookups for a token to the input of the lowest layer."""
 
 from collections.abc import Iterator
 from typing import assert_never
@@ -20,7 +20,10 @@ Piece = Part | Reading
 
 
 def input_pieces(config: AnyEmbedder, token: str) -> Iterator[Piece]:
-    """Parts and readings, bottom up; the last part is the input of the layers. ``token``: the word for a token."""
+    """Yield the parts and readings of an embedder, bottom up; the last part is the input of the layers.
+
+    ``token``: the word by which labels call a token, such as "character".
+    """
     match config:
         case EmbedderConfig():
             yield from _tokens(config, token)
@@ -35,7 +38,9 @@ def input_pieces(config: AnyEmbedder, token: str) -> Iterator[Piece]:
 
 
 def _tokens(config: EmbedderConfig, token: str) -> Iterator[Piece]:
-    """wu2017 eqs 16-17: [word; capitals; affixes; spelling], over a window."""
+    """Yield the parts and readings of an ``EmbedderConfig``: [word; capitals; affixes; class; spelling] over a window
+    (wu2017 eqs 16-17).
+    """
     tops = []
     if config.word_size:
         tops.append("word")
@@ -89,7 +94,7 @@ def _spelling(config: SpellingConfig) -> Iterator[Piece]:
 
 
 def _feature_maps(config: FeatureMapConfig, token: str) -> Iterator[Piece]:
-    """chen2017 eqs 5-9, as far as ``layers`` goes."""
+    """Yield the parts and readings of a ``FeatureMapConfig``: the steps of chen2017 eqs 5-9 that ``layers`` names."""
     yield Part(name="word", kind="input", label=token, size=config.word_size)
     made = config.layers.split("_") if config.layers != "none" else []
     q, below = config.sets, "word"

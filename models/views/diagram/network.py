@@ -17,23 +17,26 @@ from skipstack.models.views.diagram.inputs import Piece, input_pieces
 DIRECTIONS: Final[tuple[Direction, Direction]] = ("forward", "backward")
 
 SKIPS: Final = "LSTM, skips"
-"""The labels of skipping layers."""
+"""The label of layers that skip."""
 
 FED: Final[Mapping[Feedback, str]] = {
     "predicted": "labels decided on",
     "gold": "right labels in training",
     "distribution": "distributions over labels",
 }
-"""The labels of the kinds of feedback."""
+"""The label of each kind of feedback."""
 
 HEADS: Final = {"crf": "CRF", "margin": "max-margin chain"}
-"""The labels of heads, where they differ from their kinds."""
+"""The label of a head by its kind; a head that is not listed has its kind as its label."""
 
 POOLED: Final[Mapping[Pooling, str]] = {"last": "last state", "mean": "mean of the states", "max": "largest numbers"}
 
 
 def diagram(config: ModelConfig, *, single_label: bool = False, token: str = "word") -> Diagram:
-    """The graph of a network; ``single_label``: whether a text has one tag; ``token``: the word for a token."""
+    """Build the graph of the network that ``config`` describes.
+
+    ``single_label``: whether a whole text has one tag. ``token``: the word by which labels call a token.
+    """
     pieces = list(input_pieces(config.embedder, token))
     below = next(piece for piece in reversed(pieces) if isinstance(piece, Part))
     match config.stack:
@@ -56,7 +59,11 @@ def diagram(config: ModelConfig, *, single_label: bool = False, token: str = "wo
 
 
 def _stack(config: StackConfig, below: Part, *, single_label: bool) -> Iterator[Piece]:
-    """Layers bottom up, with the joins of their directions (``models/networks/stack.py``)."""
+    """Yield the parts and readings of the layers, bottom up, with the joins of their directions
+    (``models/networks/stack.py``).
+
+    ``below``: the part that the lowest layer reads. ``single_label``: whether a whole text has one tag.
+    """
     directions = DIRECTIONS if config.directions == "both" else DIRECTIONS[:1]
     wiring = sources(config.composition, config.depth)
     lower = dict.fromkeys(directions, below.name)
@@ -88,7 +95,11 @@ def _stack(config: StackConfig, below: Part, *, single_label: bool) -> Iterator[
 
 
 def _layer(config: StackConfig, number: int, source: Source, direction: Direction) -> tuple[Part, Reading | None]:
-    """A layer, and which of its own earlier states it reads; None for one that reads no other step."""
+    """Return the part of one direction of a layer, and the reading of its own earlier states; None instead of the
+    reading if the layer reads no other time step.
+
+    ``number``: the layer's number, counted from 1. ``source``: the source of its shortcut, or 0.
+    """
     name, first, last, between = f"layer {number} {direction}", -1, -1, True
     label, carries = (config.cell.kind, ("h",)) if isinstance(config.cell, OwnConfig) else CELLS[config.cell]
     if source:
@@ -124,8 +135,10 @@ def _head(config: HeadConfig, below: str) -> Iterator[Piece]:
 
 
 def _feedback(config: FeedbackConfig, below: str) -> Iterator[Piece]:
-    """dinarelli2016: hidden layer and output of each direction, and the feedback
-    (``models/networks/feedback/links.py``).
+    """Yield the parts and readings of a label-feedback network (dinarelli2016): the hidden layer and output of each
+    direction, and the feedback (``models/networks/feedback/links.py``).
+
+    ``below``: the name of the part that the hidden layer reads.
     """
     directions = DIRECTIONS if config.directions == "both" else (config.directions,)
     c = -config.context

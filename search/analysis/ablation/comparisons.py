@@ -1,7 +1,7 @@
 """The comparisons of an ablation: each row paired with each of its references, in words, and means over corpora.
 
 A row is a config that the ablation trains. Its roles are the reasons for it, such as ``base``, ``winner`` or
-``without`` (a winner with a change taken back). Each role has a reference: the row that it is compared with.
+``without`` (a winner with a change taken back). Each role but the base has a reference: the row it is compared with.
 """
 
 from dataclasses import dataclass
@@ -20,10 +20,10 @@ from skipstack.spaces.trial import CORPUS
 
 
 def own_roles(row: ListedRow) -> tuple[Role, ...]:
-    """Return the roles of a row that are compared.
+    """Return the roles of a row that are compared with references: all; for the base and winners the first only.
 
-    If the row is the base or a winner, that is its first role only: otherwise a winner with a single change would be
-    compared twice, since without the change it is the base, and the base with the change is the winner.
+    Otherwise a winner with a single change would be compared with the base several times: it is also the base with the
+    change alone, and the base is also the winner without the change.
     """
     first = row.roles[0]
     return tuple(role for role in row.roles if role == first or first.kind not in ("base", "winner"))
@@ -33,9 +33,10 @@ def own_roles(row: ListedRow) -> tuple[Role, ...]:
 class RowComparison:
     """The comparison of a row with one reference, on one corpus or as a mean over several corpora.
 
-    ``row``, ``reference``: both in words; ``reference`` is empty for the base, which has none.
-    ``corpus``: the corpus in words, or the text of ``mean_of``.
-    ``trials``, ``references``: the trials of the row and of the reference, one for each corpus, in the same order.
+    ``row``, ``reference``: the names of the row and of its reference; for the base, ``reference`` is empty.
+    ``corpus``: the title of the corpus, or the text of ``mean_of``.
+    ``trials``: the trials of the row, one for each corpus.
+    ``references``: the trials of the reference in the same order; empty for the base, or if the reference has no trial.
     """
 
     row: str
@@ -46,15 +47,16 @@ class RowComparison:
 
     @property
     def numbers(self) -> tuple[tuple[int, int | None], ...]:
-        """The number of each trial and of its reference (None without one), which identify the comparison."""
+        """The numbers of each trial and of its reference's trial (None without one), which identify the comparison."""
         against: list[int | None] = [each.number for each in self.references]
         return tuple(zip((each.number for each in self.trials), against or [None], strict=True))
 
 
 def compared(record: StudyRecord) -> list[RowComparison]:
-    """Return the comparisons of the rows trained so far, corpus by corpus; none if the record is not an ablation's.
+    """Return the comparisons of the rows that have a trial so far, corpus by corpus; none for a search's ``record``.
 
-    There is one for each row and reference. If several roles of a row have the same reference, the first one names it.
+    Each trial is compared once with each of its references. If several of its roles have the same reference, the row
+    gets its name from the first of these roles.
     """
     rows, planned = trained_rows(record), record.plan
     if planned is None:
@@ -78,9 +80,9 @@ def compared(record: StudyRecord) -> list[RowComparison]:
 
 
 def means(record: StudyRecord) -> list[RowComparison]:
-    """Return the comparisons that are means over all corpora; none if there is a single corpus.
+    """Return the comparisons by means over all corpora; none if there is a single corpus.
 
-    A comparison counts if on every corpus its trial and its reference were trained to their ends.
+    A row is compared with a reference if both were trained to their ends on every corpus.
     """
     corpora = 0 if record.plan is None else len(record.plan.corpora)
     together: dict[tuple[str, str], list[RowComparison]] = {}
@@ -105,7 +107,10 @@ def mean_of(corpora: int) -> str:
 
 
 def in_words(record: StudyRecord, point: Point) -> str:
-    """Describe a trial that is not a row, such as a step of the path, in words: ``base + depth 5 + composition 2``."""
+    """Describe a point by its changes of the base, apart from the corpus: ``base + depth 5 + composition 2``.
+
+    This names trials that are not rows, such as those of the greedy path.
+    """
     space = record.space
     short = names_by_path(space.domains)
     steps = [

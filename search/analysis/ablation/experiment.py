@@ -23,12 +23,12 @@ from skipstack.spaces.space import Point, Space
 from skipstack.spaces.trial import CORPUS, TrialConfig, as_network
 
 OWN = "own"
-"""The name of the study's own corpus in ``--corpus``."""
+"""The name that stands for the study's own corpus in the option ``--corpus``."""
 
 
 @dataclass(frozen=True, slots=True)
 class Experiment:
-    """A planned ablation: its number in the study, its own study config, and the rows that it compares."""
+    """A planned ablation: its number in the study, a study config of its own, and the plan with its rows."""
 
     number: int
     study: StudyConfig
@@ -58,17 +58,17 @@ def experiment(
     ``seeds``: the number of seeds of each row.
     ``top``: the number of winners: the best configs in the ranking of the search.
     ``corpora``: names as in ``--corpus``, or ``own``. Empty means the study's own corpus.
-    ``path``: also walk the greedy path from the base to the best config.
+    ``path``: whether to walk the greedy path from the base to the best config as well.
     ``beside``: other searches with the same base, by name. The best config of each becomes a row as well.
-    ``without``: texts of a path or of several joined by commas. For each text, each winner without all its changes at
-    these paths is a row.
+    ``without``: texts, each of a path or of several joined by commas. For each text and each winner, the winner with
+    all its changes at these paths taken back becomes a row.
     ``parts``: whether the single changes of each winner are rows as well.
     ``time``: the time of the planning, in Unix seconds.
 
-    Raises UserError if ``seeds`` or ``top`` is below 1; for a corpus that is unknown or named twice; if corpora are
-    named and the study varies its corpus itself; if no trial has a score; for a path in ``without`` at which no winner
-    has a change; and for another search that has another base, or whose best config cannot be expressed on the study's
-    axes.
+    Raises UserError if ``seeds`` or ``top`` is below 1; for a corpus that is unknown, named twice or does not fit the
+    base; if corpora are named and the study varies its corpus itself; if no trial has a score; for a path in
+    ``without`` at which no winner has a change; and for another search that has another base or no scored trial, or
+    whose best config cannot be expressed on the study's axes.
     """
     for option, given in (("--seeds", seeds), ("--top", top)):
         if given < 1:
@@ -107,9 +107,9 @@ def experiment(
 def _proposer(
     space: Space, points: Sequence[Point], corpora: Mapping[str, Json], towards: Point | None
 ) -> ListedConfig | PathConfig:
-    """Return the config of a proposer of all rows on each corpus, the base first.
+    """Return the config of a proposer of the rows' ``points`` (the base first) on each corpus.
 
-    If ``towards`` is a winner that differs from the base, the proposer then walks the greedy path to it.
+    If ``towards`` is a winner that differs from the base, the proposer then walks the greedy path from the base to it.
     """
     listed = tuple(
         point if corpus is None or CORPUS not in point else space.moved(point, CORPUS, corpus)
@@ -126,7 +126,7 @@ def _search(search: SearchConfig, number: int, proposer: ListedConfig | PathConf
     """Return the search options of ablation ``number``, made from those of the study's search.
 
     No trial is stopped. The seeds of weights and of batch order differ from the search's. Weights are kept until they
-    are measured on test.
+    are measured on test, and those of the best trial for good.
     """
     fresh = number * SEEDS_OF_A_SEARCH
     other: dict[str, Any] = {
@@ -146,12 +146,15 @@ def _search(search: SearchConfig, number: int, proposer: ListedConfig | PathConf
 
 
 def _point(space: Space, point: Point) -> Point:
-    """Return a point of the search as a point of the ablation's space, on the ablation's first corpus."""
+    """Return a point of the search as a point of the ablation's space.
+
+    An active axis that the search does not have, such as one over corpora, gets its default (``Space.usual``).
+    """
     return space.compose(lambda path, _: point[path] if path in point else space.usual(path))
 
 
 def _corpora(study: StudyConfig, names: Sequence[str]) -> dict[str, Json]:
-    """Return the configs of the corpora with these ``--corpus`` names, by name; raise UserError as ``experiment``."""
+    """Return the configs of corpora by their ``names`` in ``--corpus``. Raises UserError as ``experiment`` does."""
     if not names:
         return {}
     base: dict[str, Any] = as_network(study.space.base).model_dump(mode="json")
@@ -170,7 +173,10 @@ def _corpora(study: StudyConfig, names: Sequence[str]) -> dict[str, Json]:
 
 
 def _on_corpora(config: SpaceConfig, corpora: Mapping[str, Json]) -> SpaceConfig:
-    """Return the space with the first corpus in its base and, if there are several corpora, an axis over them."""
+    """Return the space with the first corpus in its base and, if there are several corpora, an axis over them.
+
+    Raises UserError if the base is invalid with the first corpus.
+    """
     if not corpora:
         return config
     try:

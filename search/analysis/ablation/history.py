@@ -19,7 +19,7 @@ class AblationHistory:
         self._number = number
 
     def replay(self) -> Iterator[Event]:
-        """Yield the ablation's events in order; none if it has not begun."""
+        """Yield the ablation's events in order, taken out of their ``Ablated``; none if it has not begun."""
         for event in self._ledger.only("ablated"):
             if isinstance(event, Ablated) and event.ablation == self._number:
                 yield event.event
@@ -33,7 +33,7 @@ class AblationHistory:
         self._ledger.append(*map(self.written, events))
 
     def written(self, event: Event) -> Event:
-        """Return an event as the study's ledger stores it: wrapped in ``Ablated``, unless it is ``Placed``."""
+        """Return an event as the ledger stores it: in an ``Ablated``, unless it is ``Placed`` or one already."""
         if isinstance(event, Placed | Ablated):
             return event
         return Ablated(time=event.time, ablation=self._number, event=event)

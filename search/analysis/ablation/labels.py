@@ -20,7 +20,7 @@ _REFERENCES: Final[Mapping[RoleKind, RoleKind | None]] = {
     "without": "winner",
     "alone": "base",
 }
-"""The kind of the row that a row of each kind is compared with (its reference)."""
+"""The kind of role of the reference, the row compared with, for each kind of role of a row."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ def label(space: Space, planned: AblationPlanned, role: Role) -> Label:
     """Return the label of a row with this role: the heading of its section, and a name of one of these forms:
 
     ``base``
-    ``winner, trial 7``: a winner
+    ``winner, trial 7``: the best winner; the second one is ``number 2, trial 9``
     ``tagger, trial 3``: the best config of another search
     ``model.stack.depth: 3 → 5``: one change alone
     ``model.stack.depth: 5 → 3``: one change taken back
@@ -96,7 +96,7 @@ def reference_name(planned: AblationPlanned, role: Role) -> str:
 
 
 def reference(planned: AblationPlanned, role: Role) -> ListedRow | None:
-    """Return the row that a row with this role is compared with; None for the base itself.
+    """Return the row that a row with this role is compared with; None for the base, or if that row was left out.
 
     A winner with changes taken back is compared with that winner, the best config of another search with the best
     winner, and every other row with the base.
@@ -129,7 +129,10 @@ def _winners(planned: AblationPlanned) -> list[int | None]:
 
 
 def _values(space: Space, planned: AblationPlanned, role: Role, axis: str) -> tuple[str, str]:
-    """Return the texts of two values of ``axis``: the base's, and that of the role's winner."""
+    """Return the texts of two values of ``axis``: the base's, and that of the role's winner.
+
+    If the axis is inactive in the base, its default (``Space.usual``) takes the place of the base's value.
+    """
     base = space.base_point()
     winner = next(row.point for row in planned.rows for each in row.roles if _is_winner(each, role))
     domain, before = space.domains[axis], base[axis] if axis in base else space.usual(axis)

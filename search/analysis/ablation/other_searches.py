@@ -35,8 +35,8 @@ def searches_beside(folders: Iterable[Path]) -> dict[str, StudyRecord]:
 class Best:
     """The best trial of another search, as a row of an ablation.
 
-    ``role``: its role in the ablation. ``trial``: the trial in the other search. ``point``: its values on all axes of
-    the ablated study, of which the other search may vary only some.
+    ``role``: its role in the ablation. ``trial``: the trial in the other search. ``point``: its values on the axes that
+    the other search varies, and on those axes of the ablated study that the other search leaves fixed.
     """
 
     role: Role
@@ -44,10 +44,10 @@ class Best:
     point: Point
 
     def check(self, config: Subject) -> None:
-        """Raise UserError if the other search varies a field that is not an axis of the ablated study.
+        """Raise UserError if the trial's config differs from ``config`` in more than the corpus.
 
-        ``config``: the config of ``point`` in the ablated study. Such a field makes it differ from the trial's config
-        in more than the corpus.
+        ``config``: the config of ``point`` in the ablated study. They differ if the other search varies a field that is
+        not an axis of the ablated study.
         """
         if unlike := _unlike(config, self.trial.config):
             path, ours, theirs = unlike

@@ -22,7 +22,7 @@ from skipstack.spaces.trial import as_network
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """The rows of an ablation in the order of their training, and the rows left out since the space forbids them."""
+    """The rows of an ablation in the order of their training, and the rows left out, each with the reason."""
 
     rows: tuple[ListedRow, ...]
     left_out: tuple[LeftOut, ...]
@@ -110,7 +110,7 @@ def _without_several(space: Space, winners: Mapping[int, Point], text: str) -> I
         if not (axes := changed_within(space, winner, joined_paths(text))):
             continue
         for axis in axes:
-            if axis in point:  # taking back a change before it may have deactivated this axis
+            if axis in point:  # taking back an earlier change may have deactivated this axis
                 point = space.moved(point, axis, before[axis])
         yield Role(kind="without_several", winner=number, axis=text), point
 
@@ -118,7 +118,8 @@ def _without_several(space: Space, winners: Mapping[int, Point], text: str) -> I
 def _parts(space: Space, winners: Mapping[int, Point]) -> Iterator[tuple[Role, Point, str | None]]:
     """Yield the rows of single changes: first each change taken back, then each change alone.
 
-    A row is its role, its point and, if its change alone would vary an inactive axis, the reason why it is impossible.
+    A row is its role, its point and None. But if the axis of a change alone is inactive in the base, the row is
+    impossible, and the reason takes the place of None.
     """
     base = space.base_point()
     for number, winner in winners.items():
@@ -133,7 +134,7 @@ def _parts(space: Space, winners: Mapping[int, Point]) -> Iterator[tuple[Role, P
 
 
 def _before(space: Space, winner: Point) -> Point:
-    """Return the values that the winner's axes have without its changes: the base's, or an activated axis's default."""
+    """Return the values of the winner's axes without its changes: the base's, or the default if the base has none."""
     base = space.base_point()
     return {path: base[path] if path in base else space.usual(path) for path in space.domains if path in winner}
 

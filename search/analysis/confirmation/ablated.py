@@ -49,9 +49,9 @@ def ablated(record: StudyRecord, *, randomise: bool = False) -> Confirmation:
 
 
 def questions(trained: Sequence[TrainedRow]) -> list[tuple[Role, TrainedRow]]:
-    """Return the comparisons of an ablation, each as a role and a row; a row with two roles is compared twice.
+    """Return each row of an ablation with each of its roles that is compared (``own_roles``), the base included.
 
-    They are sorted by corpus, then by kind of role, winner and axis.
+    They are sorted by corpus, then by kind of role, winner and axis. ``trained``: the rows.
     """
     kinds = get_args(RoleKind)
     asked = [(role, each) for each in trained for role in own_roles(each.row)]
@@ -93,7 +93,10 @@ def _row(
 
 
 def _means(rows: tuple[ConfirmedRow, ...], corpora: int) -> tuple[ConfirmedRow, ...]:
-    """Return a row with the mean effect over the corpora for each row that has a difference on every corpus."""
+    """Return a row of the mean difference over the corpora for each row that has a difference on every corpus.
+
+    ``corpora``: the number of corpora.
+    """
     of_rows: dict[tuple[str, str, str], list[ConfirmedRow]] = {}
     for row in rows:
         if row.difference is not None:

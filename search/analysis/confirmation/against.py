@@ -40,8 +40,9 @@ class PaperComparison:
 
     ``study``, ``corpus``: the study's name and the corpus of its base.
     ``table``, ``title``, ``note``: the table's full name, its title and a remark on it.
-    ``split``: the split of differences and ranks: test if the paper reports it and all our trials that were trained to
-    their ends were measured on it, or if the paper reports no dev scores; otherwise dev.
+    ``split``: the split of differences and ranks: test if the paper has a test score of its base row and all our trials
+    that were trained to their ends (at least one) were measured on it, or if the paper has no dev score of its base
+    row; otherwise dev.
     ``rows``: the rows in the paper's order.
     ``shared``: the number of rows with a score of the paper and one of a trial of ours that was trained to its end.
     ``correlation``: Spearman's rank correlation of the two scores over the ``shared`` rows.
@@ -101,7 +102,7 @@ def compare(record: StudyRecord, name: str, table: PaperTable, *, randomise: boo
 
 
 def _split(table: PaperTable, trials: Sequence[TrialRecord | None]) -> Split:
-    """Return the split of the comparison, as described at ``PaperComparison.split``."""
+    """Return the split of the comparison, as described at ``PaperComparison``. ``trials``: our trial of each row."""
     whole = [trial for trial in trials if trial is not None and trial.whole]
     if table.base.dev is None:
         return "test"

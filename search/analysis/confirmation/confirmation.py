@@ -1,7 +1,8 @@
 """Confirmed rows: their scores, and their differences to a reference, with intervals and significance marks.
 
-A row is confirmed if it was fixed before anything was measured. Only such rows have intervals and marks; trials that a
-search selected or stopped have none (``search/analysis/exploration``).
+A row is confirmed if its config was fixed before its seeds were trained, so that their results did not select it. Only
+confirmed rows have intervals and marks; trials that a search selected or stopped have none
+(``search/analysis/exploration``).
 """
 
 from collections.abc import Sequence
@@ -61,8 +62,8 @@ class ConfirmedRow:
     ``difference``: the difference to the reference. None for a row that is a reference itself, and if it is unknown.
     ``effect_size``: the difference in standard deviations over seeds.
     ``p``: the p value of the difference, corrected for all rows of the family (Holm).
-    ``p_randomised``: the p value of approximate randomisation over the sentences, which holds for these trained
-    networks only; None if it was not requested.
+    ``p_randomised``: the p value of approximate randomisation over the test sentences, which holds for these trained
+    networks only; None if it was not requested, or without counts of the same sentences or a shared seed.
     ``marked``: whether ``p`` is below 5 %.
     ``corrected``: the interval of the difference, corrected like ``p``: it contains 0 unless the row is marked.
     ``why``: the reason if ``difference`` is unknown.
@@ -93,12 +94,13 @@ class ConfirmedRow:
 class Reach:
     """The power of an experiment: how small a difference of a row it marks as significant, after correction.
 
-    All numbers hold for one row of a family in which no other row has an effect.
+    All numbers hold for experiments with as many seeds and test sentences as this one, and for one row of a family in
+    which no other row has an effect.
 
-    ``smallest``: the smallest true difference that is marked in 80 of 100 such experiments.
+    ``smallest``: the smallest true difference that is marked in 80 of 100 experiments.
     ``questions``: the number of comparisons in the family.
     ``half_detected``: the share of experiments that mark a true difference half as large as ``smallest``.
-    ``half_overstated``: its mean size in the experiments that mark it, as a multiple of the true size.
+    ``half_overstated``: the mean estimate of that difference in the experiments that mark it, divided by its true size.
     ``sought``, ``seeds``: a difference, and the number of seeds needed to detect it; None if no number suffices.
     """
 
@@ -141,10 +143,10 @@ def corrected_interval(difference: Estimate | None, level: float | None) -> tupl
 
 
 def reach(rows: Sequence[RowToConfirm], sought: float) -> Reach | None:
-    """Compute the power of an experiment with the noise of these rows, for a row of the largest family.
+    """Compute the power of an experiment with the noise of ``rows``, for a row of the largest family.
 
-    ``sought``: the difference for which the number of seeds is computed. None without rows with counts by sentence and
-    two seeds, or if they show no noise.
+    ``sought``: the difference for which the number of seeds is computed. Returns None if no row shares two seeds and
+    counts by sentence with its reference, or if the rows show no noise.
     """
     # Sets of pairs of trials: rows of two winners that compare the same trials count as one question.
     families: dict[str, set[tuple[int, int]]] = {}
@@ -212,7 +214,7 @@ def _measured(row: RowToConfirm, split: Split, only_described: str, randomise: b
 
 
 def _score(trial: TrialRecord, split: Split, only_described: str) -> Estimate | None:
-    """Return the trial's score on ``split`` with its interval; None if it was not measured on it.
+    """Return the trial's score on ``split`` with its interval; None if the trial was not measured on ``split``.
 
     The score has no interval if the trial was not trained to its end or if ``only_described`` is given.
     """

@@ -25,7 +25,7 @@ class Confirmation:
     ``study``: the study's name.
     ``corpus``: the name of its corpus, the names of several, or that of the user's function.
     ``measure``: the measure of the scores.
-    ``rows``: the rows, the base first.
+    ``rows``: the rows of each corpus, the base first.
     ``reach``: the power of the experiment; None if it is unknown.
     ``split``: the split on which rows are compared.
     ``about``: the question that the study asks.
@@ -45,7 +45,7 @@ class Confirmation:
 
     @property
     def confirmed(self) -> bool:
-        """Whether every trained row has several seeds; a single seed does not show how much scores vary by chance."""
+        """Whether every row with a trial has several seeds, since one does not show how much scores vary by chance."""
         return all(len(row.seeds) > 1 for row in self.rows if row.trial is not None)
 
 
@@ -83,9 +83,9 @@ def by_design(record: StudyRecord, *, randomise: bool = False) -> Confirmation |
 
 
 def split_of(record: StudyRecord) -> Split:
-    """Return the split on which rows are compared.
+    """Return the split on which rows are compared: test, or dev if the study tunes a function without test scores.
 
-    That is test; but if the study tunes a user's function that reports no test score, it is dev, the score itself.
+    The dev score of a function is the score that it reports.
     """
     reports_test = any(trial.test for trial in record.trials.values())
     return "test" if record.study.space.base.keeps_weights or reports_test else "dev"

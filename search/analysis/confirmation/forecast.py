@@ -32,8 +32,7 @@ Bounds = tuple[float, float]
 class Resolution:
     """The power of an ablation. Scores are those of ``data.tasks.measure``, so that 0.1 points are 0.001.
 
-    A difference is detectable if it is marked as significant in 80 of 100 such experiments when no other row has an
-    effect.
+    A difference is detectable if 80 of 100 such ablations mark it as significant when no other row has an effect.
 
     ``smallest``: the smallest detectable difference; None with a single seed.
     ``needed``: the number of seeds needed to detect ``POINTS``; None if the test set is too small for any number.
@@ -104,10 +103,10 @@ def forecast(record: StudyRecord, made: Experiment, first: Iterable[Event], fold
 
 
 def most(proposer: ListedConfig | PathConfig) -> int:
-    """Return the maximum number of trials of an ablation.
+    """Return the maximum number of trials of an ablation whose rows include the single changes.
 
-    To the listed ones, a path adds one trial for each remaining change at each step. The first step and the last two
-    add none, since their trials are listed already.
+    On each corpus, a step of a path adds a trial for each change that is left. Only the first step and the last two add
+    none, since their trials are listed as rows.
     """
     if isinstance(proposer, ListedConfig):
         return len(proposer.points)
@@ -116,7 +115,7 @@ def most(proposer: ListedConfig | PathConfig) -> int:
 
 
 def _paces(record: StudyRecord, seeds: int) -> list[tuple[Point, Bounds]]:
-    """Return the point of each trained trial with bounds of the seconds that its epoch takes with ``seeds`` seeds."""
+    """Return the point of each trained trial with bounds of the seconds that an epoch takes with ``seeds`` seeds."""
     return [(trial.point, _own_pace(trial, seeds)) for trial in record.trials.values() if trial.seconds > 0]
 
 
@@ -133,7 +132,7 @@ def _own_pace(trial: TrialRecord, seeds: int) -> Bounds:
 
 
 def _pace(paces: Sequence[tuple[Point, Bounds]], point: Point) -> Bounds:
-    """Return the mean bounds of the trials that differ from ``point`` on the fewest axes."""
+    """Return the mean of the bounds in ``paces`` over the trials that differ from ``point`` on the fewest axes."""
     apart = [_apart(own, point) for own, _ in paces]
     nearest = [pace for (_, pace), differing in zip(paces, apart, strict=True) if differing == min(apart)]
     return fmean(least for least, _ in nearest), fmean(most for _, most in nearest)
@@ -146,16 +145,18 @@ def _apart(one: Point, other: Point) -> int:
 def _epochs(record: StudyRecord) -> int:
     """Return the number of epochs of a trial that is trained to its end.
 
-    If the trials are calls of a function that returns before its last epoch, that is the most that any call reported.
+    If completed trials reported fewer than the base's number of epochs, it is the largest number of their reports: a
+    function may return early.
     """
     whole = [len(trial.reports) for trial in record.trials.values() if trial.reason == "completed"]
     return min(record.study.space.base.epochs, max(whole, default=record.study.space.base.epochs))
 
 
 def _sizes(record: StudyRecord, first: Iterable[Event], folder: StudyFolder) -> Callable[[Subject], float]:
-    """Return a function from a config to the size of its corpus relative to the corpus of the search's base.
+    """Return a function from a config to the size of its corpus, relative to that of the search's base.
 
-    If the study tunes a user's function, which has no corpus, it always returns 1.
+    The size is the number of training tokens. If the study tunes a user's function, which has no corpus, the size
+    is 1.
     """
     ours = record.read_by(record.study.space.base)
     if ours is None:
@@ -201,7 +202,7 @@ def _resolution(record: StudyRecord, made: Experiment) -> tuple[Resolution | Non
 
 
 def _questions(made: Experiment) -> int:
-    """Return the number of different comparisons on a corpus: those of two winners that share a change count once."""
+    """Return the number of different comparisons on a corpus: one that occurs for two winners counts once."""
     asked = [
         (row, reference(made.plan, role))
         for role, row in questions([TrainedRow(each, "", None) for each in made.plan.rows])

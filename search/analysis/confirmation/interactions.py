@@ -35,7 +35,7 @@ class Interaction:
 
     ``axes``, ``values``: the axes that the two changes change, and the names of their new values. ``trial``: the number
     of the trial with both changes. ``estimate``: the interaction. ``p``: its p value, corrected for all interactions of
-    the study (Holm). ``marked``: whether that is below 5 %.
+    the study (Holm). ``marked``: whether ``p`` is below 5 %.
     """
 
     axes: tuple[str, str]

@@ -77,7 +77,7 @@ class PaperTable(Frozen):
 class PaperFigure(Frozen):
     """A figure (plot) of a paper, or a table that has no scores of configs.
 
-    ``preset``: the preset of a study that shows the same; empty if there is none. ``why``: a description if there is
+    ``preset``: the preset of a study with the same result; empty if there is none. ``why``: a description if there is
     nothing to run, or the reason why it was not run.
     """
 

@@ -31,7 +31,7 @@ class SearchSummary:
 
     ``study``, ``trials``, ``epochs``: the study's name, its number of trials and their epochs in total.
     ``best``, ``seeds``: the best score and the number of seeds that it is a mean over; None and 0 without a score.
-    ``trials_alike``: the number of trials that fit into the epochs of the cheapest study.
+    ``trials_alike``: the largest number of trials in ``Studies.budgets`` within the epochs of the cheapest study.
     ``alike``: the expected best score of that many trials; None if not even one fits.
     """
 
@@ -50,10 +50,11 @@ class Studies:
 
     ``corpus``, ``measure``: the corpus and the measure of the scores.
     ``explored``: summaries of the studies' searches.
-    ``budgets``: for each study the expected best score of a number of its trials
-    (``search.analysis.exploration.budgets``); its column ``study`` has the study's name.
+    ``budgets``: the frames ``expected_best`` of all studies (``search.analysis.exploration.budgets``), with the study's
+    name in a further column ``study``.
     ``rows``: the confirmed rows, in a section for each config that more than one study confirmed, and in one for the
-    winners. A section has a row for each study, compared with the section's first. All rows are one family.
+    winners. A section has a row for each study that has the config or a winner; all are compared with the first. All
+    rows are one family.
     ``split``: the split on which rows are compared.
     """
 
@@ -180,7 +181,8 @@ def _section(named: str, trials: Mapping[str, TrialRecord]) -> list[RowToConfirm
 def _winner(record: StudyRecord, fingerprint: str) -> TrialRecord | None:
     """Return the winner's trial, trained to its end, from the latest ablation that has one on this corpus.
 
-    None if no ablation has such a trial. An ablation has no winner besides the base if nothing beat the base.
+    None if no ablation has such a trial. If nothing beat the base, the winner is the base itself, which does not count.
+    ``fingerprint``: that of the corpus.
     """
     for each in reversed(list(record.ablations.values())):
         rows = each.plan.rows if each.plan is not None else ()

@@ -18,9 +18,10 @@ where g_e and s_e are the mean and standard deviation of the gains of those tria
 known scores only, so the likelihood needs no model of the scheduler (Rubin, "Inference and Missing Data", 1976).
 
 sigma and tau maximise the likelihood of the scores with mu and beta integrated out by Laplace's approximation. Without
-stopped trials that is exact, and equals the restricted likelihood of a mixed model (Patterson and Thompson, 1971). The
-estimate of beta is the mode of its distribution given the scores (empirical Bayes), and its standard deviations are
-those of that distribution. Limit: the model assumes that the gain after epoch e does not depend on the trial's values.
+stopped trials the approximation is exact, and equals the restricted likelihood of a mixed model (Patterson and
+Thompson, 1971). The estimate of beta is the mode of its distribution given the scores (empirical Bayes), and its
+standard deviations are those of this distribution. Limit: the model assumes that the gain after epoch e does not depend
+on the trial's values.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -87,7 +88,7 @@ def load() -> None:
 
 
 def fit(scores: "pd.Series[float]", whole: "pd.Series[bool]", reached: pd.DataFrame, parts: pd.DataFrame) -> Fit:
-    """Fit the model to all trials with a score. All arguments are indexed by trial.
+    """Fit the model to the trials with a score (``Fit.expected`` says which). All arguments are indexed by trial.
 
     ``scores``: the score; NaN without one. ``whole``: whether the trial was trained to its end. ``reached``: the best
     score up to each epoch, one column per epoch; NaN after the trial's end. ``parts``: the trial's part on each axis,
@@ -102,7 +103,8 @@ def fits(
 ) -> list[Fit]:
     """Fit the model to several searches that differ only in the parts of their trials.
 
-    ``parts``: the parts of each search. The other arguments are those of ``fit``, shared by all searches.
+    ``parts``: the parts of each search. The other arguments are those of ``fit``, shared by all searches. Models are
+    empty if no trial with a score was trained to its end, or if the squares of scores overflow.
     """
     gains = _Gains(scores, whole, reached)
     used = scores.notna() & (whole | gains.mean.notna())
@@ -150,8 +152,8 @@ def fits(
 def design(parts: pd.DataFrame, seen: Mapping[str, Sequence[int]]) -> Array:
     """Return the design matrix: a column of ones, then a column for each of the parts ``seen`` of each axis.
 
-    A part's column is 1 for trials that have the part and 0 for others, minus 1 / (number of the axis's parts) for
-    trials in which the axis is active. So an axis adds nothing on average.
+    With n parts seen of an axis, a part's column is 1 - 1 / n for trials that have the part, -1 / n for trials that
+    have another of the n parts, and 0 for all others. So an axis adds nothing on average.
     """
     columns = [np.ones(len(parts))]
     for axis, own in seen.items():
@@ -272,9 +274,9 @@ class _Posterior:
         return curvature_SPP, whole_S + logs_SE.sum(axis=1)
 
     def _above(self, sigma_S: Array, means_SE: Array) -> tuple[Array, Array, Array]:
-        """Return the mean and deviation of stopped trials' final scores before truncation, and k_i (see the class).
+        """Return the mean and deviation of stopped trials' final scores, and k_i (see the class).
 
-        The truncation is at the score that a trial reached before it was stopped.
+        The distribution of a final score is taken before its truncation at the score that the trial reached.
         """
         variance_SE = sigma_S[:, None] ** 2 + self._deviation_E**2
         joint_SE = means_SE * self._deviation_E**2 + (self._score_E + self._gain_E) * sigma_S[:, None] ** 2

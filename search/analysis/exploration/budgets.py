@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 COLUMNS: Final = ("trials", "epochs", "expected_best")
 
 POINTS: Final = 40
-"""The maximum number of different numbers of trials for which the expected best score is computed."""
+"""The maximum number of rows of ``expected_best``, each for another number of trials."""
 
 
 def expected_best(scores: Sequence[float], epochs: float) -> pd.DataFrame:
@@ -53,7 +53,7 @@ LEAST: Final = 4
 HELD: Final[Mapping[str, float]] = {"random": 0.81}
 """The share of searches in which the upper bound of the gain held, by proposer.
 
-In these simulated and recorded searches, half as many trials again gained no more than the bound.
+In this share of simulated and recorded searches, half as many trials again gained no more than the bound.
 Other proposers have no bound: proposers that learn exceeded it in up to half of the searches, and proposers that follow
 a fixed order draw nothing at random. ``make statistics`` measures these shares (``docs/calibration.md``).
 """
@@ -64,7 +64,7 @@ class Continued:
     """The gain of continuing a search with half as many trials again.
 
     ``trials``, ``epochs``: the number of further trials, and the epochs that they cost.
-    ``most``: the most by which they raise the best score in expectation; None if trials are not drawn independently.
+    ``most``: the most by which these trials raise the best score in expectation; None for a proposer not in ``HELD``.
     ``held``: the share of searches in which the bound ``most`` held; None like ``most``.
     ``last``: by how much the last ``trials`` trials of the search raised the best score.
     ``seed_deviation``: the standard deviation of scores between the seeds of a trial; None if it is unknown, as with
@@ -80,7 +80,7 @@ class Continued:
 
     @property
     def worth_it(self) -> bool:
-        """Whether the gain is at least a tenth of the seed deviation, or one of the two is unknown."""
+        """Whether ``most`` is at least a tenth of ``seed_deviation``, or one of the two is unknown."""
         return self.seed_deviation is None or self.most is None or self.most >= self.seed_deviation / 10
 
 

@@ -3,12 +3,12 @@
 Effects come from the additive model (``additive_model.py``) of all trials, in which stopped trials are censored. A
 whole trial is one that was trained to its end.
 
-There are no effects at all if the whole trials are not more than the model's free parameters, or are fewer than the
+No value gets an effect if the whole trials are not more than the model's free parameters, or are fewer than the
 stopped ones. Effects would then depend on how the ends of stopped trials are predicted; on recorded searches they were
 further from the truth than 0 is.
 
-A value has no effect if fewer than ``LEAST_WHOLE`` whole trials have it, or if the whole trials do not separate it from
-values of other axes, which ``Effects.untold`` names.
+A value gets no effect if fewer than ``LEAST_WHOLE`` whole trials have it, if no other value of its axis has that many,
+or if the whole trials do not separate it from values of other axes, which ``Effects.untold`` names.
 
 An effect is relative to the mean of the values of its axis that at least ``LEAST_WHOLE`` whole trials have. Its band
 contains the true effect in about 95 % of cases if trials were drawn at random and none was stopped, and in fewer cases
@@ -54,8 +54,8 @@ class Effects:
 
     ``of``: the effect of each part that has one.
     ``untold``: for each other tried part, the axes from whose values the whole trials do not separate it; no axes if
-    too few whole trials have the part. Both ``of`` and ``untold`` are empty if there are no effects at all (see the top
-    of this file).
+    too few whole trials have the part or another part of its axis. Both ``of`` and ``untold`` are empty if no part gets
+    an effect (see the top of this file).
     ``whole``, ``stopped``: the numbers of whole and of stopped trials in the model.
     ``columns``: the number of free parameters of the model.
     ``model``: the fitted model.

@@ -34,14 +34,17 @@ from skipstack.spaces.space import Space
 from skipstack.spaces.subject import Subject
 
 FEW: Final = 8
-"""The maximum number of stopping epochs that count as rungs if the scheduler has none."""
+"""The maximum number of different epochs at which trials were stopped. If there are more, they do not count as rungs.
+
+This matters only for schedulers without rungs of their own.
+"""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ListedTrial:
     """A trial that is listed individually, as on the Pareto front.
 
-    ``number``, ``score``: the trial's number and score. ``dev``: its scores on dev by seed; larger is better.
+    ``number``, ``score``: the trial's number and score. ``dev``: its score on dev for each seed; larger is better.
     ``values``: its measured values in the objectives after the score, by the objectives' columns.
     """
 
@@ -82,7 +85,7 @@ class Exploration:
     """The best score of each trial up to each epoch, one column per epoch; NaN after the trial's end."""
     domains: Domains
     compared: tuple[int, ...]
-    """The rungs: the epochs after which trials are compared and stopped."""
+    """The rungs: the epochs after which trials are compared and stopped; none if seeds race."""
     objectives: Objectives = ("score",)
     front: tuple[ListedTrial, ...] = ()
     """The trials on the Pareto front of several objectives, the best score first."""
@@ -264,7 +267,7 @@ def explore(
 def _whole(trials: pd.DataFrame, reached: pd.DataFrame, study: StudyConfig) -> "pd.Series[bool]":
     """Return by trial whether it counts as trained to its end, in a study in which seeds race.
 
-    It does if its first group of seeds was trained to the end.
+    A trial does if its first group of seeds was trained to the end.
     """
     path = "training.epochs"
     epochs = trials[path] if path in trials.columns else study.space.base.epochs
@@ -298,8 +301,7 @@ def _known(value: Any) -> Any:
 def _rungs(study: StudyConfig, trials: pd.DataFrame, reached: pd.DataFrame) -> Sequence[int]:
     """Return the epochs after which the scheduler compares trials.
 
-    If the scheduler has no rungs, these are the epochs after which it stopped trials; none if that are more than
-    ``FEW``.
+    If the scheduler has no rungs, return the epochs after which it stopped trials; none if there are more than ``FEW``.
     """
     epochs, scheduler = study.space.base.epochs, study.search.scheduler
     if isinstance(scheduler, RungConfig) and scheduler.resource == "epochs":

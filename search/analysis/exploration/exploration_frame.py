@@ -36,7 +36,7 @@ COLUMNS: Final = {
     "latency": ("float64", "of the selected trial, where it is an objective"),
     "reused": ("bool", "whether the selected trial was reused and not trained"),
 }
-"""The type and the description of each column, in order.
+"""The pandas dtype and the description of each column, in order.
 
 If the study tunes a user's function, the frame has a further float64 column for each objective after the score, such as
 ``objective_seconds``: the value of the selected trial."""
@@ -88,9 +88,9 @@ def _effect(effect: Effect | None, sign: float) -> dict[str, Any]:
 
 
 def pairs(exploration: Exploration) -> pd.DataFrame:
-    """Return ``Exploration.pairs`` in the measure's own unit, with values by name.
+    """Return the frame ``Exploration.pairs`` with interactions in the measure's own unit.
 
-    The columns ``value_one`` and ``value_two`` replace the numbers of the parts.
+    The columns ``value_one`` and ``value_two``, the names of the parts, replace the columns with their numbers.
     """
     labels = {axis: [part.label for part in parts(domain)] for axis, domain in exploration.domains.items()}
     frame, sign = exploration.pairs, exploration.measure.score(1.0)

@@ -13,17 +13,17 @@ from skipstack.search.analysis.exploration.levels import Domains
 from skipstack.spaces.domains import Choice, Integer, Log, Real
 
 MOST: Final = 400
-"""The maximum number of trials on the map. If there are more, trials are taken at equal distances by number."""
+"""The maximum number of trials on the map. Of more trials, this many are taken at equal distances by number."""
 
 COLUMNS: Final = ("trial", "x", "y")
 
 
 def footprint(trials: pd.DataFrame, domains: Domains) -> pd.DataFrame:
-    """Return a frame with the position of each trial on the map, and the columns ``COLUMNS``.
+    """Return a frame with the columns ``COLUMNS``: the position on the map of each trial, or of ``MOST`` of them.
 
     The distance of two configs is Gower's (1971), a mean over all axes. An axis of numbers contributes their difference
     as a share of the axis's range (for ``Log``, of logarithms). An axis of other values contributes 0 if they are
-    equal, else 1. An axis that is active in only one of the configs contributes 1.
+    equal, else 1. An axis that is active in only one of the configs contributes 1, and one active in neither 0.
 
     The map is found by classical scaling (Torgerson, "Multidimensional Scaling", 1952). With the squared distances D
     and J = I - 1/N, the coordinates are the two leading eigenvectors of -J D J / 2, each times the root of its

@@ -1,7 +1,8 @@
 """A forest of regression trees, all grown at once: a level of all trees takes a few operations on arrays.
 
-Array legend: T trees; N points (trials); D dimensions; L boxes of a tree; M boxes of a level that are cut, of all
-trees; 2 the lower and the upper bound. A tree cuts the space into boxes; if it has fewer than L, the others are empty.
+Array legend: T trees; N points (trials); D dimensions; L boxes of a tree; M boxes that are cut on a level (depth), of
+all trees; 2 the lower and the upper bound. A tree cuts the space into boxes; if it has fewer than L, the others are
+empty.
 
 A tree is grown from N draws of the points with replacement (Breiman, "Random Forests", 2001). Each box of a level is
 cut halfway between two neighbouring points, where the sum of squared residuals of the scores becomes smallest. A box is
@@ -76,10 +77,10 @@ def grow(
 
 
 class _Level:
-    """Finds the best cut of each box of a level, of all trees at once.
+    """A level (depth) of all trees: finds the best cuts of all its boxes at once.
 
-    For each tree and dimension, the points are sorted by box and, within a box, by position. Points that a tree does
-    not have are in an additional last box, which is never cut.
+    For each tree and dimension, the points are sorted by box and, within a box, by position. Points that were not drawn
+    for a tree are in an additional last box, which is not cut.
     """
 
     def __init__(

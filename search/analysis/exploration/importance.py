@@ -2,7 +2,7 @@
 
 PED-ANOVA is not used. It compares the values of the best trials with those of all trials. But a proposer that learns
 draws more of its later, better trials from the regions that it favours: in eleven of twelve studies by TPE, PED-ANOVA
-ranked an axis with a share of 11 % first.
+ranked an axis first that explains 11 % of the variance.
 
 Optuna's fANOVA evaluator gives the same shares as this one (``tests/search/analysis/exploration/test_forest.py``) but
 grows one tree at a time: for a search of six trials and all its shuffled copies it takes 2 seconds, this one 0.2.
@@ -31,9 +31,9 @@ It is small, since the time grows with the number of boxes. Larger forests chang
 """
 
 MOST: Final = 200
-"""The maximum number of trials that are used, since the time grows with them.
+"""The maximum number of trials that a forest is grown from, since the time grows with them.
 
-If there are more, trials are taken at equal distances by number.
+Of more trials, this many are taken at equal distances by number.
 """
 
 
@@ -46,6 +46,8 @@ def importances(
 ) -> pd.DataFrame:
     """Return a frame with a row for each axis with more than one tried value, the most important axis first.
 
+    It is empty if fewer than three trials have an expected final score.
+
     ``expected``: the final score by trial (``additive_model.Fit``).
     ``trials``: the frame of the trials.
     ``domains``: the domains of the axes.
@@ -55,9 +57,9 @@ def importances(
     The frame has these columns:
 
     ``axis``: the axis.
-    ``trials``: the number of trials in which the axis is active.
+    ``trials``: the number of trials in ``expected`` in which the axis is active.
     ``fanova``: the share of the variance of scores that the axis alone explains (Hutter et al., 2014), by a random
-    forest. Its trees need every axis in every trial. So for a conditional axis they are grown from the trials in which
+    forest. Trees need every axis in every trial. So for a conditional axis, trees are grown from the trials in which
     it is active, on the axes that are active in all of them, and the share is one of the variance among these trials.
     ``by_chance``: the mean of this share over the shuffled copies. For an axis of numbers without effect it is several
     times that of a choice of few values.

@@ -24,7 +24,7 @@ LEAST: Final = 10
 """The minimum number of trials for a correlation: with fewer, it varies by chance by 0.3 and more."""
 
 BELOW_ONE: Final = 1 - 1e-12
-"""The largest correlation that is put on Fisher's scale, on which 1 is infinite: larger ones are lowered to it."""
+"""The bound to which the size of a correlation is clipped for Fisher's scale, on which 1 is infinite."""
 
 
 def rungs(
@@ -48,8 +48,8 @@ def rungs(
     over the whole trials, and the ends of its 95 % interval. NaN for fewer than ``LEAST`` whole trials, or if all
     scores are equal. Stopped trials, which are the weaker ones, have no final score; the correlation over all trials
     would differ.
-    ``place_of_best``: the rank at the rung, from 1, of the eventually best whole trial, among all trials that reached
-    the rung.
+    ``place_of_best``: the rank, from 1, that the eventually best whole trial had at the rung by its best score so far,
+    among all trials that reached the rung; NA without a whole trial.
     """
     finals = scores[whole & scores.notna()]
     last = by_epoch.reindex(finals.index).ffill(axis=1).iloc[:, -1] if by_epoch.shape[1] else finals
@@ -82,8 +82,8 @@ def agreement(by_epoch: pd.DataFrame, epochs: Sequence[int] = ()) -> pd.DataFram
     """Return a frame with the rank correlation of scores after two epochs, for each ordered pair of ``epochs``.
 
     ``by_epoch``: the score of each trial after each epoch, from ``frames.curves.scores_by_epoch``. ``epochs``: the
-    epochs to compare; empty means at most about ``MOST`` evenly spread ones and the last. The correlation is
-    Spearman's, over the ``n`` trials that were trained for both numbers of epochs. Stopped trials count only up to
+    epochs to compare; empty means at most ``MOST``, evenly spread and with the last. The correlation is Spearman's,
+    over the ``n`` trials that were trained for both numbers of epochs. Stopped trials count only up to
     their last epoch, so that for late epochs only the best trials count.
     """
     every = [int(epoch) for epoch in by_epoch.columns]

@@ -1,7 +1,8 @@
 """Shuffled copies of a search, in which no axis matters: the trials' points are permuted among their learning curves.
 
-A point is a value for each axis. Every statistic about axes is also computed from these copies, predictions of the ends
-of stopped trials included, and a statistic of the search itself has to exceed that of the copies to stand out.
+A point is a value for each axis. Importances and interactions are also computed from these copies, predictions of the
+ends of stopped trials included. Those of the search itself stand out only if they exceed those of the copies: an
+importance their mean, and an interaction their ``limit``.
 """
 
 from collections.abc import Sequence
@@ -20,8 +21,8 @@ TIMES: Final = 20
 BEYOND: Final = 5.0
 """The number of standard deviations by which a statistic has to exceed its mean over the copies to stand out.
 
-The statistic is the largest of many. In a search in which no axis matters it is this far above its mean with a
-probability of 1 in 1,000 (the extreme value distribution).
+The statistic is the largest of many, such as the sizes of all interactions. In a search in which no axis matters, it is
+this far above its mean with a probability of 1 in 1,000 (the extreme value distribution).
 """
 
 
@@ -41,7 +42,7 @@ class Shuffled:
 def shuffled(
     trials: pd.DataFrame, whole: "pd.Series[bool]", reached: pd.DataFrame, parts: pd.DataFrame
 ) -> list[Shuffled]:
-    """Make ``TIMES`` shuffled copies of a search; the same search always gets the same copies.
+    """Make ``TIMES`` shuffled copies of the scored trials of a search; the same search gets the same copies.
 
     ``trials``: the frame of the trials. ``whole``: whether each trial was trained to its end. ``reached``: the best
     score up to each epoch. ``parts``: the trials' parts, from ``levels.levels``.

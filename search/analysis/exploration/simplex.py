@@ -24,7 +24,7 @@ STEPS: Final = 200
 
 
 def minimise(values: Callable[[Array], Array], start_SV: Array, *, apart: float, differing: float) -> Array:
-    """Return the variables at the minimum of each function, (S, V).
+    """Return the variables at the minimum of each function, (S, V): the best corner after at most ``STEPS`` * V steps.
 
     ``values``: evaluates all functions, each at its own variables: maps (S, V) to (S,). ``start_SV``: the start of each
     function. A function is done when no corner of its simplex differs from the best one by more than ``apart`` in any

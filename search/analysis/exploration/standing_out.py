@@ -6,7 +6,7 @@ would have reached are not predicted. Each axis is tested beside those that stan
 (``search/statistics/forward_selection.py``): by the parts that tables show (single values or ranges of numbers), and an
 axis of numbers also by a straight line.
 
-If points are drawn without regard to scores and no axis matters, any stands out in at most a share ``LEVEL`` of
+If points are drawn without regard to scores and no axis matters, some axis stands out in at most a share ``LEVEL`` of
 searches. ``docs/calibration.md`` has the measured share for a proposer that learns.
 """
 
@@ -22,7 +22,7 @@ from skipstack.search.statistics.forward_selection import Values, selected
 from skipstack.spaces.domains import Domain
 
 LEVEL: Final = 0.001
-"""The share of searches in which any axis may stand out although no axis matters."""
+"""The largest share of searches in which some axis stands out although no axis matters."""
 
 
 def standing_out(
@@ -46,7 +46,7 @@ def standing_out(
 
 
 def _of_parts(own: "pd.Series[int]") -> Values:
-    """Return a column for each tried part of an axis: 1 for a trial with the part, else 0; NaN if it is inactive."""
+    """Return a column for each tried part of an axis: 1 for trials with the part, 0 for others, NaN if inactive."""
     tried = sorted(set(own) - {INACTIVE})
     columns_NK = np.equal.outer(own.to_numpy(), tried).astype(np.float64)
     columns_NK[own.to_numpy() == INACTIVE] = np.nan
@@ -54,7 +54,7 @@ def _of_parts(own: "pd.Series[int]") -> Values:
 
 
 def _line(own: "pd.Series[Any]", domain: Domain) -> Iterator[Values]:
-    """Yield a column with the position of each trial on an axis of numbers; nothing for a choice without order."""
+    """Yield a column with the position of each trial on an axis of numbers, NaN if inactive; nothing for other axes."""
     has_N = own.notna().to_numpy()
     place_MD, _ = places(own[has_N], domain)
     if place_MD.shape[1] == 1:

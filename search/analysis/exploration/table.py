@@ -1,8 +1,8 @@
 """The table of a search: a row for each value of each axis, with rows for the base, the best trial and the baseline.
 
 A value is represented by its selected trial: the best on dev of the trials that have the value. The more trials it was
-selected from, the more its score is biased upwards. So nothing here is tested, and no score has an interval. Only
-selected trials, and those of a grid, are measured on test.
+selected from, the more its score is biased upwards. So nothing here is tested, and no score has an interval. Not all
+trials are measured on test (``search/study/record/selection.py``).
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -24,19 +24,19 @@ class ValueRow:
     """A row of the table: a value of an axis, and its selected trial. Scores are those of ``data.tasks.measure``.
 
     ``axis``, ``value``: the axis, and the text of the value or range of values.
-    ``trials``, ``members``: the number of trials with the value, and their numbers.
+    ``trials``, ``members``: how many trials have the value (all trials in the row of the best), and their numbers.
     ``scored``: how many of them have a score.
     ``selected``: the best of them on dev; None if none has a score.
     ``state``, ``epoch``, ``seeds``: the selected trial's state, best epoch and seeds.
-    ``whole``: whether it was trained to its end.
-    ``is_base``: whether it is the base's trial.
-    ``leads``: whether no other value of the axis has a better selected trial.
-    ``dev``, ``test``: its scores by seed, in the order of ``seeds``; empty if unknown.
+    ``whole``: whether the selected trial was trained to its end.
+    ``is_base``: whether the selected trial is the base's.
+    ``leads``: whether no other value of the axis has a better selected trial; False if no other value has one at all.
+    ``dev``, ``test``: the selected trial's scores, in the order of ``seeds``; empty if unknown.
     ``effect``: the effect of the value on the final score; None if the trials do not support one (``effects.py``).
-    ``epochs``, ``seconds``: the sums over all trials with the value.
-    ``parameters``, ``latency``, ``on_front``: the selected trial's parameters and latency, and whether it is on the
-    Pareto front, if these are objectives.
-    ``reported``: its values in the objectives that a user's function reports after the score.
+    ``epochs``, ``seconds``: the total epochs and seconds of all trials with the value.
+    ``parameters``, ``latency``: the selected trial's, if they are objectives; else None.
+    ``on_front``: whether the selected trial is on the Pareto front of several objectives.
+    ``reported``: the selected trial's values in the objectives that a user's function reports after the score.
     ``reused``: whether the selected trial was reused instead of trained in this study.
     """
 
@@ -94,7 +94,7 @@ class SearchData:
 def rows(
     seen: SearchData, axes: Sequence[str], domains: Domains, baseline: tuple[str, float, float] | None
 ) -> tuple[ValueRow, ...]:
-    """Return the rows of the table in order: baseline, base and best, followed by the values of each axis.
+    """Return the rows of the table in order: baseline, base and best (if known), then the values of each axis.
 
     ``seen``: the data of the search. ``axes``: the axes to show. ``domains``: the domains of all axes. ``baseline``:
     the baseline's name and its scores on dev and test; None without a baseline.

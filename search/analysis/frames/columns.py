@@ -1,8 +1,8 @@
 """The columns of a study's pandas frames, with stable names and types.
 
-Measured values are in the unit of the study's measure: accuracy, F1 and LAS in [0, 1], where larger is better, or
-perplexity, where smaller is better. Unknown values are NaN or NA. Events are numbered from 0 in the order of the
-ledger.
+Measured values are in the unit of the study's measure: accuracy, F1 and LAS in [0, 1], where larger is better;
+perplexity, where smaller is better; or as a user's function reports them. Unknown values are NaN or NA. Events are
+numbered from 0 in the order of the ledger.
 """
 
 from collections.abc import Mapping, Sequence

@@ -37,8 +37,8 @@ def curves(record: StudyRecord) -> pd.DataFrame:
 def scores_by_epoch(curves: pd.DataFrame) -> pd.DataFrame:
     """Return the score of each trial after each epoch: a row per trial, a column per epoch.
 
-    NaN for a score that is not finite, and for epochs after the trial's last report. ``curves``: the study's frame of
-    that name.
+    NaN for a score that is not finite, and for epochs after the trial's last report. If seeds race, scores are those of
+    the first group of seeds. ``curves``: the study's frame of that name.
     """
     table = _by_epoch(curves)
     return table.where(table.abs() < math.inf)
@@ -47,8 +47,8 @@ def scores_by_epoch(curves: pd.DataFrame) -> pd.DataFrame:
 def best_so_far(curves: pd.DataFrame) -> pd.DataFrame:
     """Return the best finite score of each trial up to each epoch: a row per trial, a column per epoch.
 
-    NaN before the first finite score, and for epochs after the trial's last report. ``curves``: the study's frame of
-    that name.
+    NaN before the first finite score, and for epochs after the trial's last report. If seeds race, the scores are those
+    of the first group of seeds. ``curves``: the study's frame of that name.
     """
     table = _by_epoch(curves)
     finite = table.where(table.abs() < math.inf)
@@ -63,7 +63,7 @@ def _by_epoch(curves: pd.DataFrame) -> pd.DataFrame:
 def sentences(record: StudyRecord) -> pd.DataFrame:
     """Return the frame ``sentences`` (see ``COLUMNS``).
 
-    It has a row for each sentence of the test split, for each seed of each trial that was measured on test.
+    It has a row for each sentence of the test split, for each seed of each trial with recorded counts of sentences.
     """
     names = record.measure.counted
     parts: dict[str, list[NDArray[np.float64]]] = {

@@ -12,7 +12,7 @@ from skipstack.search.ledger.ledger import Ledger, PastEvents, events_of
 
 
 def numbered_events(past: PastEvents) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield the number and the JSON of each event in ``past``. Raises UserError as ``Ledger.replay`` does."""
+    """Yield the number and the parsed JSON of each event in ``past``. Raises UserError as ``Ledger.replay`` does."""
     number = 0
     for line in Ledger(past.folder).lines():
         assert line.payload is not None

@@ -32,7 +32,7 @@ ABOUT: Final = "about.json"
 class CachedFrames:
     """The frames cached in ``folder``, read on request.
 
-    ``digests``: the digest of each frame's file by the frame's name. ``about``: the notes stored with the frames.
+    ``digests``: the digest of each frame's file by the frame's name. ``about``: facts about the study, stored as JSON.
     """
 
     folder: Path
@@ -74,8 +74,9 @@ def cache_frames(
 ) -> None:
     """Cache ``frames`` in ``folder``, which is created if needed.
 
-    ``known_by``: the stamp. ``frames``: functions that compute the frames, by name. ``about``: notes to be stored with
-    the frames. If the disk is full or the folder cannot be written, the cache stays incomplete and nothing is raised.
+    ``known_by``: the stamp. ``frames``: functions that compute the frames, by name. ``about``: facts about the study,
+    stored as JSON. If the disk is full or the folder cannot be written, the cache stays incomplete and nothing is
+    raised. If the folder is a symbolic link, nothing is cached.
     """
     if folder.is_symlink():  # the files would be written outside of the study's folder
         return

@@ -36,7 +36,7 @@ ScoreRow = tuple[str, float, float]
 
 
 def score_row(record: StudyRecord, trial: TrialRecord) -> ScoreRow:
-    """Return three columns of a trial's row in the frame ``trials``, much faster than the whole row."""
+    """Return the columns of ``ScoreRow`` for a trial, much faster than its whole row of the frame ``trials``."""
     if (best := _scored(trial)) is None:
         return trial.state, math.nan, math.nan
     return trial.state, best.score, record.measure.score(1.0) * mean(tuple(trial.dev_of(best).values()))
@@ -106,8 +106,8 @@ def _reported(record: StudyRecord) -> Sequence[Further]:
 def _tested_event(trial: TrialRecord, test: Mapping[int, float], best: int | None) -> int | None:
     """Return the number of the event with a trial's measure on test; None if it was not measured on test.
 
-    ``test``: the measure on test by seed. ``best``: the event of the trial's best report. That is the event in question
-    if a user's function reported the measure itself, as then there is no event ``tested``.
+    ``test``: the measure on test by seed. ``best``: the number of the event of the trial's best report, which has the
+    measure on test if a user's function reported it.
     """
     return trial.happened.get("tested", best if test else None)
 

@@ -1,6 +1,7 @@
 """The verdict of an ablation on its first winner and on each of its changes.
 
-It is about the only corpus, or about the mean over all corpora if there are several.
+If there are several corpora, the verdict is about the mean over them; but if no row has such a mean, it is about the
+last corpus.
 """
 
 from collections.abc import Mapping

@@ -1,7 +1,7 @@
 """The verdict on a study, from its search and its confirmed tables.
 
-It is about the strongest evidence that the study has: results confirmed on fresh seeds by an ablation, else rows fixed
-in advance, else results of the search.
+It is about the strongest evidence that the study has: a finished confirmed table (``decisive_table``), else the results
+of the search.
 """
 
 from collections import Counter
@@ -36,8 +36,8 @@ def decisive_table(tables: Tables) -> int | None:
     """Return the index of the table that the verdict is about; None if no table qualifies.
 
     Only tables of finished records qualify. The first choice is the last ablation with several seeds, the second a
-    study of rows fixed in advance with several seeds, the third the last ablation with one seed, which has no
-    intervals.
+    study of rows fixed in advance with several seeds, the third the last ablation with one seed, which has no intervals
+    on a single corpus.
     """
     # In an unfinished record, rows that are still to come belong to the family and change the corrected p values.
     finished = [place for place, (own, _) in enumerate(tables) if own.finished]

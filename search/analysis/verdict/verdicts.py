@@ -1,4 +1,4 @@
-"""The verdict on a study as one of five classes; every report, page and note begins with the verdict as a sentence.
+"""The verdict on a study, as one of five classes; reports state it in a sentence.
 
     WinnerTested  an ablation tested its winner, and each of the winner's changes
     RowsTested    the study compared rows fixed in advance with the base
@@ -22,8 +22,8 @@ Standing = Literal["earns", "harms", "open", "exact", "unknown"]
 """The result for a change of the winner.
 
 ``earns``: it improves the winner significantly. ``harms``: it makes the winner significantly worse. ``open``: neither
-is shown. ``exact``: all its seeds have equal results, so that nothing shows how much scores vary by chance.
-``unknown``: there is no interval for another reason.
+is shown. ``exact``: the difference is the same for all seeds and sentences, so that nothing shows how much it varies
+by chance. ``unknown``: there is no difference, or no interval for another reason.
 """
 
 
@@ -31,8 +31,9 @@ is shown. ``exact``: all its seeds have equal results, so that nothing shows how
 class WinnerChange:
     """A change of the winner, to ``value`` on ``axis``, with the rows that measure it.
 
-    ``without``: the row of the winner without the change, compared with the winner. ``alone``: the row of the base with
-    the change, compared with the base; None if there is no such row.
+    ``without``: the row of the winner without the change, compared with the winner. If the winner has no other change,
+    this is the winner's row with its difference reversed. ``alone``: the row of the base with the change, compared with
+    the base; None if there is no such row.
     """
 
     axis: str
@@ -78,8 +79,8 @@ class Other:
 class WinnerTested:
     """The verdict of an ablation: its first winner compared with the base, and each of the winner's changes.
 
-    ``corpus``: empty if there is a single corpus. Otherwise the name of the mean over all corpora; then all numbers are
-    means over them.
+    ``corpus``: the corpus of all numbers: empty if there is a single one; else the text for the mean over all corpora
+    or, if no row has such a mean, the last corpus.
     """
 
     measure: Measure
@@ -122,8 +123,8 @@ class RowsTested:
 class Others:
     """Counts of the scored trials other than the best.
 
-    ``whole``: how many were trained to their ends. ``cut``: how many were stopped early. ``least``, ``most``: after how
-    many epochs these were stopped, at the least and at the most.
+    ``whole``: how many were trained to their ends. ``cut``: how many were not. ``least``, ``most``: the smallest and
+    the largest number of epochs of the trials in ``cut``; 0 if there are none.
     """
 
     whole: int
@@ -136,9 +137,9 @@ class Others:
 class Explored:
     """The verdict on a search: its best trial on dev, with the scores of the base and the baseline.
 
-    ``trial``: the number of the best trial. ``is_base``: whether it is the base.
-    ``score``: its score.
-    ``whole``: whether it was trained to its end.
+    ``trial``: the number of the best trial. ``is_base``: whether this trial is the base.
+    ``score``: the best trial's score.
+    ``whole``: whether the best trial was trained to its end.
     ``others``: counts of the other scored trials.
     ``epochs``: the number of epochs of a trial that is trained to its end.
     ``base``, ``base_whole``: the score of the base, None without one, and whether the base was trained to its end.

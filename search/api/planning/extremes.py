@@ -16,9 +16,9 @@ LOOKED_AT = 64
 def extremes(space: Space, size: Callable[[Subject], int], generator: np.random.Generator) -> tuple[Point, Point]:
     """Search for the points (a value for each axis) with the smallest and the largest config, and return both.
 
-    ``size``: the size of a config. The search starts from the smallest and the largest of ``LOOKED_AT`` random points,
-    and changes one axis at a time as long as that helps. It may miss a point that only a change of several axes at once
-    would reach.
+    ``size`` returns the size of a config. The search starts from the smallest and the largest of ``LOOKED_AT`` random
+    points, and changes one axis at a time, to any value of a choice or to an end of a range of integers, as long as
+    that helps. It may miss a point that is reached only by other changes, such as of several axes at once.
     """
     sizes: dict[str, int] = {}
 
@@ -34,7 +34,9 @@ def extremes(space: Space, size: Callable[[Subject], int], generator: np.random.
 
 
 def _climb(space: Space, point: Point, height: Callable[[Point], int]) -> Point:
-    """Climb from ``point`` to a point where no change of a single axis increases ``height``, and return that point."""
+    """Climb from ``point`` to a point where no change of a single axis to one of the values of ``_far`` increases
+    ``height``, and return that point.
+    """
     while True:
         below = height(point)
         for path in list(point):

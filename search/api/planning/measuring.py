@@ -29,7 +29,7 @@ from skipstack.spaces.subject import Subject
 from skipstack.spaces.trial import TrialConfig, as_network
 
 UPDATES, READINGS = 5, 3
-"""The number of updates, and the number of dev batches, that are timed for each config."""
+"""Maximum number of updates, and of dev batches, that are timed for each config."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,8 +88,9 @@ class TrainingMeter(Meter):
         return self._parameters[key]
 
     def measure(self, subject: Subject) -> Measurement:
-        """Measure the first group of lanes that the trial trains in one batch. If a trial has several groups, they are
-        trained one after another, and the seconds returned are those of all groups.
+        """Measure the first group of lanes that a trial trains in one batch; if trials share a program, one such group
+        of each of them. If a trial has several groups, they are trained one after another, and the seconds returned are
+        those of all groups.
         """
         config = as_network(subject)
         gc.collect()  # frees the network of the previous measurement
@@ -151,10 +152,11 @@ def room(
     """Compute how many trials this machine can train in parallel, or how many programs of ``trials_per_program``
     trials.
 
-    ``device``: where trials compute. ``gpus_per_trial``: the share of a GPU for each trial; ``auto`` counts a whole
-    GPU, the most that a trial can take, and 0 means a CPU. ``cpus_per_trial``: the CPUs of each trial. ``concurrent``:
-    the maximum number of trials; None means no maximum. Raises UserError if there is no such ``device``, if no trial
-    fits, or if kernels are asked for that cannot run on the device.
+    ``device``: where trials compute. ``gpus_per_trial``: the share of a GPU for each trial. ``auto`` counts a whole
+    GPU, if trials compute on one; with 0, they compute on a CPU, and ``device="cuda"`` is an error. ``cpus_per_trial``:
+    the CPUs of each trial. ``concurrent``: the maximum number of trials at a time; None means no maximum. Raises
+    UserError if there is no such ``device``, if no trial fits, or if kernels are asked for that cannot run on the
+    device.
     """
     chosen = choose_device(device if gpus_per_trial or device == "cuda" else "cpu").type
     share = float(chosen == "cuda") if gpus_per_trial == "auto" else gpus_per_trial

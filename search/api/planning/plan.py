@@ -25,7 +25,7 @@ from skipstack.spaces.space import Point, Space
 from skipstack.spaces.subject import Subject
 
 DRAWN = 5
-"""The number of random configs that are measured, besides the base, the smallest and the largest."""
+"""Maximum number of random configs that are measured, besides the base, the smallest and the largest."""
 
 HOUR = 3600.0
 """Seconds in an hour."""
@@ -112,8 +112,8 @@ class Forecast:
     """The expected cost of a study in one case. All fields after ``epochs`` are None if nothing could be measured.
 
     ``case``: as in ``EpochTotals``. ``epochs``: of all trials together. ``hours``: the training hours of all trials
-    together. ``error``: the standard error of ``hours``, which are estimated from a few configs; None if only one of
-    them was measured. ``gpu_hours``: ``hours`` times the share of a GPU. ``elapsed``: the hours by the clock if all
+    together. ``error``: the standard error of ``hours``, which are estimated from a few drawn configs; None if only one
+    of these was measured. ``gpu_hours``: ``hours`` times the share of a GPU. ``elapsed``: the hours by the clock if all
     slots are busy, at least those that the base trial takes. ``trials_an_hour``: the number of trials divided by
     ``elapsed``.
     """
@@ -147,7 +147,7 @@ class Plan:
     forecasts: tuple[Forecast, ...]
     trials_per_shared_program: float = 1.0
     one_network: tuple[OneNetwork, ...] = ()
-    """The values of axes that make no difference: different points with the same network."""
+    """Values of axes that make no difference: points with these values have the same network."""
     networks: tuple[Network, ...] = ()
     unmeasured: str | None = None
 

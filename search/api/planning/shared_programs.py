@@ -19,7 +19,8 @@ def trials_per_shared_program(search: SearchConfig, space: Space, trials: int, m
     them.
 
     The trials are simulated: in the order of the proposer if it enumerates the space, at random otherwise. ``on_cpu``:
-    whether trials compute on a CPU, where some networks train by themselves.
+    whether trials compute on a CPU, where some networks train by themselves. In a study with a time limit, all trials
+    train by themselves, so the mean is 1.
     """
     if most == 1 or search.time_limit is not None or not trials:
         return 1.0
@@ -41,9 +42,9 @@ def programs(kinds: Sequence[str], most: int) -> int:
     """The number of programs needed to train trials of these ``kinds``, which are proposed in this order. Trials of the
     same kind can share a program of up to ``most`` trials.
 
-    Programs begin one after another. The first waiting trial begins a program, which also takes the trials of its kind
-    that wait or are proposed next, until it is full or ``most`` trials of other kinds wait (as in
-    ``search/execution/engines/ray/loop.py``).
+    Programs begin one after another, as in ``search/execution/engines/ray/loop.py``. The first waiting trial begins a
+    program. The program also takes the trials of the same kind that wait or are proposed next, until it is full or
+    ``most`` trials of other kinds wait.
     """
     coming, waiting, count = list(reversed(kinds)), list[str](), 0
     while coming or waiting:

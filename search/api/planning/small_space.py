@@ -15,13 +15,14 @@ to its end.
 """
 
 LISTED: Final = 1_000
-"""The maximum number of points, allowed or not, up to which a space is enumerated to count its configs."""
+"""A space with more points than this, allowed or not, counts as large; its configs are not counted."""
 
 
 @dataclass(frozen=True, slots=True)
 class SmallSpace:
-    """The cost of a small space. ``configs``: how many it has. ``epochs``: the epochs to train all of them to their
-    ends. ``expected``: the epochs that the study's scheduler is expected to spend. As text it is a hint for the user.
+    """The cost of a small space. ``configs``: how many configs it has. ``epochs``: the epochs to train all of them to
+    their ends. ``expected``: the epochs that the study's scheduler is expected to spend. ``str`` gives a hint for the
+    user.
     """
 
     configs: int
@@ -36,8 +37,8 @@ class SmallSpace:
 
 
 def small_space(study: StudyConfig) -> SmallSpace | None:
-    """The cost of training every config of a small space to its end. None if the space is large, if the study has fewer
-    trials than the space has configs, or if its scheduler would not save epochs or races seeds.
+    """The cost of training every config of a small space to its end. None if the space is large or has only one config,
+    if the study has fewer trials than the space has configs, or if its scheduler would not save epochs or races seeds.
     """
     search, scheduler = study.search, study.search.scheduler
     races = isinstance(scheduler, RungConfig) and scheduler.resource == "seeds"

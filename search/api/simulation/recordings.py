@@ -35,9 +35,9 @@ class Recordings:
     trial diverged, or if the user's function returned earlier.
 
     ``curves``: the reports of each trial, by the hash (``identity``) of its config. ``points``: the trials' points (a
-    value for each axis). ``extended``: how many stopped curves were extrapolated. ``left_out``: how many trials have no
-    complete curve, by the state in which they ended. ``scores``: the scores of all recorded trials that have one, the
-    best first.
+    value for each active axis). ``extended``: how many incomplete curves were extrapolated. ``left_out``: how many
+    trials are left out because their curves are incomplete, by the trials' states. ``scores``: the scores of all
+    recorded trials that have one, the best first.
     """
 
     curves: Mapping[str, tuple[EpochResult, ...]]
@@ -46,7 +46,7 @@ class Recordings:
     left_out: Mapping[str, int]
     scores: tuple[float, ...]
     parameters: Mapping[str, int | None]
-    """The number of parameters of each trial's network, by the hash of its config; None if unknown."""
+    """Number of parameters in each trial's network, by the hash of the trial's config; None if unknown."""
 
     @property
     def best(self) -> float | None:
@@ -58,9 +58,9 @@ class Recordings:
 def recordings(record: StudyRecord, *, extrapolate: bool = False) -> Recordings:
     """Collect the curves of a study that can be replayed.
 
-    ``extrapolate``: whether the curves of stopped trials are used as well; they keep their last score up to the last
-    epoch, and their mean seconds per epoch. Seeds that a race did not train get the mean score of the trained seeds.
-    Raises UserError if no curve can be used.
+    ``extrapolate``: whether incomplete curves are used as well, except those that a fault ended; they keep their last
+    score up to the last epoch, and their mean seconds per epoch. Seeds that a race did not train get the mean score of
+    the trained seeds. Raises UserError if no curve can be used.
     """
     whole = record.study.space.base.epochs
     curves: dict[str, tuple[EpochResult, ...]] = {}

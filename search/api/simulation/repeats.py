@@ -45,7 +45,7 @@ class Goal:
 
 @dataclass(frozen=True, slots=True)
 class Quartiles:
-    """The quartiles of a result over several seeds. A quartile that is infinite is None."""
+    """The quartiles of a result over several seeds; None for a quartile that is infinite."""
 
     lower: float | None
     median: float | None
@@ -64,8 +64,8 @@ class Repeated:
     ``proposer``, ``scheduler``: their names. ``seeds``: the seeds. ``trials``: the number of trials of one simulation.
     ``epochs``: the epochs of all trials of a simulation. ``until_found``: the epochs until the incumbent, the best
     trial so far, has the best recorded score to stay. ``found``: with how many seeds it gets there. ``regret_early``
-    and ``regret_at_end``: how much lower its score is than the best, after ``BUDGET`` of the grid's epochs and at the
-    end.
+    and ``regret_at_end``: how much lower the incumbent's score is than the best recorded one, after ``BUDGET`` of the
+    grid's epochs and at the end.
     """
 
     proposer: str

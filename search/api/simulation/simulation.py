@@ -46,10 +46,11 @@ class Outcome:
 
     ``scheduler``: described in a few words. ``trials``: the number of trials. ``best``: the best dev score; None if no
     trial has a finite one. ``rank``: 1 + the number of recorded trials with a better score, stopped ones included; None
-    like ``best``. ``seconds``: the simulated time until the last trial ended. ``best_after``: the simulated time until
-    the best score was reported. ``epochs``: the epochs of all trials; an epoch of all seeds counts as one, an epoch of
-    some racing seeds as a fraction. ``stopped``, ``completed``, ``diverged``: how many trials ended in this way.
-    ``course``: the score of the incumbent, the best trial so far, over time.
+    if ``best`` is None. ``seconds``: the simulated time until the last trial ended. ``best_after``: the simulated time
+    until the best score was reported; None if ``best`` is None. ``epochs``: the epochs of all trials, rounded up; an
+    epoch of all seeds counts as one, an epoch of some racing seeds as a fraction. ``stopped``, ``completed``,
+    ``diverged``: how many trials ended in this way. ``course``: the score of the incumbent, the best trial so far, over
+    time.
     """
 
     scheduler: str
@@ -76,8 +77,8 @@ def with_scheduler(
     """Replace the scheduler of a search by the one called ``name``.
 
     ``grace``, ``reduction`` and ``keep``: options of the scheduler; those that it does not have are ignored. An option
-    that is None is as in the search, if its scheduler has the option, or else the default. Raises UserError for a name
-    that is not in ``SCHEDULERS``.
+    that is None is as in ``search`` if the scheduler there is of the same kind, or if both are ASHA or Hyperband; else
+    it has its default. Raises UserError for a name that is not in ``SCHEDULERS``.
     """
     given: dict[str, int | None] = {"grace": grace, "reduction": reduction, "keep": keep}
     own, rungs = search.scheduler, {}

@@ -73,7 +73,7 @@ class Attempt:
 
 def least_advanced(attempts: Sequence[Attempt]) -> list[Attempt]:
     """Return the attempts with the fewest trained epochs. When attempts take turns in one process, these train first,
-    so that they catch up with the others. Workers that can train several trials together do so from that epoch on.
+    so that they catch up with the others. Attempts with equally many epochs can then be trained together.
     """
     least = min((each.reported for each in attempts), default=0)
     return [each for each in attempts if each.reported == least]

@@ -111,7 +111,7 @@ class Driver:
         self._patience: Patience | None = None
         """The wait for reports of trials that still run when the study's hours are over."""
         self._heard: dict[int, float] = {}
-        """Unix time of the last sign of life of each running trial."""
+        """Unix time at which each running trial last began an epoch or reported one."""
         self._waiting = sorted(self._state.active)
         self._all_proposed = False
         self._none_now = False
@@ -127,10 +127,11 @@ class Driver:
         self._readers += readers
 
     def next(self) -> TrialTask | None:
-        """Record that the next trial starts, and return its task. Trials left by an earlier driver or by a fault come
-        first, then promoted ones, then new ones.
+        """Record that the next trial starts, and return its task. First come trials that an earlier driver or a fault
+        left, and trials that train their next group of racing seeds; then promoted ones, then new ones.
 
-        Returns None if no trial can start now. Unless the study is ``over``, a promotion or a fault may add one later.
+        Returns None if no trial can start now. Unless the study is ``over``, one may become ready later, such as by a
+        promotion or a fault.
         """
         self.take_asked()
         self._end(self._state.scheduler.beaten())
@@ -150,7 +151,7 @@ class Driver:
     @property
     def over(self) -> bool:
         """Whether no trial is active: each has paused or ended. If ``next`` returns None while this is true, nothing
-        can start any more.
+        can start any more, unless a user asks for further points.
         """
         return not self._state.active
 
@@ -164,7 +165,7 @@ class Driver:
 
     @property
     def ready(self) -> int:
-        """Number of trials that run or could begin now. An engine needs no capacity for more."""
+        """Largest number of trials that run or could begin now. An engine needs no capacity for more."""
         left = max(0, self.record.study.search.trials - len(self.record.trials))
         none = self._all_proposed or self._none_now
         given = min(left, len(self._state.asked))
@@ -192,7 +193,7 @@ class Driver:
 
     def hours_are_over(self) -> bool:
         """Return whether the study's hours are over, and if so, end its waiting and paused trials. Running trials end
-        at their next report.
+        at their next report. False if nothing is left that the end of the hours would stop.
         """
         if (shortened := self._hours_over(self._clock())) is None:
             return False
@@ -261,6 +262,9 @@ class Driver:
     def report(self, number: int, result: EpochResult) -> Decision:
         """Record an epoch of a trial, decide whether the trial goes on, and return the decision. The report, the
         decision and the end of the trial, if it ends, are one append to the ledger.
+
+        If racing seeds have reported their last epoch and the trial goes on, the action is ``pause``: ``next`` returns
+        a new task with the trial's next seeds.
         """
         reported = Reported(
             time=self._clock(),
@@ -389,8 +393,8 @@ class Driver:
     def _new_trial(self) -> int | None:
         """Propose and record the next trial to train, and return its number; None if there is none now.
 
-        A proposed trial whose results are known from an equal one needs no training: it is recorded with them, and the
-        next is proposed.
+        A proposed trial whose results are known from an equal one needs no training, unless rungs are in seconds or
+        seeds: it is recorded with these results, and the next trial is proposed.
         """
         while not self._all_proposed:
             number = len(self.record.trials)

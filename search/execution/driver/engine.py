@@ -13,7 +13,7 @@ class Engine(ABC):
     """Runs the trials that a driver proposes, in one or more processes."""
 
     words: str = ""
-    """The resources of each trial, in one line for the user; may be empty."""
+    """A line for the user that says how trials run, for example with which resources; may be empty."""
 
     say: Say = staticmethod(unsaid)
     """Called with a line for the user, when the engine waits or the resources of trials have changed."""
@@ -27,7 +27,11 @@ class Engine(ABC):
     """
 
     def preflight(self, folder: StudyFolder, record: Callable[[], StudyRecord]) -> None:  # noqa: B027 (most engines are on this machine alone)
-        """Test that every machine can train the study. Raises UserError with the name of a machine that cannot."""
+        """Test that every machine can train the study; by default, test nothing. Raises UserError with the name of a
+        machine that cannot train it.
+
+        ``folder``: the study's folder. ``record``: reads the study's record.
+        """
 
     @abstractmethod
     def run(self, driver: Driver) -> None:

@@ -37,16 +37,17 @@ GONE: Final = "its machine was lost"
 TAKEN_BACK: Final = "its machine was taken back, as was announced"
 
 MOST_LOSSES: Final = 100
-"""Largest number of retries of a trial after losses of its machine. A trial with more losses probably causes them."""
+"""Largest number of times that a trial is retried because its machine was lost. A trial that has lost more machines is
+probably the cause.
+"""
 
 KERNEL_COUNTERS: Final = Path("/proc/vmstat")
 
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """The failure of an attempt at a trial. ``reason``: its kind. ``message``: one line that describes it.
-    ``weights_lost``: whether the trial must be trained again, since its weights are lost.
-
+    """The failure of an attempt at a trial. ``reason``: the kind of failure, such as ``crashed``. ``message``: one line
+    that describes it. ``weights_lost``: whether the trial must be trained again, since its weights are lost.
     ``broken``: the side at fault, if a GPU error made the GPU unusable for the process; otherwise None.
     """
 

@@ -34,7 +34,8 @@ def measurement(record: StudyRecord, folder: StudyFolder, number: int, *, device
 
 
 def measured(worker: Workers, measurement: Measurement) -> Measured | Fault:
-    """Measure the trial's best weights on the test split. A failure of this trial is returned as a fault.
+    """Measure the trial's best weights on the test split. If the weights are lost, the trial is trained
+    again first. A failure of this trial is returned as a fault.
 
     Raises UserError for a failure that would affect every trial, such as a full disk.
     """

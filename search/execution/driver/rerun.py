@@ -47,7 +47,7 @@ def rerun(
     """Train again all epochs that trial ``number`` reported, and return the first difference from the recorded numbers;
     None if each score and metric is the same, bit for bit. Seconds are not compared.
 
-    The weights go to the folder ``scratch``; the study does not change. ``tell`` prints a line for each epoch that is
+    The weights go to the folder ``scratch``; the study does not change. ``tell`` receives a line for each epoch that is
     equal. Raises the errors of ``trial_of``.
     """
     trial, done = trial_of(record, number), 0

@@ -25,8 +25,8 @@ from skipstack.search.study.record.trial_record import TrialRecord
 from skipstack.search.study.record.whole_copies import keep_only
 
 EASE = 0.1
-"""Slack of a clean-up. The number of trials with weights may exceed its limit by this share before weights are deleted;
-and once the disk budget is exceeded, weights are deleted until this share of it is free.
+"""Slack of a clean-up, as a share. After a first clean-up, the number of trials with weights may grow by this share
+before weights are deleted again. Once the disk budget is exceeded, weights are deleted until this share of it is free.
 """
 
 
@@ -114,8 +114,8 @@ class Retention:
         return f"search.disk_budget: {budget:,} bytes; the weights that are needed took up to {self._exceeded:,}"
 
     def _look(self) -> dict[int, int]:
-        """Scan the folders of all trials, and return the bytes of weights of each ended trial. What an earlier driver
-        was killed before deleting is deleted now.
+        """Scan the folders of all trials, and return the bytes of weights of each ended trial. Files that an earlier
+        driver would have deleted, had it not been killed, are deleted now.
         """
         self._kept = {}
         for trial in self._record().trials.values():
@@ -154,8 +154,8 @@ class Retention:
         """Delete surplus weights, those of the worst trials first. ``kept``: bytes of the weights of each ended trial.
         ``final``: whether the study has finished.
 
-        Ranking the trials takes time, so nothing is deleted before a limit is exceeded: that of the number of trials by
-        a share of ``EASE``, unless ``final``.
+        Ranking the trials takes time, so nothing is deleted before a limit is exceeded; unless ``final``, the limit on
+        the number of trials must be exceeded by a share of ``EASE``.
         """
         search = self._record().study.search
         unended = 0 if search.disk_budget is None else self._unended_bytes()

@@ -30,9 +30,8 @@ class KnownTrials:
     the same network.
 
     In one study, equal configs imply equal corpora and epochs. The corpora of earlier studies were compared with this
-    study's when this study was opened (``search/study/earlier_studies/reading.py``). Points (values for all axes) of
-    one ``Space`` never give equal configs, but a ledger may hold points of another. Different configs build the
-    same network if they differ only in fields that the network does not read (``spaces/one_network.py``).
+    study's when this study was opened (``search/study/earlier_studies/reading.py``). Different configs build the same
+    network if they differ only in fields that the network does not read (``spaces/one_network.py``).
     """
 
     def __init__(self, folder: StudyFolder, record: StudyRecord) -> None:
@@ -66,8 +65,8 @@ class KnownTrials:
             self._apart.setdefault(apart(trial.point), []).append(trial.number)
 
     def standing_for(self, proposed: Proposed) -> ReusableTrial | None:
-        """Copy the weights of a known trial that can be reused for a new one to the new trial's folder, and return the
-        known trial; None if no known trial can be reused.
+        """Find a known trial that can be reused for the new trial ``proposed``, copy its weights to the new trial's
+        folder, and return the known trial; None if none can be reused.
         """
         order_seed = self._record.study.search.seed
         for known in self._candidates(proposed):

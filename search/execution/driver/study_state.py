@@ -200,8 +200,8 @@ class StudyState:
             self._enough.left(number, trial.reason, trial.score, list(trial.dev.values()))
 
     def _score(self, reported: Reported) -> float:
-        """The score that the scheduler compares: that of the epoch, except at the end of a group of racing seeds. There
-        it is the trial's best score over all seeds so far.
+        """The score that the scheduler compares: that of the epoch. When a group of racing seeds ends, it is the
+        trial's best score over all seeds so far instead.
         """
         if not self.ends_group(reported) or not math.isfinite(reported.score):
             return reported.score

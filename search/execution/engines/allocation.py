@@ -50,7 +50,7 @@ class Allocator:
     def look(self) -> bool:
         """Allocate anew if the machines have changed, and return whether that changed the allotment or its words.
 
-        A machine that has joined and cannot tell its GPU's size is not counted: a trial there reports the reason.
+        If a machine that has joined cannot tell its GPU's size, the size is left out: a trial there reports the reason.
         """
         now, before = self._machines(), self._allotment
         if before is None or now == self._of or not slots([has for _, has in now.values()], before.resources):

@@ -73,8 +73,11 @@ def needed(
     *,
     cpus: float = 1.0,
 ) -> Resources:
-    """The least resources that any trial needs on one machine, known before those of each trial are allocated. With
-    ``auto``, they include the smallest share of a GPU if the cluster has GPUs or may get some.
+    """The least resources that any trial needs on one machine, known before those of each trial are allocated.
+
+    ``gpus_per_trial``: the share of a GPU for each trial; with ``auto``, the smallest share if the cluster has GPUs or
+    may get some, and none if ``device`` is ``cpu``. ``machines``: the resources of each machine. ``autoscaling``: the
+    machines that may join. ``cpus``: the CPUs for each trial.
     """
     if gpus_per_trial != "auto":
         return {"cpu": cpus, "gpu": float(gpus_per_trial)} if gpus_per_trial else {"cpu": cpus}

@@ -54,10 +54,11 @@ def slots(machines: Iterable[Resources], trial: Resources) -> int:
 
 
 def enlarged(ordinary: Resources, share: int, machines: Iterable[Resources]) -> Resources:
-    """The ordinary resources of a trial times ``share``, but at most those of the machine that has most of them.
+    """The ordinary resources of a trial times ``share``, but at most what a single machine has: the one that allows the
+    most GPUs, and of several such machines the one that allows the most CPUs.
 
-    A share of a GPU grows to one GPU at most, since a trial computes on one GPU. If the ordinary resources fit no
-    machine, they are returned unchanged.
+    A share of less than one GPU grows to one GPU at most. If the ordinary resources fit no machine, they are returned
+    unchanged.
     """
     homes = [machine for machine in machines if slots([machine], ordinary)]
     largest = [
@@ -95,7 +96,9 @@ class GpuShares:
         self.device = device
         self._count = count
         self._counting: dict[tuple[str, int], Counting] = {}
-        """Counts whose answers have not been read; the cluster stores an answer for each."""
+        """The counts of trials' memory that were begun and not read yet, by config and number of seeds. A count that
+        was read is dropped, so that the cluster need not keep its answer.
+        """
         self._memory: dict[tuple[str, int], int | UserError] = {}
         """The counted bytes of each trial, or the error of a count that failed."""
 
@@ -174,12 +177,12 @@ class Allotment:
 
     @property
     def usual(self) -> Resources:
-        """The mean resources of a trial, over those whose memory was counted so far."""
+        """The mean resources of a trial, over the trials whose memory was counted so far."""
         return self.resources if self.shares is None else {**self.resources, "gpu": self.shares.usual}
 
     def ordinary(self, task: TrialTask) -> Resources:
-        """The resources of a trial that has not run out of memory before. Waits until its memory is counted, if they
-        depend on that.
+        """The resources of a trial that has not run out of memory before. If they depend on the trial's memory, waits
+        until that is counted.
         """
         return self.resources if self.shares is None else {**self.resources, "gpu": self.shares.share(task)}
 
@@ -207,10 +210,10 @@ def allotted(
     """Allocate the resources of each trial.
 
     ``gpus_per_trial``: the share of a GPU for each; ``auto`` means the share that the trial needs, or none if no
-    machine has a GPU. ``device``: the device that trials are to use. ``machines``: the resources of each machine.
-    ``cpus_per_trial``: the CPUs for each trial. ``sizes`` returns the sizes of the machines' GPUs, and ``count`` starts
-    to count the memory of a trial; ``auto`` alone calls them. ``each``: the word, in the line for the user, for what
-    gets these resources: a trial, or a program of several trials.
+    machine has a GPU or ``device`` is ``cpu``. ``device``: the device that trials are to use. ``machines``: the
+    resources of each machine. ``cpus_per_trial``: the CPUs for each trial. ``sizes`` returns the sizes of the machines'
+    GPUs, and ``count`` starts to count the memory of a trial; both are called only for ``auto``. ``each``: the words,
+    in the line for the user, for what gets these resources: a trial, or a program of several trials.
 
     With ``auto``, GPUs are not used if torch finds none on any machine, and the line for the user says so. Raises
     UserError if ``device`` is a GPU and no GPU can be used, if torch finds the GPUs of only some machines, and if no

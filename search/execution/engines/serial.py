@@ -18,7 +18,8 @@ Answer = TypeVar("Answer")
 
 class SerialEngine(Engine):
     """Runs all trials in this process: for tests, for debugging, where Ray is not wanted, and for GPUs on which several
-    trials train as one program. The order of events is the same every time.
+    trials train as one program. The order of events is the same every time. ``device``: the device that ``words``
+    names; None to name none.
 
     Up to ``trials`` trials are in progress at a time and take turns, one epoch each. In each round, those with the
     fewest epochs train, so that they catch up with the others; trials with equally many epochs train together if

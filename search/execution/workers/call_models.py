@@ -63,7 +63,7 @@ class CallModels:
             self._written += 1
             folder = folder_of(self._folder, epoch, self._attempt, self._written)
             self._waiting = _Waiting(folder, epoch, *copied(given, folder))
-        if epoch <= len(self._scores):  # the ledger has this epoch: it was computed again after its process ended
+        if epoch <= len(self._scores):  # the ledger has its score: a new process repeats the epoch of one that ended
             self.scored(epoch, self._scores[epoch - 1])
 
     def scored(self, epoch: int, score: float) -> None:

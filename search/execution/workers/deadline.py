@@ -7,7 +7,7 @@ from skipstack.search.execution.driver.faults import TimeOverError
 
 
 class Deadline:
-    """Counts down the seconds that a trial may still train and evaluate, ``left``, epoch by epoch."""
+    """Counts down ``left``, the seconds that a trial may still train and evaluate, epoch by epoch."""
 
     def __init__(self, left: float) -> None:
         self.left = left

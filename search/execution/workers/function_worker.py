@@ -18,8 +18,8 @@ from skipstack.spaces.function import FunctionConfig
 @final
 @dataclass(frozen=True)
 class FunctionWorkers(Workers):
-    """Creates workers that call ``function``, a user's function. This object is sent to their process with the
-    function.
+    """Creates workers that call ``function``, a user's function. This object, with the function, is sent to the
+    processes of the workers.
 
     ``cpus``: the number of CPUs of each trial, None if it may use the whole machine. ``runs``: the study's runs in
     MLflow.
@@ -56,8 +56,8 @@ class FunctionWorker(Worker):
         self._epoch = task.reported + 1
 
     def run_epoch(self) -> EpochResult | None:
-        """Advance all calls by an epoch, and return its result; None if all calls have returned. Raises ReportError if
-        a call has returned without any report.
+        """Advance all calls by an epoch, and return the epoch's result; None if all calls have returned without a
+        report of it. Raises ReportError if a call has returned without any report, and as ``joined`` does.
         """
         for run in self._runs:
             while not run.returned and _epoch(run.latest) < self._epoch:

@@ -37,7 +37,7 @@ AT_ONCE: Final = 1 << 16
 UTF_8: Final = getincrementaldecoder("utf-8")
 
 _listener: ContextVar[TrialLog | None] = ContextVar("listener", default=None)
-"""The log that captures a thread's output; None in threads that a user's function has started."""
+"""The log that captures a thread's output; None if there is none, as in threads that a user's function has started."""
 
 _listening: list[TrialLog] = []
 """The logs that capture output now. There is more than one if studies run in several threads of one process."""

@@ -12,7 +12,7 @@ from skipstack.spaces.trial import TrialConfig
 
 def shared_config(subject: Subject, *, on_cpu: bool) -> TrialConfig | None:
     """The config that trials must have in common with this one to share its program; None if the trial trains by
-    itself.
+    itself. ``on_cpu``: whether it computes on a CPU, where some networks train by themselves.
     """
     if not isinstance(subject, TrialConfig):
         return None

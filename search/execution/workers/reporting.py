@@ -229,7 +229,8 @@ class Report:
         that holds the present model. A copy of the model of the best epoch stays with the trial, and is exported by
         ``skipstack export``. ``metrics``: the further objectives, and any other numbers.
 
-        Raises ReportError for a value that is no number, and for an objective without a value.
+        Raises ReportError for a value that is no number, an objective without a value, a metric of a name that the
+        study uses itself, a model that does not exist, and an epoch that does not follow the last one.
         """
         if score is not None and self._score in metrics:
             raise ReportError(f"report({self._score}=...): got it twice (allowed: once, by its name or as the first)")
@@ -288,8 +289,8 @@ class Report:
             self._figures.setdefault(name, []).append(_number(name, value, "report.log"))
 
     def artifact(self, path: Path | str) -> None:
-        """Keep a copy of a file, or of a folder's files, with the trial. It replaces an earlier copy of the same name,
-        and is uploaded to the trial's run in MLflow when the trial ends.
+        """Keep a copy of a file, or of a folder's files, with the trial. The copied files replace earlier ones of the
+        same names, and are uploaded to the trial's run in MLflow when the trial ends.
         """
         given = _path(path, "report.artifact(...)")
         name = given.resolve().name

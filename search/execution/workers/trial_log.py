@@ -74,7 +74,9 @@ class TrialLog:
             self._try(self._begin)
 
     def hear(self, text: str) -> None:
-        """Receive printed text, and write its complete lines. An unfinished line waits for its end."""
+        """Receive printed text, and write its complete lines. An unfinished line waits for its end, unless it is longer
+        than ``LONGEST``.
+        """
         with _lock:
             whole, end, self._unfinished = (self._unfinished + text).rpartition("\n")
             if end:

@@ -54,14 +54,15 @@ one after another.
 class TrainingWorker(Worker):
     """Trains the lanes of a trial and writes two files: a checkpoint of the last epoch, and the best epoch's weights.
 
-    Training depends only on the config and the seeds, so an epoch that is repeated after a crash gives the same result,
-    and is reported once. An epoch that was trained but not reported is read from the checkpoint instead of being
-    trained twice. If seeds race (train in groups, one after another), each group after the first has its own two files.
-    After its last epoch, its best weights are appended to those of the earlier seeds.
+    Training depends only on the config and the seeds, so an epoch that is repeated after a crash gives the same result
+    (on a GPU, perhaps not in the last bits), and is reported once. An epoch that was trained but not reported is read
+    from the checkpoint instead of being trained twice. If seeds race (train in groups, one after another), each group
+    after the first has its own two files. After the last epoch of such a group, its best weights are appended to those
+    of the earlier seeds.
 
     ``together``: joins trials of this process that can train as one program; None means that the trial trains by
     itself. A trial with a time limit always trains by itself, since an epoch of the program takes the time of all its
-    lanes. So does a trial whose results in a shared program might differ in any bit.
+    lanes. So does a trial on a CPU whose results in a shared program might differ in any bit.
     """
 
     def __init__(self, task: TrialTask, together: Together | None = None) -> None:
@@ -87,7 +88,7 @@ class TrainingWorker(Worker):
             )
             for number, seeds in enumerate(lane_groups(task, device))
         ]
-        if task.time_left is not None or not _is_as_by_itself(config, device):
+        if task.time_left is not None or not _may_share(config, device):
             together = None
         self.groups = [run.program([run]) for run in runs] if together is None else []
         self.parts = [] if together is None else [together.join(run) for run in runs]
@@ -104,7 +105,7 @@ class TrainingWorker(Worker):
         """Train one epoch and return its result, or return that of an epoch that was trained but not reported.
 
         Raises TimeOverError if the time limit ends before the epoch, and OutOfSpaceError or DiskLostError if its
-        weights cannot be written. After such an error, the files are those of the epoch before.
+        weights cannot be written. After such an error, another worker can continue from the trial's files.
         """
         self.reported += 1
         result, self.unreported = self.unreported, None
@@ -206,7 +207,8 @@ class TrainingWorker(Worker):
         """Measure each lane with the weights of the trial's best epoch on the test split, and return scores, losses and
         the counts of each sentence.
 
-        The ranking measure is computed from the sums of the sentences' counts, so that both agree bit for bit.
+        The ranking measure is computed from the sums of the sentences' counts, so that it agrees with the counts bit
+        for bit.
 
         Raises WeightsLostError if the weights are missing, damaged, or those of another epoch.
         """
@@ -258,9 +260,9 @@ def _regrouped(tensors: Tensors, before: int, lanes: Sequence[int]) -> list[dict
     return groups
 
 
-def _is_as_by_itself(config: TrialConfig, device: torch.device) -> bool:
-    """Whether a trial on a CPU gives the same results bit for bit in a shared program as by itself. Always True on a
-    GPU.
+def _may_share(config: TrialConfig, device: torch.device) -> bool:
+    """Whether a trial may share a program: on a CPU only if its results are then the same bit for bit as by itself; on
+    a GPU always, although its results may differ there in their last bits.
     """
     if device.type != "cpu":
         return True

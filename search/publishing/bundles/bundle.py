@@ -5,8 +5,8 @@
     metrics.json         counts by split           provenance.json  study, trial, seeds and corpus
     README.md            the model card            manifest.json    size and SHA-256 of the other files
 
-A lane is one seed's copy of the network. Shapes: R = 1 (all lanes of an ensemble decide together), T tokens, U tags of
-a sentence, B sentences.
+A lane is one seed's copy of the network. Shapes: R = 1 (also for an ensemble, whose lanes decide together), T tokens, U
+tags of a sentence, B sentences.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -60,7 +60,7 @@ CPU = torch.device("cpu")
 
 Metrics = dict[str, dict[str, int | float]]
 """The metrics of a network by split and name: the number of ``correct`` tags, the ``total`` number of tags, and the
-counts of the measure by which trials are ranked (``data.tasks.measure.Counts``).
+counts from which the measure that ranks trials is computed (``data.tasks.measure.Counts``).
 """
 
 
@@ -69,10 +69,10 @@ class Bundle:
     """A trained network, or an ensemble, with everything that it needs to annotate text; also called
     ``skipstack.Model``.
 
-    ``path``: of the bundle. ``config``: the trial's config. ``vocabulary``: the words and characters that it knows.
-    ``tags``: the labels that it predicts, in the order of their ids. ``model``: the network. ``metrics``: its counts on
-    dev and test; without dev if it was trained on dev. ``provenance``: its study, trial, seeds and corpus. ``device``:
-    where it computes.
+    ``path``: of the bundle. ``config``: the trial's config. ``vocabulary``: the words and characters that the network
+    knows. ``tags``: the labels that it predicts, in the order of their ids. ``model``: the network. ``metrics``: of the
+    network on dev and test; without dev if it was trained on dev. ``provenance``: its study, trial, seeds and corpus.
+    ``device``: where it computes.
     """
 
     path: Path
@@ -91,7 +91,7 @@ class Bundle:
 
     @property
     def unit(self) -> Unit:
-        """The kind of the network's tokens: words, or characters if the network segments text into words."""
+        """The unit of the tokens of the network's corpus: ``word``, ``character`` or ``text`` (``Unit``)."""
         return token_unit(self.config.data.corpus)
 
     @property
@@ -121,9 +121,7 @@ class Bundle:
         return list(self.annotate(split))
 
     def tag(self, sentences: Iterable[list[str]]) -> Iterator[tuple[list[str], list[str]]]:
-        """Annotates sentences as ``annotate`` does, but yields a pair for each, its tokens and its
-        tags, without heads.
-        """
+        """Annotates sentences as ``annotate`` does, but yields a pair for each: its tokens and its tags (no heads)."""
         for sentence in self.annotate(sentences):
             yield list(sentence.words), list(sentence.tags)
 
@@ -190,10 +188,10 @@ def load_bundle(path: Path, device: torch.device, code: Sequence[Path] = ()) -> 
     ``device``: where the network computes. ``code``: the files of the user's own code, for a network that has any.
     These files are run; their hashes must be those recorded in the bundle.
 
-    Raises UserError, with a message of one line, if code files are missing, if there is no bundle, if one of its files
-    is missing, damaged, larger than the manifest says or a link out of the bundle
-    (``search/publishing/bundles/files.py``), and if the weights do not fit the config. The last is checked by shapes
-    before the weights are allocated.
+    Raises UserError, with a message of one line, if code files are missing or others than recorded, if there is no
+    bundle, if one of its files is missing, damaged, not valid, larger than the manifest says or a link out of the
+    bundle (``search/publishing/bundles/files.py``), if a weight is not finite, and if the weights do not fit the
+    config. Whether they fit is checked by their shapes before they are allocated.
     """
     files = read_files(path)
     provenance = checked(path, files, "provenance.json", Provenance)
@@ -226,14 +224,14 @@ def load_bundle(path: Path, device: torch.device, code: Sequence[Path] = ()) -> 
 
 def bundle_config(path: Path) -> TrialConfig:
     """Read the config of the bundle at ``path``, which may be untrusted, without building the network. Raises UserError
-    as ``load_bundle`` does.
+    if the bundle is missing or damaged, or if its config is not valid.
     """
     return _config(path, read_files(path))[0]
 
 
 def _config(path: Path, files: Mapping[str, bytes]) -> tuple[TrialConfig, Shapes]:
-    """Read the config and the shapes of the weights from a bundle's ``files``. Raises UserError if the config asks for
-    a larger network than the weights have.
+    """Read the config and the shapes of the weights from a bundle's ``files``. Raises UserError if the config is not
+    valid, or asks for a larger network than the weights can belong to.
     """
     value = parsed(f"{path / 'config.json'}", files["config.json"])
     found = shapes(files[WEIGHTS], f"{path / WEIGHTS}")

@@ -111,8 +111,9 @@ def validated(path: Path, name: str, value: Any, model: type[Read]) -> Read:
 
 
 def check_extent(path: Path, config: Any, found: Shapes) -> None:
-    """Raise UserError if an untrusted config asks for a larger network than the weights ``found`` can belong to: for
-    more components than there are tensors, or for a number larger than the elements of all tensors together.
+    """Raise UserError if an untrusted config asks for a larger network than one with weights of the shapes ``found``:
+    for more components than there are tensors, for a ``reach`` above ``FARTHEST``, or for another number above the
+    number of elements of all tensors together.
 
     Call this before the config is validated, since validation takes time in proportion to the depth.
     """

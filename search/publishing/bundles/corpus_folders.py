@@ -16,7 +16,7 @@ MOST_GENERATED = 1_000_000
 
 def check_corpus(path: Path, corpus: Corpus, folders: Sequence[Path]) -> None:
     """Raise UserError if ``corpus``, which the bundle at ``path`` names, has a file outside of ``folders``, or is
-    generated and too large. Relative paths start at the first of the folders.
+    generated with more than ``MOST_GENERATED`` sentences. Relative paths start at the first of ``folders``.
     """
     for split, value in _splits(corpus):
         if isinstance(value, int) and value > MOST_GENERATED:
@@ -47,8 +47,8 @@ def folders_of(corpus: Corpus, *, data_dir: Path | None, corpus_folder: Path) ->
 
 
 def _splits(corpus: Corpus) -> Iterator[tuple[str, int | tuple[str, ...]]]:
-    """Yields each split with its number of generated sentences, or with its files. Further files of a corpus, which are
-    not yielded, lie in the same folders.
+    """Yields each split with its number of generated sentences, or with its files. Further files of a corpus are not
+    yielded; they are assumed to lie in the same folders.
     """
     files = corpus.files if isinstance(corpus, FileCorpus) else {}
     for split in SPLITS:

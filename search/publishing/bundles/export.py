@@ -80,7 +80,8 @@ def chosen_trials(
     """Select the trials to export: the ``best`` highest-ranked ones, the one with the number ``trial``, or those on the
     Pareto front. Without any of these, the best trial.
 
-    Raises UserError if there is no such trial with a score, and if more than one of these is requested.
+    Raises UserError if there is no such trial with a score, if more than one of ``best``, ``trial`` and ``pareto`` is
+    given, and for ``pareto`` in a study of one objective.
     """
     given = {"--best": best is not None, "--trial": trial is not None, "--pareto": pareto}
     asked = [option for option, is_given in given.items() if is_given]
@@ -168,11 +169,11 @@ def export_bundle(
     The bundle of a function has the model that the function reported (``search/publishing/bundles/own_export.py``). The
     bundle of a network has the lane (one seed's copy of the network) with the best dev score, at the trial's best
     epoch. If the network is retrained, it is the trial's first seed, since there is no dev score to choose by. An
-    ensemble has all lanes. The metrics are measured on the written bundle; the model card has these and the
-    ``confirmed`` scores.
+    ensemble has all lanes. The metrics of a network are measured on the written bundle. The card has the metrics and
+    the ``confirmed`` scores.
 
-    Raises UserError if ``to`` exists, if an ensemble would have one member, and as ``left_by``, ``retrained`` and
-    ``check_model`` do.
+    Raises UserError if ``to`` exists, if the trial does not allow ``recipe``, if its weights are needed and were not
+    kept, and as ``left_by``, ``retrained`` and ``check_model`` do.
     """
     _check_writable(record, folder, trial, to, recipe)
     with temporary_folder_beside(to) as temporary:
@@ -273,9 +274,9 @@ def verify_bundle(
 
     ``data_dir``: the folder in which named corpora and the user's corpus files are looked for. None means the data
     directory for named corpora, and the working directory for files. ``others``: further folders in which files with an
-    absolute path may lie. ``code``: the code files of the network, as for ``load_bundle``, and of the corpus's own
-    format. Raises UserError if the corpus differs from the one that the network was trained on, if the bundle names
-    corpus files outside these folders, and if any metric differs.
+    absolute path may lie. ``code``: the files of the user's own code, for the network and for the format of the corpus.
+    Raises UserError if the corpus or its vocabulary differs from that of the training, if the bundle names corpus files
+    outside these folders, and if any metric differs.
     """
     bundle = load_bundle(path, choose_device(device), code)
     load_recorded(bundle.config.code, code)

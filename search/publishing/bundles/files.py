@@ -48,10 +48,12 @@ MODEL: Final = "model"
 """The folder with the model's files, in a bundle of kind ``own``."""
 
 LARGEST_MANIFEST, LARGEST_TEXT, LARGEST_WEIGHTS = 2**20, 2**28, 2**34
-"""The maximum size in bytes of the manifest, of any other text file, and of the weights."""
+"""The maximum size in bytes of the manifest, of any other text file, and of the weights. A function's model has no
+maximum.
+"""
 
 CHUNK: Final = 2**20
-"""The number of bytes that are read at once from a file that may be large."""
+"""The number of bytes that are read at once when a file is copied, packed or checked."""
 
 
 class Sealed(Frozen):
@@ -82,7 +84,7 @@ def seal(folder: Path) -> None:
 
 def seal_own(folder: Path) -> None:
     """Write the manifest for a bundle of kind ``own`` in ``folder``, whose other files must be there already. Raises
-    UserError if a file of the model has a name that a bundle cannot have, and if there are too many files.
+    UserError if a file of the model has a name that a bundle cannot have, and if the manifest is then too large.
     """
     model = sorted(path.relative_to(folder).as_posix() for path in (folder / MODEL).rglob("*") if path.is_file())
     for name in model:
@@ -152,8 +154,8 @@ def is_own(path: Path) -> bool:
 
 
 def manifest_of(path: Path, source: FolderSource | ArchiveSource) -> Manifest:
-    """Read and check the manifest of the bundle at ``path``. Raises UserError if it is not valid, if its files are not
-    those that its kind must have, and if an archive has further files.
+    """Read and check the manifest of the bundle at ``path``. Raises UserError if it is not valid or of another format,
+    if it lists other files than a bundle of its kind has, and if an archive has further files.
     """
     with source.open(MANIFEST, LARGEST_MANIFEST) as file:
         manifest = _manifest(path, file.read(LARGEST_MANIFEST + 1))
@@ -183,8 +185,8 @@ def check_sealed(
 
 
 def parsed(where: str, content: bytes) -> Any:
-    """Parse untrusted JSON. ``where``: names the file in messages. Raises UserError if it is not UTF-8, not valid JSON,
-    has numbers that are not finite, or is nested too deeply.
+    """Parse untrusted JSON. ``where``: names the file in messages. Raises UserError if it is not UTF-8 or not valid
+    JSON, names NaN or Infinity, has half a surrogate pair, or is nested too deeply.
     """
     try:
         text = content.decode("utf-8")

@@ -18,8 +18,8 @@ class SentenceView:
 
 
 def inspected(bundle: Bundle, sentences: Iterable[list[str]]) -> Iterator[SentenceView]:
-    """Yields a view of each non-empty sentence, a list of tokens. Raises UserError as ``models.views.insight.views``
-    does.
+    """Yields a view of each sentence that is not empty. ``sentences``: lists of tokens. Raises UserError for an
+    ensemble and for a network with label feedback.
     """
     pending = (sentence[: bundle.config.data.longest] for sentence in sentences if sentence)
     while batch := list(islice(pending, SENTENCES_AT_ONCE)):

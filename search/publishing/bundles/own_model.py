@@ -86,7 +86,8 @@ class OwnModel:
 
     def save(self, to: str | Path) -> Path:
         """Write the model's files into the new folder ``to``, and return the path of the file or folder in it that the
-        function reported. Hashes are checked. Raises UserError if ``to`` exists, and if the bundle is damaged.
+        function reported. Hashes are checked. Raises UserError if ``to`` exists or cannot be written, and if the bundle
+        is damaged.
         """
         to = Path(to)
         if to.exists():

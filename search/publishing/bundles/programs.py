@@ -30,7 +30,9 @@ NOTES = "skipstack.json"
 """The file in a program's archive that has its provenance and the result of the comparison."""
 
 COMPARED = 64
-"""The approximate number of sentences of dev, and of test, on which the program and the network are compared."""
+"""The program and the network are compared on this many to twice as many sentences of dev, and of test; on all of a
+split that has fewer.
+"""
 
 ROUNDING = {torch.float32: 1e-4, torch.float64: 1e-10}
 """The tolerated difference of scores by number format, relative to the score, or to 1 if the score is smaller."""

@@ -14,7 +14,7 @@ from skipstack.models.ground.device import choose_device
 from skipstack.search.publishing.bundles.bundle import Bundle, load_bundle
 
 TEXT = "text"
-"""The column of the input that has the texts."""
+"""The name of the input's column with the texts."""
 
 
 @final
@@ -30,7 +30,9 @@ class Served:
         self.bundle = bundle
 
     def predict(self, data: pd.DataFrame, params: dict[str, Any] | None = None) -> pd.DataFrame:
-        """Predict the words and tags of each text. ``params`` is part of MLflow's interface and ignored."""
+        """Predict a row of words, tags and, with a parser, heads for each text in the column ``text`` of ``data``.
+        ``params`` is part of MLflow's interface and ignored.
+        """
         texts = [tokens_in(str(text), self.bundle.unit) for text in data[TEXT]]
         found = self.bundle.predict(texts)
         columns: dict[str, list[list[Any]]] = {

@@ -1,7 +1,8 @@
-"""Rewrites a bundle that an earlier version wrote, so that it stands in today's format.
+"""Rewrites bundles of earlier versions in the current format.
 
-Formats that nothing writes any more are read only here. Format 3, that of version 0.1.0, had no model card. Up to
-format 4 a bundle had one network, trained on train: its provenance had its ``seed`` and its ``epoch``.
+Only this file reads formats that are no longer written. Bundles of format 3, which version 0.1.0 wrote, have no model
+card. Bundles of formats 3 and 4 hold one network, which was trained on the train split, and their provenance has the
+fields ``seed`` and ``epoch``.
 """
 
 from collections.abc import Mapping
@@ -29,16 +30,16 @@ from skipstack.search.publishing.bundles.files import (
 from skipstack.search.publishing.bundles.sources import ArchiveSource, FolderSource, source_at
 
 EARLIEST: Final = 3
-"""The earliest format that is read."""
+"""The earliest format that can be read."""
 
 PROVENANCE: Final = "provenance.json"
 
 
 def upgrade(path: Path) -> list[str]:
-    """Rewrite the bundle at ``path``, a folder or a .zip, if it is of an earlier format; returns what was done, a
-    sentence each.
+    """Rewrite the bundle at ``path``, a folder or a .zip file, if it has an earlier format. Returns one sentence for
+    each thing that was done.
 
-    Raises UserError where there is no bundle, and for a damaged one, which stays as it is.
+    Raises UserError if there is no bundle, or if the bundle is damaged. A damaged bundle is not changed.
     """
     with refused_where_unwritable(path), source_at(path) as source:
         manifest = validated(path, MANIFEST, _parsed(path, MANIFEST, source, LARGEST_MANIFEST), Manifest)
@@ -53,16 +54,16 @@ def upgrade(path: Path) -> list[str]:
                 with atomic_file(path, fsync=True) as archive:
                     pack(beside, archive)
             else:
-                for name in (CARD, PROVENANCE, MANIFEST):  # a kill in between leaves one that is converted again
+                for name in (CARD, PROVENANCE, MANIFEST):  # after a kill, the next upgrade converts it again
                     with atomic_file(path / name, fsync=True) as file:
                         (beside / name).rename(file)
     return [f"a bundle of format {NETWORK_FORMAT} now"]
 
 
 def _convert(path: Path, source: FolderSource | ArchiveSource, manifest: Manifest, to: Path) -> None:
-    """Write the files of a bundle into the folder ``to``, in today's format. Raises UserError if one is damaged."""
+    """Write the files of a bundle into the folder ``to``, in the current format. Raises UserError if one is damaged."""
     value = _parsed(path, PROVENANCE, source, LARGEST_TEXT)
-    was_converted = isinstance(value, Mapping) and "seeds" in value  # before a kill
+    was_converted = isinstance(value, Mapping) and "seeds" in value  # by an upgrade that was killed
     for name, sealed in manifest.files.items():
         if not (name == PROVENANCE and was_converted):
             check_sealed(path, name, source, sealed, to / name)

@@ -75,8 +75,8 @@ def connected(uri: str) -> "MlflowClient":
 
 
 def put(client: "MlflowClient", run_id: str, files: Mapping[str, str | bytes | Path]) -> None:
-    """Write files among the artifacts of a run. ``files``: by name, a content or the path of a file, whose own name
-    must be the last part of that name.
+    """Write files among the artifacts of a run. ``files``: by name, the content of each file or the path of a file to
+    copy, which must end in the same file name.
     """
     with TemporaryDirectory(prefix="skipstack-") as folder:
         for name, content in files.items():

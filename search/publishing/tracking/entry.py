@@ -27,13 +27,13 @@ STUDY: Final[RunKey] = (None, None)
 """The key of the run of a study as a whole."""
 
 ROW: Final = "ablation_row"
-"""The kind, a tag, of a run that trains nothing and stands for a row of an ablation."""
+"""The value of the tag ``skipstack.kind`` of a run that trains nothing and stands for a row of an ablation."""
 
 Status = Literal["RUNNING", "FINISHED", "FAILED", "KILLED"]
 """The status of a run in MLflow."""
 
 NOTE: Final = "mlflow.note.content"
-"""The tag with a run's description. If a run has it already, a user or the published report may have replaced it."""
+"""The tag with a run's description, which a user or the published report may have changed in the store."""
 
 MEGABYTE: Final = 1e6
 """The number of bytes in a megabyte, as MLflow counts them."""
@@ -41,7 +41,9 @@ MEGABYTE: Final = 1e6
 
 @dataclass(frozen=True, slots=True)
 class CorpusOfRun:
-    """A corpus that a run reads. ``name``: its title. ``fingerprint``: the hash of its content. ``config``: as JSON."""
+    """A corpus that a run reads. ``name``: its title. ``fingerprint``: the hash of its content. ``config``: its config
+    as JSON.
+    """
 
     name: str
     fingerprint: str
@@ -52,12 +54,12 @@ class CorpusOfRun:
 class Entry:
     """The content to write into one run.
 
-    ``name``, ``start``: the run's name and start, which are set only until the run is first written. ``formerly``: the
-    name that an earlier version of skipstack gave to the run; it is replaced by ``name`` if the run still has it.
-    ``tags``, ``params``: by name. ``metrics``: values with their times, by name and step. ``files``: texts, by their
-    names among the run's artifacts. ``log``: whether the log of the trial and the artifacts of its function are written
-    as well. ``corpus``: the corpus that the run reads. ``status``: the new status; None leaves it as it is. ``end``:
-    the run's end. Times are Unix milliseconds.
+    ``name``, ``start``: the name and start with which the run is created; empty and None if it was created before.
+    ``formerly``: the name that an earlier version of skipstack gave to the run; it is replaced by ``name`` if the run
+    still has it. ``tags``, ``params``: by name. ``metrics``: values with their times, by name and step. ``files``:
+    texts, by their names among the run's artifacts. ``log``: whether the log of the trial and the artifacts of its
+    function are written as well. ``corpus``: the corpus that the run reads. ``status``: the new status; None leaves it
+    as it is. ``end``: the run's end. Times are Unix milliseconds.
     """
 
     name: str = ""
@@ -85,8 +87,8 @@ class Entry:
 
 
 def made_of(events: int) -> str:
-    """The text of a tag on content that was created from the first ``events`` events of the ledger: this number, and
-    the version of skipstack.
+    """A text that identifies content created from the first ``events`` events of the ledger: this number, and the
+    version of skipstack. Tags have it as their value.
     """
     return f"{events} events, {code_version()}"
 

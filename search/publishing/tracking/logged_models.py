@@ -28,8 +28,8 @@ CARD: Final = "README.md"
 """The file of a bundle that describes it (``search/publishing/bundles/files.py``)."""
 
 TAG: Final = "skipstack.bundle"
-"""The tag of a logged model that identifies the bundle. For a model among artifacts, it is the beginning of the name of
-a tag of the trial's run; that tag has the model's card, and is set once the model's files are written.
+"""The tag of a logged model that identifies the bundle. If the model is stored among artifacts, a tag of the trial's
+run has a name that begins with this; it has the model's card, and is set once the model's files are written.
 """
 
 UNKNOWN: Final = "ENDPOINT_NOT_FOUND"
@@ -41,9 +41,9 @@ class BestBundle:
     """A bundle to store in MLflow: of the best network of a study, or of the model that its function reported.
 
     ``name``: differs from those of the study's other bundles. ``trial``: the number of the trial. ``write``: writes the
-    bundle into a new folder; it raises UserError if the weights were deleted. ``scores``: the metrics of each seed of
-    the trial, which are stored if the bundle has the network of one seed. ``alias``: the alias of the model's version
-    in the registry; empty means none.
+    bundle into a new folder; it raises UserError if the weights were deleted. ``scores``: the metrics of the trial by
+    seed and name, which are stored if the bundle has the network of one seed. ``alias``: the alias of the model's
+    version in the registry; empty means none.
     """
 
     name: str
@@ -69,7 +69,7 @@ def keep(
     client: "MlflowClient", uri: str, found: ExperimentRuns, bundle: BestBundle, study_id: str
 ) -> StoredModel | None:
     """Store a bundle of a study as a model in the store at ``uri``, unless it is there already, and return the model.
-    None if the weights were deleted. A model of which not all files were written is deleted and written again.
+    None if the weights were deleted. A logged model of which not all files were written is deleted and written again.
     """
     before = _logged(client, found, f"tags.`{TAG}` = '{study_id}/{bundle.name}'")
     if before is None:
@@ -113,9 +113,7 @@ def register(uri: str, experiment: str, study_id: str, bundle: BestBundle, name:
 
 
 def _version(client: "MlflowClient", kept: StoredModel, name: str) -> int:
-    """The number of the version by which the model is registered as ``name``. The version is created if
-    there is none.
-    """
+    """The number of the version by which the model is registered as ``name``. It is created if there is none."""
     for version in client.search_model_versions(f"name = '{name}'"):
         if version.source == kept.place:  # `models:/ID` is looked for in MLflow's own store
             return int(version.version)

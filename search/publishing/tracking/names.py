@@ -11,7 +11,9 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 LONGEST_NAME: Final = 200
-"""The maximum number of characters of a name. MLflow accepts 250, but a lane's name also has its seed."""
+"""Longer names are cut to this many characters, before digits are appended. MLflow accepts 250, but the name of a
+lane's metric also has the seed.
+"""
 
 LONGEST: Final = 6000
 """The maximum number of characters of a value. MLflow accepts 6000 in a parameter and 8000 in a tag."""

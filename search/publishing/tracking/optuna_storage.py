@@ -2,9 +2,9 @@
 it.
 
 Each axis becomes a parameter; a trial has the parameters of its active axes. A trial that completed becomes COMPLETE,
-with the values by which trials are ranked. A trial that the scheduler stopped becomes PRUNED, a trial that diverged or
-failed becomes FAIL, and a trial that has not ended becomes RUNNING. Intermediate values are the mean dev scores by
-epoch.
+and one that the scheduler stopped PRUNED, both with the values by which trials are ranked. A trial that diverged,
+failed, or lacks a finite value becomes FAIL; one that runs or is paused becomes RUNNING. Intermediate values are the
+mean dev scores by epoch.
 """
 
 import math
@@ -39,7 +39,7 @@ def write_study(record: StudyRecord, events: Iterable[Event], uri: str) -> str:
 
     ``events``: of the study; the times of trials are read from its ``Started`` and ``Ended`` events. ``uri``: a
     database, as Optuna names it. Values are in the unit of the study's measure. Raises UserError if the storage cannot
-    be reached, and if it has a study of this name; nothing is then left in it.
+    be written, and if it has a study of this name; nothing is then added to it.
     """
     hide(uri)
     name = NAME.format(record.study.name)
@@ -161,9 +161,7 @@ class _Times:
 
 
 class _Axis:
-    """Converts the values of an axis for Optuna. A value that has a name is replaced by the name, a plain value is
-    kept, and any other value becomes JSON.
-    """
+    """Converts the values of an axis for Optuna. A number is kept; a choice's value becomes a label (``_labels``)."""
 
     def __init__(self, domain: Domain) -> None:
         self._labels: dict[str, Label] = {}
@@ -184,8 +182,9 @@ class _Axis:
 
 
 def _labels(domain: Choice) -> dict[str, Label]:
-    """The labels of a choice's values in Optuna, by the JSON of each value. If Optuna would take two labels for equal,
-    as 1 and true, all labels are the JSON itself.
+    """The labels of a choice's values in Optuna, by the JSON of each value. A value that has a name gets it as its
+    label; any other number, text, truth value or null is its own label, and a value of another type gets its JSON. If
+    Optuna would take two labels for equal, as 1 and true, all labels are the JSON.
     """
     texts = [canonical_json(value) for value in domain.values]
     labels: list[Label] = [

@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from mlflow import MlflowClient
 
 FILES: Final = "skipstack.files"
-"""The tag of a run that has the ``made_of`` of the publication whose files were written there."""
+"""The tag of a run whose value is the ``made_of`` of the publication whose files were last written to the run."""
 
 PUBLISHED: Final = "skipstack.published"
-"""The tag of a study's run that has the ``made_of`` of the last publication that was written completely."""
+"""The tag of a study's run whose value is the ``made_of`` of the last publication that was written completely."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -31,8 +31,8 @@ class Publication:
 
     ``made_of``: identifies the events and the version of skipstack from which the content was created; files are not
     written again if the store has those with the same value. ``notes``: the descriptions of runs, in Markdown, by the
-    key of the run. ``metrics``, ``tags``, ``files``: those of runs by name, by the key of the run. ``best``: the bundle
-    to store as a model; None if there is none.
+    key of the run. ``metrics``, ``tags``, ``files``: for each run, by its key, its metrics, tags and files by name.
+    ``best``: the bundle to store as a model; None if there is none.
     """
 
     made_of: str
@@ -58,7 +58,7 @@ class PublishingResult:
 
 def published(uri: str, experiment: str, study_id: str, what: str) -> PublishingResult | None:
     """Look up whether a study is published already, from the source ``what`` (``Publication.made_of``). Returns the
-    result with the experiment's id if it is. None means that it is to be published, also because the store fails.
+    result with the experiment's id if it is; None if it is not, or if the store cannot be asked.
     """
     try:
         client = connected(uri)
@@ -71,10 +71,11 @@ def published(uri: str, experiment: str, study_id: str, what: str) -> Publishing
 
 
 def publish(uri: str, experiment: str, study_id: str, publication: Publication, loop: RetryLoop) -> PublishingResult:
-    """Write a publication into the runs of a study. Call this once the store has all events of the study.
+    """Write a publication into the runs of a study. Call this once the store has all events of the study. A run that
+    the user deleted is left out.
 
-    ``loop``: repeats the writing if the store fails; its listener must wait for the end. What was written is not
-    written again.
+    ``loop``: repeats the writing if the store fails; its listener must wait for the end. Parts that the store already
+    has are not written again.
     """
     shown = PublishingResult()
     told: set[object] = set()
@@ -132,8 +133,8 @@ def _publish(
 
 
 def _say(client: "MlflowClient", found: ExperimentRuns, key: RunKey, publication: Publication, between: str) -> None:
-    """Write those of the note, metrics and tags of a publication that the run lacks or has with another value.
-    ``between``: as for ``stored_name``.
+    """Write the note, metrics and tags that a publication has for the run with the key ``key``, as far as the run lacks
+    them or has other values. ``between``: as for ``stored_name``.
     """
     from mlflow.entities import Metric, RunTag
 

@@ -43,10 +43,10 @@ STUDIES: Final = "tags.`skipstack.kind` = 'study'"
 
 
 def located(studies: Sequence[Path], tracking_uri: str | None) -> list[Path]:
-    """The folders of ``studies``, each of which is a folder or an address in MLflow. A study at an address is read from
-    the store into a temporary folder with its ledger.
+    """The folders of ``studies``, each of which is a folder or an address in MLflow. For a study at an address, the
+    copy of its ledger is read from the store into a temporary folder.
 
-    Raises UserError if there is no study at an address, or more than one.
+    Raises UserError if there is no study at an address, or more than one, and if no store is named.
     """
     asked = [str(study) for study in studies if str(study).startswith((STUDY, RUN)) and not study.exists()]
     if not asked:
@@ -159,9 +159,7 @@ def _studies(client: "MlflowClient") -> "Iterator[Run]":
 
 
 def _run(client: "MlflowClient", text: str) -> "Run":
-    """Find the run of the study at the address ``text``. Raises UserError if there is no such study, or
-    more than one.
-    """
+    """Find the run of the study at the address ``text``. Raises UserError if there is not exactly one such study."""
     if text.startswith(RUN):
         run = client.get_run(text.removeprefix(RUN).strip("/"))
         for _ in range(2):  # above the run of an ablation's trial are those of the ablation and of the study

@@ -48,8 +48,8 @@ class Recorder:
     what failed, and says when no further events follow.
 
     ``folder``: the study's folder. Artifacts are stored in it if the store does not say where. Unless the store is
-    private, it also gets a copy of the ledger in this folder, from time to time and at the end. None means that there
-    is no folder.
+    private, the store also gets a copy of the ledger in this folder, from time to time and at the end. None means that
+    there is no folder.
 
     ``private``: whether the store is an sqlite file for this study alone. Such a file can be rebuilt from the ledger,
     so commits do not wait for the disk. A killed process does no harm, but after a power cut the file may have to be
@@ -117,8 +117,8 @@ class Recorder:
             raise
 
     def _take_in(self) -> bool:
-        """Turn the next events into entries, unless entries are left that could not be written. Returns whether there
-        are entries to write.
+        """Turn the next events into entries, unless entries are left that could not be written. Entries of events that
+        the store has already, by its mark, are dropped. Returns whether there are entries to write.
         """
         pending = self._runs.pending
         while not pending and self._read():

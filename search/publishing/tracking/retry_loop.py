@@ -1,6 +1,4 @@
-"""The loop of a process that writes into a store. It calls the work again and again, and waits longer
-after failures.
-"""
+"""The loop of a process that writes into a store: it repeats the work, and waits longer after failures."""
 
 from collections.abc import Callable
 from typing import Final, Protocol
@@ -8,21 +6,19 @@ from typing import Final, Protocol
 from skipstack.data.basis.errors import one_line
 
 POLL: Final = 0.25
-"""The seconds between two calls of the work."""
+"""The seconds until the next call of the work after a call without a failure."""
 
 PAUSE: Final = 1.0
-"""The seconds, doubled once for each failure in a row, until a call that failed is repeated."""
+"""After n failures in a row, the next call comes after 2**n times this many seconds."""
 
 DOUBLINGS: Final = 6
-"""The maximum number of times that ``PAUSE`` is doubled."""
+"""The maximum of n in the formula of ``PAUSE``: further failures do not make the pause longer."""
 
 LAST_PAUSE: Final = 4.0
 """The maximum number of seconds between two calls once the owner waits for the end."""
 
 ATTEMPTS: Final = 5
-"""The number of failures in a row, without progress between them, after which the work is given up if
-the owner waits.
-"""
+"""If the owner waits for the end, the work is given up after this many failures in a row without progress."""
 
 
 class WorkOwner(Protocol):
@@ -39,9 +35,7 @@ class WorkOwner(Protocol):
 
 
 class RetryLoop:
-    """Calls work again and again until it is done, and repeats it after failures. ``listener``: the
-    owner of the work.
-    """
+    """Calls work repeatedly until a call succeeds while the owner waits. ``listener``: the owner of the work."""
 
     def __init__(self, listener: WorkOwner) -> None:
         self._listener = listener

@@ -10,8 +10,8 @@ Metrics are points ``(key, step) -> (value, milliseconds)``. A metric's mean ove
 network each) has the metric's name, and each lane's value has a name such as ``name/seed_3``. Steps are epochs. For the
 test split the step is the epoch whose weights were tested, and for the study's best score the number of trials that
 have ended. ``score`` has a point for every epoch. ``best_score``, by which trials are ranked, and ``best_epoch`` have a
-point at each epoch that is the best so far; they end with NaN if a trial lost its score by a failure. The values of
-axes are parameters that begin with ``axis.``.
+point at each epoch that is the best so far; they end with NaN if a trial lost its score by failing or diverging. The
+values of axes are parameters that begin with ``axis.``.
 """
 
 import math
@@ -73,7 +73,7 @@ class ExpectedRuns:
     entries are in ``pending``, from which a writer takes them.
 
     ``between``: the sign between a metric's name and the seed, in the names of lanes' metrics. ``of`` and ``number``:
-    for the events of an ablation, the object of its study and the number of the ablation.
+    the object of the study, and the number of the ablation; both are given only in the object of an ablation.
     """
 
     def __init__(self, between: str = "/", of: "ExpectedRuns | None" = None, number: int | None = None) -> None:
@@ -220,8 +220,8 @@ class ExpectedRuns:
             self._name(entry, trial)
 
     def _name(self, entry: Entry, trial: TrialRecord) -> None:
-        """Name a trial of the ablation by the row that it is, and create a run of its own for each further row that it
-        is. ``entry``: the content of the trial's run.
+        """Name a trial of the ablation by the first row that it is, and create an entry for the run of each further row
+        that it is. ``entry``: the content of the trial's run.
         """
         entry.formerly = f"ablation {self._ablation}, trial {trial.number}"
         own = [row for row in compared(self.record) if row.trials[0] is trial]
@@ -295,8 +295,8 @@ class ExpectedRuns:
             self._entry(event.trial).tags["skipstack.seeds"] = _listed(trial.seeds)
 
     def _lead(self, trial: TrialRecord, event: Reported) -> None:
-        """Add the trial's best score so far, if this report changed it. If seeds race, it is the score of all their
-        groups together.
+        """Add the trial's best score so far, if this report improved it. If seeds race, add it after each report; it is
+        then the score of all groups of seeds together.
         """
         reports = trial.reports
         if trial.raced or reports.best() == len(reports) - 1:

@@ -24,7 +24,7 @@ URI, EXPERIMENT, FILES = "MLFLOW_TRACKING_URI", "MLFLOW_EXPERIMENT_NAME", "MLFLO
 """MLflow's environment variables for the store, for the experiment, and for allowing a folder as the store."""
 
 ARTIFACTS: Final = "mlartifacts"
-"""The name of the folder for artifacts, which is also that of an MLflow server."""
+"""The name of the folder for artifacts, the same as on an MLflow server."""
 
 
 def chosen_store(option: str | None) -> str | None:
@@ -53,7 +53,7 @@ def is_folder(uri: str) -> bool:
 
 
 def has_page(uri: str) -> bool:
-    """Whether the store is a server, which has a page that shows its runs in a browser."""
+    """Whether the store is a server with an HTTP address, at which a browser shows its runs."""
     return _kind(uri) in ("http", "https")
 
 

@@ -40,14 +40,14 @@ SETTINGS: Final = {
     "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "0",  # ``RetryLoop`` repeats failed requests instead
     "MLFLOW_HTTP_REQUEST_TIMEOUT": "30",
 }
-"""MLflow's environment variables in the process, unless the user has set them."""
+"""The values of MLflow's environment variables in the process, where the user has not set others."""
 
 PATIENCE: Final = 120.0
-"""The number of seconds without progress after which the owner stops waiting for the process."""
+"""The seconds without progress after which the owner stops waiting for a study to be recorded or published."""
 
 TELL_EVERY: Final = 1.0
-"""The seconds between two messages of progress. So few messages fit into the connection for minutes if the owner does
-not read them.
+"""The minimum number of seconds between two messages of progress. An owner that reads none for minutes then does not
+fill the connection.
 """
 
 END: Final = "the study is over"
@@ -84,7 +84,7 @@ class _Failed:
 
 @dataclass(frozen=True, slots=True)
 class _Wanted:
-    """A message to the owner: write the bundle of the best network into the new folder ``to``. The owner answers with
+    """A message to the owner: write the bundle that is to be stored into the new folder ``to``. The owner answers with
     None, or with the exception that was raised.
     """
 
@@ -153,7 +153,7 @@ class TrackingProcess:
 
     def published(self, experiment: str, study_id: str, what: str) -> PublishingResult | None:
         """Look up whether a study is published already, as ``publishing.published`` does. ``what``: the ``made_of`` of
-        the publication.
+        the publication. If the process does not answer, the result says so in ``missing``.
         """
         self._ask(self._uri, _published, self._uri, experiment, study_id, what)
         try:
@@ -184,8 +184,8 @@ class TrackingProcess:
     def call(self, about: str, uri: str, work: Callable[..., Value], *arguments: object) -> Value:
         """Run ``work`` in the process, with the store at ``uri`` set in MLflow, and return its result.
 
-        ``about``: the beginning of an error message. ``work``: a function of a module, so that it can be pickled.
-        Raises UserError if the work does, and if the process ended.
+        ``about``: the beginning of the error message if the process ends. ``work``: a function at the top level of a
+        module, so that it can be pickled. Raises UserError if the work does, and if the process ended.
         """
         self._ask(uri, _call, work, arguments)
         value: Value = self._told(about)
@@ -245,8 +245,8 @@ def serve(link: Link) -> None:
 
 
 class _Owner:
-    """The connection to the owner, for the ``RetryLoop`` in the process. It sends progress and failures once the owner
-    waits. ``waits``: whether the owner waits for the end from the beginning.
+    """The owner, as seen by the ``RetryLoop`` in the process. Progress and failures are sent to the owner once it waits
+    for the end. ``waits``: whether it does so from the beginning.
     """
 
     def __init__(self, link: Link, *, waits: bool = False) -> None:

@@ -1,8 +1,8 @@
 """Gives a user's function the MLflow run to which its own MLflow calls write.
 
 If a trial has a single call of the function, that is the trial's run, to which the study writes as well. If a trial has
-several calls, each of them has a run below the trial's run, named by its seed, so that equal names in different calls
-do not collide.
+several calls, each of them has a run below the trial's run, named by its seed and replicate, so that equal names in
+different calls do not collide.
 """
 
 import os
@@ -68,9 +68,7 @@ class TrialRuns(TrackedRuns):
 
 @final
 class CallRun(TrackedRun):
-    """The MLflow run of one ``call`` of a trial's function. ``begin`` makes it the active run, and
-    ``end`` undoes that.
-    """
+    """The MLflow run of one ``call`` of a trial's function. ``begin`` makes the run active; ``end`` undoes that."""
 
     def __init__(self, runs: TrialRuns, task: TrialTask, call: int) -> None:
         self._runs = runs
@@ -83,7 +81,7 @@ class CallRun(TrackedRun):
     @property
     def id(self) -> str:
         """The run's id in MLflow. The first use waits until the study has begun the trial's run. Raises ReportError if
-        the store cannot be reached, or if it does not get the run.
+        the store cannot be reached, or if the trial's run does not appear in it.
         """
         if self._id is None:
             self._check_reachable()
@@ -118,8 +116,8 @@ class CallRun(TrackedRun):
 
     def end(self, *, failed: bool = False) -> None:
         """Make this run inactive; call this in the thread that called ``begin``. A trial's own run continues in MLflow,
-        since the study ends it. A run below a trial's run is ended in MLflow until it begins again; ``failed``: with
-        which status.
+        since the study ends it. A run below a trial's run is ended in MLflow until it begins again, with the status
+        FAILED if ``failed``, or else FINISHED.
         """
         if not self._is_active:
             return

@@ -30,15 +30,15 @@ LONGEST: Final = 15_000
 """The maximum number of characters of a view. MLflow accepts 20,000 in a tag of an experiment."""
 
 DIFFERENCE: Final = ("difference", "low", "high", "p")
-"""The metrics that compare a row with its reference: the difference, its interval and its p value."""
+"""The metrics that compare a row of an ablation, or a trial of a fixed design, with its reference: the difference, its
+interval and its p value.
+"""
 
 ViewName = Literal["trials", "charts"] | int
 """A view of a study. A number means the view of the ablation with this number."""
 
 OURS: Final = "skipstack"
-"""The id of the page's section with the charts of this module, above the charts that the page creates
-of every metric.
-"""
+"""The id of the section with our charts on the experiment's page, above the charts that the page itself creates."""
 
 
 def views(record: StudyRecord, ablations: Mapping[int, StudyRecord], study_id: str, time: int) -> dict[str, str]:
@@ -111,7 +111,9 @@ def _state(record: StudyRecord, name: ViewName, study_id: str, axes: list[str]) 
 
 
 def _trials(record: StudyRecord, study_id: str, axes: Iterable[str]) -> Mapping[str, Any]:
-    """The page's state for a table of the trials of the search. ``axes``: the names of the parameters to show."""
+    """The state of the experiment's page that shows a table of the search's trials. ``axes``: the names of the
+    parameters to show.
+    """
     metrics = ["best_score", "best_epoch", f"test_{record.measure.name}", *(DIFFERENCE if _designed(record) else ())]
     columns = [*_of("metrics", metrics), *_of("params", axes), *_of("tags", ["skipstack.end_reason"])]
     # Columns of attributes, such as the source, are left out: the page shows them first, and they would fill it.
@@ -119,8 +121,8 @@ def _trials(record: StudyRecord, study_id: str, axes: Iterable[str]) -> Mapping[
 
 
 def _rows(record: StudyRecord, number: int, study_id: str, axes: Iterable[str]) -> Mapping[str, Any]:
-    """The page's state for a table of the rows of an ablation, the largest difference first. ``axes``: the names of the
-    parameters to show.
+    """The state of the experiment's page that shows a table of an ablation's rows, the largest difference first.
+    ``axes``: the names of the parameters to show.
     """
     metrics = [*DIFFERENCE, f"test_{record.measure.name}" if record.study.space.base.keeps_weights else "best_score"]
     tags = ["skipstack.reference", *(["skipstack.corpus"] if _corpora(record) > 1 else [])]
@@ -130,7 +132,9 @@ def _rows(record: StudyRecord, number: int, study_id: str, axes: Iterable[str]) 
 
 
 def _drawn(record: StudyRecord, study_id: str, axes: list[str]) -> Mapping[str, Any]:
-    """The page's state for charts of the trials of the search. ``axes``: the names of the parameters to draw."""
+    """The state of the experiment's page that shows charts of the search's trials. ``axes``: the names of the
+    parameters in the chart of values and best scores.
+    """
     section = {"uuid": OURS, "name": "The study", "display": True, "isReordered": True, "deleted": False}
     return {
         **_page(of_role(study_id, "trial"), "best_score"),
@@ -144,13 +148,15 @@ def _drawn(record: StudyRecord, study_id: str, axes: list[str]) -> Mapping[str, 
 
 
 def _of(kind: str, fields: Iterable[str]) -> list[str]:
-    """The names of columns of the page, for fields of a kind such as ``metrics``."""
+    """The names that the page has for columns. ``kind``: ``metrics``, ``params`` or ``tags``. ``fields``: the names of
+    these.
+    """
     return [f"{kind}.`{field}`" for field in fields]
 
 
 def _page(asked: str, best: str) -> Mapping[str, Any]:
-    """The page's state for the runs that match the filter ``asked``, sorted by the metric ``best``, the
-    largest first.
+    """The part of the page's state that selects the runs that match the filter ``asked``, and sorts them by the metric
+    ``best``, the largest first.
     """
     return {
         "searchFilter": asked,
@@ -176,11 +182,11 @@ def _corpora(record: StudyRecord) -> int:
 
 
 def _charts(axes: list[str], measure: str) -> list[dict[str, Any]]:
-    """The charts of the page: the learning curve of each trial, its best score, its score on test, and the values of
-    its axes with its score.
+    """The charts of the experiment's page: the learning curve of each trial, its best score, its score on test, and, if
+    there are ``axes``, its values on these with its best score.
 
-    ``axes``: those that are active in every trial, since the page leaves out the line of a trial that lacks one.
-    ``measure``: the name of the study's measure.
+    ``axes``: the parameters of axes that are active in every trial, since the page leaves out the line of a trial that
+    lacks one. ``measure``: the name of the study's measure.
     """
     common: dict[str, Any] = {
         "metricSectionId": OURS,

@@ -55,8 +55,8 @@ _FORMERLY: Final = re.compile(r"ablation \d+, trial \d+")
 
 
 class _Had(NamedTuple):
-    """The content of a finished run at the time when the store was read. A metric of such a run has all its steps or
-    none.
+    """The content of a finished trial's run at the time when the store was read. A metric of such a run has all its
+    steps or none.
 
     ``names``: of its metrics, parameters and tags, each after its kind, as in ``metric score``. ``named``: the run's
     own name, if an earlier version of skipstack gave it; empty otherwise. ``corpus``: whether the run names its corpus.
@@ -71,9 +71,9 @@ class _Had(NamedTuple):
 
 @dataclass(slots=True)
 class _Stands:
-    """The content of an unfinished ``run``, or of one that lacks something. ``points``: the names and steps of its
-    metrics, when the store was read. ``tags``, ``status``, ``end``: their present values, which are updated when the
-    run is written.
+    """The content of a ``run`` that may lack something: of an unfinished trial, of the study or of an ablation.
+    ``points``: the names and steps of its metrics when the store was read. ``tags``, ``status``, ``end``: as they are
+    now; they are updated when the run is written.
     """
 
     run: "Run"
@@ -183,8 +183,8 @@ class Writer:
         self._whole, self._partial = {}, {}
 
     def write(self, key: RunKey, entry: Entry) -> None:
-        """Write an entry to the run with the key ``key``, which is created if the store lacks it. The status is written
-        last, so that a run that has ended has all its metrics.
+        """Write an entry to the run with the key ``key``. A run that the store lacks is created, unless the user
+        deleted it. The status is written last, so that a run that has ended has all its metrics.
         """
         from mlflow.entities import Metric, Param, RunTag
 
@@ -225,8 +225,8 @@ class Writer:
         self.without_files = self.without_files or refused  # only now, since the store itself has accepted the run
 
     def keep_ledger(self, made: Callable[[], bytes]) -> None:
-        """Write a copy of the ledger among the artifacts of the study's run, unless the same copy is there. ``made``:
-        returns the content of the copy.
+        """Write a copy of the ledger among the artifacts of the study's run, unless the same copy is there or files
+        were refused. ``made``: returns the content of the copy.
         """
         assert self._run_ids is not None, "the runs are not known"
         run_id = self._run_ids.get(STUDY)
@@ -326,7 +326,7 @@ def _had(run: "Run") -> _Had:
 
 
 def _leave_out_names(entry: Entry, had: _Had) -> None:
-    """Remove from an entry everything of which a finished run has the name. Values are not compared."""
+    """Remove from an entry what a finished run has under the same name. Values are not compared."""
     entry.tags = {name: value for name, value in entry.tags.items() if f"tag {name}" not in had.names}
     entry.params = {name: value for name, value in entry.params.items() if f"param {name}" not in had.names}
     entry.metrics = {at: value for at, value in entry.metrics.items() if f"metric {at[0]}" not in had.names}
@@ -337,7 +337,9 @@ def _leave_out_names(entry: Entry, had: _Had) -> None:
 
 
 def _leave_out(entry: Entry, stands: _Stands) -> None:
-    """Remove from an entry what an unfinished run has, with the same values. A run's description is never replaced."""
+    """Remove from an entry what the run has already; tags and the status only if they are equal. A description that the
+    run has is kept.
+    """
     run, held = stands.run, stands.tags
     entry.tags = {
         name: value

@@ -22,8 +22,8 @@ class Fronts:
     The rank of a new point is 1 plus the highest rank number of the points that dominate it, or 0 if none does. The
     points of its rank that it dominates move to the next rank; the points of that rank that these dominate move one
     rank further, and so on (Li et al., "Efficient Nondomination Level Update Method for Steady-State Evolutionary
-    Multiobjective Optimization", 2017). Adding a point takes O(N) time. Epsilon-nets are computed only as far as
-    needed.
+    Multiobjective Optimization", 2017). Adding a point takes O(N) time if it moves no other point. Epsilon-nets are
+    computed only as far as needed.
     """
 
     def __init__(self) -> None:
@@ -78,7 +78,7 @@ class Fronts:
 
     def place(self, point: Vector, *, most: int) -> int:
         """The place of ``point``, which must be the latest point added: the number of points ordered before it, at most
-        ``most``.
+        ``most``. It wins ties in its epsilon-net.
         """
         before = self.before(rank := self.rank(point))
         for other in self.order(rank, point):
@@ -89,7 +89,7 @@ class Fronts:
 
     def place_at(self, position: int, first: Vector) -> int:
         """The place of the point at ``position`` in the order of all points. It is less than ``position`` only if equal
-        points come before. ``first``: the latest point added, which wins ties.
+        points come before. ``first``: the latest point added, which wins ties in its epsilon-net.
         """
         used = len(self._distinct)
         sizes = np.bincount(self._ranks_N[:used], weights=self._times_N[:used]).astype(np.int64)
@@ -107,8 +107,8 @@ class Fronts:
         return np.flatnonzero(self._ranks_N[: len(self._distinct)] == rank)
 
     def _push(self, moving: Places, candidates: Places, rank: int) -> None:
-        """Move the ``candidates`` of ``rank`` that the ``moving`` points dominate to the next rank, where they displace
-        further candidates in the same way. Both are indices of points.
+        """Move the ``candidates`` of ``rank`` that the ``moving`` points dominate to the next rank; there these
+        displace further candidates in the same way. ``moving``, ``candidates``: indices of points.
         """
         while len(moving):
             there = candidates[self._ranks_N[candidates] == rank]

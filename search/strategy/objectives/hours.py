@@ -10,16 +10,17 @@ HOUR: Final = 3600.0
 """Seconds in an hour."""
 
 LAST_OF_A_RUN: Final = (Finished, Interrupted)
+"""Events that end a run: the time after them does not count."""
 
 DURING_A_RUN: Final = (*WORK, Measuring, Tested, Untested, *LAST_OF_A_RUN)
-"""Events that occur only while a study runs. The time before and after any other event does not count, since the study
-may not have been running.
+"""Events that occur only while a study runs. ``Shortened`` counts as one as well, unless the user shortened the study.
+The time before and after any other event does not count, since the study may not have been running.
 """
 
 
 def cut_short(ends: Iterable[tuple[int, str, str]]) -> dict[str, list[int]]:
-    """Group the numbers of the trials that were stopped because the study's hours were over by the message with which
-    they were stopped. ``ends``: the number, state and message of each trial; other stopped trials have no message.
+    """The numbers of the trials that were stopped because the study's hours were over, by the message of the stop.
+    ``ends``: the number, state and message of each trial; trials stopped for other reasons have an empty message.
     """
     cut: dict[str, list[int]] = {}
     for number, state, message in ends:
@@ -29,8 +30,8 @@ def cut_short(ends: Iterable[tuple[int, str, str]]) -> dict[str, list[int]]:
 
 
 class Working:
-    """Adds up the time for which a study's search was run. Pass its events to ``happened`` in ledger order. Each run
-    counts from its first trial to its end, or to its last event if it was killed.
+    """Adds up the time for which a study has run. Pass its events to ``happened`` in ledger order. A run counts from
+    its first event that occurs only during a run (``DURING_A_RUN``) to its end, or to its last event if it was killed.
     """
 
     def __init__(self) -> None:
@@ -38,7 +39,7 @@ class Working:
         self._last: float | None = None
 
     def happened(self, event: Event) -> None:
-        """Add the time between the previous event and this one, if the study was running."""
+        """Add the time between the previous event and ``event``, if the study was running."""
         if not _during_a_run(event):
             self._last = None
             return

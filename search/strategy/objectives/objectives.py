@@ -13,8 +13,8 @@ from skipstack.spaces.function import Direction
 Objective = Literal["score", "parameters", "latency"]
 """An objective of networks. A lane is one seed's copy of the network. ``score``: the mean dev score. ``parameters``:
 the number of parameters of one lane, known when a trial is proposed. ``latency``: the seconds that one lane takes to
-read
-1,000 tokens of dev, on the worker that trained it."""
+read 1,000 tokens of dev, on the worker that trained it.
+"""
 
 Objectives = tuple[Objective, ...] | dict[str, Direction]
 """The objectives of a study, the score first. A study of networks has names from ``Objective``. A study of a function
@@ -38,7 +38,7 @@ class Further:
 
 
 def further(objectives: Objectives) -> tuple[Further, ...]:
-    """The objectives of a study after the score; empty if the score is the only one. For networks these are
+    """The objectives of a study after the score; empty if the score is the only one. A study of networks can have
     ``parameters`` and ``latency``, which are minimised.
     """
     if len(objectives) == 1:
@@ -57,8 +57,8 @@ def column(name: str) -> str:
 
 
 def vector(sought: Sequence[Further], values: Mapping[str, float | None]) -> Vector:
-    """Convert values into numbers of which larger is better, one for each objective in ``sought``. ``values``: by
-    column. A value that is missing or not finite becomes -inf.
+    """Convert values into numbers of which larger is better, one for each objective in ``sought``. ``values``: a value
+    for each ``Further.column``. A value that is missing or not finite becomes -inf.
     """
     return tuple(_ranked(each, values.get(each.column)) for each in sought)
 

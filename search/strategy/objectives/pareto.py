@@ -98,8 +98,8 @@ def net(points: Points) -> list[int]:
     """The indices of points in the order of their greedy epsilon-net. No point may dominate another.
 
     The first point is the best in the first objective; each next point is the one whose distance to the nearest point
-    before it is largest. Distances are Euclidean, after each objective is scaled to [0, 1] over these points; a value
-    that was not measured is at -1. Ties go to the earliest point.
+    before it is largest. Distances are Euclidean, after the values of each objective are scaled to [0, 1] and values
+    that were not measured are set to -1. Ties go to the earliest point.
 
     Source: Salinas et al., "A Multi-objective Perspective on Jointly Tuning Hardware and Hyperparameters" (2021), the
     tie-break of Schmucker et al., "Multi-objective Asynchronous Successive Halving" (2021).

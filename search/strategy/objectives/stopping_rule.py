@@ -28,8 +28,8 @@ from skipstack.search.ledger.events import (
 from skipstack.search.statistics.maxima import gain_of_more
 
 WORK: Final = (Proposed, Reused, Started, Begun, Reported, Used, Decided, Promoted, Retried, Ended)
-"""Events between which trials are trained. The time before and after any other event does not count, since the study
-may not have been running.
+"""Events that occur while trials are trained: the time between two of them counts, if no other event is between them.
+Around other events the study may not have been running.
 """
 
 
@@ -48,15 +48,16 @@ class StoppingRule:
     """Estimates from the trials so far whether further trials are worth their time. Pass the study's events to
     ``happened`` in ledger order, and each trial that ends or pauses to ``left``; ``gain`` then tells whether to stop.
 
-    Trials count in the order of proposal, up to the first that still runs: the trials that end early are a biased
-    sample, since the worse ones are stopped. A stopped trial counts with its best score so far.
+    Trials count in the order of proposal, up to the first that has neither ended nor paused yet. Later trials that
+    ended already are left out: they are a biased sample, since the worse trials are stopped early. A stopped or paused
+    trial counts with its best score so far.
 
-    The gain of the next ``hours`` is the larger of two numbers, where h is the number of trials that the study ends in
-    this time. The first is an upper bound for h independent trials (``statistics/maxima.py``), which uses the spacing
-    of the best scores; it is estimated from as many scores as trials were trained to the end, but at most from the
-    better half. The second is how much the last h trials actually raised the best score, since proposers learn; they
-    are at most the last half of all trials. The rule does not apply while the best trial is paused at a rung, since
-    that trial may still improve.
+    The gain of the next ``hours`` is the larger of two numbers, where h is the number of trials that the study ends or
+    pauses in this time, at least 1. The first is an upper bound for h independent trials (``statistics/maxima.py``),
+    from the spacing of the k best scores; k is one less than the number of trials trained to the end, and at most half
+    of all. The second is how much the last h trials, at most half of all, actually raised the best score, since
+    proposers learn. The rule does not apply while the best trial is paused at a rung, since that trial may still
+    improve.
     """
 
     def __init__(self, config: StoppingRuleConfig) -> None:
@@ -70,7 +71,7 @@ class StoppingRule:
         self._prefix = 0
 
     def happened(self, event: Event) -> None:
-        """Add the time between the previous event and this one, if trials were being trained."""
+        """Add the time between the previous event and ``event``, if both occur while trials are trained (``WORK``)."""
         if not isinstance(event, WORK):
             self._last = None
             return
@@ -115,5 +116,5 @@ class StoppingRule:
 
     @property
     def _seed_deviation(self) -> float | None:
-        """The standard deviation between seeds of one config; None if no trial has several seeds."""
+        """The standard deviation between seeds of one config, pooled over trials; None without several seeds."""
         return math.sqrt(fmean(self._variances.values())) if self._variances else None

@@ -33,7 +33,7 @@ class Promises:
 
     ``encoding``: of the space. ``processes``: one for each objective. ``of``: computes the acquisition values from the
     means and standard deviations that each process predicts. ``charge``: takes the number of an axis and values on it,
-    and returns the charge for each value; None means that time is free.
+    and returns the charge for each value; None means that nothing is charged.
     """
 
     def __init__(
@@ -50,8 +50,8 @@ class Promises:
         self._charge = charge
 
     def climbed(self, source: np.random.Generator, best_ND: Numbers) -> Numbers:
-        """Search for rows with high acquisition values, and return the best ones found, the highest first. They have
-        values for inactive axes as well. ``best_ND``: the best known rows, from which some candidates are mutated.
+        """Search for rows with high acquisition values, and return the ``CLIMBERS`` best rows found, the best first,
+        with values for inactive axes as well. ``best_ND``: the best known rows, from which some candidates are mutated.
         """
         parents_ND = best_ND[source.integers(len(best_ND), size=MUTATED)]
         candidates_CD = np.concatenate(

@@ -14,7 +14,7 @@ ModelName = Literal["tpe", "gp", "prior"]
 """The kinds of proposers that fit a model to the trials so far."""
 
 WALKS: Final = ("grid", "one_at_a_time")
-"""The kinds of proposers that enumerate the space in a fixed order, so that their points are known in advance."""
+"""The kinds of proposers that enumerate points of the space in a fixed order, which is known in advance."""
 
 
 class PlainProposerConfig(Frozen):
@@ -37,8 +37,8 @@ class ModelBasedConfig(Frozen):
 class EvolutionConfig(Frozen):
     """Regularised evolution (Real et al., 2019).
 
-    The last ``population`` trials form the population. For each new trial, ``sample`` of them are drawn at random, and
-    the best of these is changed on one axis.
+    The last ``population`` trials that got a score form the population. For each new trial, ``sample`` of them are
+    drawn at random, and the best of these is changed on one axis.
     """
 
     kind: Literal["evolution"] = "evolution"

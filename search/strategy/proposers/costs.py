@@ -12,8 +12,8 @@ from skipstack.spaces.domains import Choice, Domain, Integer, Log, Real
 from skipstack.spaces.space import Point, Space
 
 PENALTY: Final = 0.01
-"""The ridge penalty on squared effects: the residual variance of the log seconds divided by the variance of the
-effects.
+"""The ridge penalty on squared effects: the assumed ratio of the residual variance of the log seconds to the variance
+of the effects.
 """
 
 
@@ -30,7 +30,7 @@ class AxisCost:
     effects: tuple[float, ...]
 
     def of(self, numbers: Any) -> Any:
-        """The effect of each value in an array. For a choice, the array has the indices of its values."""
+        """The effect of each element of an array: values of a number, or indices of a choice's values."""
         if isinstance(self.domain, Choice):
             return np.asarray(self.effects)[np.asarray(numbers, dtype=int)]
         return self.at(places(self.domain, numbers))
@@ -64,8 +64,8 @@ class Costs:
             self._seconds.setdefault(number, []).append(seconds)
 
     def by_axis(self) -> dict[str, AxisCost]:
-        """The effect of each axis, by its path, relative to the mean of all trials. Empty before the first time is
-        recorded.
+        """The effect of each axis, by its path. The log seconds of a point are the sum of the effects of its axes, up
+        to a constant that is the same for all points. Empty before the first time is recorded.
         """
         if not self._seconds:
             return {}
@@ -84,11 +84,11 @@ class Costs:
         }
 
     def charged(self, number: int, cooled: int | None) -> "Charged | None":
-        """The charge for the predicted time of an epoch, to be subtracted from a logarithm when trial ``number`` is
-        proposed. It stands for the time to the power of 1 - ``number`` / ``cooled``.
+        """The charge for the predicted time of an epoch when trial ``number`` is proposed. Subtracting it from the
+        logarithm of a value divides the value by the time to the power of 1 - ``number`` / ``cooled``.
 
-        ``cooled``: the trial from which on the time does not count; None means that it never counts. Returns None if
-        the time does not count, or if no time is recorded.
+        ``cooled``: the number of the trial from which on the time does not count; None means that it never counts.
+        Returns None if the time does not count, or if no time is recorded.
         """
         weight = 0.0 if cooled is None else max(1 - number / cooled, 0.0)
         costs = self.by_axis() if weight else {}
@@ -106,17 +106,15 @@ class Charged:
     weight: float
 
     def of(self, axis: int, places: Any) -> Any:
-        """The contribution of one axis to the charge. ``places``: positions in the range of a number (0 to 1), or
-        indices of a choice's values.
+        """The contribution of one axis to the charge at each of ``places``: positions in the range of a number (0 to
+        1), or indices of a choice's values. ``axis``: the number of the axis.
         """
         cost = self.costs[axis]
         return self.weight * (cost.of(places) if isinstance(cost.domain, Choice) else cost.at(places))
 
 
 def places(domain: Domain, numbers: Any) -> Any:
-    """The positions of numbers in the range of an axis, from 0 to 1. Raises TypeError for a choice,
-    which has no order.
-    """
+    """The positions of numbers in the range of an axis, from 0 to 1. Raises TypeError for a choice."""
     match domain:
         case Log(low, high):
             return np.log(np.asarray(numbers) / low) / (math.log(high / low) or 1.0)
@@ -127,8 +125,9 @@ def places(domain: Domain, numbers: Any) -> Any:
 
 
 def _features(domain: Domain, path: str, points: list[Point]) -> NDArray[np.float64]:
-    """The regression's features for one axis, a row for each point: centred where the axis is active, 0 where it is
-    not.
+    """The regression's features for one axis, a row for each point; 0 where the axis is not active. Of a choice, which
+    value it has, minus 1 / the number of values; of a number, its position in the range minus 1/2, and the square of
+    this.
     """
     if isinstance(domain, Choice):
         texts = {canonical_json(value): number for number, value in enumerate(domain.values)}

@@ -21,10 +21,10 @@ from skipstack.spaces.space import Point, Space
 Numbers = NDArray[np.float64]
 
 STEPS: Final = (0.003, 0.01, 0.03, 0.1, 0.3)
-"""Distances by which a position in a range is moved down and up to find a better one, as fractions of the range."""
+"""The distances by which a number is moved down and up to find a better value, as fractions of its range."""
 
 LISTED: Final = 16
-"""The maximum number of integers in a range for every one of them to be tried; in a larger range only near ones are."""
+"""The size up to which all integers of a range are tried; of a larger range, only those at the distances ``STEPS``."""
 
 
 @final
@@ -115,15 +115,15 @@ class Encoding:
         return uniform_ND
 
     def mutated(self, source: np.random.Generator, rows_ND: Numbers, axes: float) -> Numbers:
-        """Mutate rows. In each row, values are drawn uniformly for the axes that have none, and for randomly chosen
-        axes, on average ``axes`` of them. So the rows returned have a value for every axis.
+        """Mutate rows, and return rows with a value for every axis. In each row, values are drawn uniformly for the
+        axes that have none, and for randomly chosen axes, ``axes`` of them on average.
         """
         changed_ND = source.random(rows_ND.shape) < axes / len(self._domains)
         return np.where(changed_ND | np.isnan(rows_ND), self.random(source, len(rows_ND)), rows_ND)
 
     def moves(self, axis: int, rows_ND: Numbers) -> Numbers:
-        """The values to try on one axis in each row, as an array of N rows. They are all values of a choice or of a
-        short range of integers, and otherwise positions near that of the row.
+        """The values to try on one axis in each row, as an array of N rows: all values of a choice or of a range of up
+        to ``LISTED`` integers; otherwise the row's own value, moved by each of ``STEPS`` down and up.
         """
         if (listed := self._listed[axis]) is not None:
             return np.broadcast_to(listed, (len(rows_ND), len(listed)))
@@ -160,8 +160,8 @@ class Encoding:
 @dataclass(frozen=True, slots=True)
 class _Condition:
     """A condition on the value of one axis, which is a choice. ``on``: the number of this axis. ``allowed``: whether
-    each value of the choice fulfils the condition. ``otherwise``: whether the base's value fulfils it, which decides
-    where the axis is not active.
+    each value of the choice fulfils the condition. ``otherwise``: whether the base's value fulfils it, which decides in
+    rows where the axis is not active but its config field exists.
     """
 
     on: int

@@ -18,11 +18,10 @@ from skipstack.spaces.space import Point, Space
 class Evolution(Proposer):
     """Regularised evolution (Real et al., 2019, algorithm 1), asynchronous.
 
-    The first trials are random, until ``population`` of them have ended with a score. The population consists of the
-    last ``population`` trials that ended; the oldest leaves it, whatever its score. For each further trial, ``sample``
-    members are drawn with replacement, and the best of them gets a child: one of its neighbours (``Space.neighbours``)
-    that was not proposed before, each with the same probability. If all neighbours were proposed, a point is drawn at
-    random.
+    The population consists of the last ``population`` trials that ended with a score; the oldest leaves it, whatever
+    its score. Points are random until the population is full. For each further trial, ``sample`` members are drawn with
+    replacement, and the best of them gets a child: one of its neighbours (``Space.neighbours``) that was not proposed
+    before, chosen at random. If all neighbours were proposed, a point is drawn at random from the whole space.
 
     ``ranks.py`` decides which trial of a sample is the best. A trial that is paused at a rung enters the population
     like a stopped one; if it is promoted, it enters again when it ends. Trials that diverged or failed never enter.
@@ -56,7 +55,7 @@ class Evolution(Proposer):
         self._points[number] = point
 
     def promoted(self, number: int, point: Point) -> None:
-        """Record that the paused trial ``number`` runs again, so that it enters the population when it ends."""
+        """Record that the paused trial ``number`` runs again, so that it enters the population again when it ends."""
         self._points[number] = point
 
     def paused(self, number: int, curve: Curve, further: Vector = ()) -> None:

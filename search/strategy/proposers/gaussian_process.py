@@ -52,15 +52,15 @@ class GaussianProcess(Proposer):
     trials are drawn from the process several times, and the improvement is averaged over these draws. Points are random
     until ``random_trials`` trials have a score.
 
-    A completed trial counts with the best score of its curve. A stopped trial counts with its last score, which
-    underestimates it: a Gaussian process, unlike the proposers that use ranks, cannot rank it behind the completed
-    trials. A paused trial counts like a stopped one, and is added once more when it ends after a promotion. Trials that
-    diverged or failed are ignored.
+    A completed trial counts with the best score of its curve. A stopped trial counts with its last score, although it
+    could have reached more: a Gaussian process, unlike the proposers that use ranks, cannot rank it behind the
+    completed trials. A paused trial counts like a stopped one, and is added once more when it ends after a promotion.
+    Trials that diverged or failed are ignored.
 
     The process needs a value on every axis. An inactive choice is equally far from each of its values, and an inactive
     number is set to the middle of its range; neither is varied in the search for a point. The most promising points are
     changed where they break the study's own rules (``Space.repaired``), and the first of them that is allowed and new
-    is proposed. If there is none, a neighbour of the most promising point is.
+    is proposed. If there is none, a new neighbour of the most promising point is, or else a random point.
 
     Fitting takes O(N³) time, and the study waits for it. So kernels are fitted again only each time that there are
     about 12 % more scores: after 10, 11, ... 16, 18, 20, ... scores. Each fit starts from the kernels of the fit
@@ -88,11 +88,12 @@ class GaussianProcess(Proposer):
         """The trials with a score, in the order in which they ended."""
         self._running: dict[int, Numbers] = {}
         self._kernels: list[list[Kernel]] = []
-        """The kernels fitted so far: for each number of scores in ``_fits``, a kernel for each objective."""
+        """The kernels fitted so far: a list for each number of scores in ``_fits``, with a kernel for each objective.
+        """
 
     def ask(self, number: int) -> Point | None:
         """The point for trial ``number``: the new, allowed point with the highest expected improvement found, or a
-        random one at the beginning. None if the space is exhausted.
+        random one at the beginning and where none is found. None if the space is exhausted.
         """
         source = generator(self._seed, "gp", number)
         if len(self._scored) < self._random_trials:
@@ -111,7 +112,7 @@ class GaussianProcess(Proposer):
             self._costs.took(number, seconds)
 
     def proposed(self, number: int, point: Point) -> None:
-        """Record that trial ``number`` runs at ``point``; the next points proposed avoid its neighbourhood."""
+        """Record that trial ``number`` runs at ``point``. Until it ends, its values are drawn from the process."""
         self._seen.add(point)
         if self._cooled is not None:
             self._costs.proposed(number, point)
@@ -168,7 +169,7 @@ class GaussianProcess(Proposer):
         return promises.climbed(source, rows_ND[ahead])
 
     def _fitted(self) -> list[Kernel]:
-        """The kernel of each objective, fitted at the latest number of scores in ``_fits``. Missing fits are made
+        """The kernel of each objective, as last fitted. Fits that are due by the number of scores (``_fits``) are made
         first.
         """
         kernels = [Kernel.plain(len(self._space.domains))] * self._objectives
@@ -187,7 +188,7 @@ class GaussianProcess(Proposer):
 
 
 def _fits(first: int, count: int) -> list[int]:
-    """The numbers of scores after which kernels are fitted: ``first``, and further ones up to ``count``."""
+    """The numbers of scores after which kernels are fitted: ``first``, and further ones up to ``count``, ascending."""
     found = [first]
     while (further := found[-1] + max(1, found[-1] // AGAIN)) <= count:
         found.append(further)
@@ -195,8 +196,8 @@ def _fits(first: int, count: int) -> list[int]:
 
 
 def _known(scored: Sequence[_Scored]) -> list[_Scored]:
-    """The trials that the process is conditioned on: all of them up to ``CONDITIONED``, or else the best half of this
-    number and the latest of the others.
+    """The trials that the process is conditioned on: all, if they are at most ``CONDITIONED``; otherwise the best ones,
+    ``CONDITIONED`` / 2 of them, and as many of the latest others.
     """
     if len(scored) <= CONDITIONED:
         return list(scored)

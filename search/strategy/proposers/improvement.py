@@ -1,7 +1,7 @@
 """The expected improvement of a point over all known values, in one objective or in several.
 
 A case is one possible set of values of the trials that still run (``regression.py``). Shapes: C candidates, S cases,
-K objectives, B boxes, P points with known values, of ended and of running trials.
+K objectives, B boxes, P points of ended and of running trials.
 """
 
 import math
@@ -21,7 +21,7 @@ LOG_DENSITY: Final = -0.5 * math.log(2 * math.pi)
 """The logarithm of the standard normal density at 0."""
 
 LEAST: Final = 1e-300
-"""Improvements of the hypervolume below this are set to it, so that their logarithm is finite."""
+"""Expected improvements of the hypervolume below this are set to it, so that their logarithm is finite."""
 
 
 @final
@@ -29,7 +29,7 @@ class Improvement:
     """Computes the logarithm of the expected improvement with one objective: E[max(0, y - best)], averaged over cases,
     where y is the unknown value of a candidate (Ament et al., 2023).
 
-    ``best_S``: the best known value in each case.
+    ``best_S``: the best value of the trials in each case.
     """
 
     def __init__(self, best_S: Numbers) -> None:
@@ -55,8 +55,8 @@ class HypervolumeImprovement:
     the expectation is a sum over boxes; a box from l to u contributes the product over objectives of E[max(0, y - l)] -
     E[max(0, y - u)] (after Yang et al., 2019).
 
-    ``values_SPK``: the known values in each case; larger is better. ``reference_K``: the point from which the
-    hypervolume is measured; values that are not above it in every objective do not count.
+    ``values_SPK``: the values of the trials in each case; larger is better. ``reference_K``: the point from which the
+    hypervolume is measured; trials that are not above it in every objective do not count.
     """
 
     def __init__(self, values_SPK: Numbers, reference_K: Numbers) -> None:
@@ -81,8 +81,8 @@ class HypervolumeImprovement:
 
 
 def boxes(front_PK: Numbers, reference_K: Numbers) -> Numbers:
-    """Cut the region above the reference that the front does not dominate into disjoint boxes. Returns the low and the
-    high end of each box in each objective, of shape (B, K, 2).
+    """Cut a region into disjoint boxes: all points above the reference that the front does not dominate. Returns the
+    low and the high end of each box in each objective, of shape (B, K, 2).
     """
     below = np.array([[[*pair] for pair in zip(reference_K, np.full(len(reference_K), np.inf), strict=True)]])
     if not len(front_PK):

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from skipstack.search.strategy.proposers.encoding import Numbers
 
 NARROWEST = 100
-"""The width of a kernel of a number is never set below the range of the number divided by this."""
+"""The width of a kernel of a number is at least the range of the number divided by this."""
 
 
 class Uniform(Protocol):
@@ -27,8 +27,8 @@ class Uniform(Protocol):
 @final
 @dataclass(frozen=True, slots=True)
 class AxisKind:
-    """The kind of an axis. ``values``: the number of values of a choice; 0 for a number. ``step``: the distance of
-    neighbouring integers, as a fraction of their range; 0 for any other axis.
+    """The properties of an axis on which its kernels depend. ``values``: the number of values of a choice; 0 for a
+    number. ``step``: the distance of neighbouring integers, as a fraction of their range; 0 for any other axis.
     """
 
     values: int
@@ -42,7 +42,7 @@ class Parzen:
     point, and one over the whole space with weight 1; the weights are then scaled to sum to 1. The kernels of numbers
     are ``_Normals``, those of choices ``_Categories``.
 
-    ``kinds``: of the axes. ``rows_NA``: the known points, as rows of ``Encoding``. ``weights_N``: their weights.
+    ``kinds``: one for each axis. ``rows_NA``: the known points, as rows of ``Encoding``. ``weights_N``: their weights.
     """
 
     def __init__(self, kinds: Sequence[AxisKind], rows_NA: Numbers, weights_N: Numbers) -> None:
@@ -102,7 +102,7 @@ class _Normals:
     The width of a kernel, its standard deviation, is the distance from its point to the farther of the two neighbouring
     points. The first and the last point have a single neighbour; a single point has the two ends of the range as
     neighbours. The width is at most the range, and at least the range divided by the smaller of K + 1 and
-    ``NARROWEST``.
+    ``NARROWEST``. The range of integers extends half a step beyond its ends here.
     """
 
     def __init__(self, position_N: Numbers, step: float) -> None:

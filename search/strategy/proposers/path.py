@@ -45,8 +45,8 @@ def candidates(space: Space, config: PathConfig, taken: Mapping[str, Json]) -> l
 def steps(
     space: Space, config: PathConfig, scores: Mapping[str, float | None]
 ) -> Iterator[tuple[list[NextChange], NextChange | None]]:
-    """Yields the steps of the path so far: the candidate changes, and the one that was taken. The latter is None in the
-    last step if a candidate's trial has not ended yet, or if no candidate has a score.
+    """Yields the steps of the path so far: the candidate changes, and the one that was taken. In the last step this is
+    None if a candidate's trial has not ended yet, or if no candidate has a score for every start.
 
     ``scores``: the score of each ended trial, by the canonical JSON of its point; None for a trial without a score.
     """
@@ -81,11 +81,11 @@ def _at(space: Space, start: Point, taken: Mapping[str, Json]) -> Point:
 
 @final
 class Path(Proposer):
-    """Proposes the listed points, and after them a greedy path. Each step of the path tries all candidate changes and
-    takes the one with the highest mean score, until no change is left. A step starts once the trials of all candidates
-    of the previous step have ended.
+    """Proposes the listed points and the starts, and after them a greedy path. Each step of the path tries all
+    candidate changes and takes the one with the highest mean score, until no candidate is left or none has a score. A
+    step starts once the trials of all candidates of the previous step have ended.
 
-    Raises UserError for a listed point outside the space.
+    Raises UserError for a listed point or a start outside the space.
     """
 
     def __init__(self, space: Space, config: PathConfig) -> None:
@@ -102,8 +102,8 @@ class Path(Proposer):
         return True
 
     def ask(self, number: int) -> Point | None:
-        """The next listed point or, after these, the next candidate of the current step. None at the end of the path,
-        and while the scores of the current step are awaited.
+        """The next listed point or start or, after these, the next point of the current step that is new. None at the
+        end of the path, and while the scores of the current step are awaited.
         """
         if (listed := self._listed.ask(number)) is not None:
             return listed

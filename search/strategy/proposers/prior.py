@@ -1,5 +1,5 @@
-"""A proposer that first tries points near the user's belief of where good points are, and fewer of these if the trials
-contradict the belief.
+"""A proposer that draws some points near the user's belief of where good points are: fewer with each trial, and hardly
+any if the trials contradict the belief.
 """
 
 import math
@@ -16,7 +16,7 @@ from skipstack.search.strategy.proposers.tpe import Tpe
 from skipstack.spaces.space import Point, Space
 
 FIRST_SHARE = 0.5
-"""The fraction of points that are drawn from the belief at the start."""
+"""The probability that a point is drawn from the belief at the start."""
 HALVED_AFTER = 10
 """The number of trials with a score after which ``FIRST_SHARE`` is halved."""
 TRIES = 20
@@ -35,8 +35,8 @@ class Prior(Proposer):
     where n is the number of trials with a score, and Phi is the standard normal distribution function. r is Spearman's
     correlation between how good these trials are and their nearness to the belief: the sum over the active axes of the
     log density ratio of belief and uniform distribution. For an uninformative belief, r sqrt(n - 1) is approximately
-    standard normal, so 2 Phi is a p value against the belief: a belief that the trials contradict is soon not used any
-    more. All other points are those of TPE, which learns from every trial.
+    standard normal, so 2 Phi is a p value against the belief: a belief that the trials contradict is soon hardly used.
+    All other points are those of TPE, which learns from every trial.
 
     Departures: the other points of PriorBand are drawn around the best config so far; here they come from TPE.
     PriorBand weighs belief and best config by their densities at good points; here a test detects a wrong belief.
@@ -91,7 +91,7 @@ class Prior(Proposer):
         self._learner.promoted(number, point)
 
     def paused(self, number: int, curve: Curve, further: Vector = ()) -> None:
-        """Rank the paused trial ``number`` by its reports so far, as if it were stopped."""
+        """Rank the paused trial ``number`` by its reports so far, as if it were stopped, and pass it on to TPE."""
         self._stands(number, "stopped", curve, further)
         self._learner.paused(number, curve, further)
 

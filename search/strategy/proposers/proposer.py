@@ -33,7 +33,7 @@ class Proposer(ABC):
     """Chooses the points (a value for each axis) of a space that a study tries, none of them twice.
 
     Call ``proposed`` with each point that ``ask`` returns before calling ``ask`` again. The order of the axes in a
-    point makes no difference; it may differ in points from a ledger.
+    point makes no difference: points read from a ledger may have another.
     """
 
     @abstractmethod
@@ -98,8 +98,8 @@ class ProposedPoints:
         """A random allowed point that was not proposed; None if none is found.
 
         Up to ``DRAWS`` points are drawn. If none of them is new, a finite space is nearly exhausted; it is enumerated
-        to find the points that are left. An infinite space counts as exhausted, since its continuous axes are active in
-        less than about 1 of ``DRAWS`` / 3 draws.
+        to find the points that are left. An infinite space then counts as exhausted: a point with an active continuous
+        axis is almost surely new, so hardly any points have one.
         """
         for _ in range(DRAWS):
             point = self._space.sample(source)
@@ -112,14 +112,14 @@ class ProposedPoints:
 
 
 class Walk(Proposer):
-    """Proposes the points of a finite space, or some of them, in the order in which ``points`` yields them."""
+    """Proposes the given points of a space, in the order in which ``points`` yields them."""
 
     def __init__(self, space: Space, points: Iterator[Point]) -> None:
         self._seen = ProposedPoints(space)
         self._points = points
         self._next = next(self._points, None)
         self._ahead: deque[Point] = deque()
-        """The points after ``_next`` that ``left`` has taken from the iterator to count them."""
+        """The points after ``_next`` that ``left`` has taken from ``_points`` in order to count them."""
 
     @final
     def ask(self, number: int) -> Point | None:

@@ -14,11 +14,11 @@ class Rank:
     """The key by which a trial that ended with a score is ranked.
 
     ``reached``: the last epoch of a stopped trial; infinity for a completed trial. ``objectives``: the score by which
-    it is compared, and its values in the further objectives.
+    the trial is compared, and its values in the further objectives.
 
     Completed trials rank before stopped ones, and stopped trials with more epochs before those with fewer, as at rungs.
     Completed trials are compared by the best score of their curves, and trials stopped after the same epoch by their
-    last score. With several objectives, they are compared by ``pareto.places``.
+    last score. With several objectives, the order among such trials is that of ``pareto.places``.
     """
 
     reached: float

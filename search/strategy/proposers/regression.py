@@ -20,10 +20,10 @@ LEAST_NOISE: Final = 1e-6
 """The smallest variance of the noise; with less, the Cholesky factorisation of a covariance matrix could fail."""
 
 WITHIN: Final = 12.0
-"""The bound of a fit: the logarithm of each kernel parameter stays between -``WITHIN`` and ``WITHIN``."""
+"""A fit keeps the logarithm of each kernel parameter between -``WITHIN`` and ``WITHIN``."""
 
 GRADIENT: Final = 0.01
-"""A fit ends once no component of the gradient is larger than this."""
+"""A fit ends once no component of the projected gradient is larger than this, or earlier by another criterion."""
 
 
 @final
@@ -68,7 +68,8 @@ def fitted(rows_NE: Numbers, starts_D: NDArray[np.int_], values_N: Numbers, begi
     """Fit a kernel: maximise the likelihood times the prior of its parameters by L-BFGS-B.
 
     ``rows_NE``: the known rows. ``starts_D``: the first column of each axis. ``values_N``: the values at the rows,
-    scaled to mean 0 and variance 1. ``begin``: the kernel from which the search starts. ``iterations``: at most.
+    scaled to mean 0 and variance 1. ``begin``: the kernel from which the search starts. ``iterations``: the maximum
+    number of iterations.
 
     The priors are those of Optuna: exp(-0.1 w - 0.1 / w) for a weight w, Gamma(2, 1) for the scale, and Gamma(1.1, 30)
     for the noise.

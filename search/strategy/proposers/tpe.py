@@ -20,9 +20,9 @@ from skipstack.spaces.domains import Choice, Domain, Integer, Log, Real
 from skipstack.spaces.space import Point, Space
 
 RANDOM: Final = 10
-"""The number of trials with a score before points are no longer drawn at random."""
+"""Points are drawn at random until this many trials have a score."""
 BETTER: Final = 0.1
-"""The fraction of the ended trials that count as the better ones, whose density is l(x)."""
+"""The fraction of the ended and paused trials that count as the better ones, whose density is l(x)."""
 MOST: Final = 25
 """The maximum number of trials that l(x) models, with one objective. In g(x), this many of the latest trials have full
 weight.
@@ -35,8 +35,8 @@ TRIES: Final = 5
 
 @dataclass(slots=True)
 class _Trial:
-    """A trial from which the model learns. ``row``: its point as numbers. ``standing``: its rank key; None while the
-    trial runs.
+    """A trial from which the model learns. ``row``: its point as numbers. ``standing``: its rank key (``ranks.py``);
+    None while the trial runs.
     """
 
     row: Numbers
@@ -56,19 +56,19 @@ class Tpe(Proposer):
     Trials are ordered by ``ranks.py``: stopped trials rank behind the completed ones, by their number of epochs and
     last score. With several objectives, trials are ordered by their non-dominated ranks and, within a rank, by the
     epsilon-net. Trials that diverged or failed are ignored. A trial that is paused at a rung counts as stopped there.
-    If it is promoted, it is entered a second time when it ends, and its first entry then counts for g(x). A better
-    trial can so count for both densities; l(x) / g(x) orders points in the same way whether g is the density of the
-    other trials or of all trials.
+    If it is promoted, it gets a second entry, and the first one stays, so that it can count for both densities. That
+    does little harm: l(x) / g(x) orders points in the same way whether g is the density of the other trials or of all.
 
     ``cooled``: None means that the time of a trial does not count. Otherwise the candidate with the largest expected
     improvement per second is taken. The expected improvement is proportional to 1 / (y + (1 - y) g(x) / l(x)), where y
-    is the fraction of the better trials (Bergstra et al., 2011, equation 15); where l(x) is far above g(x) it is nearly
-    constant, and the time decides. It is divided by the time of an epoch to the power of 1 - n / ``cooled``, where n is
-    the trial's number: the fewer trials are left, the less the time counts (cost cooling: Lee et al., 2020). The time
-    is predicted from this study's epochs (``costs.py``).
+    is the fraction of the better trials (Bergstra et al., 2011, equation 15). Where l(x) is far above g(x), this is
+    nearly constant, and the time decides. The expected improvement is divided by the time of an epoch to the power of
+    1 - n / ``cooled``, where n is the trial's number: the fewer trials are left, the less the time counts (cost
+    cooling: Lee et al., 2020). The time is predicted from this study's epochs (``costs.py``).
 
     A point that breaks the study's own rules is replaced by a near one that keeps them (``Space.repaired``). If the
-    point is still not allowed, or was proposed before, candidates are drawn again.
+    point is still not allowed, or was proposed before, candidates are drawn again; after ``TRIES`` attempts the point
+    is drawn at random.
 
     Departures from Optuna: with several objectives, Optuna cuts a rank by hypervolume and does not order stopped
     trials. An axis that was active in no trial yet is drawn uniformly.
@@ -83,14 +83,13 @@ class Tpe(Proposer):
         self._seen = ProposedPoints(space)
         self._encoding = Encoding(space)
         self._trials: list[_Trial] = []
-        """The trials that run or have a score, in the order in which they began; a promoted trial has a
-        second entry.
+        """The trials that run or have a score, in the order in which they began; a promoted trial has a second entry.
         """
         self._running: dict[int, _Trial] = {}
         by_path = sorted(enumerate(space.domains.items()), key=lambda each: each[1][0])
         kinds = {axis: kind for axis, (_, domain) in by_path if (kind := _kind(domain)) is not None}
         self._kinds = dict(sorted(kinds.items(), key=lambda each: each[1].values == 0))
-        """The kind of each axis with more than one value, by the axis's number; choices come first."""
+        """The ``AxisKind`` of each axis with more than one value, by the axis's number; choices come first."""
 
     def ask(self, number: int) -> Point | None:
         """The point for trial ``number``: the most promising candidate, or a random point at the beginning. None if the
@@ -117,7 +116,7 @@ class Tpe(Proposer):
             self._costs.took(number, seconds)
 
     def proposed(self, number: int, point: Point) -> None:
-        """Record that trial ``number`` runs at ``point``; the next points proposed avoid its neighbourhood."""
+        """Record that trial ``number`` runs at ``point``, near which further points are then less likely."""
         self._seen.add(point)
         if self._cooled is not None:
             self._costs.proposed(number, point)
@@ -210,14 +209,14 @@ class _Group:
 
 
 def _standing(reason: Reason, curve: Curve, further: Vector) -> Rank | None:
-    """The rank key of a trial; None if nothing can be learnt from it, since it diverged, failed, or
+    """The rank key of a trial; None if nothing can be learnt from it, since it diverged, failed, reported nothing, or
     lacks an objective.
     """
     return Rank.of(reason, curve, further) if all(map(math.isfinite, further)) else None
 
 
 def _kind(domain: Domain) -> AxisKind | None:
-    """The kind of an axis for its density; None if it has a single value."""
+    """The form in which densities model an axis: categories, integers or continuous. None if it has a single value."""
     match domain:
         case Choice(values):
             return AxisKind(len(values), 0.0) if len(values) > 1 else None

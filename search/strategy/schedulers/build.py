@@ -17,7 +17,7 @@ from skipstack.search.strategy.schedulers.median import Median
 from skipstack.search.strategy.schedulers.scheduler import NeverStop, Scheduler
 
 RARE = ("resource", "maximum", "brackets")
-"""Options that most studies leave at their defaults; ``described`` names them only where a study sets them."""
+"""Options that ``described`` names only if they differ from their defaults, as they rarely do."""
 
 
 def scheduler(config: SchedulerConfig, epochs: int, spared: frozenset[int] = frozenset(), *, seeds: int) -> Scheduler:
@@ -45,8 +45,8 @@ def scheduler(config: SchedulerConfig, epochs: int, spared: frozenset[int] = fro
 
 
 def name_of(config: SchedulerConfig) -> str:
-    """The name of a scheduler in ``skipstack simulate``: its kind, or ``asha-promotion`` for ASHA's
-    promotion variant.
+    """The name of a scheduler in ``skipstack simulate``: its kind, or ``asha-promotion`` for the promotion variant of
+    ASHA.
     """
     promotes = isinstance(config, AshaConfig) and config.variant == "promotion"
     return "asha-promotion" if promotes else config.kind

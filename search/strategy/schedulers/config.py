@@ -16,14 +16,14 @@ class RungConfig(Frozen):
 
     The resource is one of three. ``epochs``: rungs are numbers of epochs. ``seconds``: rungs are seconds of training
     and evaluation; a trial is compared at a rung with its first report at or after that time, and it is complete after
-    ``maximum`` seconds. ``seeds``: a trial first trains ``grace`` of its seeds to the end, and further seeds only if it
-    goes on, so that better trials have scores from more seeds (a race).
+    ``maximum`` seconds. ``seeds``: rungs are numbers of seeds. A trial trains its seeds up to the next rung to the end,
+    and further seeds only if it goes on, so that better trials have scores from more seeds (a race).
     """
 
     grace: PositiveInt = 1
     """The lowest rung, in units of the resource."""
     reduction: Annotated[int, Field(ge=2)] = 3
-    """The factor between one rung and the next: of this many trials that reach a rung, the best one goes on."""
+    """The factor between one rung and the next: of this many trials that reach a rung, about one goes on."""
     resource: Resource = "epochs"
     maximum: PositiveInt | None = None
     """The seconds after which a trial is complete, if the resource is ``seconds``. A trial that finishes all its epochs
@@ -57,7 +57,7 @@ class AshaConfig(RungConfig):
 
 class HyperbandConfig(RungConfig):
     """Hyperband (Li et al., 2018): successive halving in several brackets, groups of trials whose rungs start at
-    different levels. Trials are compared at a rung once all trials of the bracket that are due there have reached it.
+    different levels. Trials are compared at a rung once every trial of the bracket has reached the rung or ended.
     """
 
     kind: Literal["hyperband"] = "hyperband"
@@ -75,7 +75,7 @@ class MedianConfig(Frozen):
 
 
 class KeepBestConfig(Frozen):
-    """Trains every trial for one epoch, and then only the ``keep`` trials with the best first epoch for all epochs."""
+    """Lets a trial go on for as long as fewer than ``keep`` trials have a better first epoch."""
 
     kind: Literal["keep_best"] = "keep_best"
     keep: PositiveInt = 3

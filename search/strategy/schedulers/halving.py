@@ -7,8 +7,9 @@ The rungs of the first bracket (b = 0), with reduction 3, grace 1, and 27 epochs
     rung 9     1 trial arrives, and goes on to 27
 
 Neither ``Asha`` nor ``Promotion`` waits until all trials of a rung have arrived. ``Asha`` compares each arriving trial
-with the trials that arrived before it, and stops it or lets it go on. ``Promotion`` pauses each arriving trial, and
-resumes the best paused one when a worker is free. ``Hyperband`` (``hyperband.py``) waits for all of them.
+with the trials that arrived before it, and stops it or lets it go on. ``Promotion`` pauses each arriving trial. When a
+worker is free, it resumes the best paused trial that is among the best 1/reduction at its rung. ``Hyperband``
+(``hyperband.py``) waits until all trials have arrived.
 """
 
 from abc import ABC, abstractmethod
@@ -223,21 +224,21 @@ class Asha(Asynchronous):
 
 
 def _is_below(fronts: Fronts, own: Vector, reduction: int) -> bool:
-    """Whether the trial that reached a rung last is below the cutoff of the trials before it. ``own``: its scores.
+    """Whether the trial that reached a rung last is below the cutoff; False for the first trial. ``own``: its scores.
 
-    The place of a trial is the number of trials ordered before it (``Fronts.place``). The negative places are compared:
-    the cutoff is the (1 - 1/reduction) quantile of those of the other trials.
+    The place of a trial is the number of trials ordered before it (``Fronts.place``). The trial's negative place is
+    compared with the cutoff, the (1 - 1/reduction) quantile of the negative places of all other trials.
     """
     others = len(fronts) - 1
     if others == 0:
         return False
     below, rest = divmod((others - 1) * (reduction - 1), reduction)
-    # The position, counted from the best, of the worse of the two other points between which the quantile lies.
+    # The quantile lies between two of the other points. This is the position of the worse one, counted from the best.
     last = others - 1 - below
     place = fronts.place(own, most=last + 2)
     if place == last + 2:
         return True  # both points around the quantile are better
-    # From this position on, a position among the other points is one less than the position among all points.
+    # The other points from this position on are one position further back among all points.
     behind = place + fronts.times(own) - 1
     low, high = (
         -fronts.place_at(position + (position >= behind), own) for position in (last, last - 1 if rest else last)

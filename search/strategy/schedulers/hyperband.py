@@ -1,4 +1,4 @@
-"""Hyperband: brackets of successive halving. Trials are compared at a rung once all that are due have reached it."""
+"""Hyperband: brackets of successive halving. Trials wait at a rung until all that are on their way have arrived."""
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
@@ -18,8 +18,8 @@ that are beaten, both the best first.
 
 @dataclass(slots=True)
 class HyperbandRung(Arrivals):
-    """A rung of one bracket. ``lost``: how many trials ended before they reached the rung. ``left``: the trials that
-    reached the rung and went on from it. ``out``: the trials that ended while they were paused at it.
+    """A rung of one bracket. ``lost``: how many trials ended between the rung below and this one. ``left``: the trials
+    that reached the rung and went on from it. ``out``: the trials that ended while they were paused at it.
     """
 
     lost: int = 0
@@ -37,14 +37,16 @@ class _Bracket:
     size: int
 
     def kept(self, place: int, size: int, reduction: int) -> int:
-        """The number of trials that go on from the rung with the index ``place`` in a bracket of ``size`` trials."""
+        """The number of best trials that go on from the rung with the index ``place``, if ``size`` trials start in the
+        bracket.
+        """
         return max(size // int(reduction ** (place + 1)), 1)
 
     def judged(self, size: int, reduction: int) -> Iterator[Judged]:
-        """Yields the rungs that all due trials have reached or ended before, from the lowest up. ``size``: the number
-        of trials that start in the bracket.
+        """Yields the rungs at which trials can be compared, from the lowest up: every trial that started in the bracket
+        or went on from the rung below has reached the rung or ended. ``size``: the number of trials that start.
 
-        Only the last rung yielded can have trials to promote: the next rung is not complete before these reach it.
+        Only the last rung yielded can have trials to promote: they have yet to reach the rung above it.
         """
         expected = size
         for place, rung in enumerate(self.rungs):
@@ -93,11 +95,11 @@ class Hyperband(RungScheduler):
         self._runs: dict[int, _Bracket] = {}
         """The running brackets, by the number of the bracket's first trial."""
         self._ready: dict[int, tuple[int, int]] = {}
-        """The level of the rung and the number of the next trial to promote in each full bracket that has one, by the
-        number of the bracket's first trial.
+        """The next trial to promote, for each bracket with one: the level of its rung and its number, by the number of
+        the bracket's first trial. All trials of a bracket are assumed to start.
         """
         self._beaten: dict[int, list[int]] = {}
-        """The paused trials that are beaten in each full bracket, by the number of the bracket's first trial."""
+        """The paused trials that are beaten, for each bracket with any, by the number of the bracket's first trial."""
 
     def bracket(self, trial: int) -> int:
         """The bracket of a trial. Trial numbers fill bracket after bracket, and then start again with the first."""
@@ -107,8 +109,8 @@ class Hyperband(RungScheduler):
         """The next paused trial to promote: the best one at the highest rung that has a trial to promote; None if there
         is none.
 
-        ``trials``: the final number of trials, if it is known; the last bracket, which then gets no further trials, is
-        compared with fewer trials than it was meant to have.
+        ``trials``: the final number of trials; None if it is not known. If it is, the last bracket does not wait for
+        the trials that it lacks.
         """
         ready = dict(self._ready)
         if trials is not None and (last := self._first(trials)) < trials and last in self._runs:
@@ -116,7 +118,7 @@ class Hyperband(RungScheduler):
         return min((-level, first, trial) for first, (level, trial) in ready.items())[2] if ready else None
 
     def beaten(self) -> tuple[int, ...]:
-        """The paused trials that were not among the best at a rung that all due trials have reached, ascending."""
+        """The paused trials that were compared at their rung and are not among the best there, ascending."""
         return tuple(sorted(trial for losers in self._beaten.values() for trial in losers))
 
     def _decide(self, trial: int, amount: float, score: float) -> Decision:
@@ -151,7 +153,7 @@ class Hyperband(RungScheduler):
 
     def _rung_ahead(self, trial: int, place: int) -> Ahead:
         """The score needed at a rung among the trials that have reached it so far. Whether a trial goes on is decided
-        only when all trials of the bracket have reached the rung.
+        only when all trials of the bracket have reached the rung or ended.
         """
         run = self._run(trial)
         return run.rungs[place].ahead(self.ladder(trial)[place], run.kept(place, run.size, self._reduction))
@@ -200,8 +202,8 @@ class Hyperband(RungScheduler):
             self._beaten[first] = losers
 
     def _settle(self, first: int, judged: Iterable[Judged], ready: dict[int, tuple[int, int]]) -> None:
-        """Store in ``ready`` the rung's level and the number of the best trial to promote in a bracket. ``first``: the
-        bracket's first trial. ``judged``: the bracket's rungs that all due trials have reached.
+        """Store in ``ready``, under ``first``, the best trial of a bracket to promote and the level of its rung.
+        ``first``: the number of the bracket's first trial. ``judged``: the bracket's rungs that have been compared.
         """
         for place, winners, _ in judged:
             if winners:

@@ -1,4 +1,4 @@
-"""A baseline for other schedulers: all trials train one epoch, then only the best go on."""
+"""A baseline for other schedulers: only trials with the best first epochs go on."""
 
 from typing import final
 
@@ -9,13 +9,12 @@ from skipstack.search.strategy.schedulers.scheduler import Ahead, Decision, Sche
 
 @final
 class KeepBest(Scheduler):
-    """Trains all trials for one epoch, then only the ``keep`` best of them.
+    """Lets a trial go on for as long as fewer than ``keep`` trials have a better first epoch.
 
     The ``keep`` best are known only once all trials have reported their first epoch, so each trial is judged again
-    after every epoch: it goes on while fewer than ``keep`` trials have a better first epoch, and stops otherwise. Of
-    trials with equal scores, the first to report is better. In the end exactly the ``keep`` best are left. The more
-    trials run in parallel, the fewer epochs are spent on the others. A trial that diverges after its first epoch still
-    counts in this comparison.
+    after every epoch. Of trials with equal scores, the first to report is better. The more trials run in parallel, the
+    fewer epochs are spent on trials that are not among the ``keep`` best; a trial that is complete before better ones
+    report stays complete. A trial that diverges after its first epoch still counts in this comparison.
     """
 
     def __init__(self, config: KeepBestConfig, maximum: int, spared: frozenset[int] = frozenset()) -> None:

@@ -26,7 +26,7 @@ class Median(Scheduler):
         max(s_i1, ..., s_ie) < median over j of (s_j1 + ... + s_je) / e
 
     where s_je is the score of trial j at epoch e, and j runs over the trials that reported epoch e before i did. Trial
-    i is compared only if there are at least ``minimum_trials`` of them. The median of an even number of values is the
+    i is compared only if there are at least ``minimum_trials`` such j. The median of an even number of values is the
     mean of the two in the middle.
 
     Departure: Vizier compares with completed trials only, so that the first trials would all run to the end. Here
@@ -41,17 +41,17 @@ class Median(Scheduler):
 
     @property
     def rungs(self) -> tuple[int, ...]:
-        """Empty: there are no rungs, since a trial is compared after every epoch."""
+        """Empty: trials are not compared at rungs, but after every epoch from ``grace`` on."""
         return ()
 
     @property
     def earliest(self) -> int:
-        """The last epoch of the grace period, at most ``maximum``."""
+        """The first epoch after which trials are compared: ``grace``, at most ``maximum``."""
         return min(self._config.grace, self.maximum)
 
     def _ahead(self, trial: int) -> tuple[Ahead, ...]:
-        """The comparison after each epoch that a trial has not reported. The score needed is compared with the trial's
-        best score so far.
+        """The comparisons after epochs that the trial has not reported, from ``grace`` on and without the last epoch.
+        The trial's best score must reach the score needed.
         """
         first = max(self.earliest, self.spending.last(trial) + 1)
         return tuple(self._epoch_ahead(epoch) for epoch in range(first, self.maximum))

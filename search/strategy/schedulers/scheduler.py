@@ -21,9 +21,9 @@ class Decision:
     """A scheduler's decision on what a trial does after a report.
 
     ``action``: ``pause`` means that the trial keeps its checkpoint and frees its worker; it goes on only if it is
-    promoted later. ``complete`` means that it has run to its end. ``rung``: the level of the rung that the report
-    reached, in the scheduler's resource; None if it reached no rung. ``diverged``: whether the trial stops because its
-    score is not finite.
+    promoted later. ``complete`` means that it has run to its end. ``rung``: the level of the highest rung that the
+    report reached, in the scheduler's resource; None if it reached no rung, and if the trial is complete or diverged.
+    ``diverged``: whether the trial stops because its score is not finite.
     """
 
     action: Literal["continue", "pause", "stop", "complete"]
@@ -36,8 +36,8 @@ class Ahead:
     """A comparison that a trial has yet to pass. ``rung``: the level at which it takes place. ``results``: how many
     trials have reached that level.
 
-    ``needed``: the lowest score with which the trial would go on if it reached the rung now; None means that there is
-    no threshold yet. ``above``: whether the score must be higher than ``needed`` instead of equal to it.
+    ``needed``: the score that the trial would need in order to go on if it reached the rung now; None means that there
+    is no threshold yet. ``above``: whether the score must exceed ``needed``; if not, an equal score is enough.
     """
 
     rung: int
@@ -50,8 +50,8 @@ class Spending(ABC):
     """Counts how much of a resource each trial has spent; rungs are amounts of this resource. Only reports are counted,
     so a replay of the ledger gives the same numbers.
 
-    ``epochs``: the number of epochs of a trial, for ``Seeds`` of each group of its seeds. ``whole``: the resource of a
-    trial that runs to its end.
+    ``epochs``: the number of epochs of a trial; in ``Seeds``, the number of epochs for which each group of its seeds is
+    trained. ``whole``: the resource of a trial that runs to its end.
     """
 
     resource: Resource
@@ -66,7 +66,7 @@ class Spending(ABC):
     @final
     def report(self, trial: int, epoch: int, seconds: float) -> float:
         """Count ``epoch``, which took ``seconds``, and return the amount that ``trial`` has spent so far. Raises
-        ValueError if ``epoch`` is not the next epoch of the trial.
+        ValueError if ``epoch`` is not the next epoch of the trial, or is above ``epochs``.
         """
         last = self.last(trial)
         if epoch != last + 1 or epoch > self.epochs:
@@ -79,7 +79,9 @@ class Spending(ABC):
         return self._last.get(trial, 0)
 
     def group(self, trial: int) -> range | None:
-        """The seeds that the trial trains now, or next, if its seeds race; None if it trains all seeds at once."""
+        """The indices of the seeds that the trial trains now or next, if the resource is seeds; otherwise None, since
+        it trains all seeds at once.
+        """
         return None
 
     def share(self, trial: int) -> Fraction:
@@ -139,8 +141,8 @@ class Seeds(Spending):
     """Counts the seeds that a trial has trained to the end. A trial trains its seeds in groups, one group after
     another, and its epochs restart at 1 with each group.
 
-    ``whole``: the number of seeds of a trial. ``groups``: returns for a trial how many seeds are trained after each of
-    its groups, ascending; the last number is ``whole``.
+    ``whole``: the number of seeds of a trial. ``groups``: takes the number of a trial, and returns how many of its
+    seeds are trained after each group, ascending; the last number is ``whole``.
     """
 
     resource = "seeds"
@@ -155,7 +157,7 @@ class Seeds(Spending):
         return amount == self.whole
 
     def group(self, trial: int) -> range:
-        """The seeds that the trial trains now or next, up to its next rung; empty if it has trained all of them."""
+        """The indices of the seeds that the trial trains now or next, up to its next rung; empty if all are trained."""
         seeds = self._seeds.get(trial, 0)
         return range(seeds, next((group for group in self._groups(trial) if group > seeds), seeds))
 
@@ -172,7 +174,7 @@ class Scheduler(ABC):
     ``maximum``: the epochs of a trial that runs to its end. ``spared``: trials that are never stopped by a comparison,
     such as the base config from which differences are measured; other trials are compared with their scores all the
     same. ``spending``: counts the resource of trials; None means that epochs are counted. A score that is NaN or
-    infinite stops any trial at once. The last report of a trial completes it.
+    infinite stops any trial at once. The report with which a trial reaches its end completes it.
     """
 
     def __init__(self, maximum: int, spared: frozenset[int] = frozenset(), spending: Spending | None = None) -> None:
@@ -203,8 +205,8 @@ class Scheduler(ABC):
     def report(self, trial: int, epoch: int, score: float, seconds: float = 0.0) -> Decision:
         """Decide on ``trial`` after ``epoch``, which took ``seconds``; a higher ``score`` is better.
 
-        Epochs count from 1. Raises ValueError if the trial's epochs do not ascend 1, 2, 3, ... (also if a report
-        arrives twice), if the trial is paused, or if it has ended.
+        Epochs count from 1, with each group of seeds anew. Raises ValueError if they do not ascend 1, 2, 3, ... (also
+        if a report arrives twice), if the trial is paused, or if it has ended.
         """
         if trial in self._over or trial in self._paused:
             state = "ended" if trial in self._over else "was paused"
@@ -274,8 +276,8 @@ class Scheduler(ABC):
     @property
     @abstractmethod
     def rungs(self) -> tuple[int, ...]:
-        """The amounts of the resource at which trials are compared, ascending, below that of a trial that runs to its
-        end. May be empty.
+        """The amounts of the resource at which trials are compared, ascending. All are below the amount that a trial
+        spends if it runs to its end. May be empty.
         """
 
     @property

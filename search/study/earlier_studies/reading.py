@@ -1,4 +1,6 @@
-"""Reads the trials of earlier studies that a new study learns from, or tries first."""
+"""Reads the trials of earlier studies that a new study can use. The new study learns from the trials on its own
+corpora, and first tries the best trials on other corpora.
+"""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,13 +21,15 @@ from skipstack.spaces.space import Point
 from skipstack.spaces.trial import as_network
 
 INFORMATIVE = ("completed", "stopped", "diverged")
-"""The end reasons that tell something about a config."""
+"""The reasons of an end that tell something about the trial's config. A fault tells nothing about it."""
 
 
 @dataclass(frozen=True, slots=True)
 class UsableTrials:
-    """The usable trials of an earlier study: ``observed`` on this study's corpora, ``elsewhere`` on others; and the
-    numbers of those left out, by reason.
+    """The usable trials of an earlier study.
+
+    ``observed``: the trials on the new study's corpora. ``elsewhere``: the trials on other corpora. ``left_out``: the
+    number of trials that cannot be used, by reason.
     """
 
     observed: list[Observed] = field(default_factory=list)
@@ -34,14 +38,18 @@ class UsableTrials:
 
 
 class TrialFinder:
-    """Finds the trials of earlier studies that a ``study`` on these corpora can use."""
+    """Finds the trials of earlier studies that a new ``study`` can use. ``corpora``: the prepared corpora of the new
+    study.
+    """
 
     def __init__(self, study: StudyConfig, corpora: Sequence[CorpusPrepared]) -> None:
         self.study = study
         self.translation = Translation(study, corpora)
 
     def of(self, path: str, record: StudyRecord) -> UsableTrials:
-        """The usable trials of the study in the folder ``path``. Raises UserError if there are none."""
+        """Return the usable trials of the earlier study ``record`` in the folder ``path``. Raises UserError if there
+        are none.
+        """
         found = UsableTrials()
         refusals: list[str] = []
         scored: dict[int, tuple[Point, float]] = {}
@@ -86,10 +94,11 @@ class TrialFinder:
         )
 
     def _recording(self, path: str, record: StudyRecord, trial: TrialRecord, *, whole: bool) -> Recording | None:
-        """The recording of a trial that can be reused, else None.
+        """Return the recording of a trial if the new study can reuse its results, otherwise None.
 
-        Trials are reused in studies that count epochs: those that are ``whole``, or diverged with the same epochs. They
-        need the same seeds and, if they have a score, their weights.
+        Trials are reused only in studies whose resource is epochs. The trial must be ``whole`` or have diverged, with
+        the number of epochs, the seeds and the study seed of the new study. Its seeds must not have raced. If it has a
+        score, its weights must be on the disk.
         """
         study, search = self.study, self.study.search
         diverged = trial.reason == "diverged" and trial.config.epochs == study.space.base.epochs
@@ -104,7 +113,9 @@ class TrialFinder:
 
 
 def _ranked(path: str, record: StudyRecord, scored: Mapping[int, tuple[Point, float]]) -> Iterator[Candidate]:
-    """The trials on other corpora, each with its rank among those on the same corpus."""
+    """Yield the trials in ``scored``, each with its rank among those of them on the same corpus. ``scored``: by trial
+    number, the point of a usable trial on another corpus, and the similarity of that corpus.
+    """
     ranks: Counter[str] = Counter()
     for trial in record.ranked():
         if trial.number in scored:

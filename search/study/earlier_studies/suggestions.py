@@ -1,4 +1,4 @@
-"""Suggestions from earlier studies on other corpora: their best trials are tried first."""
+"""Suggests the best trials of earlier studies on other corpora, which the new study tries first."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -10,26 +10,29 @@ from skipstack.search.ledger.events import Suggestion
 from skipstack.spaces.space import Point
 
 MOST: Final = 5
-"""The maximum number of suggestions. In replayed studies the first one helps most, and ten help no more than five
-(``docs/schedulers.md``)."""
+"""The maximum number of suggestions. In replayed studies, the first suggestion helps most, and ten suggestions help no
+more than five (``docs/schedulers.md``).
+"""
 
 OF_TRIALS: Final = 4
-"""Minimum number of a study's trials for each suggestion; one suggestion is always allowed."""
+"""The number of trials of a study for each suggestion. One suggestion is always allowed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A trial that may be suggested: the ``rank``-th best of its study on its corpus."""
+    """A trial that may be suggested. ``rank``: its rank among the usable trials of its study on the same corpus, 1 for
+    the best.
+    """
 
     rank: int
     suggestion: Suggestion
 
 
 def suggestions(candidates: Iterable[Candidate], base: Point, trials: int) -> tuple[Suggestion, ...]:
-    """The candidates that a study of so many ``trials`` tries first, in their order.
+    """Choose the suggestions of a study with this number of ``trials``, in the order in which it tries them.
 
-    They are ordered by rank / similarity: the second best trial on a corpus comes before the best one on a corpus less
-    than half as similar. The ``base``, which is proposed anyway, and duplicates are left out.
+    The candidates are ordered by rank / similarity. So the second best trial on a corpus comes before the best trial on
+    a corpus less than half as similar. Duplicates are left out, and so is the point ``base``, which is proposed anyway.
     """
     different: dict[str, Suggestion] = {}
     for each in sorted(candidates, key=lambda each: each.rank / each.suggestion.similarity):

@@ -1,4 +1,4 @@
-"""Messages about the trials that a study takes from earlier ones."""
+"""Describes, in lines for the user, the trials that a study takes from earlier studies."""
 
 from collections.abc import Iterator, Mapping
 
@@ -7,7 +7,9 @@ from skipstack.search.ledger.events import Suggested, WarmStarted
 
 
 def summary(event: WarmStarted) -> str:
-    """The line on how many trials of an earlier study the proposer learns from, and how many can be reused."""
+    """Return a line with the number of trials of an earlier study from which the proposer learns, and the number that
+    can be reused.
+    """
     reusable = sum(each.recording is not None for each in event.observed)
     return (
         f"warm start: {counted(len(event.observed), 'trial')} of {event.study}, {reusable} of them reusable as they are"
@@ -16,7 +18,9 @@ def summary(event: WarmStarted) -> str:
 
 
 def tried_first(event: Suggested) -> Iterator[str]:
-    """A line for each earlier study on another corpus, the most similar first: which of its trials are tried first."""
+    """Yield a line for each earlier study on another corpus, the most similar corpus first. It names the trials of that
+    study that are tried first.
+    """
     for study, alike in sorted(event.similarities.items(), key=lambda each: -each[1]):
         trials = [str(each.trial) for each in event.suggestions if each.study == study]
         which = f"trial{'s' if trials[1:] else ''} {', '.join(trials)}" if trials else "no trial"

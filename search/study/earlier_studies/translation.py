@@ -1,4 +1,4 @@
-"""Translates trials of earlier studies into points of a new study's space, with its corpus."""
+"""Translates trials of earlier studies into points (a value for each active axis) of a new study's space."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,8 +19,9 @@ from skipstack.spaces.trial import TrialConfig, as_network
 
 @dataclass(frozen=True, slots=True)
 class Translated:
-    """An earlier trial's config in terms of this study. ``similarity``: of its corpus to this study's; None if their
-    content is the same, so that scores are comparable.
+    """A trial of an earlier study, translated into a new study. ``config``: its config with the new study's corpus.
+    ``point``: its point in the new study's space. ``similarity``: the similarity of its corpus to the new study's
+    corpus; None if scores are comparable, since both corpora have the same content or the trial calls a function.
     """
 
     config: Subject
@@ -29,7 +30,9 @@ class Translated:
 
 
 class Translation:
-    """Translates configs of earlier studies into those of a new ``study``, whose ``corpora`` are prepared."""
+    """Translates configs of earlier studies into configs of a new ``study``. ``corpora``: the prepared corpora of the
+    new study.
+    """
 
     def __init__(self, study: StudyConfig, corpora: Sequence[CorpusPrepared]) -> None:
         self._study = study
@@ -38,9 +41,10 @@ class Translation:
         self._named: dict[str, Corpus] = {identity(needed.corpus): needed.corpus for needed in needs(study.space)}
 
     def of(self, record: StudyRecord, subject: Subject) -> Translated:
-        """The config of a trial of the study ``record``, with this study's corpus, vectors and epochs.
+        """Translate the config ``subject`` of a trial of the earlier study ``record``. A network gets the new study's
+        corpus and number of epochs.
 
-        Raises UserError for a config that this study could not have chosen.
+        Raises UserError for a config that the new study could not have chosen.
         """
         if isinstance(self._study.space.base, FunctionConfig):
             config, alike = self._function(subject, self._study.space.base), None
@@ -53,8 +57,9 @@ class Translation:
 
     @staticmethod
     def _function(subject: Subject, base: FunctionConfig) -> Subject:
-        """The config of a function; one with another source is another function. What another tool has called is not
-        known: whoever names its trials says that it is the same.
+        """Translate the config of a function. Functions with different sources are different. A trial of another tool
+        has no source; the user who names such trials states that they called the same function. Raises UserError if the
+        functions or their directions differ.
         """
         own = base.function
         if not isinstance(subject, FunctionConfig) or subject.function.source not in (own.source, ELSEWHERE):
@@ -77,9 +82,11 @@ class Translation:
         return config.model_copy(update={"data": data, "training": training}), alike
 
     def _ours(self, theirs: CorpusPrepared) -> tuple[CorpusPrepared, float | None]:
-        """The corpus of this study for an earlier one, and their similarity; None if they are the same.
+        """Return the new study's corpus that stands for a corpus of an earlier study, and the similarity of the two;
+        the similarity is None if their content is the same.
 
-        That is the corpus with the same content, whatever its name, or else the study's only corpus.
+        It is the corpus with the same content and measure, whatever its name, or else the new study's only corpus.
+        Raises UserError if there is no such corpus, or if the similarity cannot be computed.
         """
         content = (theirs.fingerprint, theirs.measure)
         same = [own for own in self._corpora.values() if (own.fingerprint, own.measure) == content]

@@ -1,4 +1,6 @@
-"""Warm starts: earlier studies are read once, when a new study is opened, and recorded as its first events."""
+"""Reads the earlier studies of a warm start, once, when a new study is opened. The trials that the new study uses are
+recorded among its first events.
+"""
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -16,9 +18,10 @@ from skipstack.spaces.space import Point
 
 
 def earlier_studies(study: StudyConfig, folder: Path) -> dict[str, StudyRecord]:
-    """The studies that ``search.warm_start`` names, by their folders; relative ones start at ``folder``.
+    """Read the studies that ``search.warm_start`` names, and return their records by folder. Relative paths start at
+    ``folder``.
 
-    Raises UserError where there is no study, or it is damaged, or named twice.
+    Raises UserError if a folder has no study or a damaged one, or is named twice.
     """
     paths = [str((folder / name).resolve()) for name in study.search.warm_start]
     for path, times in Counter(paths).items():
@@ -33,14 +36,18 @@ def warm_starts(
     corpora: Sequence[CorpusPrepared],
     clock: Callable[[], float],
 ) -> list[WarmStarted | Suggested]:
-    """The events with the trials that the proposer learns from, and those that are tried first.
+    """Create the events with the trials from which the proposer learns, and with the trials that are tried first.
 
-    A trial counts if its config lies in the space; on an axis that the earlier study did not have, the space must have
-    the earlier base's value. The proposer learns from a trial on a corpus with the same content, whatever its name or
-    path; one that reported less than a whole trial of this study counts as stopped (``comparable.py``). A trial that
-    several studies have counts once, and can be reused if one of these can be. Scores on another corpus are not
-    comparable: the best of those trials are tried first (``suggestions.py``). Raises UserError for a study of which no
-    trial counts.
+    A trial counts if it has reported, no fault ended it, and its config lies in the new study's space; on an axis that
+    the earlier study did not have, the space must contain the value of the earlier study's base. The proposer learns
+    from trials on a corpus with the same content, whatever its name or path. A trial that reported less than a complete
+    trial of the new study counts as stopped (``comparable.py``). A trial that occurs in several earlier studies counts
+    once, and can be reused if it can be reused from one of them. Scores on another corpus are not comparable, so the
+    best trials there are only tried first (``suggestions.py``).
+
+    ``earlier``: the records of the earlier studies, by folder. ``corpora``: the new study's prepared corpora.
+    ``clock``: returns the time in Unix seconds. Raises UserError if no trial of an earlier study counts, and for trials
+    on another corpus if the proposer's points are fixed in advance.
     """
     reading = TrialFinder(study, corpora)
     read = {path: reading.of(path, record) for path, record in earlier.items()}
@@ -64,7 +71,9 @@ def warm_starts(
 
 
 def _content(observed: Observed) -> tuple[str, str]:
-    """A key that is equal for the same trial in two studies; the curve as text, since NaN does not equal NaN."""
+    """Return a key that is equal for the same trial in two studies. It has the curve as text, since NaN does not equal
+    NaN.
+    """
     return observed.config_identity, repr(observed.curve)
 
 

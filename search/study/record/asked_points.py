@@ -1,7 +1,8 @@
-"""Points that somebody asks a study for while another process may run it: files in its folder, one for each request.
+"""Stores requests for points (a value for each active axis) that a user makes while another process may run the study.
+Each request is a file in the study's folder.
 
-The ledger has one writer, the study's driver. A request waits as a file until a driver has written it into the ledger;
-the driver then removes the file. A driver that is killed in between finds the request's name in the ledger.
+Only the study's driver may write the ledger. So a request waits as a file until a driver has written it into the ledger
+and removes the file. If a driver is killed in between, the next driver finds the request's name in the ledger.
 """
 
 import secrets
@@ -19,20 +20,22 @@ from skipstack.data.basis.frozen import Frozen
 
 
 class Request(Frozen):
-    """The points that ``asked_by`` asks for, in the order in which they are to be tried."""
+    """A request for points. ``points``: the points, in the order in which they are to be tried. ``asked_by``: the user
+    who asked for them.
+    """
 
     points: tuple[dict[str, JsonValue], ...]
     asked_by: str = ""
 
 
 class AskedPoints:
-    """The requests that wait in a study's folder, the earliest first."""
+    """Stores the requests for points that wait in ``folder``, a folder inside the study's folder."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
     def ask(self, points: Sequence[dict[str, JsonValue]], asked_by: str) -> str:
-        """Ask for points; returns the name of the request. It is on the disk when this returns."""
+        """Store a request for points, and return its name. The file is on the disk when this returns."""
         name = f"{time.time_ns():020}-{secrets.token_hex(4)}"
         self._folder.mkdir(exist_ok=True)
         content = Request(points=tuple(points), asked_by=asked_by).model_dump_json()
@@ -40,11 +43,13 @@ class AskedPoints:
         return name
 
     def waiting(self) -> dict[str, Request]:
-        """The requests by name. Raises UserError for a file that is none."""
+        """Read the waiting requests, and return them by name, the earliest first. Raises UserError for a file that is
+        not a request.
+        """
         return {file.stem: _read(file) for file in sorted(self._folder.glob("[0-9]*.json"))}
 
     def took(self, name: str) -> None:
-        """Remove a request that the ledger has."""
+        """Remove the file of a request. Call this once the ledger contains the request."""
         with suppress(FileNotFoundError):
             (self._folder / f"{name}.json").unlink()
 

@@ -1,8 +1,8 @@
-"""The models that the calls of a user's function have left: files of which nothing is known but their bytes.
+"""Finds the models that the calls of a user's function reported. Nothing is known of these files but their bytes.
 
-In the folder of a trial, each has a folder ``models/seed-0/00000003-0001-000001/``, by epoch, attempt, and number of
-the model in its attempt; it holds a whole copy (``whole_copies.py``). Each call keeps the model of the epoch at which
-the trial scored best.
+A model is stored in the folder of its trial, in a folder such as ``models/seed-0/00000003-0001-000001/``. The last name
+gives the epoch, the attempt, and the number of the model in that attempt. That folder holds a complete copy of the
+model (``whole_copies.py``). Of the models that a call reports, the one whose epoch has the trial's best score is kept.
 """
 
 from collections.abc import Mapping
@@ -16,9 +16,9 @@ from skipstack.search.study.record.whole_copies import CONTENT, whole_in
 
 @dataclass(frozen=True, slots=True)
 class CallModel:
-    """A model that was copied to the end. ``epoch``: that of the report with which it was given; ``score``: the trial's
-    at that epoch; ``name``: that of the file or folder; ``files``: sizes by path; ``versions``: those of the packages
-    that its process had loaded.
+    """A complete copy of a model. ``folder``: its folder. ``epoch``: the epoch of the report that came with it.
+    ``score``: the trial's score at that epoch. ``name``: the name of the model's file or folder. ``files``: the sizes
+    of its files in bytes, by path. ``versions``: the versions of the packages that the function's process had loaded.
     """
 
     folder: Path
@@ -30,18 +30,22 @@ class CallModel:
 
     @property
     def path(self) -> Path:
-        """The file or folder that the function gave."""
+        """The copy of the file or folder that the function reported."""
         return self.folder / CONTENT / self.name
 
 
 def models_in(folder: Path) -> list[CallModel]:
-    """The whole models of a call, the best first; of equals that of the earliest epoch, and of that the last one."""
+    """Find the complete models in the ``folder`` of a call, the best first. Of models with equal scores, the one of the
+    earliest epoch comes first, and within an epoch the latest.
+    """
     latest_first = whole_in(folder, CallModel)[::-1]
     return sorted(latest_first, key=lambda each: (-each.score, each.epoch))
 
 
 def models_of(trial: TrialRecord, folder: Path) -> dict[int, CallModel]:
-    """The model of each call of a trial, by the number of the call, as far as they left one in the trial's folder."""
+    """Find the best model of each call of a trial, by the number of the call. Calls without a model are left out.
+    ``folder``: the trial's folder.
+    """
     if not (folder / MODELS).exists():
         return {}
     found = {call: models_in(folder / MODELS / trial.replicates.folder(call)) for call in trial.seeds}
@@ -49,8 +53,9 @@ def models_of(trial: TrialRecord, folder: Path) -> dict[int, CallModel]:
 
 
 def chosen_model(trial: TrialRecord, folder: Path) -> tuple[int, CallModel] | None:
-    """The number of the call, and the model, that stand for a trial: of the calls that left one, that with the best
-    score at the trial's best epoch. None where none did.
+    """Choose the model that represents a trial in exports: of the calls that have a model, the call with the best score
+    at the trial's best epoch. Returns the number of that call and its model; None if no call has a model. ``folder``:
+    the trial's folder.
     """
     models, dev = models_of(trial, folder), trial.dev
     call = max((call for call in models if call in dev), key=dev.__getitem__, default=None)
@@ -58,5 +63,5 @@ def chosen_model(trial: TrialRecord, folder: Path) -> tuple[int, CallModel] | No
 
 
 def is_exportable(trial: TrialRecord, folder: Path) -> bool:
-    """Whether the folder of a trial has the weights of its network, or a model of its function."""
+    """Whether a trial has weights of its network, or a model of its function, in its ``folder``."""
     return (folder / BEST).exists() or bool(models_of(trial, folder))

@@ -1,9 +1,9 @@
-"""Reads the record of a long ledger in a third of the time: reports as columns, all other events one by one.
+"""Reads the record of a long ledger in a third of the time: most reports as columns, and all other events one by one.
 
-Most lines of a long ledger are a report with the decision to go on, and differ only in their numbers. Columns of these
-take a fraction of the time that an object for each event takes.
+Most lines of a long ledger are a report with the decision to continue, and they differ only in their numbers. Reading
+these numbers as columns takes a fraction of the time of creating an object for each event.
 
-Array legend: N reports, M metrics times lanes.
+Array legend: N reports, M metrics times lanes (a lane is one seed's copy of the network, or one call of a function).
 """
 
 import json
@@ -26,21 +26,28 @@ from skipstack.search.study.record.reports import NUMBERS, Layout, ReportBlock
 from skipstack.search.study.record.study_record import StudyRecord
 
 MOST: Final = 4
-"""Maximum number of line formats read as columns: a study has one, and one more for each extension by seeds."""
+"""Maximum number of different line formats that are read as columns. A study has one format, and one more for each
+extension by seeds.
+"""
 
 EPOCH: Final = NUMBERS.index("epoch")
 
 NUMBER: Final = r"([-+.0-9eE]++)"
-"""Any characters of numbers; a text that is no number is detected when its column is parsed."""
+"""A pattern for any characters of which numbers consist. A text that matches it but is not a number is detected when
+its column is parsed.
+"""
 
 Path = tuple[str | int, ...]
-"""The position of a number in the JSON of a line: keys and indices."""
+"""The position of a number in the JSON of a line: keys of objects and indices of lists, from the outside in."""
 
 
 @final
 class _Columns:
-    """Collects lines that equal a first one, which is not included, but for their numbers: each a report, whose metrics
-    have this layout, and the decision to go on.
+    """Collects the lines that differ from the line ``first`` only in their numbers. Each of these lines is a report and
+    the decision to continue. Pass each line to ``take``; at the end, ``blocks`` yields the reports. The line ``first``
+    itself is not collected.
+
+    ``layout``: the names of the report's metrics, each with its number of lanes.
     """
 
     def __init__(self, first: bytes, layout: Layout) -> None:
@@ -52,7 +59,9 @@ class _Columns:
         self._events = array("q")
 
     def take(self, payload: bytes, event: int) -> bool:
-        """Collect a line if it matches the first one; returns whether it does. ``event``: the number of its report."""
+        """Collect a line if it differs from the first line only in its numbers, and return whether it does.
+        ``payload``: the line's content. ``event``: the event number of its report.
+        """
         found = self._pattern_of.fullmatch(payload)
         if found is None:
             return False
@@ -61,13 +70,13 @@ class _Columns:
         return True
 
     def blocks(self) -> Iterator[tuple[int, ReportBlock]]:
-        """The reports of each trial in order. Raises ValueError for a text that is no number, and if a decision belongs
-        to another report.
+        """Yield the number of each trial with a block of its reports in order. Raises ValueError for a text that is not
+        a number, and if a decision has another trial or epoch than its report.
         """
         if not self._rows:
             return
         columns = self._columns()
-        for key in ("trial", "epoch"):  # a NaN is unequal, too
+        for key in ("trial", "epoch"):  # a NaN also counts as unequal
             if not np.array_equal(columns[0, key], columns[1, key]):
                 raise ValueError(f"a decision has another {key} than its report")
         trial_N = columns[0, "trial"].astype(np.int64)
@@ -81,7 +90,9 @@ class _Columns:
             yield int(trial_N[order_N[first]]), every.between(first, last)
 
     def _columns(self) -> dict[Path, NDArray[np.float64]]:
-        """The numbers of the lines, in order, by their positions."""
+        """Parse the numbers of all collected lines into columns. Returns each column by the position of its numbers in
+        the JSON.
+        """
         import pyarrow as pa
         import pyarrow.csv as pc
 
@@ -113,11 +124,13 @@ class _Columns:
 
 
 def columnar_record(lines: Iterable[Line], told: Callable[[Event], None] = lambda event: None) -> StudyRecord | None:
-    """The record after all events of ``lines``; None if they do not fit columns and must be read as events.
+    """Read the record of a study from the ``lines`` of its ledger. Returns None if the lines cannot be read as columns,
+    or if a report in them cannot be right; the ledger must then be read event by event, which also finds the error.
 
-    ``told`` is called with each event that is read one by one.
+    ``told``: a function that is called with each event that is read one by one.
 
-    Raises UserError for events that this version does not know.
+    Raises UserError for events that this version does not know, and for events other than reports that cannot come
+    next.
     """
     record, columns = StudyRecord(), list[_Columns]()
     late: dict[int, list[tuple[int, Reported]]] = defaultdict(list)
@@ -155,13 +168,16 @@ def columnar_record(lines: Iterable[Line], told: Callable[[Event], None] = lambd
                 lanes = {name: len(values) for name, values in report.metrics.items()}
                 check_report(record, number, lanes, len(report.seeds), report.epoch)
             _report(record, number, blocks[number], late[number])
-    except UserError:  # which reading the events one by one tells with its number
+    except UserError:  # reading event by event reports the error, with the number of the event
         return None
     return record
 
 
 def _layout(events: tuple[Event, ...]) -> Layout:
-    """The layout of the report, if the events are a report with finite numbers and the decision to go on; else ()."""
+    """Return the layout of the report, if the events are a report and the decision to continue without a rung, and the
+    report has metrics, only finite numbers, and neither a group of seeds nor a latency. Otherwise return an empty
+    layout.
+    """
     match events:
         case (Reported(seeds=(), latency=None) as report, Decided(decision="continue", rung=None)):
             layout = tuple((name, len(lanes)) for name, lanes in report.metrics.items())
@@ -172,7 +188,9 @@ def _layout(events: tuple[Event, ...]) -> Layout:
 
 
 def _report(record: StudyRecord, number: int, blocks: list[ReportBlock], late: list[tuple[int, Reported]]) -> None:
-    """Add all reports of a trial to its record, in the order of the ledger."""
+    """Add all reports of a trial to its record, in the order of the ledger. ``blocks``: the reports that were read as
+    columns. ``late``: the reports that were read one by one, each with its event number.
+    """
     if len(blocks) > 1:
         blocks = sorted(
             (block.between(place, place + 1) for block in blocks for place in range(len(block.events_N))),

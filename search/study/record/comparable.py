@@ -1,4 +1,6 @@
-"""Converts the reports of an earlier trial for a study that counts another resource, or more or less of it."""
+"""Converts the scores of an earlier study's trial for a new study, which may count another resource or another amount
+of it.
+"""
 
 from collections.abc import Sequence
 from itertools import accumulate
@@ -11,21 +13,24 @@ Curve = Sequence[tuple[int, float]]
 
 
 def resource_of(study: StudyConfig) -> Resource:
-    """The resource that the rungs of a study are counted in."""
+    """Return the resource in which the rungs of a study are counted."""
     scheduler = study.search.scheduler
     return scheduler.resource if isinstance(scheduler, RungConfig) else "epochs"
 
 
 def comparable(trial: TrialRecord, study: StudyConfig) -> tuple[Curve, bool]:
-    """The curve that an earlier ``trial`` would have in ``study``, and whether it is a whole trial there.
+    """Return the curve that an earlier ``trial`` would have in ``study``, and whether the trial is complete by the
+    standard of ``study``. The curve consists of pairs of an epoch and its score; if seeds race in ``study``, of a
+    single pair: the number of seeds (1 if the trial was not trained to its end) and their score.
 
-    A whole trial has used the full resource of a trial of ``study``: all epochs; the maximum of seconds, or else all
-    epochs; or all seeds, each trained to the end. A trial with another number of epochs in its config is never whole,
-    since its learning rate may depend on it.
+    A complete trial has used the full resource of a trial of ``study``: all epochs; or the maximum of seconds or else
+    all epochs; or all seeds, each trained to the end. If the seeds of the trial itself raced, it must have trained all
+    seeds to the end, whatever the resource. A trial whose config has another number of epochs is never complete, since
+    its learning rates may depend on that number.
     """
     epochs = study.space.base.epochs
     alike = trial.config.epochs == epochs
-    ended = len(trial.reports) >= trial.config.epochs  # of the first seeds, where seeds race
+    ended = len(trial.reports) >= trial.config.epochs  # if seeds race, this is the end of the first group
     if resource_of(study) == "seeds":
         score = trial.curve[-1][1] if trial.score is None else trial.score
         seeds = len(trial.seeds) if ended else 1

@@ -1,4 +1,4 @@
-"""Divides a domain into the parts that tables show: single values, or ranges if there are too many values."""
+"""Divides a domain into the parts that tables show: its single values, or ranges of numbers if there are many."""
 
 import math
 from collections.abc import Callable, Iterator, Sequence
@@ -11,26 +11,29 @@ from skipstack.data.basis.frozen import canonical_json
 from skipstack.spaces.domains import Choice, Domain, Integer, Json, Log, Real
 
 RANGES = 3
-"""Number of ranges into which a continuous or long axis is divided."""
+"""Number of ranges into which a continuous domain, or one of more than ``LISTED`` integers, is divided."""
 
 LISTED = 8
-"""Maximum number of integers that are shown one by one."""
+"""Maximum number of integers of a domain that tables show one by one."""
 
 
 @dataclass(frozen=True, slots=True)
 class DomainPart:
-    """A part of a domain's values, with its label in tables. Each value belongs to exactly one part."""
+    """A part of a domain. ``label``: its label in tables. ``holds``: returns whether a value belongs to the part. Each
+    value of the domain belongs to exactly one part.
+    """
 
     label: str
     holds: Callable[[Json], bool]
 
 
 def parts(domain: Domain) -> tuple[DomainPart, ...]:
-    """The parts of a domain in its order.
+    """Divide a domain into its parts, in the order of the domain.
 
-    Ranges are equally wide (``Log``: in the logarithm) up to rounding. Inner bounds are rounded before values are
-    compared with them, so a label states its range exactly. Each range includes its lower bound and excludes its upper
-    one, except the last, which includes both.
+    The ranges of a domain have equal widths, up to rounding; in a ``Log`` domain, equal widths of the logarithm. The
+    bounds between ranges are rounded before values are compared with them, so each label states its range exactly. A
+    range of integers includes both bounds. Any other range includes its lower bound but not its upper bound; the last
+    one includes both.
     """
     match domain:
         case Choice():
@@ -56,23 +59,25 @@ def parts(domain: Domain) -> tuple[DomainPart, ...]:
 
 
 def value_text(value: Json) -> str:
-    """A value as a table writes it: text as it is where it fits a line, everything else as JSON, in full."""
+    """Format a value for a table: a printable text as it is, any other value as its complete JSON."""
     return value if isinstance(value, str) and value.isprintable() else canonical_json(value)
 
 
 def short_text(value: Json) -> str:
-    """A short ``value_text``: floats with four digits."""
+    """Format a value as ``value_text`` does, but floats with four significant digits."""
     return f"{value:.4g}" if isinstance(value, float) else value_text(value)
 
 
 def short_name(domain: Domain, value: Json) -> str:
-    """A short label for a value of an axis: its name, or else ``short_text``."""
+    """Return a short label for a value of an axis: the name that its ``domain`` gives it, or else its
+    ``short_text``.
+    """
     named = domain.name(value) if isinstance(domain, Choice) else None
     return named or short_text(value)
 
 
 def _single(value: Json, name: str | None = None) -> DomainPart:
-    text = canonical_json(value)  # with ==, the values 1, 1.0 and true would be one
+    text = canonical_json(value)  # with ==, the values 1, 1.0 and true would be equal
     return DomainPart(name or value_text(value), lambda other: canonical_json(other) == text)
 
 
@@ -85,7 +90,9 @@ def _ranges(low: float, cuts: Sequence[float], high: float) -> Iterator[DomainPa
 
 
 def _rounded(low: float, cuts: Sequence[float], high: float) -> list[float]:
-    """The cuts, rounded to the fewest digits (at least two) that keep them distinct; none if no rounding does."""
+    """Round the cuts to the fewest digits, at least two, that keep all bounds distinct. Returns an empty list if no
+    number of digits does.
+    """
     for digits in range(2, 18):
         rounded = [float(f"{cut:.{digits}g}") for cut in cuts]
         bounds = [low, *rounded, high]
@@ -95,7 +102,7 @@ def _rounded(low: float, cuts: Sequence[float], high: float) -> list[float]:
 
 
 def _short(bound: float) -> str:
-    """The shortest text of a number: ``5`` for 5.0."""
+    """Format a bound exactly and briefly: ``5`` for 5.0."""
     return str(int(bound)) if float(bound).is_integer() and abs(bound) < 1e6 else repr(bound)
 
 

@@ -1,4 +1,4 @@
-"""Extends and shortens studies: the resulting config, and the checks of an extension."""
+"""Extends and shortens studies: computes the resulting configs, checks the requests, and creates their events."""
 
 from collections.abc import Mapping, Sequence
 from math import inf
@@ -13,9 +13,11 @@ from skipstack.spaces.domains import Json
 
 
 def extended(study: StudyConfig, by: Extended) -> StudyConfig:
-    """The study with more trials, more seeds for the trials to come, more values on its axes, and other hours.
+    """Return the study with more trials, more seeds for trials that are proposed from now on, more values on its axes,
+    and another limit of hours, as the event ``by`` says.
 
-    Raises UserError for an axis that it does not have, or that is not a choice.
+    Raises UserError for an axis that the study does not have or that is not a choice, and for a value without a new
+    name on an axis with named values.
     """
     axes = dict(study.space.axes)
     for path, values in by.choices.items():
@@ -36,8 +38,8 @@ def extended(study: StudyConfig, by: Extended) -> StudyConfig:
 
 
 def shortened(study: StudyConfig, to: Shortened) -> StudyConfig:
-    """The study with at most so many trials. If it stopped itself (``search.enough``, ``search.hours``), that rule is
-    dropped: a later extension trains all its trials.
+    """Return the study with only the number of trials in the event ``to``. If the study itself stopped by the rule
+    ``search.enough`` or ``search.hours``, this rule is dropped, so that the trials of a later extension are trained.
     """
     rules = {
         "enough": study.search.enough if to.gain is None else None,
@@ -56,9 +58,12 @@ def extension(
     points: int = 0,
     time: float,
 ) -> Extended:
-    """The event that extends a study with ``proposed`` trials, by so many ``points`` beside ``trials``.
+    """Create the event that extends a study. ``proposed``: the number of trials proposed so far. ``trials``, ``seeds``,
+    ``choices``: the additional trials, seeds, and values by axis. ``points``: the number of additional trials at points
+    that the user chose; they come in addition to ``trials``.
 
-    Raises UserError if it would change nothing.
+    Raises UserError if the extension would change nothing, for more seeds in a study whose seeds race, and as
+    ``extended`` does.
     """
     if not (trials or seeds or choices or points):
         raise UserError(
@@ -81,9 +86,10 @@ def extension(
 
 
 def shortening(study: StudyConfig, proposed: int, *, time: float) -> list[Shortened]:
-    """The event that ends a study with its ``proposed`` trials; none if no further trial was due.
+    """Create the event that ends a study after its ``proposed`` trials. Returns an empty list if no further trial was
+    to come.
 
-    Raises UserError if it has no trial.
+    Raises UserError if the study has no trial yet.
     """
     if proposed == 0:
         raise UserError("--enough: the study has no trial yet (allowed: resume without it)")
@@ -91,10 +97,12 @@ def shortening(study: StudyConfig, proposed: int, *, time: float) -> list[Shorte
 
 
 def more_hours(hours: float, over: HoursOver | None, *, ended: int | None, worked: float, time: float) -> Extended:
-    """The event that gives a study ``hours`` in all, and the trials back that it left out when its hours were ``over``.
+    """Create the event that sets the limit of hours of a study to ``hours``. If the study ended because its hours were
+    ``over``, the trials that it left out are added again.
 
-    ``ended``: the number of trials if the study is finished; ``worked``: the seconds for which it was run. Raises
-    UserError for hours that are none, if nothing is left to run, and if no time is left to run it.
+    ``ended``: the number of trials of a finished study; None if it is not finished. ``worked``: the seconds for which
+    it has run. Raises UserError if ``hours`` is not a positive number, if no trial is left to run, and if the study has
+    already run that long.
     """
     if not 0 < hours < inf:
         raise UserError(f"--hours: got {hours:g} (allowed: a number above 0)")

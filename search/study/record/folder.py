@@ -1,4 +1,4 @@
-"""The paths in a study's folder: the ledger, the corpora, the weights of the trials."""
+"""The files and folders in a study's folder: the ledger, the corpora, and the files of the trials."""
 
 import shlex
 import shutil
@@ -11,36 +11,44 @@ from skipstack.data.basis.errors import UserError
 from skipstack.search.ledger.events import CorpusPrepared, VectorsPrepared
 
 CHECKPOINT = "checkpoint.safetensors"
-"""The file in a trial's folder with the last epoch of a running trial, from which it is resumed."""
+"""The file in a trial's folder with the state of a running trial after its last epoch, from which it is resumed."""
 
 BEST = "best.safetensors"
-"""The file in a trial's folder with the weights of all lanes at the trial's best epoch."""
+"""The file in a trial's folder with the weights of all lanes (one seed's copy of the network each) at the trial's best
+epoch.
+"""
 
 CALL_CHECKPOINTS = "checkpoints"
-"""The folder in a trial's folder with the checkpoints from which the calls of a user's function go on
+"""The folder in a trial's folder with the checkpoints from which the calls of a user's function continue
 (``search/execution/workers/call_checkpoints.py``).
 """
 
 ARTIFACTS = "artifacts"
-"""The folder in a trial's folder with the files that a user's function gave to be kept, by its calls."""
+"""The folder in a trial's folder with the files that the calls of a user's function asked to keep."""
 
 MODELS = "models"
-"""The folder in a trial's folder with the models that a user's function gave with its reports
+"""The folder in a trial's folder with the models that a user's function reported
 (``search/study/record/call_models.py``).
 """
 
 LOG = "log.txt"
-"""The file in a trial's folder with the output and warnings of its processes, and its tracebacks."""
+"""The file in a trial's folder with the output, the warnings and the tracebacks of the trial's processes."""
 
 GROUP = "seeds-from-{}"
-"""The folder in a trial's folder with the files of further seeds while they are trained, if seeds race."""
+"""The folder in a trial's folder with the files of a group of seeds while it is trained. Only the second and later
+groups of racing seeds have one; its name ends with the number of seeds before the group.
+"""
 
 TRIALS, ABLATIONS = "trials", "ablations"
-"""The folders in a study's folder: one with its trials, and one with a folder of trials for each ablation's number."""
+"""Two folders in a study's folder: one with the folders of the search's trials, and one with a folder for each
+ablation, named by its number, which holds the folders of the ablation's trials.
+"""
 
 
 class StudyFolder:
-    """The paths of one study's folder; with ``ablation`` n, those of its n-th ablation, which has its own trials."""
+    """The paths in one study's folder. ``ablation``: the number of the ablation whose trials the paths lead to; None
+    means the trials of the search.
+    """
 
     def __init__(self, path: Path, ablation: int | None = None) -> None:
         self.path = path
@@ -53,15 +61,15 @@ class StudyFolder:
         self.runs_database = path / "mlflow.db"
 
     def trial(self, number: int) -> Path:
-        """The folder of one trial's weights."""
+        """Return the folder of a trial."""
         return self.trials / f"{number:06d}"
 
     def log(self, number: int) -> Path:
-        """The log of one trial."""
+        """Return the log file of a trial."""
         return self.trial(number) / LOG
 
     def log_command(self, number: int) -> str | None:
-        """The command that prints the log of one trial; None if the log is empty or missing."""
+        """Return the command that prints the log of a trial; None if the log is empty or missing."""
         try:
             if not self.log(number).stat().st_size:
                 return None
@@ -71,36 +79,41 @@ class StudyFolder:
         return shlex.join(["skipstack", "log", str(self.path), str(number), *own])
 
     def log_named(self, number: int) -> str:
-        """The end of a line about one trial, with the command that prints its log; empty if there is no log."""
+        """Return the end of a line about a trial: the command that prints its log. Returns an empty text if there is no
+        log.
+        """
         command = self.log_command(number)
         return "" if command is None else f"; its log: `{command}`"
 
     def fsync_weights(self, number: int) -> None:
-        """Bring the best weights of a trial to the disk, before the ledger has its end, which is final.
+        """Flush the best weights of a trial to the disk. Call this before the end of the trial is written to the
+        ledger, since that end is final.
 
-        Files that another machine wrote are on a shared disk once that machine closed them.
+        Files that another machine wrote are on a shared disk as soon as that machine has closed them.
         """
         best = self.trial(number) / BEST
         for path in (best, best.parent, self.trials) if best.exists() else ():
             fsync_path(path)
 
     def corpus(self, prepared: CorpusPrepared) -> Path:
-        """The store of a prepared corpus."""
+        """Return the folder in which a prepared corpus is stored."""
         return self._stored(prepared.store)
 
     def vectors(self, prepared: VectorsPrepared) -> Path:
-        """The store of pretrained vectors."""
+        """Return the folder in which pretrained vectors are stored."""
         return self._stored(prepared.store)
 
     def _stored(self, name: str) -> Path:
-        """The folder ``name`` from a ledger, which is not trusted. Raises UserError if it leads out of the corpora."""
+        """Return the folder ``name`` inside the corpora's folder. The name comes from a ledger, which is not trusted.
+        Raises UserError if it would lead out of that folder.
+        """
         if Path(name).name != name or name in ("", "..") or "\0" in name:
             raise UserError(f"{self.ledger}: got the store {name!r} (allowed: a name in {self.corpora})")
         return self.corpora / name
 
     @classmethod
     def existing(cls, path: Path) -> "StudyFolder":
-        """The folder of an existing study. Raises UserError if there is none."""
+        """Return the folder of an existing study. Raises UserError if there is no study at ``path``."""
         folder = cls(path)
         if not folder.ledger.is_dir():
             raise UserError(f"{path}: no study here (allowed: a folder that `skipstack search --out` made)")
@@ -108,17 +121,19 @@ class StudyFolder:
 
 
 def delete_checkpoints(folder: Path) -> None:
-    """Delete all that a trial in ``folder`` would go on from; another process may be deleting it, too."""
+    """Delete all files from which the trial in ``folder`` would continue. Another process may delete them at the same
+    time.
+    """
     (folder / CHECKPOINT).unlink(missing_ok=True)
     for further in [*folder.glob(GROUP.format("*")), folder / CALL_CHECKPOINTS]:
         while further.exists():
-            with suppress(FileNotFoundError):  # the other was faster
+            with suppress(FileNotFoundError):  # the other process has deleted it
                 shutil.rmtree(further)
 
 
 def make_trial_folder(folder: Path) -> None:
-    """Make the folder of a trial, or one in it, unless it is there. Raises FileNotFoundError if the study's folder is
-    gone: one that was moved or deleted must not appear again beside its ledger.
+    """Create the folder of a trial, or a folder in it, unless it exists. Raises FileNotFoundError if the study's folder
+    is gone: if it was moved or deleted, it must not be created again without its ledger.
     """
     study = next((parent.parent for parent in folder.parents if parent.name in (TRIALS, ABLATIONS)), None)
     if study is not None:
@@ -128,10 +143,10 @@ def make_trial_folder(folder: Path) -> None:
 
 @contextmanager
 def new_folder(path: Path) -> Iterator[StudyFolder]:
-    """A temporary study folder to fill, which takes the name ``path`` if nothing fails.
+    """Context that yields a temporary study folder to fill. If no error occurs, it is renamed to ``path`` at the end.
 
-    Raises UserError if something already lies at ``path``, also if it came there meanwhile, and if no folder can be
-    made there.
+    Raises UserError if ``path`` is already taken, even if only since the context began, and if no folder can be created
+    there.
     """
     with refused_where_unwritable(path):
         _check_free(path)
@@ -140,7 +155,7 @@ def new_folder(path: Path) -> Iterator[StudyFolder]:
             with atomic_folder(path) as temporary:
                 yield StudyFolder(temporary)
         except OSError:
-            _check_free(path)  # another search may have been first
+            _check_free(path)  # another search may have taken the path meanwhile
             raise
 
 
@@ -166,7 +181,9 @@ def _check_name(path: Path) -> None:
 
 
 def free_name(parent: Path, name: str) -> Path:
-    """The first of ``name``, ``name-2``, ``name-3``, ... that does not exist under ``parent``."""
+    """Return the first path of ``name``, ``name-2``, ``name-3``, ... under ``parent`` that does not exist. A ``/`` in
+    the name is replaced by ``-``.
+    """
     stem = name.replace("/", "-")
     path, number = parent / stem, 2
     while path.exists():

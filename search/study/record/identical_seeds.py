@@ -1,4 +1,4 @@
-"""Seeds and replicates that change nothing: a function that does not use them has equal scores with all of them."""
+"""Detects seeds and replicates that change nothing: the metrics are equal for all of them."""
 
 from collections.abc import Collection, Sequence
 
@@ -12,8 +12,8 @@ CURE = "one seed would say as much (--seeds 1)"
 
 
 def seeds_say_the_same(report: Reported, replicates: Replicates = SEEDS_ALONE) -> bool:
-    """Whether all metrics of a report of several seeds are the same for each of them, up to rounding; with replicates,
-    for each replicate of each of them.
+    """Whether each metric of a report has the same value for all seeds, up to rounding. With replicates, the seeds are
+    compared separately for each replicate.
     """
     return bool(report.metrics) and all(
         alike(lanes[place :: replicates.number])
@@ -23,12 +23,16 @@ def seeds_say_the_same(report: Reported, replicates: Replicates = SEEDS_ALONE) -
 
 
 def replicates_say_the_same(report: Reported, replicates: Replicates) -> bool:
-    """Whether all metrics of a report are the same for each replicate."""
+    """Whether each metric of a report has the same value for all calls, and so for all replicates. False without
+    replicates.
+    """
     return bool(replicates.name and report.metrics) and all(map(alike, report.metrics.values()))
 
 
 def first_report(report: Reported, replicates: Replicates = SEEDS_ALONE) -> str:
-    """A line about the first report of a study whose seeds or replicates say the same; else empty."""
+    """Return a line for the user if the seeds or replicates have equal metrics in ``report``, the first report of a
+    study. Otherwise return an empty text.
+    """
     lanes = len(next(iter(report.metrics.values()), ()))
     if replicates_say_the_same(report, replicates):
         return (
@@ -44,8 +48,8 @@ def first_report(report: Reported, replicates: Replicates = SEEDS_ALONE) -> str:
 
 
 def idle_seeds(trials: Collection[TrialRecord]) -> str:
-    """A line about a study in which all trials with several seeds, or replicates, reported the same with each of them;
-    else empty.
+    """Return a line for the user if, in every trial with a score and several seeds or replicates, all of them reported
+    the same. Otherwise return an empty text.
     """
     several = [trial for trial in trials if trial.best is not None and len(trial.seeds) > 1]
     which = "the only trial" if len(several) == 1 else f"all {counted(len(several), 'trial')}"
@@ -64,7 +68,7 @@ def idle_seeds(trials: Collection[TrialRecord]) -> str:
 
 
 def _told(trial: TrialRecord) -> Sequence[Reported]:
-    """The reports of a trial; where seeds race, those of all its seeds as one."""
+    """Return the reports of a trial. If its seeds race, return one report that joins the best reports of its groups."""
     return trial.reports if not trial.raced or trial.best is None else [trial.best]
 
 

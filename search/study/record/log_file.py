@@ -1,4 +1,6 @@
-"""The file of a trial's log: how large it may become, and how it is read, also while another process writes it."""
+"""The log file of a trial: cuts it when it becomes too large, and reads it, even while another process
+is writing it.
+"""
 
 import re
 from itertools import takewhile
@@ -10,23 +12,29 @@ from skipstack.data.basis.ordinary_files import opened
 from skipstack.data.basis.printable import visible
 
 LARGEST: Final = 1_000_000
-"""Bytes beyond which a log is cut."""
+"""The size in bytes above which a log is cut."""
 
 FIRST, LAST = 250_000, 500_000
-"""Bytes that are kept then of its beginning and of its end."""
+"""Maximum number of bytes that are kept of the beginning and of the end of a log that is cut."""
 
 CUT: Final = re.compile(rb"^\.\.\. ([\d,]+) bytes are cut here \.\.\.\n", re.MULTILINE)
-"""The line in place of what was cut. Every other line begins with its time."""
+"""The pattern of the line that replaces the removed bytes. Every other line begins with a time."""
 
 SEEN: Final = 2_000
-"""Bytes by which a reader finds the position up to which it has read, once the log has been cut."""
+"""Number of bytes that a reader searches for after a log was cut: the last ones that it has read. Reading continues
+after them.
+"""
 
 TAKEN_BACK: Final = 3
-"""Number of last lines that may have been taken back since they were read."""
+"""Number of lines at whose end a reader tries to continue: the last one that it has read, then the lines before it,
+since the log's writer may have removed the last lines again.
+"""
 
 
 def cut(content: bytes) -> tuple[int, bytes]:
-    """Cut a log that has become too large: the byte from which on it changes, and the new content from there."""
+    """Cut the content of a log that has become too large. Returns the position from which on the content changes, and
+    the new content from that position on.
+    """
     if (before := CUT.search(content)) is not None:
         start, gone, rest = before.start(), int(before[1].replace(b",", b"")), content[before.end() :]
     else:
@@ -39,23 +47,25 @@ def cut(content: bytes) -> tuple[int, bytes]:
 
 
 class LogFile:
-    """The log at ``path``, which may be missing: then nothing was said."""
+    """Reads the log at ``path``. A missing file counts as an empty log."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._before = b""
 
     def whole(self) -> str:
-        """The content of the log, safe for a terminal. Raises UserError if it cannot be read."""
+        """Return the whole log, with control characters made harmless for a terminal. Raises UserError if it cannot be
+        read.
+        """
         return _text(self._content())
 
     def news(self) -> str:
-        """The whole lines that were added since the last call."""
+        """Return the complete lines that were added since the last call. Raises UserError if the log cannot be read."""
         content = self._content()
         content = content[: content.rfind(b"\n") + 1]
         before = self._before
         if before.startswith(content):
-            return ""  # what was taken back at its end may come again
+            return ""  # the lines removed at its end may be written again
         self._before = content
         return _text(content[_read_until(before, content) :])
 
@@ -70,8 +80,8 @@ class LogFile:
 
 
 def _read_until(before: bytes, content: bytes) -> int:
-    """The position up to which a log was read when its content was ``before``: since then, lines may have been cut from
-    its middle, or taken back at its end.
+    """Return the position in ``content`` up to which a reader has read a log. ``before``: the log's content when it was
+    last read. Since then, lines may have been cut from its middle or removed at its end.
     """
     if content.startswith(before):
         return len(before)

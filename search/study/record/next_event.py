@@ -1,4 +1,6 @@
-"""Checks that an event may come next in a record: a ledger from elsewhere may have whole lines that make no sense."""
+"""Checks that an event may come next in a record. The ledger of an untrusted study may have valid lines that contradict
+each other.
+"""
 
 from collections.abc import Mapping
 from typing import Protocol, assert_never
@@ -44,7 +46,7 @@ from skipstack.spaces.space import Space
 
 
 class Past(Protocol):
-    """The record so far (``study_record.py``)."""
+    """The record of the study so far, as far as the checks need it (``StudyRecord`` in ``study_record.py``)."""
 
     opened: StudyOpened | None
     trials: dict[int, TrialRecord]
@@ -63,11 +65,13 @@ class Past(Protocol):
 
 
 class WrongEventError(UserError):
-    """A whole event of a ledger cannot come next."""
+    """Raised for an event that is valid by itself but cannot come next in its ledger."""
 
 
 def wrong_event(number: int, event: Event, error: UserError | ValidationError) -> WrongEventError:
-    """The error for the event with this number, counted from 1."""
+    """Create the error for an event. ``number``: the number of the event in its ledger, counted from 1. ``error``: the
+    reason.
+    """
     why = str(error)
     if isinstance(error, ValidationError):
         first = error.errors(include_url=False)[0]
@@ -76,23 +80,29 @@ def wrong_event(number: int, event: Event, error: UserError | ValidationError) -
 
 
 def check_lanes(lanes: Mapping[str, int], seeds: int, ranking: str) -> None:
-    """Raises UserError where a metric has more lanes than there are seeds, or the ``ranking`` one has fewer."""
+    """Raise UserError if a metric has more values than there are ``seeds``, or if the metric ``ranking`` has fewer.
+    ``lanes``: the number of values of each metric, by its name.
+    """
     for name, count in lanes.items():
         if count > seeds or (count < seeds and name == ranking):
             raise UserError(f"got {count} values of {shown(name)} (allowed: {seeds}, one for each seed)")
 
 
 def check_report(record: Past, number: int, lanes: Mapping[str, int], seeds: int, epoch: float) -> None:
-    """Raises UserError for a report that cannot exist, by its trial, epoch, number of ``lanes`` by metric, or seeds."""
+    """Raise UserError for a report that cannot exist.
+
+    ``number``: the number of its trial. ``lanes``: the number of values of each metric, by its name. ``seeds``: the
+    number of seeds in the report; 0 means all seeds of the trial. ``epoch``: its epoch.
+    """
     _check_trial(record, number)
     _check_epoch(record, epoch)
     check_lanes(lanes, seeds or len(record.trials[number].seeds), f"dev_{record.measure.name}")
 
 
 def check_next(record: Past, event: Event) -> None:
-    """Raises UserError where ``event`` cannot come next."""
+    """Raise UserError if ``event`` cannot come next in ``record``."""
     if isinstance(event, Ablated):
-        return  # a record of its own
+        return  # the record of the ablation checks it
     if isinstance(event, StudyOpened) != (record.opened is None):
         opened = "a second one" if isinstance(event, StudyOpened) else "it before study_opened"
         raise UserError(f"got {opened} (allowed: study_opened once, as the first)")
@@ -152,7 +162,7 @@ def _check_point(record: Past, point: Mapping[str, Json]) -> None:
             raise UserError(f"got a value for {shown(path)} (allowed: axes of the study)")
         try:
             within = domains[path].contains(value)
-        except (ValueError, RecursionError):  # no JSON
+        except (ValueError, RecursionError):  # the value is not JSON
             within = False
         if not within:
             raise UserError(f"{path}: got {shown(value)} (allowed: {domains[path]})")

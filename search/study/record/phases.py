@@ -1,4 +1,4 @@
-"""The times in which trials waited, trained, were paused and were measured, from the times of a study's events."""
+"""Computes from the times of a study's events when each trial was waiting, training, paused, or being measured."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -21,13 +21,18 @@ from skipstack.search.ledger.events import (
 )
 
 Phase = Literal["waiting", "training", "paused", "measuring"]
-"""``waiting``: for a worker that takes the trial up. ``measuring``: on the test split."""
+"""A phase of a trial. ``waiting``: it waits for a worker. ``training``: a worker trains it. ``paused``: it waits at a
+rung. ``measuring``: a worker measures it on the test split.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class PhaseSpan:
-    """A phase of a trial, in Unix seconds. ``state``: how it ended: in the next phase, by the reason of the trial's end
-    or of a fault, ``measured`` or ``interrupted``; of one under way, ``waiting``, ``running``, ``paused`` or
+    """The time that a trial spent in one phase. ``trial``: the trial's number. ``began``, ``until``: its start and end,
+    in Unix seconds. ``under_way``: whether the phase goes on.
+
+    ``state``: how the phase ended. It is the name of the next phase, the reason of the trial's end or of a fault,
+    ``measured`` or ``interrupted``. For a phase that goes on, it is ``waiting``, ``running``, ``paused`` or
     ``measuring``.
     """
 
@@ -40,8 +45,8 @@ class PhaseSpan:
 
 
 class Phases:
-    """Receives the events of a search or an ablation, in the order of the ledger; events that change no phase may be
-    left out.
+    """Computes the phases of the trials of a search or of an ablation. Pass its events to ``happened`` in ledger order;
+    events that change no phase may be left out. ``spans`` then yields the phases.
     """
 
     def __init__(self) -> None:
@@ -51,10 +56,10 @@ class Phases:
         self._time = 0.0
         self._queues = False
         self._says_who_waits = False
-        """Whether its version writes when a worker takes a trial up."""
+        """Whether the version that wrote the ledger records when a worker takes a trial up."""
 
     def happened(self, event: Event) -> None:
-        """Receive an event."""
+        """Update the phases with the next event."""
         before, self._time = self._time, event.time
         match event:
             case Placed():
@@ -85,11 +90,11 @@ class Phases:
                 pass
 
     def now(self, phase: Phase) -> list[int]:
-        """The trials that are in a phase, in the order in which it began."""
+        """Return the numbers of the trials that are in the given phase, in the order in which they entered it."""
         return [number for number, (current, _) in self._now.items() if current == phase]
 
     def spans(self) -> Iterator[PhaseSpan]:
-        """The phases so far, those under way up to the last event."""
+        """Yield all phases so far. Phases that go on last until the last event."""
         yield from self.over
         for number, (phase, began) in self._now.items():
             state = "running" if phase == "training" else phase
@@ -108,10 +113,10 @@ class Phases:
         if number in self._now:
             phase, began = self._now.pop(number)
             if phase == "waiting" and not self._says_who_waits:
-                phase = "training"  # nobody knows which part of it was waiting
+                phase = "training"  # the ledger does not tell which part of it was waiting
             self.over.append(PhaseSpan(number, phase, began, time, state))
 
     def _leave(self, time: float) -> None:
-        """End the phases in which a worker runs or is awaited; paused trials stay paused."""
+        """End all phases but pauses at ``time``, since no worker is running any more."""
         for number in [number for number, (phase, _) in self._now.items() if phase != "paused"]:
             self._end(number, time, "interrupted")

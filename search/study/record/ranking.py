@@ -1,4 +1,4 @@
-"""The measure that ranks a study's trials, and the fingerprint that comparable trials share."""
+"""Determines the measure that ranks a study's trials, and the fingerprint that trials with comparable scores share."""
 
 from collections.abc import Mapping
 
@@ -13,14 +13,19 @@ from skipstack.spaces.trial import as_network
 
 
 def measure_of(base: Subject, corpora: Mapping[str, CorpusPrepared]) -> Measure:
-    """The measure of the corpora, the same on all of them; for a function, the measure of its reports."""
+    """Return the measure that ranks the trials: that of the function, or that of the corpora, which all have the same
+    one; accuracy if no corpus is prepared. ``base``: the config of the study's base. ``corpora``: the prepared corpora
+    by identity.
+    """
     if isinstance(base, FunctionConfig):
         return base.measure
     return MEASURES[next((corpus.measure for corpus in corpora.values()), Accuracy.name)]
 
 
 def fingerprint_of(subject: Subject, corpora: Mapping[str, CorpusPrepared]) -> str:
-    """The fingerprint of a corpus's content, or of a function's source: scores with the same one are comparable."""
+    """Return the fingerprint of the trial's corpus, or the source of its function. Scores of trials with the same
+    fingerprint are comparable. ``subject``: the config of the trial. ``corpora``: the prepared corpora by identity.
+    """
     if isinstance(subject, FunctionConfig):
         return subject.function.source
     return corpora[identity(as_network(subject).data.corpus)].fingerprint

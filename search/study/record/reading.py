@@ -1,4 +1,4 @@
-"""Reads a study from its folder: its record, or what a command needs of it without reading all."""
+"""Reads a study from its folder: the whole record, or only the part that a command needs."""
 
 import re
 import shlex
@@ -16,14 +16,18 @@ from skipstack.search.study.record.next_event import WrongEventError
 from skipstack.search.study.record.study_record import StudyRecord
 
 LONG: Final = 1 << 22
-"""Size in bytes from which a ledger is read as columns."""
+"""The size in bytes from which on a ledger is read as columns."""
 
 ABOUT: Final = re.compile(rb'"kind":"(?:suggested|warm_started)"|"trial":(\d+)\b')
-"""Matches what tells which trials a line is about; events on earlier studies name trials of those studies."""
+"""Matches the number of each trial in a line. It also matches events about earlier studies: such a line is read for all
+trials, since its trial numbers are those of the earlier studies.
+"""
 
 
 def space_of(folder: StudyFolder) -> Mapping[str, Any]:
-    """The space in the first event of a study's ledger, as plain data; nothing else is read. Empty if there is none."""
+    """Read the config of the space from the first event of a study's ledger, as plain data, without reading further
+    lines. Returns an empty mapping if there is none.
+    """
     first = next(iter(Ledger(folder.ledger).replay()), None)
     space = first.study.get("space") if isinstance(first, StudyOpened) else None
     return space if isinstance(space, Mapping) else {}
@@ -39,9 +43,9 @@ def is_finished(path: Path) -> bool:
 
 
 def unfinished_ablation(path: Path) -> int | None:
-    """The number of the unfinished ablation of the study in the folder ``path``; None if there is none.
+    """Return the number of the unfinished ablation of the study in the folder ``path``; None if there is none.
 
-    There is at most one: no other starts before it is finished.
+    There is at most one, since no ablation starts before the previous one is finished.
     """
     last = None
     for event in Ledger(StudyFolder.existing(path).ledger).only("ablated"):
@@ -51,7 +55,9 @@ def unfinished_ablation(path: Path) -> int | None:
 
 
 def read_study(path: Path) -> StudyRecord:
-    """The record of the study in the folder ``path``. Raises UserError if there is none, or it is damaged."""
+    """Read the record of the study in the folder ``path``. Raises UserError if there is no study, or if
+    it is damaged.
+    """
     ledger = Ledger(StudyFolder.existing(path).ledger)
     try:
         record = ledger.whole(lambda: _long(ledger)) or StudyRecord.of(ledger.read())
@@ -64,14 +70,16 @@ def read_study(path: Path) -> StudyRecord:
 
 
 def read_searched(path: Path) -> StudyRecord:
-    """Read a study as ``read_study`` does; also raises UserError for an interrupted ablation, to be finished first."""
+    """Read a study as ``read_study`` does. Also raises UserError if an ablation of it was interrupted, which must be
+    finished first.
+    """
     if unfinished_ablation(path) is not None:
         raise UserError(f"{path}: an ablation of the study was interrupted (allowed: `{_resume(path)}` first)")
     return read_study(path)
 
 
 def read_finished(path: Path) -> StudyRecord:
-    """Read a study as ``read_searched`` does; also raises UserError if the study is not finished."""
+    """Read a study as ``read_searched`` does. Also raises UserError if the study is not finished."""
     record = read_searched(path)
     if not record.finished:
         raise UserError(
@@ -86,12 +94,16 @@ def _resume(path: Path) -> str:
 
 
 def is_long(ledger: Ledger) -> bool:
-    """Whether the ledger is large enough to read it as columns; to be called within ``Ledger.whole``."""
+    """Whether the ledger is large enough to be read as columns. Call this only in a function that is passed to
+    ``Ledger.whole``.
+    """
     return sum(file.stat().st_size for file in ledger.files()) >= LONG
 
 
 def _long(ledger: Ledger) -> StudyRecord | None:
-    """The record of a long ledger; None if it is short, or must be read as events."""
+    """Read the record of a long ledger as columns. Returns None if the ledger is short, or must be read
+    event by event.
+    """
     return columnar_record(ledger.lines()) if is_long(ledger) else None
 
 
@@ -100,10 +112,10 @@ def _empty(path: Path) -> UserError:
 
 
 def events_of_trials(ledger: Ledger, trials: Collection[int] | None, ablation: int | None = None) -> list[Event]:
-    """The events of these trials, or of all (None), and those about the study itself, in order; of an ablation, those
-    of its own study.
+    """Read the events of the given ``trials`` (None means all trials), and the events that are about the study itself,
+    in order. ``ablation``: the number of an ablation whose events to read; None means those of the search.
 
-    Raises UserError as ``Ledger.whole`` does, and for an ablation that is not there.
+    Raises UserError as ``Ledger.whole`` does, and if the study does not have the ablation.
     """
     found = ledger.whole(lambda: list(_found(ledger, trials, ablation)))
     if not found and ablation is not None:

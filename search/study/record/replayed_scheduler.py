@@ -1,4 +1,4 @@
-"""The scheduler of a study as its record leaves it, to ask what trials meet at the rungs ahead of them."""
+"""Rebuilds the scheduler of a study from its record, to find out what it will decide at the next rungs."""
 
 from collections.abc import Iterator
 
@@ -11,9 +11,10 @@ from skipstack.search.study.record.trial_record import TrialRecord
 
 
 def replayed_scheduler(record: StudyRecord) -> Scheduler:
-    """A scheduler after all reports, promotions and ends of a study with a single objective.
+    """Create the study's scheduler, and pass it all reports, promotions and ends of trials in the record. The study
+    must have a single objective.
 
-    Raises UserError where another version decided on them.
+    Raises UserError for a report that does not fit the decisions of this version of the scheduler.
     """
     search, base = record.study.search, record.base
     epochs = record.study.space.base.epochs
@@ -42,7 +43,9 @@ def replayed_scheduler(record: StudyRecord) -> Scheduler:
 
 
 def _happened(record: StudyRecord) -> Iterator[tuple[int, TrialRecord, int | None]]:
-    """The reports, by their places, and the ends (None) of all trials, with their event numbers."""
+    """Yield the reports and the ends of all trials, in no overall order: the event number, the trial, and the index of
+    the report in the trial; None instead of the index for an end.
+    """
     for trial in record.trials.values():
         yield from ((event, trial, place) for place, event in enumerate(trial.reports.events))
         if (end := trial.happened.get("ended")) is not None:
@@ -50,7 +53,10 @@ def _happened(record: StudyRecord) -> Iterator[tuple[int, TrialRecord, int | Non
 
 
 def _score(trial: TrialRecord, place: int, epochs: int) -> float:
-    """The score that is compared: where seeds race, at the end of a group that of all groups so far."""
+    """Return the score of a report that the scheduler compares. If seeds race and the report completes a group, it is
+    the joint score of all groups so far. ``place``: the index of the report. ``epochs``: the number of epochs of a
+    complete group.
+    """
     score = trial.reports.scores[place]
     if not trial.raced or trial.reports.epochs[place] < epochs:
         return score

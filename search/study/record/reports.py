@@ -1,6 +1,7 @@
-"""The reports of a trial, stored as columns: ten thousand trials keep all reports, which would be large as objects.
+"""The reports of a trial, stored as columns. The reports of ten thousand trials stay in memory, and would need too much
+of it as objects.
 
-Array legend: N reports, M metrics times lanes.
+Array legend: N reports, M metrics times lanes (a lane is one seed's copy of the network, or one call of a function).
 """
 
 import math
@@ -16,24 +17,25 @@ from numpy.typing import NDArray
 from skipstack.search.ledger.events import Metrics, Reported
 
 NUMBERS = ("time", "epoch", "score", "seconds")
-"""The numeric fields, stored together."""
+"""The numeric fields of a report, which are stored together."""
 
 REST = tuple(name for name in Reported.model_fields if name not in (*NUMBERS, "metrics"))
-"""The fields that are equal in most reports of a trial."""
+"""The fields of a report that are equal in most reports of a trial."""
 
 Layout = tuple[tuple[str, int], ...]
-"""The name of each metric and its number of lanes."""
+"""The name of each metric, with its number of lanes."""
 
 Form = tuple[Layout, tuple[Any, ...]]
-"""The parts that reports share: their layout, and the values of ``REST``."""
+"""The data that many reports share: their layout, and the values of the fields in ``REST``."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ReportBlock:
-    """Consecutive reports of a trial with the same layout and ``seeds`` (empty: all seeds of the trial).
+    """Consecutive reports of a trial with the same layout and the same seeds.
 
-    ``numbers_N4``: the columns of ``NUMBERS``; ``metrics_NM``: the lanes of each metric in turn; ``events_N``: the
-    event number of each report.
+    ``layout``: the name of each metric, with its number of lanes. ``seeds``: the seeds that were trained; empty means
+    all seeds of the trial. ``numbers_N4``: a column for each of the four fields in ``NUMBERS``. ``metrics_NM``: the
+    values of all lanes of the first metric, then of the next. ``events_N``: the event number of each report.
     """
 
     layout: Layout
@@ -43,16 +45,16 @@ class ReportBlock:
     events_N: NDArray[np.int64]
 
     def between(self, first: int, last: int) -> "ReportBlock":
-        """The reports from index ``first`` up to, but without, ``last``."""
+        """Return the reports from index ``first`` up to, but not including, ``last``."""
         cut = slice(first, last)
         return ReportBlock(self.layout, self.seeds, self.numbers_N4[cut], self.metrics_NM[cut], self.events_N[cut])
 
 
 @final
 class Reports(Sequence[Reported]):
-    """The reports of a trial in order. Items are events, created on access.
+    """The reports of a trial, in order. A report is created as an event each time it is accessed.
 
-    ``events``: the event number of each; -1 if it is in no ledger.
+    ``events``: the event number of each report; -1 for a report that is in no ledger.
     """
 
     __slots__ = ("_forms", "_metrics", "_numbers", "_starts", "events")
@@ -65,7 +67,7 @@ class Reports(Sequence[Reported]):
         self._forms: list[Form] = []
 
     def append(self, report: Reported, event: int = -1) -> None:
-        """Append a report, whose event number is ``event``."""
+        """Append a report. ``event``: its event number."""
         form = (
             tuple((name, len(lanes)) for name, lanes in report.metrics.items()),
             tuple(getattr(report, name) for name in REST),
@@ -78,7 +80,7 @@ class Reports(Sequence[Reported]):
         self.events.append(event)
 
     def extend(self, trial: int, block: ReportBlock) -> None:
-        """Append a block of reports of a trial, none with a latency."""
+        """Append a block of reports. ``trial``: the number of their trial. None of them may have a latency."""
         shared = {"kind": "reported", "trial": trial, "seeds": block.seeds, "latency": None}
         form = (block.layout, tuple(shared[name] for name in REST))
         first, (count, width) = len(self._metrics), block.metrics_NM.shape
@@ -89,7 +91,7 @@ class Reports(Sequence[Reported]):
         self.events.frombytes(block.events_N.tobytes())
 
     def blocks(self) -> Iterator[ReportBlock]:
-        """The reports in order, in as few blocks as possible."""
+        """Yield the reports, without latencies, in order and in as few blocks as possible."""
         numbers_N4, metrics = np.array(self._numbers).reshape(-1, len(NUMBERS)), np.array(self._metrics)
         events_N, starts = np.array(self.events), [*self._starts, len(metrics)]
         first = 0
@@ -111,27 +113,29 @@ class Reports(Sequence[Reported]):
 
     @property
     def seconds(self) -> Sequence[float]:
-        """The seconds of each report."""
+        """The seconds of training and evaluation in each report."""
         return self._column("seconds")
 
     @property
     def curve(self) -> list[tuple[int, float]]:
-        """Epochs and scores."""
+        """The epoch and the score of each report."""
         return [(int(epoch), score) for epoch, score in zip(self.epochs, self.scores, strict=True)]
 
     @property
     def grouped(self) -> bool:
-        """Whether the seeds race, in groups."""
+        """Whether the seeds race, so that they are trained in groups. False if there is no report yet."""
         return bool(self._forms) and bool(self._forms[0][1][REST.index("seeds")])
 
     def best(self) -> int | None:
-        """The index of the highest finite score, the earliest of equals; None if there is none."""
+        """Return the index of the report with the highest finite score, the earliest one of equals; None if there is
+        none.
+        """
         scores = self.scores
         highest = max(filter(math.isfinite, scores), default=None)
         return None if highest is None else scores.index(highest)
 
     def __eq__(self, other: object) -> bool:
-        """Whether the reports are equal; NaNs count as equal."""
+        """Whether both hold the same reports. NaNs count as equal; event numbers are not compared."""
         if not isinstance(other, Reports):
             return NotImplemented
         return self._forms == other._forms and self._bytes() == other._bytes()

@@ -1,7 +1,8 @@
-"""Trials whose seeds race: groups of seeds are trained one after another, each from epoch 1, while the trial goes on.
+"""Scores of trials whose seeds race. The seeds of such a trial are trained in groups, one after another, each from
+epoch 1, as long as the trial goes on.
 
-The score of a trial is the mean over the seeds of all its complete groups, each group at its own best epoch, from which
-its weights are kept.
+The score of a trial is the mean over the seeds of all its complete groups or, before any is complete, of its first
+group. Each group counts with its own best epoch, from which its weights are kept.
 """
 
 import math
@@ -11,7 +12,7 @@ from skipstack.search.ledger.events import Metrics, Reported
 
 
 def groups(reports: Sequence[Reported]) -> list[list[Reported]]:
-    """The reports of each group, in the order of training."""
+    """Split the reports of a trial into those of each group of seeds, in the order of training."""
     by_seeds: dict[tuple[int, ...], list[Reported]] = {}
     for report in reports:
         by_seeds.setdefault(report.seeds, []).append(report)
@@ -19,14 +20,14 @@ def groups(reports: Sequence[Reported]) -> list[list[Reported]]:
 
 
 def best_of(reports: Sequence[Reported]) -> Reported | None:
-    """The report with the highest finite score, the earliest of equals; None if there is none."""
+    """Return the report with the highest finite score, the earliest one of equals; None if there is none."""
     finite = [report for report in reports if math.isfinite(report.score)]
     return max(finite, key=lambda report: report.score, default=None)
 
 
 def best_of_groups(reports: Sequence[Reported], epochs: int) -> Reported | None:
-    """The best reports of all complete groups, joined, with the epoch of the first group; before one is complete, the
-    best report of the first group.
+    """Join the best report of each complete group into one report, with the best epoch of the first group. Before any
+    group is complete, return the best report of the first group. Returns None if a group has no finite score.
 
     ``epochs``: the number of epochs of a complete group.
     """
@@ -37,7 +38,9 @@ def best_of_groups(reports: Sequence[Reported], epochs: int) -> Reported | None:
 
 
 def joined(reports: Sequence[Reported]) -> Reported:
-    """Join the reports of several groups: all seeds, and as the score the mean over them."""
+    """Join the reports of several groups into one, with the seeds of all groups. Its score is the mean over these
+    seeds.
+    """
     first = reports[0]
     if len(reports) == 1:
         return first

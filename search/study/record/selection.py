@@ -1,4 +1,4 @@
-"""Selects the trials that are measured on the test split: the best of each value of each axis, and some more."""
+"""Selects the trials that are measured on the test split, such as the best trial of the study."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -9,15 +9,16 @@ from skipstack.search.study.record.study_record import StudyRecord
 from skipstack.search.study.record.trial_record import TrialRecord
 
 FIXED_DESIGNS: Final = (*WALKS, "listed", "path")
-"""The proposers whose points are fixed in advance: each trial is a row of a table by itself."""
+"""The kinds of proposers whose points are fixed in advance, so that each trial is of interest by itself."""
 
 
 def selected(record: StudyRecord) -> list[int]:
-    """The numbers of the trials that are measured on test, all of which have a score.
+    """Return the numbers of the trials to measure on the test split, in ascending order. All of them have a score.
 
-    These are the base, the best trial, the best trial of each value of each axis, and those on the Pareto front. If all
-    points were fixed in advance and all trials are trained to the end, each trial is a row of a table by itself, so all
-    are measured. None are if trials leave no weights: a function reports its test score itself.
+    These are the base, the best trial, the best trial for each part of each axis's domain (``domain_parts.py``), and
+    the trials on the Pareto front. If all points were fixed in advance and no trial is stopped, each trial is a row of
+    a table by itself, so all are measured. If trials call a function, none is measured, since the function reports its
+    test score itself.
     """
     if not record.study.space.base.keeps_weights:
         return []
@@ -31,7 +32,9 @@ def selected(record: StudyRecord) -> list[int]:
 
 
 def _best_of_values(record: StudyRecord, ranked: list[TrialRecord]) -> Iterator[TrialRecord]:
-    """The first of ``ranked`` for each part of each axis; trials where an axis is inactive have no value on it."""
+    """Yield the first trial of ``ranked`` for each part of the domain of each axis. Trials in which an axis is inactive
+    do not count for that axis.
+    """
     for axis, domain in record.space.domains.items():
         active = [trial for trial in ranked if axis in trial.point]
         for part in parts(domain):

@@ -1,4 +1,4 @@
-"""The record of a study, built from its events; tables, tracking, exports and the driver use it."""
+"""The record of a study, which is built from its events. Tables, tracking, exports and the driver use it."""
 
 from collections.abc import Iterable
 from functools import cached_property
@@ -55,10 +55,11 @@ from skipstack.spaces.trial import TrialConfig
 
 
 class StudyRecord:
-    """The record of a study. Only ``apply`` changes it, for replayed and new events alike.
+    """The state of a study after its events so far. Pass each event, whether replayed or new, to ``apply``, in ledger
+    order.
 
-    ``events``: the number of events so far, which is the event number of the next one, counted from 0. In an ablation
-    it counts the events of the whole study, whose ledger it shares.
+    ``events``: the number of events so far. Events are numbered from 0, so this is the event number of the next one.
+    The record of an ablation counts all events of its study, since both are in the same ledger.
     """
 
     def __init__(self) -> None:
@@ -69,46 +70,52 @@ class StudyRecord:
         self.corpora: dict[str, CorpusPrepared] = {}
         self.warm_starts: list[WarmStarted] = []
         self.suggested: Suggested | None = None
-        """The points from earlier studies on other corpora that were tried first."""
+        """The points from earlier studies on other corpora that this study tries first; None if there are none."""
         self.trials: dict[int, TrialRecord] = {}
         self.finished = False
         self.enough: Shortened | None = None
-        """The event by which the study itself stopped starting trials; None if it did not, or was extended since."""
+        """The event by which the stopping rule ended the study; None if the rule did not end it, or the study was
+        extended since.
+        """
         self.over: HoursOver | None = None
-        """The hours of the study, once they are over; None before, and after an extension."""
+        """The end of the study's hours; None before their end, and after an extension."""
         self.queues = False
-        """Whether its trials wait for workers once they are started, as on Ray."""
+        """Whether a started trial waits until a worker takes it up, as on Ray."""
         self.working = Working()
-        """The time for which it was run."""
+        """The time for which the study has run."""
         self.plan: AblationPlanned | None = None
-        """The rows of an ablation; None in a search."""
+        """The plan of an ablation, with its rows; None in a search."""
         self.ablations: dict[int, StudyRecord] = {}
-        """The ablations of this study, by their numbers: each a record of its own."""
+        """The records of the study's ablations, by their numbers."""
 
     @classmethod
     def of(cls, events: Iterable[Event]) -> "StudyRecord":
-        """The record after ``events``."""
+        """Create the record of a study after ``events``."""
         record = cls()
         for event in events:
             record.apply(event)
         return record
 
     def apply(self, event: Event) -> None:
-        """Apply the next event. Raises WrongEventError for one that cannot come next; the record is then of no use."""
+        """Update the record with the next event. Raises WrongEventError for an event that cannot come next; do not use
+        the record after that.
+        """
         try:
             check_next(self, event)
             self._apply(event)
             self.working.happened(event)
             if isinstance(event, StudyOpened | Extended):
-                self.space  # noqa: B018 (made here, where a mistake in it is told with its event)
-        except WrongEventError:  # of an ablation
+                self.space  # noqa: B018 (created here, so that an error in it is reported with its event)
+        except WrongEventError:  # from the record of an ablation
             raise
         except (UserError, ValidationError) as error:
             raise wrong_event(self.events + 1, event, error) from None
         self.events += 1
 
     def report(self, event: Reported, number: int) -> None:
-        """Apply a report with this event number."""
+        """Add a report to its trial, and the seeds of a group that it completes. ``number``: the event number of the
+        report.
+        """
         trial = self.trials[event.trial]
         trial.reports.append(event, number)
         if event.seeds and event.epoch == trial.config.epochs and event.seeds != trial.seeds:
@@ -206,7 +213,7 @@ class StudyRecord:
 
     @cached_property
     def study(self) -> StudyConfig:
-        """The study's config, including its extensions."""
+        """The config of the study, with its extensions."""
         assert self.opened is not None, "a ledger begins with study_opened"
         return StudyConfig.model_validate(self.opened.study)
 
@@ -217,17 +224,17 @@ class StudyRecord:
 
     @cached_property
     def _base_text(self) -> str | None:
-        """The point of the base config, as text; None where the space does not have it."""
+        """The JSON of the base config's point; None if the space does not contain the base."""
         base = self.study.space.base
         return canonical_json(self.space.point(base)) if self.space.contains(base) else None
 
     @property
     def measure(self) -> Measure:
-        """The measure that ranks the trials, the same on all corpora of a study."""
+        """The measure that ranks the trials. It is the same for all corpora of a study."""
         return measure_of(self.study.space.base, self.corpora)
 
     def recording(self, trial: TrialRecord) -> Recording:
-        """The recording of a trial, by which it can be reused."""
+        """Create the recording of a trial: its results, with which another study can reuse it."""
         assert self.opened is not None, "a ledger begins with study_opened"
         return Recording(
             config_identity=trial.weights_identity,
@@ -240,41 +247,48 @@ class StudyRecord:
         )
 
     def corpus_of(self, config: TrialConfig) -> CorpusPrepared:
-        """The prepared corpus that a network of this config reads."""
+        """Return the prepared corpus that a network with this config reads."""
         return self.corpora[identity(config.data.corpus)]
 
     def read_by(self, subject: Subject) -> CorpusPrepared | None:
-        """The prepared corpus that a trial reads; None if it calls a function, whose input is its own matter."""
+        """Return the prepared corpus that a trial with this config reads; None if it calls a function, which reads its
+        own data.
+        """
         return self.corpus_of(subject) if isinstance(subject, TrialConfig) else None
 
     def vectors_of(self, subject: Subject) -> VectorsPrepared | None:
-        """The pretrained vectors that a trial of this config starts from, if any."""
+        """Return the pretrained vectors from which a trial with this config starts; None if there are none."""
         if not isinstance(subject, TrialConfig) or (path := subject.data.vectors) is None:
             return None
         return self.corpus_of(subject).vectors[path]
 
     def _documents(self, trial: TrialRecord) -> tuple[int, ...]:
-        """The sizes of the documents that a trial is tested on, where they are told apart."""
+        """Return the number of sentences of each document on which a trial is tested; empty if the corpus does not mark
+        documents.
+        """
         if not any(corpus.documents for corpus in self.corpora.values()):
-            return ()  # without making the config
+            return ()  # without creating the config
         read = self.read_by(trial.config)
         trial.forget()
         return () if read is None else read.documents
 
     def fingerprint_of(self, subject: Subject) -> str:
-        """The fingerprint of a corpus's content, or of a function's source: scores with the same one are comparable."""
+        """Return the fingerprint of the trial's corpus, or the source of its function. Scores of trials with the same
+        fingerprint are comparable. ``subject``: the config of the trial.
+        """
         return fingerprint_of(subject, self.corpora)
 
     @property
     def base(self) -> TrialRecord | None:
-        """The trial that ran the base config itself, from which every difference is measured."""
+        """The trial with the base config, from which differences are measured; None if there is none."""
         text = self._base_text
         return next((trial for trial in self.trials.values() if canonical_json(trial.point) == text), None)
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Warnings that reports begin with, each line once: of a torn append, of seeds that change nothing, and of what
-        spoils comparisons in its corpora and those of its ablations.
+        """The warnings at the beginning of reports, each line once. They are about a torn append, about seeds that
+        change nothing, and about properties that invalidate comparisons, in the corpora of the study and of its
+        ablations.
         """
         records = [self, *self.ablations.values()]
         each = (line for record in records for corpus in record.corpora.values() for line in corpus.warnings)
@@ -282,13 +296,14 @@ class StudyRecord:
         return tuple(dict.fromkeys([*own, *each]))
 
     def ranked(self) -> list[TrialRecord]:
-        """The trials that have a score, the best first (``TrialRecord.rank_key``)."""
+        """Return the trials that have a score, the best first (``TrialRecord.rank_key``)."""
         return sorted(
             (trial for trial in self.trials.values() if trial.score is not None), key=lambda each: each.rank_key
         )
 
     def front(self) -> list[TrialRecord]:
-        """The trials on the Pareto front of several objectives, the best score first; none for a single objective.
+        """Return the trials on the Pareto front of the study's objectives, in the order of ``ranked``. Returns an empty
+        list if the score is the only objective.
 
         A stopped trial counts with its best score.
         """
@@ -300,13 +315,13 @@ class StudyRecord:
 
     @property
     def lost(self) -> int:
-        """Number of attempts at trials that ended because their machine was lost."""
+        """The number of times that a trial was retried because its machine was lost."""
         return sum(retry.cause in LOSSES for trial in self.trials.values() for retry in trial.retries)
 
     def running(self) -> list[TrialRecord]:
-        """Trials that have neither ended nor paused."""
+        """Return the trials that are neither ended nor paused, including those that wait for a worker."""
         return [trial for trial in self.trials.values() if trial.state == "running"]
 
     def paused(self) -> list[TrialRecord]:
-        """Trials that wait at a rung."""
+        """Return the trials that are paused at a rung."""
         return [trial for trial in self.trials.values() if trial.paused]

@@ -1,4 +1,4 @@
-"""The record of a trial, built from its events: its reports, decisions, and ranking.
+"""The record of a trial, which is built from its events: its reports, the decisions on them, and its ranking.
 
 Array legend: R seeds, S sentences of the test split, C counts.
 """
@@ -28,17 +28,25 @@ from skipstack.spaces.subject import Subject
 
 @dataclass(slots=True)
 class TrialRecord:
-    """A trial so far. ``tested``: its metrics on the test split, empty before they are measured; ``packed``: the
-    measure's counts of each test sentence; ``documents``: the numbers of sentences of the documents of test, where
-    they are distinguished.
+    """The state of a trial after its events so far.
 
-    ``measure``: the measure that ranks it. ``decisions``: those at rungs, and the last one. ``seeds``: its seeds; if
-    they race, those trained to the end, or the first group before that. ``paused``: it waits at a rung. ``starts``: the
-    number of workers that trained it. ``waits``: it waits for a worker. ``measured_now``: a worker measures it on the
-    test split. ``parameters``: those of one lane; None if they are no objective. ``replicates``: those of a function;
-    with them, ``seeds`` are the numbers of its calls. ``reused``: the trial whose recording it has, if it was not
-    trained. ``untested``: failed measurements on the test split; ``given_up``: the message of the last one, if it is
-    not tried again. ``happened``: the event numbers of the last event of each kind.
+    ``number``: its number. ``point``: its value on each active axis of ``space``, the study's space. ``seeds``: its
+    seeds; if they race, those of the complete groups, or of the first group until that is complete. With
+    ``replicates``, these are the numbers of its calls. ``measure``: the measure that ranks the trials. ``parameters``:
+    the number of parameters of one lane (one seed's copy of the network); None if it is not an objective.
+    ``replicates``: the replicates of each seed of a function.
+
+    ``reused``: the event by which it took over the results of an earlier trial; None if it is trained. ``reports``: its
+    reports. ``decisions``: the decisions at rungs, and any that did not continue the trial. ``paused``: whether it
+    waits at a rung. ``reason``, ``message``: the reason of its end, and a message on it; None and empty before its end.
+    ``starts``: the number of times that it was started or continued. ``waits``: whether it waits for a worker.
+    ``measured_now``: whether a worker is measuring it on the test split. ``retries``: its retries after faults.
+
+    ``tested``: its metrics on the test split; empty before they are measured. ``packed``: the measure's counts for each
+    test sentence; None if there are none. ``documents``: the number of sentences of each document of the test split;
+    empty if the corpus does not mark documents. ``untested``: its failed measurements on the test split. ``given_up``:
+    the message of the last of them, if it is not measured again; otherwise None. ``happened``: the event numbers of its
+    proposal, its end and its measurement on the test split.
     """
 
     number: int
@@ -66,28 +74,28 @@ class TrialRecord:
     happened: dict[Literal["proposed", "ended", "tested"], int] = field(default_factory=dict)
     _config: Subject | None = field(default=None, repr=False, compare=False)
     _best: tuple[int, Reported | None] = field(default=(0, None), repr=False, compare=False)
-    """The number of reports that were compared, and the best of them."""
+    """The number of reports that were compared, and the best of these reports."""
 
     @property
     def config(self) -> Subject:
-        """The config of the trial, created from its point on first access."""
+        """The config of the trial, which is created from its point when it is accessed."""
         if self._config is None:
             self._config = self.space.config(self.point)
         return self._config
 
     def forget(self) -> None:
-        """Drop the config, which is large, until it is accessed again."""
+        """Drop the config, which is large. It is created again when it is accessed."""
         self._config = None
 
     @property
     def state(self) -> str:
-        """The reason of its end, or ``paused`` or ``running``."""
+        """The reason of the trial's end or, before its end, ``paused`` or ``running``."""
         return self.reason or ("paused" if self.paused else "running")
 
     @property
     def doing(self) -> str:
-        """The trial's state, or ``waiting`` if it runs and no worker has it yet, or ``measuring`` while a worker
-        measures it on the test split.
+        """The state of the trial, with two more values: ``waiting`` if it is running but no worker has it yet, and
+        ``measuring`` while a worker measures it on the test split.
         """
         if self.measured_now:
             return "measuring"
@@ -95,21 +103,23 @@ class TrialRecord:
 
     @property
     def whole(self) -> bool:
-        """Whether its score is that of training to the end; if seeds race, of the seeds so far."""
+        """Whether the trial was trained to the end, so that its score is final. If seeds race, whether at least the
+        first group was.
+        """
         return self.reason == "completed" or (self.raced and len(self.reports) >= self.config.epochs)
 
     @property
     def returned_early(self) -> bool:
-        """Whether it is a function that returned before its last possible epoch."""
+        """Whether the trial called a function that returned before its last possible epoch."""
         calls = not self.space.fields.model.keeps_weights
         told = bool(self.decisions) and self.decisions[-1].decision == "complete"
         return calls and self.reason == "completed" and not told
 
     @property
     def best(self) -> Reported | None:
-        """The report with the highest finite score, the earliest of equals; None if there is none.
+        """The report with the highest finite score, the earliest one of equals; None if there is none.
 
-        If seeds race, the best reports of their groups, joined (``search/study/record/seed_races.py``).
+        If seeds race, this joins the best reports of the groups (``search/study/record/seed_races.py``).
         """
         if self._best[0] != len(self.reports):
             self._best = len(self.reports), self._best_report()
@@ -117,28 +127,33 @@ class TrialRecord:
 
     @property
     def raced(self) -> bool:
-        """Whether the seeds are trained in groups."""
+        """Whether the seeds race, so that they are trained in groups. False if there is no report yet."""
         return self.reports.grouped
 
     @property
     def rank_key(self) -> tuple[int, float, int]:
-        """The sort key of trials with a score, the best first: by score, then by number.
+        """The key that sorts trials with a score, the best first: by score, then by number.
 
-        If seeds race, trials with more seeds come first: a stopped trial lost to others with as many seeds as it had.
+        If seeds race, trials with more seeds come first, since a stopped trial lost to others with as many seeds as it
+        had.
         """
         assert self.score is not None
         return -len(self.seeds) if self.raced else 0, -self.score, self.number
 
     @property
     def curve(self) -> list[tuple[int, float]]:
-        """Epochs and scores. If seeds race, a single point: the number of seeds, and their joint score."""
+        """The epoch and the score of each report. If seeds race and have a score, a single pair: their number, and
+        their joint score.
+        """
         if self.raced and self.best is not None:
             return [(len(self.seeds), self.best.score)]
         return self.reports.curve
 
     @property
     def score(self) -> float | None:
-        """The best mean dev score of any epoch; None if the trial failed, diverged or has not reported."""
+        """The best dev score of any epoch, as the mean over seeds; None if a fault ended the trial, if it diverged, or
+        if it has no finite score.
+        """
         if self.reason in SCORELESS:
             return None
         if self.raced:
@@ -148,47 +163,58 @@ class TrialRecord:
 
     @property
     def share(self) -> int:
-        """The trial's share of the device, as a multiple of an ordinary trial's: doubled whenever memory ran out."""
+        """The trial's share of the device, as a multiple of the share of an ordinary trial. It doubles whenever memory
+        runs out.
+        """
         causes = [*(retry.cause for retry in self.retries), *(fault.reason for fault in self.untested)]
         return 1 << causes.count("out_of_memory")
 
     @property
     def weights_identity(self) -> str:
-        """The config identity in its weights file: that of the earlier study's config if the trial was reused."""
+        """The config identity in the trial's weights file. If the trial was reused and not trained again, it is the
+        identity of the earlier trial's config.
+        """
         own = self.reused is None or any(fault.then == "train" for fault in self.untested)
         return self.config.identity if own or self.reused is None else self.reused.config_identity
 
     @property
     def weights_epoch(self) -> int | None:
-        """The epoch in its weights file, if it has the weights of its best one: a machine that was lost may have had
-        those alone. None where each group of seeds has its own, and where it was not trained once and here.
+        """The epoch that the trial's weights file must have to hold the weights of the best epoch. The file may have
+        another epoch if a machine was lost with the best weights. None if the seeds race, since each group has its own
+        best epoch; None also if the trial has no best epoch, was reused, or was trained again for its test.
         """
         again = any(fault.then == "train" for fault in self.untested)
         return None if self.raced or again or self.reused is not None or self.best is None else self.best.epoch
 
     @property
     def epochs(self) -> int:
-        """Epochs that this study trained; none of a trial that was reused."""
+        """The number of epochs that this study trained; 0 if the trial was reused."""
         return len(self.reports) if self.reused is None else 0
 
     @property
     def seconds(self) -> float:
-        """Seconds of training and evaluation in this study, over all epochs and lanes."""
+        """The seconds of training and evaluation in this study, over all epochs and lanes; 0 if the
+        trial was reused.
+        """
         return sum(self.reports.seconds) if self.reused is None else 0.0
 
     @property
     def latency(self) -> float | None:
-        """The least of its reported latencies, since other processes on the machine only add to them."""
+        """The smallest reported latency, since other processes on the machine can only increase it; None if there is
+        none.
+        """
         return min((report.latency for report in self.reports if report.latency is not None), default=None)
 
     def further(self, sought: Sequence[Further], at: Reported | None = None) -> Vector:
-        """The trial's values in the objectives after the score, the larger the better. ``at``: the report that has
-        those of a function, if not the best.
+        """Return the trial's values of the objectives ``sought``, converted so that larger is better. ``at``: the
+        report from which the values of a function are taken; None means the best report.
         """
         return vector(sought, {each.column: self.value(each, at) for each in sought})
 
     def value(self, sought: Further, at: Reported | None = None) -> float | None:
-        """The trial's value in an objective after the score, as measured, the mean over its seeds; None if unknown."""
+        """Return the trial's value of one objective after the score, as it was measured; None if it is unknown. The
+        value of a function's objective is the mean over its calls in the report ``at``; None means the best report.
+        """
         match sought.column:
             case "parameters":
                 return self.parameters
@@ -201,12 +227,14 @@ class TrialRecord:
 
     @property
     def dev(self) -> dict[int, float]:
-        """The dev score by seed, at the best epoch; empty without one."""
+        """The dev score of each seed at the best epoch; empty if there is no best epoch."""
         return {} if self.best is None else self._scores("dev", self.best.metrics, self.seeds)
 
     @property
     def test(self) -> dict[int, float]:
-        """The test score by seed; empty where the trial was not tested. A function may report it with its epochs."""
+        """The test score of each seed; empty if the trial was not tested. A function may report its test scores with
+        each epoch; those of the best epoch count.
+        """
         measured = self.tested
         if not measured and self.score is not None and self.best is not None:
             measured = self.best.metrics
@@ -214,10 +242,11 @@ class TrialRecord:
 
     @property
     def sentences(self) -> NDArray[np.float64] | None:
-        """The measure's counts of each test sentence by seed: counts_RSC.
+        """The measure's counts for each test sentence: counts_RSC. Their sums over the sentences give ``test``
+        (``data.tasks.measure.Measure.of_counts``).
 
-        Its sums over the sentences give ``test`` (``data.tasks.measure.Measure.of_counts``). None where the trial was
-        not tested, or by a version that did not keep them. Raises UserError where they cannot be read.
+        None if the trial was not tested, or was tested by a version that did not store the counts. Raises UserError if
+        the counts cannot be read.
         """
         if self.packed is None:
             return None
@@ -227,11 +256,13 @@ class TrialRecord:
             raise UserError(f"trial {self.number}: {error}") from None
 
     def dev_of(self, report: Reported) -> dict[int, float]:
-        """The dev score by seed, at one epoch."""
+        """Return the dev score of each seed in ``report``."""
         return self._scores("dev", report.metrics, report.seeds or self.seeds)
 
     def _scores(self, split: str, metrics: Metrics, seeds: tuple[int, ...]) -> dict[int, float]:
-        """The scores by seed, the larger the better (``data.tasks.measure.Measure.score``)."""
+        """Return the score of each seed on a split, converted so that larger is better
+        (``data.tasks.measure.Measure.score``). Raises UserError if ``metrics`` lack the measure.
+        """
         name = f"{split}_{self.measure.name}"
         if name not in metrics:
             raise UserError(

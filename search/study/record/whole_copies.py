@@ -1,8 +1,9 @@
-"""Copies of files and folders that a user's function gives, each in a folder of its own and seen only when it is whole.
+"""Stores copies of the files and folders that a user's function passes. Each copy has its own folder, and is found only
+once it is complete.
 
-There ``content/`` has what was given, and ``whole.json``, which is written last, says how large each file is. One whose
-files are not all there in their sizes is not seen: writing was cut off, or files are still on their way from another
-machine.
+In the folder of a copy, ``content/`` holds the copied file or folder, and ``whole.json``, which is written last, holds
+the size of each file. A copy is ignored if a file is missing or has another size: its writer was cut off, or its files
+are still on their way from another machine.
 """
 
 import json
@@ -18,22 +19,26 @@ WHOLE: Final = "whole.json"
 CONTENT: Final = "content"
 
 NAMES: Final = "*-*-*"
-"""A pattern of the names of copies."""
+"""A pattern of the names of the copies' folders."""
 
 BYTES: Final = "checkpoint"
-"""The name of the file that holds what was given as bytes."""
+"""The name of the file that holds content which was passed as bytes."""
 
 
 Copy = TypeVar("Copy")
 
 
 def folder_of(parent: Path, epoch: int, attempt: int, number: int) -> Path:
-    """The folder of an attempt's copy of this number; in the order of names, copies are in that of their epochs."""
+    """Return the folder in ``parent`` for a copy. Its name gives the epoch, the attempt, and the number of the copy in
+    that attempt, so sorting by name also sorts by epoch.
+    """
     return parent / f"{epoch:08d}-{attempt:04d}-{number:06d}"
 
 
 def copied(given: Path | bytes, folder: Path) -> tuple[str, dict[str, int]]:
-    """Write what was given into ``folder``, on the disk when this returns; its name there, and its files' sizes."""
+    """Copy ``given``, the path of a file or folder or else the bytes of a file, into ``folder``. Returns the name of
+    the copy in ``content/``, and the sizes of its files in bytes. The copy is on the disk when this returns.
+    """
     name = BYTES if isinstance(given, bytes) else given.resolve().name
     to = folder / CONTENT / name
     to.parent.mkdir(parents=True)
@@ -48,7 +53,7 @@ def copied(given: Path | bytes, folder: Path) -> tuple[str, dict[str, int]]:
 
 
 def copy_contents(given: Path, to: Path) -> None:
-    """Copy a file, or a folder with all that is in it, without owners, rights and times."""
+    """Copy a file, or a folder with all its contents, without owners, permissions and times."""
     if given.is_dir():
         shutil.copytree(given, to, copy_function=shutil.copyfile)
     else:
@@ -56,13 +61,15 @@ def copy_contents(given: Path, to: Path) -> None:
 
 
 def declare_whole(folder: Path, notes: Mapping[str, Any]) -> None:
-    """Make a copy seen, with its notes, of which ``files`` are the sizes."""
+    """Mark the copy in ``folder`` as complete, so that it is found. ``notes``: any data to store with it; their entry
+    ``files`` holds the sizes of the copy's files.
+    """
     write_atomically(folder / WHOLE, json.dumps(notes).encode(), fsync=True)
 
 
 def whole_in(parent: Path, kind: Callable[..., Copy]) -> list[Copy]:
-    """The whole copies there, in the order of their names, each as ``kind(folder, **notes)``; those whose notes are
-    none of that kind are not seen either.
+    """Find the complete copies in the folder ``parent``, in the order of their names. Each is returned as
+    ``kind(folder, **notes)``; copies whose notes do not fit ``kind`` are left out.
     """
     found = []
     for folder in sorted(parent.glob(NAMES)):
@@ -73,7 +80,7 @@ def whole_in(parent: Path, kind: Callable[..., Copy]) -> list[Copy]:
 
 
 def keep_only(parent: Path, kept: Iterable[Path]) -> None:
-    """Remove all copies there, whole or not, but those in the folders ``kept``."""
+    """Remove all copies in the folder ``parent``, complete or not, except those in the folders ``kept``."""
     names = {folder.name for folder in kept}
     for folder in parent.glob(NAMES):
         if folder.name not in names:
@@ -81,7 +88,7 @@ def keep_only(parent: Path, kept: Iterable[Path]) -> None:
 
 
 def _notes_of(folder: Path) -> dict[str, Any] | None:
-    """The notes of the copy in a folder; None unless it is whole."""
+    """Read the notes of the copy in a folder; None if the copy is not complete."""
     try:
         notes: dict[str, Any] = json.loads((folder / WHOLE).read_bytes())
         there = {name: (folder / CONTENT / name).stat().st_size for name in notes["files"]}
@@ -91,6 +98,6 @@ def _notes_of(folder: Path) -> dict[str, Any] | None:
 
 
 def remove(folder: Path) -> None:
-    """Remove a copy, which is not seen while it goes."""
+    """Remove a copy. It is marked as incomplete first, so that it is not found while its files are deleted."""
     (folder / WHOLE).unlink(missing_ok=True)
     shutil.rmtree(folder, ignore_errors=True)

@@ -1,4 +1,6 @@
-"""Reads a study file as plain data with lines, merged over the preset that it extends. It is validated elsewhere."""
+"""Reads a study file as plain data with the line of each value, and merges it over the preset that it extends. The
+values are validated elsewhere.
+"""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -21,19 +23,23 @@ from skipstack.spaces.config import RECORDED, Axis
 from skipstack.spaces.trial import TrialConfig
 
 Raw = Mapping[str, Any]
-"""The unchecked data of a study with all defaults: ``about``, ``base``, ``axes``, ``constraints``, ``search``."""
+"""The data of a study before they are validated, with all defaults: ``about``, ``base``, ``axes``, ``constraints`` and
+``search``.
+"""
 
 
 FORMER_KEYS: Final = {
     **dict.fromkeys(("asha", "hyperband", "median", "keep_best"), "scheduler"),
     "evolution": "proposer",
 }
-"""The keys of a search in 0.1.0, each with the key of today that has it as a kind."""
+"""The keys of ``search`` in version 0.1.0 that no longer exist, each with the current key of which it is now a
+``kind``.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class _PartOf:
-    """Annotation for the published schema: a mapping with any part of ``model``."""
+    """An annotation of a mapping that may have any of the fields of ``model``. Only the published schema uses it."""
 
     model: type[BaseModel]
 
@@ -46,7 +52,7 @@ PartOfSearch = Annotated[dict[str, Any], _PartOf(SearchConfig)]
 
 
 class Scale(Frozen):
-    """The changes of a study file at another size, such as one for machines without a GPU."""
+    """The changes of a study file that make the study larger or smaller, for example for machines without a GPU."""
 
     base: PartOfBase = Field(default_factory=dict)
     axes: dict[str, Axis | None] = Field(default_factory=dict)
@@ -55,45 +61,54 @@ class Scale(Frozen):
 
 
 class FileContent(Frozen):
-    """The keys of a study file. A file says only what differs from the preset it extends, or from the defaults.
+    """The keys of a study file. The file contains only the differences from the preset that it extends, or from the
+    defaults.
 
-    ``base`` is merged field by field, ``axes`` are replaced by name (null removes one), ``search`` is merged,
-    ``constraints`` and ``about`` are replaced. So is a scale, over the file: the study at a scale is the preset that it
-    extends at that scale, then the file, then the file's own scale.
+    ``base`` and ``search`` are merged with those of the preset, field by field. ``axes`` are replaced by name; null
+    removes an axis. ``constraints`` and ``about`` are replaced as a whole. A scale is merged over the file in the same
+    way. So a study at a scale is the preset at that scale, then the file, then the file's own scale.
     """
 
     about: str | None = None
-    """The question of the study, in one line."""
+    """The question that the study answers, in one line."""
     extends: str | None = None
-    """The preset that this study starts from."""
+    """The preset from which the study starts."""
     base: PartOfBase = Field(default_factory=dict)
-    """The config that is varied: ``data``, ``model`` and ``training``."""
+    """The config that the axes vary: ``data``, ``model`` and ``training``."""
     axes: dict[str, Axis | None] = Field(default_factory=dict)
-    """The varied fields, by dotted paths into the base."""
+    """The fields that are varied, by their dotted paths in the base."""
     constraints: tuple[str, ...] | None = None
-    """Rules that every config of the study keeps: names of ours, expressions over axes, or functions in ``code``."""
+    """Rules that every config of the study must satisfy: names of built-in constraints, expressions over axes, or names
+    of functions in ``code``.
+    """
     search: PartOfSearch = Field(default_factory=dict)
-    """The number of trials, and how they are chosen and stopped."""
+    """The number of trials, and how trials are chosen and stopped."""
     code: tuple[str, ...] = ()
-    """Files with own gates, cells, heads, embedders, file formats or constraints, which are run; their paths start at
-    the folder of this file. Or names under which installed packages offer them."""
+    """Files with the user's own gates, cells, heads, embedders, file formats or constraints. Their code is run.
+    Relative paths start at the folder of the study file. The name of an entry point of an installed package may stand
+    for a file.
+    """
     scales: dict[str, Scale] = Field(default_factory=dict)
-    """The study at other sizes, by name, each with ``base``, ``axes``, ``constraints`` and ``search`` of its own."""
+    """The study at other sizes, by name, each with its own ``base``, ``axes``, ``constraints`` and ``search``."""
 
 
 @dataclass(frozen=True, slots=True)
 class ValueSource:
-    """The source of a value: a file, with its lines, or a command-line option."""
+    """The source of values, which errors name: a file, a mapping or an option. ``lines``: the line of each value in the
+    file; None for any other source.
+    """
 
     name: str
     lines: Lines | None = None
 
     def error(self, path: Sequence[str | int], message: str) -> UserError:
-        """An error with the position of ``path`` before the message."""
+        """Create an error whose message begins with the source and the line of ``path``."""
         return UserError(at(path, lines=self.lines, file=self.name) + message)
 
     def at_scale(self, scale: str) -> "ValueSource":
-        """The same file with the lines of a scale replacing those of the fields that it overrides."""
+        """Return this source for the study at a scale: the fields that the scale overrides have their lines in the
+        scale.
+        """
         lines = self.lines or {}
         own = {path[2:]: line for path, line in lines.items() if path[:2] == ("scales", scale) and len(path) > 2}
         return ValueSource(self.name, {**lines, **own})
@@ -101,9 +116,10 @@ class ValueSource:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A study file merged over the preset that it extends, with the names of its scales and the preset's.
+    """A study file merged over the preset that it extends.
 
-    ``code``: its own code files, as named in the file.
+    ``source``: the file with its lines. ``raw``: the merged data. ``scales``: the names of the scales of the file and
+    of the preset. ``code``: the names of the user's code files, as they stand in the file.
     """
 
     source: ValueSource
@@ -113,18 +129,20 @@ class Document:
 
 
 def presets() -> dict[str, Path]:
-    """The studies that come with the project, by name."""
+    """Return the paths of the study files that come with the project, by name."""
     folder = Path(str(files("skipstack.spaces"))) / "presets"
     return {path.relative_to(folder).with_suffix("").as_posix(): path for path in sorted(folder.rglob("*.yaml"))}
 
 
 def read_document(path: Path, name: str, scale: str | None = None, base: Raw | None = None) -> Document:
-    """The file at ``path``, called ``name`` in errors, merged over the preset that it extends, each at ``scale`` if it
-    has that scale.
+    """Read the file at ``path``, and merge it over the preset that it extends.
 
-    ``base``: the base of a study that extends nothing; None: that of networks. Only studies of networks have presets.
+    ``name``: the name of the file in errors. ``scale``: the scale at which the file and the preset are read, if they
+    have it. ``base``: the base for a file that extends nothing; None means the default network. A file with a ``base``
+    argument cannot extend a preset, since presets train networks.
 
-    Raises UserError for a file that cannot be read, is not YAML, or has other keys than ``FileContent``.
+    Raises UserError for a file that cannot be read, is not YAML, or does not fit ``FileContent``, and for an unknown
+    preset.
     """
     try:
         text = content(path).decode()
@@ -137,7 +155,7 @@ def read_document(path: Path, name: str, scale: str | None = None, base: Raw | N
 
 
 def _of_today(path: tuple[str | int, ...]) -> tuple[str | int, ...]:
-    """A path in a file with the names that the domains of axes have now."""
+    """Return a path in a file with the former names of the axes' domains replaced by their current names."""
     ours = {recorded: name for name, recorded in RECORDED.items()}
     return tuple(
         ours.get(str(key), key) if place > 1 and path[place - 2] == "axes" else key for place, key in enumerate(path)
@@ -145,8 +163,9 @@ def _of_today(path: tuple[str | int, ...]) -> tuple[str | int, ...]:
 
 
 def document(data: Any, source: ValueSource, scale: str | None = None, base: Raw | None = None) -> Document:
-    """The data of a study file, merged over the preset that it extends. Raises UserError as ``read_document`` does, and
-    for data without a key, which would silently be the study of all defaults.
+    """Merge the ``data`` of a study file over the preset that it extends. ``source``, ``scale``, ``base``: as for
+    ``read_document``. Raises UserError as ``read_document`` does, and for data without any key, which would otherwise
+    be the study with all defaults.
     """
     if data is None or data == {}:
         got = "an empty mapping" if data is not None else "null" if source.lines else "an empty file"
@@ -169,7 +188,7 @@ def document(data: Any, source: ValueSource, scale: str | None = None, base: Raw
 def _extended(name: str | None, source: ValueSource, scale: str | None, base: Raw | None) -> Document:
     if name is None:
         own = TrialConfig().model_dump(mode="json") if base is None else base
-        search = SearchConfig().model_dump(mode="json", exclude={"seeds"})  # its default depends on replicates
+        search = SearchConfig().model_dump(mode="json", exclude={"seeds"})  # 1 if there are replicates
         return Document(source, {"about": "", "base": own, "axes": {}, "constraints": (), "search": search}, ())
     if base is not None:
         raise source.error(["extends"], f"got {name} for a function (allowed: none, since presets train networks)")
@@ -192,7 +211,9 @@ def _over(below: Raw, above: FileContent | Scale, source: ValueSource) -> Raw:
 
 
 def merged(below: Any, above: Any) -> Any:
-    """Merge mappings field by field. A mapping of another ``kind``, and any other value, replaces the old one."""
+    """Merge ``above`` into ``below``, field by field. A mapping with another ``kind``, or a value that is not a
+    mapping, replaces the one below it.
+    """
     if not isinstance(below, Mapping) or not isinstance(above, Mapping):
         return above
     if "kind" in above and above["kind"] != below.get("kind"):
@@ -201,9 +222,10 @@ def merged(below: Any, above: Any) -> Any:
 
 
 def in_full(search: Raw, source: ValueSource) -> Raw:
-    """The search options of ``source``, with words expanded to mappings of that kind.
+    """Return search options with each word that stands for a kind expanded to a mapping. ``source``: the source of the
+    options.
 
-    Raises UserError for a key of earlier versions, with what to write instead.
+    Raises UserError for a key of earlier versions; its message says what to write instead.
     """
     for key in search:
         if key in FORMER_KEYS:
@@ -212,7 +234,9 @@ def in_full(search: Raw, source: ValueSource) -> Raw:
 
 
 def replacement(key: str, value: Any) -> str:
-    """The message with the replacement of ``search.KEY: value``, a key of earlier versions."""
+    """Return the message about ``search.KEY: value``, where KEY is a key of earlier versions. It says what to write
+    instead.
+    """
     new = FORMER_KEYS[key]
     kind = "none" if value is None and new == "scheduler" else key
     options = {"kind": kind, **(value if isinstance(value, Mapping) else {})}
@@ -221,7 +245,9 @@ def replacement(key: str, value: Any) -> str:
 
 
 def with_axis(axes: Raw, path: str, axis: Any, source: ValueSource) -> Raw:
-    """The axes with one added, or replaced in its position; None removes it, with UserError if there is none."""
+    """Return the axes with ``axis`` added at ``path``, or replaced in its position. If ``axis`` is None, remove the
+    axis; raises UserError if there is none.
+    """
     if axis is not None:
         return {**axes, path: axis}
     if path not in axes:

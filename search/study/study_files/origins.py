@@ -1,6 +1,7 @@
-"""The origin of each field of a study: its file, a preset that it extends, or a scale; all others have defaults.
+"""Finds the origin of each field that a study sets: its file, a preset that the file extends, or a scale of one of
+them.
 
-Files are merged as in ``document.py``, with an origin attached to each value and replaced together with it.
+Files are merged as in ``document.py``. Each value carries its origin, so that the two are replaced together.
 """
 
 from collections.abc import Mapping
@@ -14,22 +15,23 @@ from skipstack.search.study.study_files.yaml_lines import read_yaml
 from skipstack.spaces.subject import Scalar
 
 DEFAULT = "default"
-"""The origin of fields that no file sets."""
+"""The origin that tables show for fields that no file sets; ``origins`` leaves these fields out."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Authored:
-    """A value with its origin, which is ignored in comparisons."""
+    """A ``value`` with its origin, ``author``, which comparisons ignore."""
 
     value: Scalar | tuple[Any, ...]
     author: str = field(compare=False)
 
 
 def origins(name_or_path: str | Path, scale: str | None = None) -> Mapping[str, str]:
-    """The origin of each field that a study sets, by dotted path; paths in the base have no prefix ``base``.
+    """Return the origin of each field of the base and of the search that a study sets, by dotted path. Paths in the
+    base do not begin with ``base``.
 
-    The origin is the study's preset or file name, a preset that it extends, or one of these with a scale:
-    ``tagger (small)``. The study must have been read by ``load_study`` before, so that its files are valid.
+    An origin is the name of the study's preset or file, or of a preset that it extends; for a value from a scale, the
+    scale follows, as in ``tagger (small)``. Call this only for a study that ``load_study`` has loaded without an error.
     """
     path, preset = find_study(name_or_path)
     tree = _authored_tree(path, preset or path.name, scale)

@@ -1,4 +1,6 @@
-"""Overrides of a study by command-line options: each sets one value at one path."""
+"""Settings: options of the command line, and arguments of the library, that override a study. Each sets one value at
+one path.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,17 +17,18 @@ from skipstack.spaces.constraint_functions import ConstraintFunction
 from skipstack.spaces.paths import trial_paths, unknown_path
 
 Known = Callable[[], Mapping[str, Any]]
-"""Returns the valid paths of a base."""
+"""A function that returns the valid paths of a base."""
 
 ADDED = "constraints+"
-"""The path that adds constraints to the study's own: ``constraints+=only_gui2019``."""
+"""The path of a setting that adds constraints to the study's own, as in ``constraints+=only_gui2019``."""
 
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """A value for a path of the study file, with its option. An axis's dotted path is one part of the path.
+    """A value that overrides one path of a study.
 
-    ``adds``: the value is appended to the study's own.
+    ``source``: the option, which errors name. ``path``: the parts of the path; the dotted path of an axis is one part.
+    ``adds``: whether the value is added to the study's own values instead of replacing them.
     """
 
     source: ValueSource
@@ -34,7 +37,10 @@ class Setting:
     adds: bool = False
 
     def applied(self, raw: Raw) -> Raw:
-        """The study with this value. Setting a field of the base fixes it: axes at or inside it are removed."""
+        """Return the data of a study with this setting applied. A setting of a field of the base fixes the field: axes
+        at the field or inside it are removed. Raises UserError if an axis around the field varies it, and for an axis
+        to remove that the study does not have.
+        """
         first, *rest = self.path
         match first:
             case "axes":
@@ -50,7 +56,7 @@ class Setting:
                 return {**raw, first: self.value}
 
     def _varied(self, axes: Raw) -> Raw:
-        """The axes without those that this setting fixes."""
+        """Return the axes without those that this setting of the base fixes."""
         fixed = ".".join(self.path[1:]) + "."
         if outer := next((axis for axis in axes if fixed.startswith(f"{axis}.") and fixed != f"{axis}."), None):
             raise self.source.error([], f"axis {outer} varies this field with others (allowed: setting {outer})")
@@ -58,9 +64,10 @@ class Setting:
 
 
 def corpus_setting(name: str, raw: Raw) -> Setting:
-    """``--corpus NAME``: a named corpus, or ``grammar``. If the study has that corpus already, its options are kept.
+    """Create the setting of ``--corpus NAME``. ``name``: a named corpus, or ``grammar``. ``raw``: the data of the
+    study. If the study has that corpus already, the corpus keeps its options.
 
-    A study of dependency trees keeps them if the corpus has trees, too.
+    A study of dependency trees stays one if the new corpus has trees. Raises UserError for an unknown name.
     """
     if name != "grammar" and name not in named_corpora():
         raise UserError(unknown("corpus", name, ["grammar", *named_corpora()]))
@@ -77,18 +84,20 @@ def corpus_setting(name: str, raw: Raw) -> Setting:
 
 
 def option_setting(option: str, path: str, value: float) -> Setting:
-    """An option that abbreviates a path: ``--epochs 3``, ``--hours 0.5``."""
+    """Create the setting of an option that abbreviates a path, such as ``--epochs 3`` or ``--hours 0.5``."""
     return Setting(ValueSource(f"--{option} {value}"), tuple(path.split(".")), value)
 
 
 def added_constraints(constraints: Sequence[str | ConstraintFunction]) -> Setting:
-    """``constraints=`` of the library: further ones than the study's own."""
+    """Create the setting of the library's argument ``constraints=``, which adds constraints to the study's own."""
     named = [each if isinstance(each, str) else each.name for each in constraints]
     return Setting(ValueSource("constraints="), ("constraints",), named, adds=True)
 
 
 def parsed_setting(text: str, known: Known = trial_paths) -> Setting:
-    """``--set PATH=VALUE``, the value as YAML. Raises UserError for an invalid path; ``known``: the paths of a base."""
+    """Create the setting of ``--set PATH=VALUE``. VALUE is YAML. ``known``: returns the valid paths of the base. Raises
+    UserError for an invalid path.
+    """
     source = ValueSource(f"--set {text}")
     path, equals, value = text.partition("=")
     if not equals:
@@ -98,7 +107,9 @@ def parsed_setting(text: str, known: Known = trial_paths) -> Setting:
 
 
 def given_setting(path: str, value: Any, known: Known = trial_paths) -> Setting:
-    """A Python value for a path as in ``parsed_setting``."""
+    """Create the setting of ``path`` to a Python value. ``known``: returns the valid paths of the base. Raises
+    UserError for an invalid path.
+    """
     return _setting(path, value, ValueSource(f"settings {path}"), known)
 
 
@@ -107,7 +118,9 @@ def _setting(path: str, value: Any, source: ValueSource, known: Known) -> Settin
 
 
 def _parts(path: str, value: Any, source: ValueSource, known_in_base: Known) -> tuple[str, ...]:
-    """The path in the file. Fields of the base may be given without the prefix ``base``."""
+    """Return the parts of a setting's path in the study file. Fields of the base may be written with or without
+    ``base``. Raises UserError for an unknown path.
+    """
     first, _, rest = path.partition(".")
     if path in ("about", "constraints", ADDED):
         return (path.removesuffix("+"),)
@@ -124,7 +137,9 @@ def _parts(path: str, value: Any, source: ValueSource, known_in_base: Known) -> 
 
 
 def _put(tree: Any, names: Sequence[str], value: Any) -> Any:
-    """The tree with ``value`` at the path ``names``. Setting another ``kind`` clears its mapping."""
+    """Return the tree with ``value`` at the path ``names``. If a mapping gets another ``kind``, its other fields are
+    removed.
+    """
     if not names:
         return value
     tree = tree if isinstance(tree, Mapping) else {}

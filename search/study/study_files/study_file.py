@@ -1,4 +1,6 @@
-"""Loads study files: a space and how it is searched, in YAML, validated before anything is trained."""
+"""Loads study files, which describe a space and how it is searched, in YAML. A file is validated before anything is
+trained.
+"""
 
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -49,10 +51,10 @@ from skipstack.spaces.subject import leaves
 from skipstack.spaces.trial import TrialConfig
 
 MAPPING = "study"
-"""The name of a study that is given as a mapping, for folders and errors."""
+"""The name, in folders and errors, of a study that is passed as a mapping."""
 
 EXPRESSION = r"\W"
-"""The pattern of constraints that are no names, for editors."""
+"""The pattern, in the schema for editors, of constraints that are expressions and not names."""
 
 SUFFIXES = (".yaml", ".yml")
 Model = TypeVar("Model", bound=BaseModel)
@@ -72,17 +74,23 @@ def load_study(
     function: FunctionSource | None = None,
     constraints: Sequence[str | ConstraintFunction] = (),
 ) -> tuple[StudyConfig, Path]:
-    """Load a study by the name of a preset, from a YAML file or from a mapping; returns it with its corpus folder.
+    """Load a study from a preset, a YAML file or a mapping. Returns its config, and the folder at which relative paths
+    of corpora start. That folder is the one of the file; for a preset or a mapping, it is the working directory.
 
-    Corpus paths start at that folder: the file's own, or the working directory for a preset and a mapping. ``scale``:
-    one of ``scales()``; it is appended to the study's name. ``corpus``: a named corpus or ``grammar``. An override is
-    ``PATH=VALUE``, the value as YAML: a field of the base (``model.stack.hidden=32``), one of the search
-    (``search.scheduler=none``), a whole axis (``axes.model.stack.depth={choice: [1]}``; null removes it),
-    ``constraints`` or ``about``; ``constraints+=NAME`` adds one. A mapping of overrides has Python values. They are
-    applied in order, ``corpus`` first, the overrides last. Setting a field of the base fixes it: axes at or inside it
-    are removed. Another ``kind`` drops the fields of the old one. The study's own code files (``code``) are loaded,
-    which runs them. ``function``: the function that trials call; the base then has values for it, of any name, and a
-    study from a mapping gets its name. ``constraints``: further ones than the study's own, applied before overrides.
+    ``given``: the name of a preset, the path of a file, or a mapping. ``scale``: one of ``scales()``; it is appended to
+    the name of the study. ``corpus``: a named corpus or ``grammar``. ``overrides``: values that replace those of the
+    study. As texts they are ``PATH=VALUE``, with the value in YAML; as a mapping, they are Python values by path. A
+    path is a field of the base (``model.stack.hidden=32``), a field of the search (``search.scheduler=none``), a whole
+    axis (``axes.model.stack.depth={choice: [1]}``; null removes it), ``constraints`` or ``about``.
+    ``constraints+=NAME`` adds a constraint. ``trials``, ``hours``, ``epochs``, ``seeds``, ``seed``: values for the
+    fields of these names. ``function``: the function that trials call; None if they train networks. With a function,
+    the base has values of its arguments, and a study from a mapping gets its name. ``constraints``: constraints that
+    are added to the study's own.
+
+    ``constraints`` are applied first, then ``corpus``, then the numbers from ``trials`` to ``seed``, and ``overrides``
+    last, in order. A setting of a field of the base fixes the field: axes at the field or inside it are removed.
+    Another ``kind`` removes the fields of the old one. The study's own code files (``code``) are loaded, which runs
+    them.
 
     Raises UserError for the first mistake, with its file and line or its option.
     """
@@ -117,7 +125,9 @@ def load_study(
 
 
 def _loaded(file: Document, folder: Path) -> tuple[CodeFile, ...]:
-    """Load a study's own code files, which runs them; their paths start at ``folder``."""
+    """Load a study's own code files, which runs them. ``folder``: the folder at which relative paths start. Raises
+    UserError for a file that cannot be loaded.
+    """
     code: list[CodeFile] = []
     for number, name in enumerate(file.code):
         try:
@@ -135,7 +145,9 @@ def _settings(
     valid: Known,
     numbers: Mapping[str, float | None],
 ) -> list[Setting]:
-    """The settings of a study; ``numbers``: the options that abbreviate a path, by their names."""
+    """Create the settings of a study, in the order in which they are applied. ``numbers``: the values of the options
+    that abbreviate a path, by the option's name; None means that the option was not set.
+    """
     settings = [] if corpus is None else [corpus_setting(corpus, raw)]
     for option, value in numbers.items():
         if value is not None:
@@ -147,7 +159,9 @@ def _settings(
 
 
 def _with_epochs(function: FunctionSource, corpus: str | None, epochs: int | None) -> FunctionSource:
-    """The function with this maximum number of epochs."""
+    """Return the function with ``epochs`` as its maximum number of epochs; unchanged if it is None. Raises UserError
+    for a ``corpus``, which no function reads, and for a number of epochs that is not allowed.
+    """
     if corpus is not None:
         raise UserError(
             f"--corpus {corpus}: got it for a function, which reads its own data (allowed: to leave it out)"
@@ -163,18 +177,20 @@ def _with_epochs(function: FunctionSource, corpus: str | None, epochs: int | Non
 
 
 def _values(raw: Raw) -> Mapping[str, Any]:
-    """The values of a function by their paths."""
+    """Return the values that a study of a function may set, by path. Only the keys are used, as valid paths."""
     return {**dict(leaves(raw["base"])), **raw["axes"]}
 
 
 def scales(name_or_path: str | Path) -> tuple[str, ...]:
-    """The scales at which a study can be loaded, besides its own."""
+    """Return the names of the scales at which a study can be loaded."""
     path, _ = find_study(name_or_path)
     return read_document(path, str(name_or_path)).scales
 
 
 def find_study(name_or_path: str | Path) -> tuple[Path, str | None]:
-    """The study file, and the preset's name if it is one. A file takes precedence over a preset of the same name."""
+    """Find a study file. Returns its path and, for a preset, the preset's name, otherwise None. A file takes precedence
+    over a preset of the same name. Raises UserError if there is neither.
+    """
     path, name = Path(name_or_path), str(name_or_path)
     if path.is_file():
         return path, None
@@ -186,7 +202,7 @@ def find_study(name_or_path: str | Path) -> tuple[Path, str | None]:
 
 
 class _Whole(Frozen):
-    """A complete study file without its base."""
+    """The content of a complete study, without its base."""
 
     about: str
     axes: dict[str, Axis]
@@ -195,8 +211,9 @@ class _Whole(Frozen):
 
 
 class _Check:
-    """Validates a whole study. Errors name the last setting at or around their path, else the file, which has so many
-    ``constraints`` of its own.
+    """Validates a complete study. An error names the last of the ``settings`` that sets the wrong value, or a value
+    around or inside it. If there is none, it names the ``file``. ``constraints``: the number of constraints in the
+    file, as opposed to those that settings add.
     """
 
     def __init__(self, file: ValueSource, settings: Sequence[Setting], *, constraints: int) -> None:
@@ -212,7 +229,10 @@ class _Check:
         functions: tuple[ConstraintFunction, ...],
         function: FunctionSource | None,
     ) -> StudyConfig:
-        """The validated study. Raises UserError for a mistake."""
+        """Return the validated config of the study ``name`` with the data ``raw``. Raises UserError for a mistake.
+        ``code``: the user's code files. ``functions``: the constraints that are Python functions. ``function``: the
+        function that trials call; None if they train networks.
+        """
         network = self._valid(TrialConfig, raw["base"], ("base",)) if function is None else None
         whole = self._valid(_Whole, {key: value for key, value in raw.items() if key != "base"}, ())
         base = self._called(function, raw["base"], whole) if network is None else network
@@ -232,7 +252,9 @@ class _Check:
         return StudyConfig(name=name, about=whole.about, space=config, search=whole.search)
 
     def _called(self, function: FunctionSource | None, values: Raw, whole: "_Whole") -> FunctionConfig:
-        """The base config of a study whose trials call a function, which has its score from the study's objectives."""
+        """Return the base config of a study whose trials call a function. The name and the direction of the function's
+        score come from the objectives of the search, if these have directions.
+        """
         assert function is not None, "other trials train a network"
         for score, direction in [*whole.search.reported.items()][:1]:
             function = function.model_copy(update={"score": score, "direction": RECORDED[direction]})
@@ -257,7 +279,9 @@ class _Check:
             raise UserError(explain(error, model, lines=lines, file=author.name)) from None
 
     def _check_corpora(self, base: TrialConfig, space: Space) -> None:
-        """Check the names and options of corpora in the base and on the axes; their files may be missing."""
+        """Check the names and options of corpora in the base and on the axes. The files of the corpora are not read and
+        may be missing.
+        """
         tree = base.model_dump(mode="json")
         self._check_corpus(tree, ("base", "data", "corpus"))
         for path in ("data.corpus", "data.corpus.name", "data.corpus.tags", "data.corpus.held_out"):
@@ -278,9 +302,10 @@ class _Check:
 
 
 def schema(code: tuple[CodeFile, ...] = ()) -> dict[str, Any]:
-    """The JSON schema of a study file, for editors, with all valid paths of axes and names of constraints.
+    """Return the JSON schema of a study file, for editors. It lists all valid paths of axes and all names of
+    constraints.
 
-    ``code``: own code files, whose kinds are included.
+    ``code``: the user's code files, whose components and constraints are included.
     """
     with known(code):
         tree: dict[str, Any] = _optional(FileContent.model_json_schema())
@@ -298,7 +323,7 @@ def schema(code: tuple[CodeFile, ...] = ()) -> dict[str, Any]:
 
 
 def _optional(schema: Any) -> Any:
-    """The schema for partial values: no field is required, and unions need no kind."""
+    """Return the schema for partial values: no field is required, and unions need no ``kind``."""
     match schema:
         case Mapping():
             renamed = {"oneOf": "anyOf"} if "discriminator" in schema else {}

@@ -1,8 +1,8 @@
 """Reads YAML as plain data, with the line of each value.
 
-Only the part of YAML that corresponds to JSON is accepted. Scalars are read as in YAML 1.2: only ``true`` and ``false``
-are booleans, so that ``no``, ``off`` and ``none`` are text, and ``1e-3`` is a number. Aliases, custom tags and repeated
-keys are errors.
+Only the part of YAML that corresponds to JSON is accepted. Scalars are read as in YAML 1.2, but hexadecimal, octal and
+infinite numbers are text. So ``no``, ``off`` and ``none`` are text, too, and ``1e-3`` is a number. Aliases, scalars
+with custom tags, and repeated keys are errors.
 """
 
 import re
@@ -16,19 +16,19 @@ from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.explain import shown
 
 Lines = dict[tuple[str | int, ...], int]
-"""The line, counted from 1, of each path: that of its key, or of its item in a list."""
+"""The line of each path, counted from 1. For a value in a mapping, it is the line of its key."""
 
 LONGEST = 1_000_000
-"""The maximum number of characters of a file."""
+"""The maximum number of characters in a file."""
 
 
 class _Loader(yaml.SafeLoader):
-    """PyYAML's parser with the scalars of YAML 1.2 instead of 1.1."""
+    """PyYAML's parser, but with the scalars of YAML 1.2 instead of 1.1, and without aliases."""
 
     yaml_implicit_resolvers: dict[str, list[tuple[str, re.Pattern[str]]]] = {}  # noqa: RUF012
 
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
-        # A few nested aliases could expand beyond any memory.
+        # Aliases are refused, since a few nested ones could expand to more than the memory holds.
         if self.check_event(yaml.AliasEvent):
             mark = self.peek_event().start_mark  # type: ignore[no-untyped-call]
             raise yaml.MarkedYAMLError(problem="an alias (*) is not allowed here", problem_mark=mark)
@@ -38,7 +38,7 @@ class _Loader(yaml.SafeLoader):
 _INTEGER, _NUMBER, _TRUTH, _NULL, _TEXT = (
     f"tag:yaml.org,2002:{name}" for name in ("int", "float", "bool", "null", "str")
 )
-# The first pattern that matches counts; the characters say how a scalar may begin.
+# The first pattern that matches counts. Each list has the characters with which such a scalar may begin.
 _Loader.add_implicit_resolver(_INTEGER, re.compile(r"[-+]?[0-9]+$"), list("-+0123456789"))
 _Loader.add_implicit_resolver(
     _NUMBER, re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?$"), list("-+.0123456789")
@@ -48,9 +48,10 @@ _Loader.add_implicit_resolver(_NULL, re.compile(r"(null|Null|NULL|~|)$"), ["n", 
 
 
 def read_yaml(text: str, file: str) -> tuple[Any, Lines]:
-    """The data of a YAML text and the lines of its parts; None for an empty text.
+    """Read a YAML text. Returns its data (None for an empty text), and the line of each value by its path.
 
-    ``file``: its name in errors. Raises UserError, ``file:line: ...``, for invalid YAML.
+    ``file``: the name of the file in errors. Raises UserError, which begins with the file and, if it is known, the
+    line, for invalid YAML and for a text of more than ``LONGEST`` characters.
     """
     if len(text) > LONGEST:
         raise UserError(f"{file}: got {len(text)} characters (allowed: {LONGEST})")

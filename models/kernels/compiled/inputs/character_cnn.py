@@ -1,7 +1,7 @@
 """The character CNN, compiled: the equation of ``models/parts/inputs/characters.py``, with its gradients.
 
-R lanes; N spellings of C characters each at most; W characters that a filter sees; V characters of the corpus, E
-numbers of each; F filters.
+Axes: R lanes (a lane is one seed's copy of the network); N spellings of at most C characters; W characters that a
+filter sees; V characters of the corpus, with vectors of E numbers; F filters; I = W * E.
 """
 
 from typing import Any
@@ -18,15 +18,16 @@ from skipstack.models.kernels.gemm.product import multiply, pack, pack_transpose
 
 
 class CompiledCharacterCnn(Once):
-    """y_RNF = max_j tanh(sum_w W_w e_{j+w-k} + b), over the positions j of characters; k = W // 2. A gradient goes to
-    the first of the largest sums.
+    """Computes y_RNF = max_j tanh(sum_w W_w e_{j+w-k} + b), over the positions j of characters; k = W // 2.
+
+    If several sums are the largest, the gradient goes to the first of them.
     """
 
     @staticmethod
     def forward(
         ctx: Any, ids_RNC: Tensor, boundary: int, table_RVE: Tensor, weight_RIF: Tensor, bias_R1F: Tensor
     ) -> Tensor:
-        """y_RNF, from ids padded with the ``boundary``'s at the end; I = WE."""
+        """Computes y_RNF from the ids of characters. Spellings are padded at the end with the id ``boundary``."""
         y_RNF = table_RVE.new_empty(*ids_RNC.shape[:2], bias_R1F.shape[-1])
         table, weight, bias, ids, y = arrays(table_RVE, weight_RIF, bias_R1F, ids_RNC, y_RNF)
         weight_RWEF = weight.reshape(len(weight), -1, table.shape[-1], weight.shape[-1])
@@ -39,7 +40,7 @@ class CompiledCharacterCnn(Once):
     @staticmethod
     @once
     def backward(ctx: Any, above_RNF: Tensor) -> tuple[Tensor | None, ...]:
-        """The gradients of the table, W and b."""
+        """Returns the gradients of the table of vectors, W and b."""
         y_RNF, *_ = ctx.saved_tensors
         table, weight, ids, boundary, place_RNF = ctx.known
         to_table_RVE, to_weight_RWEF = y_RNF.new_empty(table.shape), y_RNF.new_empty(weight.shape)
@@ -59,8 +60,10 @@ def forward(
     y_RNF: Array,
     place_RNF: Array,
 ) -> None:
-    """Fills the last two; ``place`` is j. There are fewer characters than positions of them, so each character is
-    multiplied once, and sums are taken of these products.
+    """Fills ``y_RNF``, and fills ``place_RNF`` with the position j of each maximum.
+
+    Each character of the corpus is multiplied once for each position of a filter, and sums of these products are taken.
+    This is usually less work than to multiply at each position of a batch, in which the same characters recur.
     """
     lanes, width, _, filters = weight_RWEF.shape
     product_WVF = np.empty((width, table_RVE.shape[1], filters), y_RNF.dtype)
@@ -80,7 +83,7 @@ def forward(
                     put(y, sum_F)
                 for f in range(filters):
                     place[f] = j if sum_F[f] > y[f] else place[f]
-                for f in range(filters):  # NaN stays
+                for f in range(filters):  # keeps NaN
                     y[f] = y[f] if sum_F[f] <= y[f] or y[f] != y[f] else sum_F[f]
             for f in range(filters):
                 y[f] = tanh(y[f] + bias[f])
@@ -99,7 +102,7 @@ def backward(
     to_weight_RWEF: Array,
     to_bias_R1F: Array,
 ) -> None:
-    """Fills the last three."""
+    """Fills ``to_table_RVE``, ``to_weight_RWEF`` and ``to_bias_R1F`` with the gradients of the table, W and b."""
     lanes, width, _, filters = weight_RWEF.shape
     to_product_WVF = np.empty((width, table_RVE.shape[1], filters), y_RNF.dtype)
     to_sum_F, seen_C = np.empty(filters, y_RNF.dtype), np.empty(ids_RNC.shape[2] + width, ids_RNC.dtype)
@@ -125,7 +128,7 @@ def backward(
 
 @inlined
 def length(ids_C: Array, boundary: int) -> int:
-    """Characters of a spelling, one at least."""
+    """Counts the characters of a spelling, at least one."""
     for j in range(1, len(ids_C)):
         if ids_C[j] == boundary:
             return j
@@ -134,6 +137,8 @@ def length(ids_C: Array, boundary: int) -> int:
 
 @inlined
 def seen(ids_C: Array, j: int, w: int, width: int, boundary: int) -> int:
-    """The character that position w of a filter sees when the filter is at j; beyond either end the boundary."""
+    """Returns the character that position w of a filter sees when the filter is at position j of a spelling. Beyond
+    either end of the spelling this is the boundary.
+    """
     at = j + w - width // 2
     return ids_C[at] if 0 <= at < len(ids_C) else boundary

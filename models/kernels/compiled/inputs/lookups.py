@@ -1,7 +1,9 @@
-"""Rows of tables side by side, compiled, with their gradients: what ``models/layers/lookup.py`` defines.
+"""Rows of tables side by side, compiled, with their gradients: the operation that ``models/layers/lookup.py`` defines.
 
-V rows of a table, those of all lanes one after another, E numbers of each; A rows that a token reads of a table. Each
-of the W tokens of a window has X / W numbers: those of the first table, then those of the next.
+Axes: R lanes (a lane is one seed's copy of the network); T tokens, S = T plus the margins of the windows at both ends,
+B sentences; V rows of a table, those of all lanes one after another, E numbers of a row; A rows of a table that a token
+reads; N rows that were read; U distinct rows among them; W tokens of a window; X numbers of a window. Each of the
+W tokens has X / W numbers: those of the first table, then those of the next.
 """
 
 from collections.abc import Callable
@@ -20,10 +22,11 @@ from skipstack.models.kernels.compiling import compiled
 
 
 class SideBySide(Once):
-    """x_RTBX from some tables, and from the rows_RSBA that are read of each; times the dropout factors that ``kept``
-    returns for it, if there are any.
+    """Reads the rows ``rows_RSBA`` of each of several tables, and puts the vectors of each token's window side by side:
+    x_RTBX. If the function ``kept`` returns dropout factors for x, x is multiplied by them.
 
-    Where ``by_row`` says so, the gradient of a table has only the rows that were read (``models/kernels/rows.py``).
+    If ``by_row`` is True for a table, the gradient of the table has only the rows that were read
+    (``models/kernels/rows.py``).
     """
 
     @staticmethod
@@ -34,7 +37,9 @@ class SideBySide(Once):
         by_row: tuple[bool, ...],
         *tables_and_rows: Tensor,
     ) -> Tensor:
-        """x_RTBX. ``tables_and_rows``: all tables, then the rows of each."""
+        """Computes x_RTBX. ``window``: W, the tokens of a window. ``kept``: a function that returns the dropout factors
+        of a tensor, or None. ``tables_and_rows``: all tables, then the rows that are read of each.
+        """
         tables, rows = tables_and_rows[: len(by_row)], tables_and_rows[len(by_row) :]
         lanes, margined, sentences, _ = rows[0].shape
         width = window * sum(table.shape[-1] * each.shape[-1] for table, each in zip(tables, rows, strict=True))
@@ -52,7 +57,7 @@ class SideBySide(Once):
     @staticmethod
     @once
     def backward(ctx: Any, above_RTBX: Tensor) -> tuple[Tensor | None, ...]:
-        """The gradients of the tables."""
+        """Returns the gradients of the tables."""
         above, found, first = numbers(above_RTBX), [], 0
         for rows_RSBA, by_row, shape in zip(ctx.rows, ctx.by_row, ctx.shapes, strict=True):
             values_NE = take_back(above, ctx.factors, rows_RSBA, shape[-1], first)
@@ -68,7 +73,9 @@ class SideBySide(Once):
 
 @compiled
 def lay(table_VE: Array, rows_RSBA: NDArray[np.int64], factors_RTBX: Array, out_RTBX: Array, first: int) -> None:
-    """Fills the columns of a table, of which ``first`` is the first in each token."""
+    """Writes the vectors of one table into its columns of ``out_RTBX``. ``first``: the number of columns that the
+    tables before this one have in each token of a window.
+    """
     lanes, margined, sentences, each = rows_RSBA.shape
     steps, size = out_RTBX.shape[1], table_VE.shape[1]
     window = margined - steps + 1
@@ -84,7 +91,9 @@ def lay(table_VE: Array, rows_RSBA: NDArray[np.int64], factors_RTBX: Array, out_
 
 @compiled
 def take_back(above_RTBX: Array, factors_RTBX: Array, rows_RSBA: NDArray[np.int64], size: int, first: int) -> Array:
-    """The gradient of each row that was read, values_NE, over all windows that it is in."""
+    """Computes the gradient of each row that was read, summed over all windows that contain it: values_NE. ``size``: E.
+    ``first`` is as in ``lay``.
+    """
     lanes, margined, sentences, each = rows_RSBA.shape
     steps = above_RTBX.shape[1]
     window = margined - steps + 1
@@ -105,14 +114,16 @@ def take_back(above_RTBX: Array, factors_RTBX: Array, rows_RSBA: NDArray[np.int6
 
 @compiled
 def add_rows(values_NE: Array, rows_RSBA: NDArray[np.int64], table_VE: Array) -> None:
-    """Adds each of the values to its row of a table, in their order."""
+    """Adds each of the values to its row of a table, in order."""
     for n, row in enumerate(rows_RSBA.ravel()):
         add(table_VE[row], values_NE[n])
 
 
 @compiled
 def apart(rows_RSBA: NDArray[np.int64], size: int) -> NDArray[np.int64]:
-    """Lane and row within it, lane_and_row_2N, of rows that count through all lanes of ``size`` rows each."""
+    """Splits row indices that count through all lanes, of ``size`` rows each, into the lane and the row within it:
+    lane_and_row_2N.
+    """
     lane_and_row_2N = np.empty((2, rows_RSBA.size), np.int64)
     for n, row in enumerate(rows_RSBA.ravel()):
         lane_and_row_2N[0, n], lane_and_row_2N[1, n] = row // size, row % size

@@ -1,6 +1,11 @@
 """The shortcut block through time, compiled: the equations of ``block_layer`` (``models/kernels/layers.py``).
 
-X = 3H. The pre-activations are W x + b + U h_{t-1}, x the layer below. An array without elements is an absent one.
+The pre-activations are W x + b + U h_{t-1}. x is the layer below, and x' the gradient of x. An array without elements
+is an absent one. ``below_like`` and ``step_like`` decide whether the factors of the products of all steps, and of one
+step, are rounded to bfloat16 (``gemm/pairs.py``).
+
+Axes: G groups (a group is one lane, that is one seed's copy of the network, in one reading direction), T time steps,
+B sentences, I inputs from the layer below, H hidden units, X = 3H pre-activations.
 """
 
 import numpy as np
@@ -36,7 +41,9 @@ def forward(
     below_like: Array,
     step_like: Array,
 ) -> None:
-    """Fills gates, h, read and tanh; ``read`` is tanh(m) + q."""
+    """Fills ``gates`` with i, o and s, ``h`` with the outputs, ``read`` with tanh(m) + q (only if there is q), and
+    ``tanh`` with tanh(m).
+    """
     groups, steps, sentences, width = gates_GTBX.shape
     hidden = width // 3
     for g in range(groups):
@@ -90,11 +97,13 @@ def backward(
     below_like: Array,
     step_like: Array,
 ) -> None:
-    """Fills the seven before ``below_like``: the gradients of x, if it has room for any, W, b, U, a, b and q."""
+    """Fills the seven arrays ``to_...`` with gradients: of x, if its array is present; of W, the bias and U; and of the
+    skip's terms a, b and q that are present.
+    """
     groups, steps, sentences, width = gates_GTBX.shape
     hidden, kind = width // 3, gates_GTBX.dtype
     to_h_BH, to_m_H = np.empty((sentences, hidden), kind), np.empty(hidden, kind)
-    to_pre_TBX = np.empty((steps, sentences, width), kind)  # of one group at a time
+    to_pre_TBX = np.empty((steps, sentences, width), kind)  # for one group at a time
     for g in range(groups):
         start_11BH, back_PKH = start_1GBH[:, g : g + 1], pack_transposed(across(weight_GHX[g], step_like))
         for t in range(steps - 1, -1, -1):
@@ -125,6 +134,6 @@ def backward(
 
 @inlined
 def thirds(row_X: Array) -> tuple[Array, Array, Array]:
-    """The parts of i, o and s."""
+    """Returns the three parts of a row: those of i, o and s in a block, of r, z and n in a GRU."""
     hidden = len(row_X) // 3
     return row_X[:hidden], row_X[hidden : 2 * hidden], row_X[2 * hidden :]

@@ -1,5 +1,10 @@
-"""A layer in both directions, compiled as one function: it reads and returns sentences in the order in which they are
-written. Calling three functions of torch would take longer than the copies that they make.
+"""A compiled layer in both directions, as one function of torch. It reads and returns sentences in the order in which
+they are written.
+
+The calls of three functions of torch in its place would take longer than the copies that they make.
+
+Axes: R lanes (a lane is one seed's copy of the network), G = 2R groups (each lane in two reading directions), T time
+steps, B sentences, I inputs, H hidden units of a direction, F = 2H.
 """
 
 from typing import Any
@@ -13,13 +18,17 @@ from skipstack.models.kernels.compiled.time.moves import moved, moved_back
 
 
 class CompiledBothWays(Once):
-    """``ReadingOrder.apart``, one of the ``LAYERS`` and ``ReadingOrder.together``, which multiplies by ``kept``."""
+    """Computes ``ReadingOrder.apart``, then one of the ``LAYERS``, then ``ReadingOrder.together``, which multiplies by
+    the dropout factors ``kept``.
+    """
 
     @staticmethod
     def forward(
         ctx: Any, kind: str, x_RTBI: Tensor, lengths_RB: Tensor, kept_GTBH: Tensor | None, *weights: Tensor
     ) -> Tensor:
-        """h_RTB(2H)."""
+        """Computes the outputs of both directions side by side: h_RTB(2H). ``kind``: the cell, by its name in
+        ``LAYERS``.
+        """
         ctx.layer = LAYERS[kind]
         _, *ctx.moves = arrays(x_RTBI, lengths_RB, kept_GTBH)
         ctx.shape = x_RTBI.shape
@@ -31,7 +40,7 @@ class CompiledBothWays(Once):
     @staticmethod
     @once
     def backward(ctx: Any, above_RTBF: Tensor) -> tuple[Tensor | None, ...]:
-        """The gradients of x and the weights."""
+        """Returns the gradients of x and the weights."""
         above_GTBH = moved_back("together", above_RTBF, ctx.between, *ctx.moves)
         _, backward, parts = ctx.layer
         to_x_GTBI, *others = returned(backward, ctx, above_GTBH, of_x=ctx.needs_input_grad[1], of_skip=(False,) * parts)

@@ -1,7 +1,12 @@
 """The gated recurrent unit through time, compiled: the equations of ``models/parts/cells/gru.py``.
 
-X = 3H. Two products go into a step, W x and U h_{t-1}: the reset gate multiplies a third of the second alone. An array
-without elements is an absent one.
+A step reads two products, W x and U h_{t-1}. They are kept apart, since the reset gate multiplies the last third of
+U h_{t-1} alone. x is the layer below, and x' the gradient of x. An array without elements is an absent one.
+``below_like`` and ``step_like`` decide whether the factors of the products of all steps, and of one step, are rounded
+to bfloat16 (``gemm/pairs.py``).
+
+Axes: G groups (a group is one lane, that is one seed's copy of the network, in one reading direction), T time steps,
+B sentences, I inputs from the layer below, H hidden units, X = 3H pre-activations.
 """
 
 import numpy as np
@@ -35,7 +40,7 @@ def forward(
     below_like: Array,
     step_like: Array,
 ) -> None:
-    """Fills gates (r, z and n), h, and ``recalled``, which is U_n h_{t-1} + b_hn."""
+    """Fills ``gates`` with r, z and n, ``h`` with the outputs, and ``recalled`` with U_n h_{t-1} + b_hn."""
     groups, steps, sentences, width = gates_GTBX.shape
     hidden = width // 3
     of_h_BX = np.empty((sentences, width), gates_GTBX.dtype)
@@ -90,11 +95,11 @@ def backward(
     below_like: Array,
     step_like: Array,
 ) -> None:
-    """Fills the five before ``below_like``: the gradients of x, if it has room for any, W, b, U and b_hn.
+    """Fills the five arrays ``to_...`` with the gradients of x (if its array is present), W, b, U and b_hn:
 
     h_t' = (from above)_t + z_{t+1} h_{t+1}' + U^T (U h)_{t+1}'
-    (W x)_t' = (n^' recalled r (1 - r),  h' (h_{t-1} - n) z (1 - z),  n^'),   n^' = h' (1 - z) (1 - n^2),
-    and (U h)_t' is the same but for its last third, which is n^' r.
+    (W x)_t' = (n^' recalled r (1 - r),  h' (h_{t-1} - n) z (1 - z),  n^'),   n^' = h' (1 - z) (1 - n^2)
+    (U h)_t' is the same as (W x)_t', except that its last third is n^' r. n^ is the pre-activation of n.
     """
     groups, steps, sentences, width = gates_GTBX.shape
     hidden, kind = width // 3, gates_GTBX.dtype

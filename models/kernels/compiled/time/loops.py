@@ -1,10 +1,13 @@
-"""Compiled layers as operations of torch, each with the product of the input from below.
+"""Compiled layers as operations of torch, each including the product of the input from below.
 
-X = 4H in an LSTM, 3H in a block, a GRU and a minLSTM, 2H in a minGRU; Y = 2H, a state [h; c]; S = T + 1: all internal
-states, the first included. Weights have lanes and directions apart, R and D, as parameters do. The backward pass reads
-arrays that are kept: to make them anew takes as long as many small operations. Their tensors are saved with torch all
-the same: torch then detects those that are overwritten in between, and memory planning (``search/api/planning/``)
-counts them.
+The backward pass reads arrays that the forward pass kept, since it takes time to make arrays of tensors again. Their
+tensors are saved with torch as well: torch then detects tensors that were overwritten in between, and memory planning
+(``search/api/planning/``) counts them.
+
+Axes: R lanes (a lane is one seed's copy of the network), D reading directions, G = R * D, T time steps, S = T + 1
+internal states, which begin with the one before the first step, B sentences, I inputs from the layer below, H hidden
+units, Y = 2H numbers of a state [h; c]. X pre-activations: 4H in an LSTM, 3H in a block, a GRU and a minLSTM, 2H in a
+minGRU. Weights have separate axes for lanes and directions, as parameters do.
 """
 
 from collections.abc import Callable, Sequence
@@ -23,7 +26,7 @@ from skipstack.models.kernels.gemm.pairs import PAIRS
 
 
 class CompiledLstm(Once):
-    """``lstm_layer`` (``models/kernels/layers.py``), compiled."""
+    """The compiled version of ``lstm_layer`` (``models/kernels/layers.py``)."""
 
     @staticmethod
     def forward(
@@ -37,7 +40,7 @@ class CompiledLstm(Once):
         kept_GTBH: Tensor | None,
         start_GBY: Tensor | None,
     ) -> tuple[Tensor, Tensor]:
-        """h_GTBH and last_GBY."""
+        """Computes the outputs of all steps, h_GTBH, and the last state, last_GBY."""
         weights, skip_GTBH = (below_RDIX, bias_RDX, recurrent_RDHX), (internal_GTBH, output_GTBH, kept_GTBH)
         start_2GBH = None if start_GBY is None else torch.stack(start_GBY.chunk(2, dim=-1))
         h_GTBH, last_GBY = lstm_through_time(ctx, x_GTBI, weights, skip_GTBH, start_2GBH)
@@ -47,7 +50,7 @@ class CompiledLstm(Once):
     @staticmethod
     @once
     def backward(ctx: Any, above_GTBH: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:
-        """The gradients of x, the weights, and the parts of the skip."""
+        """Returns the gradients of x, the weights, and the parts of the skip."""
         asked = ctx.needs_input_grad
         return *returned(lstm.backward, ctx, above_GTBH, of_x=asked[0], of_skip=asked[4:7]), None
 
@@ -60,8 +63,11 @@ def lstm_through_time(
     start_2GBH: Tensor | None = None,
     read_too: Sequence[Tensor | None] = (),
 ) -> tuple[Tensor, Tensor]:
-    """The outputs of ``CompiledLstm``; ``ctx`` keeps the tensors that the backward pass reads, and the caller's
-    ``read_too``.
+    """Computes the outputs of ``CompiledLstm``, h_GTBH and last_GBY.
+
+    ``weights``: W, b and U. ``skip_GTBH``: the parts a, b and k of the skip (see ``lstm_layer``). ``start_2GBH``: h and
+    c before the first step. ``read_too``: other tensors that the caller's backward pass reads; they are saved in
+    ``ctx`` with those that this layer's backward pass reads.
     """
     (groups, steps, sentences, _), (_, _, hidden, width) = x_GTBI.shape, weights[2].shape
     gates_GTBX = x_GTBI.new_empty(groups, steps, sentences, width)
@@ -82,7 +88,7 @@ def lstm_through_time(
 
 
 class CompiledBlock(Once):
-    """``block_layer``, compiled."""
+    """The compiled version of ``block_layer``."""
 
     @staticmethod
     def forward(
@@ -96,7 +102,7 @@ class CompiledBlock(Once):
         shared_GTBH: Tensor | None,
         start_GBH: Tensor | None,
     ) -> Tensor:
-        """h_GTBH."""
+        """Computes the outputs of all steps: h_GTBH."""
         (groups, steps, sentences, _), (hidden, width) = x_GTBI.shape, recurrent_RDHX.shape[2:]
         gates_GTBX = x_GTBI.new_empty(groups, steps, sentences, width)
         h_GTBH, tanh_GTBH = (x_GTBI.new_empty(groups, steps, sentences, hidden) for _ in range(2))
@@ -115,13 +121,13 @@ class CompiledBlock(Once):
     @staticmethod
     @once
     def backward(ctx: Any, above_GTBH: Tensor) -> tuple[Tensor | None, ...]:
-        """The gradients of x, the weights, and what the skip adds."""
+        """Returns the gradients of x, the weights, and the terms that the skip adds."""
         asked = ctx.needs_input_grad
         return *returned(block.backward, ctx, above_GTBH, of_x=asked[0], of_skip=asked[4:7]), None
 
 
 class CompiledGru(Once):
-    """``gru_layer``, compiled."""
+    """The compiled version of ``gru_layer``."""
 
     @staticmethod
     def forward(
@@ -133,13 +139,13 @@ class CompiledGru(Once):
         bias_of_h_RDH: Tensor,
         start_GBH: Tensor | None,
     ) -> Tensor:
-        """h_GTBH."""
+        """Computes the outputs of all steps: h_GTBH."""
         return gru_through_time(ctx, x_GTBI, (below_RDIX, bias_RDX, recurrent_RDHX, bias_of_h_RDH), start_GBH)
 
     @staticmethod
     @once
     def backward(ctx: Any, above_GTBH: Tensor) -> tuple[Tensor | None, ...]:
-        """The gradients of x and the weights."""
+        """Returns the gradients of x and the weights."""
         return *returned(gru.backward, ctx, above_GTBH, of_x=ctx.needs_input_grad[0]), None
 
 
@@ -150,7 +156,9 @@ def gru_through_time(
     start_GBH: Tensor | None = None,
     read_too: Sequence[Tensor | None] = (),
 ) -> Tensor:
-    """The output of ``CompiledGru``; ``ctx`` and ``read_too`` as in ``lstm_through_time``."""
+    """Computes the output of ``CompiledGru``: h_GTBH. ``weights``: W, b, U and b_hn. ``ctx`` and ``read_too`` are as in
+    ``lstm_through_time``.
+    """
     (groups, steps, sentences, _), (hidden, width) = x_GTBI.shape, weights[2].shape[2:]
     gates_GTBX = x_GTBI.new_empty(groups, steps, sentences, width)
     h_GTBH, recalled_GTBH = (x_GTBI.new_empty(groups, steps, sentences, hidden) for _ in range(2))
@@ -167,19 +175,19 @@ def gru_through_time(
 
 
 class CompiledMinimal(Once):
-    """``minimal_layer``, compiled; ``gates``: one or two."""
+    """The compiled version of ``minimal_layer``. ``gates``: the number of gates, 1 in a minGRU and 2 in a minLSTM."""
 
     @staticmethod
     def forward(
         ctx: Any, x_GTBI: Tensor, below_RDIX: Tensor, bias_RDX: Tensor, gates: int, start_GBH: Tensor | None
     ) -> Tensor:
-        """h_GTBH."""
+        """Computes the outputs of all steps: h_GTBH."""
         return minimal_through_time(ctx, x_GTBI, (below_RDIX, bias_RDX), start_GBH, gates=gates)
 
     @staticmethod
     @once
     def backward(ctx: Any, above_GTBH: Tensor) -> tuple[Tensor | None, ...]:
-        """The gradients of x and the weights."""
+        """Returns the gradients of x and the weights."""
         return *returned(minimal.backward, ctx, above_GTBH, of_x=ctx.needs_input_grad[0]), None, None
 
 
@@ -192,7 +200,9 @@ def minimal_through_time(
     *,
     gates: int,
 ) -> Tensor:
-    """The output of ``CompiledMinimal``; ``ctx`` and ``read_too`` as in ``lstm_through_time``."""
+    """Computes the output of ``CompiledMinimal``: h_GTBH. ``weights``: W and b. ``ctx`` and ``read_too`` are as in
+    ``lstm_through_time``.
+    """
     (groups, steps, sentences, _), width = x_GTBI.shape, weights[1].shape[-1]
     gates_GTBX = x_GTBI.new_empty(groups, steps, sentences, width)
     h_GTBH = x_GTBI.new_empty(groups, steps, sentences, width // (gates + 1))
@@ -209,21 +219,26 @@ def minimal_through_time(
 
 
 def factors(x_GTBI: Tensor) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Arrays like the factors of products: of all steps at once, and of a step."""
+    """Returns two empty arrays that decide whether the factors of products are rounded to bfloat16 (``gemm/pairs.py``):
+    the first for products of all steps at once, the second for those of one step.
+    """
     _, steps, sentences, _ = x_GTBI.shape
     own = ABSENT[x_GTBI.dtype]
     return PAIRS if rounds_rows(steps * sentences) else own, PAIRS if rounds_steps(sentences) else own
 
 
 def in_groups(*weights_RD: Tensor) -> list[NDArray[Any]]:
-    """Weights whose lanes and directions are one axis."""
+    """Returns weights as arrays, with one axis for lanes and directions."""
     return [each.reshape(-1, *each.shape[2:]) for each in arrays(*weights_RD)]
 
 
 def returned(
     backward: Callable[..., None], ctx: Any, above_GTBH: Tensor, *, of_x: bool, of_skip: Sequence[bool] = ()
 ) -> list[Tensor | None]:
-    """The gradients of x, of the weights and of the parts of the skip; None for those that need none."""
+    """Computes the gradients of x, of the weights and of the skip's parts, by the compiled function ``backward``.
+    ``of_x``, ``of_skip``: whether the gradients of x, and of each part of the skip, are wanted; None is returned in
+    place of those that are not.
+    """
     to_x_GTBI = above_GTBH.new_empty(ctx.known[0].shape) if of_x else None
     to_weights = [above_GTBH.new_empty(shape) for shape in ctx.shapes]
     to_added = [above_GTBH.new_empty(above_GTBH.shape) if wanted else None for wanted in of_skip]
@@ -233,8 +248,10 @@ def returned(
 
 
 class ThroughTime(NamedTuple):
-    """A layer that takes no skip: its forward pass, which returns h_GTBH, and its backward pass, whose arguments have
-    room for the gradients of so many ``parts`` of a skip.
+    """A layer that runs without a skip.
+
+    ``forward``: its forward pass, which returns h_GTBH. ``backward``: its compiled backward pass. ``parts``: how many
+    arrays for gradients of a skip's parts ``backward`` takes.
     """
 
     forward: Callable[..., Tensor]
@@ -248,4 +265,4 @@ LAYERS: Final = {
     "min_gru": ThroughTime(partial(minimal_through_time, gates=1), minimal.backward),
     "min_lstm": ThroughTime(partial(minimal_through_time, gates=2), minimal.backward),
 }
-"""Layers by cell."""
+"""The layers by the names of their cells."""

@@ -1,8 +1,13 @@
 """The LSTM through time, with or without shortcuts, compiled: the equations of ``lstm_layer``
 (``models/kernels/layers.py``).
 
-X = 4H, Y = 2H, a state [h; c]; S = T + 1: all internal states, the first included. The pre-activations are W x + b +
-U h_{t-1}, x the layer below. An array without elements is an absent one.
+The pre-activations are W x + b + U h_{t-1}. x is the layer below, and x' the gradient of x. An array without elements
+is an absent one. ``below_like`` and ``step_like`` decide whether the factors of the products of all steps, and of one
+step, are rounded to bfloat16 (``gemm/pairs.py``).
+
+Axes: G groups (a group is one lane, that is one seed's copy of the network, in one reading direction), T time steps,
+S = T + 1 internal states, which begin with the one before the first step, B sentences, I inputs from the layer below,
+H hidden units, X = 4H pre-activations, Y = 2H numbers of a state [h; c].
 """
 
 import numpy as np
@@ -40,8 +45,11 @@ def forward(
     below_like: Array,
     step_like: Array,
 ) -> None:
-    """Fills gates, h, c, tanh, v and last: c begins with the first state; v is filled only if there is k, otherwise it
-    is c less a.
+    """Fills ``gates`` with i, f, o and s, ``h`` with the outputs, ``c`` with the internal states, ``tanh`` with
+    tanh(v), and ``last`` with the last state [h; c].
+
+    ``c`` begins with the state before the first step. ``v`` is filled with v only if there is k (the share that a
+    highway keeps).
     """
     groups, steps, sentences, width = gates_GTBX.shape
     hidden = width // 4
@@ -105,7 +113,9 @@ def backward(
     below_like: Array,
     step_like: Array,
 ) -> None:
-    """Fills the seven before ``below_like``: the gradients of x, if it has room for any, W, b, U, a, b and k."""
+    """Fills the seven arrays ``to_...`` with gradients: of x, if its array is present; of W, the bias and U; and of the
+    skip's parts a, b and k that are present.
+    """
     groups, steps, sentences, width = gates_GTBX.shape
     hidden, kind = width // 4, gates_GTBX.dtype
     to_h_BH, to_c_BH, to_v_H = (
@@ -113,7 +123,7 @@ def backward(
         np.empty((sentences, hidden), kind),
         np.empty(hidden, kind),
     )
-    to_pre_TBX = np.empty((steps, sentences, width), kind)  # of one group at a time
+    to_pre_TBX = np.empty((steps, sentences, width), kind)  # for one group at a time
     for g in range(groups):
         start_11BH, back_PKH = start_2GBH[:1, g : g + 1], pack_transposed(across(weight_GHX[g], step_like))
         zero(to_c_BH)
@@ -152,6 +162,6 @@ def backward(
 
 @inlined
 def quarters(row_X: Array) -> tuple[Array, Array, Array, Array]:
-    """The parts of i, f, o and s."""
+    """Returns the four parts of a row: those of i, f, o and s."""
     hidden = len(row_X) // 4
     return row_X[:hidden], row_X[hidden : 2 * hidden], row_X[2 * hidden : 3 * hidden], row_X[3 * hidden :]

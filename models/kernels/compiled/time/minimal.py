@@ -1,8 +1,13 @@
-"""minGRU and minLSTM through time, compiled: the equations of ``models/parts/cells/minimal.py``.
+"""The minGRU and the minLSTM through time, compiled: the equations of ``models/parts/cells/minimal.py``.
 
-X = 2H in a minGRU, whose pre-activations are those of z and s; 3H in a minLSTM, of f, i and s. No gate reads an earlier
-step, so there is one product, of all steps, and the loop over time has none. An array without elements is an absent
-one; ``ratio``, i / f, is absent in a minGRU.
+No gate reads an earlier step. So one product computes the pre-activations of all steps, and the loop over time has no
+products. ``ratio`` is i / f of a minLSTM, and absent in a minGRU. x is the layer below, and x' the gradient of x. An
+array without elements is an absent one. ``below_like`` decides whether the factors of the product are rounded to
+bfloat16 (``gemm/pairs.py``).
+
+Axes: G groups (a group is one lane, that is one seed's copy of the network, in one reading direction), T time steps,
+B sentences, I inputs from the layer below, H hidden units. X pre-activations: 2H in a minGRU, those of z and s; 3H in a
+minLSTM, those of f, i and s.
 """
 
 from typing import Final
@@ -28,10 +33,12 @@ def forward(
     ratio_GTBH: Array,
     below_like: Array,
 ) -> None:
-    """Fills gates (the sigmoids and s), h and ratio."""
+    """Fills ``gates`` with the sigmoids of the gates and with s, and ``h`` with the outputs; in a minLSTM also
+    ``ratio`` with i / f.
+    """
     groups, steps, sentences, width = gates_GTBX.shape
     hidden = h_GTBH.shape[3]
-    own = width - hidden  # numbers of its gates
+    own = width - hidden  # pre-activations of the gates alone
     f_BH, i_BH = np.empty((sentences, hidden), gates_GTBX.dtype), np.empty((sentences, hidden), gates_GTBX.dtype)
     for g in range(groups):
         bias = bias_GX[g]
@@ -84,18 +91,18 @@ def backward(
     to_bias_GX: Array,
     below_like: Array,
 ) -> None:
-    """Fills the three before ``below_like``: the gradients of x, if it has room for any, W and b.
+    """Fills the three arrays ``to_...`` with the gradients of x (if its array is present), W and b.
 
     With h_t = k h_{t-1} + (1 - k) s:
-    h_t' = (from above)_t + k_{t+1} h_{t+1}',   s' = h' (1 - k),   d = h' (h_{t-1} - s) k (1 - k),
-    and the gradient of the pre-activation of z is -d; those of f and i are d (1 - f) and -d (1 - i).
+    h_t' = (from above)_t + k_{t+1} h_{t+1}',   s' = h' (1 - k),   d = h' (h_{t-1} - s) k (1 - k)
+    The gradient of the pre-activation of z is -d; those of f and i are d (1 - f) and -d (1 - i).
     """
     groups, steps, sentences, width = gates_GTBX.shape
     hidden, kind = h_GTBH.shape[3], gates_GTBX.dtype
     own = width - hidden
     to_h_H, kept_H, taken_H = np.empty(hidden, kind), np.empty(hidden, kind), np.empty(hidden, kind)
     carried_BH, nothing_BH = np.empty((sentences, hidden), kind), np.zeros((sentences, hidden), kind)
-    to_pre_TBX = np.empty((steps, sentences, width), kind)  # of one group at a time
+    to_pre_TBX = np.empty((steps, sentences, width), kind)  # for one group at a time
     for g in range(groups):
         zero(carried_BH)
         for t in range(steps - 1, -1, -1):
@@ -134,10 +141,11 @@ def backward(
 
 @inlined
 def divide_sigmoids(ratio_N: Array, x_N: Array, y_N: Array) -> None:
-    """Fills ``ratio`` with the sigmoid of x divided by that of y, also where both are nearly zero: with
-    sigm(x) = e^min(x, 0) / (1 + e^-|x|).
+    """Fills ``ratio`` with the sigmoid of x divided by that of y. By sigm(x) = e^min(x, 0) / (1 + e^-|x|), this is
+    accurate even if both are nearly zero. The exponent min(x, 0) - min(y, 0) is limited to the range from -``LIMIT`` to
+    ``LIMIT``.
 
-    Three loops take an eighth of the time of one, of which LLVM computes one number at a time.
+    Three loops take an eighth of the time of a single one, in which LLVM would compute one number at a time.
     """
     for j in range(len(ratio_N)):
         exponent = min(x_N[j], ZERO) - min(y_N[j], ZERO)

@@ -1,6 +1,8 @@
-"""Rows put into another order of reading, compiled, with their gradients: what ``models/kernels/reading.py`` defines.
+"""Rows put into another reading order, compiled, with their gradients: the operations that
+``models/kernels/reading.py`` defines.
 
-R lanes, with one direction or two; G groups, the directions of all lanes; F features of a group; M moves of a lane.
+Axes: R lanes (a lane is one seed's copy of the network), with one direction or two; G groups, the directions of all
+lanes; T time steps; B sentences; F features of a group; M moves of a lane.
 """
 
 from collections.abc import Sequence
@@ -17,8 +19,11 @@ from skipstack.models.kernels.compiling import compiled, inlined
 
 
 class Way(NamedTuple):
-    """A rearrangement of a lane's rows: the numbers of source and target directions, and of parts in the features of
-    each target; and for each move the source, the target and its part, and whether each sentence is reversed.
+    """A rearrangement of a lane's rows.
+
+    ``taken``: the number of source directions. ``given``: the number of target directions. ``parts``: the number of
+    parts in the features of each target. ``moves_M4``: for each move, the source direction, the target direction, the
+    part of the target's features, and 1 if each sentence is reversed, otherwise 0.
     """
 
     taken: int
@@ -33,15 +38,17 @@ WAYS: Final = {
     "together": Way(2, 1, 2, np.array([(0, 0, 0, 0), (1, 0, 1, 1)])),
     "joined": Way(2, 2, 2, np.array([(0, 0, 0, 0), (1, 0, 1, 1), (0, 1, 0, 1), (1, 1, 1, 0)])),
 }
-"""Rearrangements by the methods of ``ReadingOrder``."""
+"""The rearrangements, by the names of the methods of ``ReadingOrder``."""
 
 
 class Moved(Once):
-    """x_GTBF, times the factors ``kept``, in one of the ``WAYS``; each sentence is reversed within its own length."""
+    """Rearranges x_GTBF by one of the ``WAYS``, and multiplies it by the factors ``kept``. Each sentence is reversed
+    within its own length.
+    """
 
     @staticmethod
     def forward(ctx: Any, x_GTBF: Tensor, lengths_RB: Tensor, name: str, kept_GTBF: Tensor | None) -> Tensor:
-        """The result of ``ReadingOrder``'s method ``name``."""
+        """Rearranges x as ``ReadingOrder``'s method ``name`` does."""
         ctx.name, ctx.shape = name, x_GTBF.shape
         ctx.known = arrays(x_GTBF, lengths_RB, kept_GTBF)[1:]
         ctx.save_for_backward(lengths_RB, kept_GTBF)
@@ -50,12 +57,14 @@ class Moved(Once):
     @staticmethod
     @once
     def backward(ctx: Any, above_GTBF: Tensor) -> tuple[Tensor, None, None, None]:
-        """The gradient of x: each number goes back to where it came from."""
+        """Returns the gradient of x: each number goes back to where it came from."""
         return moved_back(ctx.name, above_GTBF, ctx.shape, *ctx.known), None, None, None
 
 
 def moved(name: str, x_GTBF: Tensor, lengths_RB: Array, kept_GTBF: Array) -> Tensor:
-    """The result of ``ReadingOrder``'s method ``name``."""
+    """Rearranges x as ``ReadingOrder``'s method ``name`` does. ``kept_GTBF``: factors by which x is multiplied; empty
+    if there are none.
+    """
     taken, given, parts, moves_M4 = WAYS[name]
     out_GTBF = x_GTBF.new_empty(len(lengths_RB) * given, *x_GTBF.shape[1:3], x_GTBF.shape[-1] * parts)
     move(taken, given, moves_M4, False, numbers(x_GTBF), lengths_RB, kept_GTBF, out_GTBF.numpy())
@@ -63,7 +72,7 @@ def moved(name: str, x_GTBF: Tensor, lengths_RB: Array, kept_GTBF: Array) -> Ten
 
 
 def moved_back(name: str, above_GTBF: Tensor, shape: Sequence[int], lengths_RB: Array, kept_GTBF: Array) -> Tensor:
-    """The gradient of x, which has this shape."""
+    """Computes the gradient of x, which has the shape ``shape``, from the gradient of the result of ``moved``."""
     taken, given, _, moves_M4 = WAYS[name]
     to_x_GTBF = above_GTBF.new_zeros(shape)
     move(taken, given, moves_M4, True, to_x_GTBF.numpy(), lengths_RB, kept_GTBF, numbers(above_GTBF))
@@ -81,8 +90,8 @@ def move(
     kept_GTBF: Array,
     out_GTBF: Array,
 ) -> None:
-    """Copies x into ``out``, which is filled; ``back``: adds the numbers of ``out`` to x, where they came from. Both
-    times ``kept``, the factors of x, if there are any.
+    """Copies x into ``out_GTBF`` by the moves, times the factors ``kept`` of x, if there are any. With ``back`` it
+    instead adds the numbers of ``out`` to x, at the positions that they came from, times the same factors.
     """
     _, steps, sentences, width = x_GTBF.shape
     for r in range(len(lengths_RB)):
@@ -109,5 +118,5 @@ def move(
 
 @inlined
 def place(t: int, length: int, turned: int) -> int:
-    """The position of the token that is read at step t; padding stays at the end."""
+    """Returns the position of the token that is read at step t. Padding stays at the end."""
     return length - 1 - t if turned and t < length else t

@@ -1,4 +1,8 @@
-"""The head that decides the tags of a sentence as a linear chain. Of two axes K, the first is the previous tag."""
+"""The head that decides the tags of a sentence as a linear chain.
+
+Axes: R lanes (a lane is one seed's copy of the network), T tokens, B sentences, K tags (of two axes K, the first is the
+previous tag), N sentences picked from all lanes.
+"""
 
 from dataclasses import replace
 from typing import assert_never
@@ -18,12 +22,13 @@ from skipstack.models.parts.heads.doubts import Doubts
 
 
 class ChainHead(LinearHead):
-    """r(t) = start[t_1] + sum_i p_i[t_i] + sum_{i>1} A[t_{i-1}, t_i] + end[t_n]           (chen2017 eq. 3)
+    """A linear chain (CRF, or trained by max-margin), which scores a whole tagging t of a sentence:
+    r(t) = start[t_1] + sum_i p_i[t_i] + sum_{i>1} A[t_{i-1}, t_i] + end[t_n]           (chen2017 eq. 3)
 
-    p are the head's scores, A the transition scores. The paper has no scores of the two ends; ours have them under both
-    losses, as conditional random fields do. All of them start at zero, where the chain is the softmax of each token.
-    With ``allowed``, a transition that the label scheme forbids scores -inf: it is never decoded, and in training no
-    tagging contains it. A gold tagging that contains one has the loss inf.
+    p are the linear scores of each token's tags, A the transition scores. The paper has no scores ``start`` and
+    ``end``; ours has them under both losses, as conditional random fields do. ``start``, A and ``end`` are initially
+    zero. With ``allowed``, a transition that the label scheme forbids scores -inf: it is never decoded, and in training
+    no tagging contains it. A gold tagging that contains one has the loss inf.
     """
 
     forbidden_start_K: Tensor
@@ -40,18 +45,18 @@ class ChainHead(LinearHead):
         self.bias_end = parameter(lanes, tags, role=BIAS)
         if allowed is None:
             allowed = Transitions(np.full(tags, True), np.full((tags, tags), True), np.full(tags, True))
-        # They follow from the config and the tags: they are no weights, and not in files of weights.
+        # Not saved with the weights: they follow from the config and the tags.
         self.register_buffer("forbidden_start_K", torch.as_tensor(~allowed.start_K), persistent=False)
         self.register_buffer("forbidden_between_KK", torch.as_tensor(~allowed.between_KK), persistent=False)
         self.register_buffer("forbidden_end_K", torch.as_tensor(~allowed.end_K), persistent=False)
 
     @property
     def may_doubt(self) -> bool:
-        """True if its loss is a log-partition."""
+        """Whether the loss contains a log-partition, as that of a CRF does."""
         return isinstance(self.config, CrfConfig)
 
     def chain(self, features_RTBF: Tensor, lengths_RB: Tensor) -> Chain:
-        """The chain of each sentence."""
+        """Returns the chain of each sentence, built from the scores of its tokens."""
         return Chain(
             emissions_RTBK=self.averaged_scores(self.scores(features_RTBF)),
             start_RK=self.averaged_scores(self.bias_start).masked_fill(self.forbidden_start_K, -torch.inf),
@@ -61,16 +66,18 @@ class ChainHead(LinearHead):
         )
 
     def loss(self, features_RTBF: Tensor, gold: Gold, lengths_RB: Tensor) -> Tensor:
-        """The loss of each sentence by the config's kind: loss_RB.
+        """Computes the loss of each sentence, which depends on the kind of the head's config: loss_RB.
 
         ``crf``     -log P(t*) = log sum_t exp r(t) - r(t*), in nats                  (Lafferty et al., 2001)
-        ``margin``  max_t (r(t) + Delta(t*, t)) - r(t*), in scores                      (chen2017 eq. 21)
-        where t* is the gold tagging and Delta = eta times the number of wrong tags (eq. 19), so that the maximum is
-        another decoding. Eq. 20 averages over sentences and adds L2; both are the training loop's.
+        ``margin``  max_t (r(t) + Delta(t*, t)) - r(t*), in units of scores             (chen2017 eq. 21)
+        t* is the gold tagging, and Delta is eta times the number of wrong tags (eq. 19). The maximum is found by
+        decoding, with eta added to the score of each token's wrong tags. Eq. 20 also averages over sentences and adds
+        L2 regularisation, which the training loop does as configured.
 
-        If gold tags are unobserved, r(t*) is replaced by a sum over all taggings t' that have the observed ones: under
-        ``crf`` log sum_t' exp r(t'), so that the loss is -log P(observed); under ``margin`` max_t' r(t'), as in latent
-        structural support vector machines (Yu and Joachims, 2009), and Delta counts the observed tokens only.
+        If gold tags are unobserved, r(t*) is replaced by a combination over all taggings t' that have the observed
+        tags. Under ``crf`` it is log sum_t' exp r(t'), so that the loss is -log P(observed). Under ``margin`` it is
+        max_t' r(t'), as in latent structural support vector machines (Yu and Joachims, 2009), and Delta counts the
+        observed tokens only.
         """
         chain = self.chain(features_RTBF, lengths_RB)
         match self.config:
@@ -84,12 +91,12 @@ class ChainHead(LinearHead):
                 assert_never(self.config)
 
     def decode(self, features_RTBF: Tensor, lengths_RB: Tensor) -> Decoded:
-        """The best tagging of each sentence; -1 at padding."""
+        """Finds the best tagging of each sentence (``best_tagging``); tags are -1 at padding."""
         return Decoded(best_tagging(self.chain(features_RTBF, lengths_RB)))
 
 
 def _log_observed(chain: Chain, gold: Gold, doubts: Doubts | None) -> Tensor:
-    """The logarithm of sum_t' exp r(t') over the taggings t' that have the observed tags: score_RB."""
+    """Computes log sum_t' exp r(t') over the taggings t' that have the observed tags: score_RB."""
     score_RB, places = score(chain, gold.tags_RUB.clamp_min(0)), _open(chain, gold)
     if not len(places[0]):
         return score_RB
@@ -98,7 +105,7 @@ def _log_observed(chain: Chain, gold: Gold, doubts: Doubts | None) -> Tensor:
 
 
 def _best_observed(chain: Chain, gold: Gold) -> Tensor:
-    """The largest r of the taggings that have the observed tags: score_RB."""
+    """Computes the largest score r(t') of the taggings t' that have the observed tags: score_RB."""
     tags_RTB = gold.tags_RUB
     if len(_open(chain, gold)[0]):
         tags_RTB = best_tagging(chain.observing(tags_RTB)).where(tags_RTB < 0, tags_RTB)
@@ -106,7 +113,7 @@ def _best_observed(chain: Chain, gold: Gold) -> Tensor:
 
 
 def _open(chain: Chain, gold: Gold) -> Places:
-    """The sentences that have an unobserved tag."""
+    """Finds the sentences that have an unobserved tag: their indices, lane_N and sentence_N."""
     if gold.open is not None:
         return gold.open
     lane_N, sentence_N = ((gold.tags_RUB < 0) & chain.inside()).any(dim=1).nonzero(as_tuple=True)

@@ -1,4 +1,8 @@
-"""The log-partition of a chain, forward and backward."""
+"""The log-partition of a chain, with its gradient.
+
+Axes: R lanes (a lane is one seed's copy of the network), T tokens, B sentences, K tags (of two axes K, the first is the
+previous tag).
+"""
 
 from typing import Any
 
@@ -14,12 +18,14 @@ from skipstack.models.parts.heads.doubts import Doubts
 
 
 def log_partition(chain: Chain, doubts: Doubts | None = None) -> Tensor:
-    """The log-partition log Z = log sum_t exp r(t) over all taggings t of each sentence: log_partition_RB.
+    """Computes the log-partition log Z = log sum_t exp r(t) over all taggings t of each sentence: log_partition_RB.
 
     Its gradient is the marginals: P(t_i = k) for an emission, the expected number of uses for a transition. A sentence
-    whose taggings are all forbidden has log Z = -inf, and no gradient. The matrix product is accurate for ordinary
-    scores; sentences in which it lost precision, which it detects itself, are recomputed in the exact semiring. With
-    ``doubts`` they are not recomputed, but recorded.
+    whose taggings are all forbidden has log Z = -inf and no gradient.
+
+    It is computed by matrix products, which are accurate for ordinary scores. Sentences in which they lose precision
+    are detected, and recomputed in the exact semiring, ``Log``. With ``doubts``, none is recomputed; ``doubts`` records
+    whether there are any.
     """
     total_RB: Tensor
     doubtful_RB: Tensor
@@ -36,13 +42,13 @@ def log_partition(chain: Chain, doubts: Doubts | None = None) -> Tensor:
 
 
 class _MatrixLogPartition(Function):
-    """log Z over ``MatrixLog``, with its backward pass written by hand.
+    """Computes log Z over ``MatrixLog``, with a backward pass written by hand.
 
-    With E = exp(transition), p_t = softmax(alpha_t), s_t = p_{t-1} E and mu_t = d log Z / d alpha_t, the marginals of
-    the t-th tag, the chain rule gives
+    Let E = exp(transition), p_t = softmax(alpha_t) and s_t = p_{t-1} E. The marginals of the t-th tag are mu_t = d log
+    Z / d alpha_t. The chain rule gives
         q_t = mu_t / s_t,   mu_{t-1} = p_{t-1} (E q_t),   d log Z / d transition = E * sum_t p_{t-1} q_t^T
-    from mu_n = softmax(alpha_n + end): no exponential or logarithm in the loop, one matrix product a step. In it no
-    number exceeds 1 / the least trusted s_t.
+    from mu_n = softmax(alpha_n + end). The loop needs no exponential or logarithm, and one matrix product a step. For
+    an incoming gradient of 1, no number in it exceeds 1 / the least s_t that is trusted.
     """
 
     @staticmethod
@@ -55,9 +61,10 @@ class _MatrixLogPartition(Function):
         lengths_RB: Tensor,
         asks: bool,
     ) -> tuple[Tensor, Tensor]:
-        """log_partition_RB, and the sentences_RB in which it may be inaccurate.
+        """Returns log_partition_RB, and a flag for each sentence: whether its log-partition may be inaccurate.
 
-        ``asks``: whether it may read its numbers, which avoids work that only inaccurate sentences need.
+        ``asks``: whether to look at the numbers on the host. That waits for the device, but avoids work that only
+        inaccurate sentences need.
         """
         chain = Chain(
             emissions_RTBK=emissions_RTBK,
@@ -72,8 +79,8 @@ class _MatrixLogPartition(Function):
         last_RBK = ending(chain, alpha_RTBK).softmax(dim=-1)
         p_RTBK = _stacked(semiring.p_TRBK, alpha_RTBK)
         s_RTBK = _stacked(semiring.s_TRBK, alpha_RTBK)
-        # An underflow takes at most the smallest normal number from each of K terms, also where denormal ones are
-        # flushed to zero: nothing beside a sum that is this large.
+        # An underflow loses at most the smallest normal number in each of K terms, even if denormal numbers are flushed
+        # to zero. Relative to a sum of at least ``least``, that is less than a rounding error.
         numbers = torch.finfo(s_RTBK.dtype)
         least = 4 * s_RTBK.shape[-1] * numbers.tiny / numbers.eps
         doubtful_RB = torch.zeros_like(lengths_RB, dtype=torch.bool)
@@ -90,7 +97,9 @@ class _MatrixLogPartition(Function):
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, gradient_RB: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:
-        """The marginals, each sentence's times its gradient."""
+        """Returns the gradients of emissions, start, transition and end: the marginals of each sentence, times
+        ``gradient_RB``.
+        """
         p_RTBK, s_RTBK, matrix_RKK, last_RBK, lengths_RB = ctx.saved_tensors
         lanes, steps, sentences, tags = p_RTBK.shape
         last_RBK = last_RBK * gradient_RB.unsqueeze(-1)
@@ -107,5 +116,5 @@ class _MatrixLogPartition(Function):
 
 
 def _stacked(kept_TRBK: list[Tensor], like_RTBK: Tensor) -> Tensor:
-    """The kept values stacked: kept_RTBK; sentences of one token keep nothing."""
+    """Stacks the values that the steps kept: kept_RTBK, which has no steps if all sentences have one token."""
     return torch.stack(kept_TRBK, dim=1) if kept_TRBK else like_RTBK[:, :0]

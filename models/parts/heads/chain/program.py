@@ -1,4 +1,8 @@
-"""A linear chain, and its evaluation over any semiring. Of two axes K, the first is the previous tag."""
+"""A linear chain, and its evaluation over any semiring.
+
+Axes: R lanes (a lane is one seed's copy of the network), T tokens, B sentences, K tags (of two axes K, the first is the
+previous tag), N sentences picked from all lanes.
+"""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -12,10 +16,13 @@ from skipstack.models.kernels.ordered import picked
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class Chain:
-    """r(t) = start[t_1] + sum_i emission_i[t_i] + sum_{i>1} transition[t_{i-1}, t_i] + end[t_n]
+    """A linear chain, which scores a tagging t of a sentence of n >= 1 tokens (chen2017 eq. 3, with added scores for
+    the first and the last tag):
 
-    The score of a tagging t of a sentence of n >= 1 tokens (chen2017 eq. 3, with scores of the ends as well). A score
-    of -inf forbids; none may be +inf or NaN. Values after a sentence's end change nothing.
+    r(t) = start[t_1] + sum_i emission_i[t_i] + sum_{i>1} transition[t_{i-1}, t_i] + end[t_n]
+
+    A score of -inf forbids a tag or transition; no score may be +inf or NaN. Values after a sentence's end change
+    nothing.
     """
 
     emissions_RTBK: Tensor
@@ -25,18 +32,19 @@ class Chain:
     lengths_RB: Tensor
 
     def inside(self) -> Tensor:
-        """Whether a position is inside its sentence: flags_RTB."""
+        """Returns whether each position is inside its sentence: flags_RTB."""
         time_T1 = torch.arange(self.emissions_RTBK.shape[1], device=self.lengths_RB.device).unsqueeze(1)
         return time_T1 < self.lengths_RB.unsqueeze(1)
 
     def observing(self, tags_RTB: Tensor) -> "Chain":
-        """The chain restricted to taggings that have these tags; a token whose tag is -1 may have any."""
+        """Returns the chain restricted to taggings that have these tags. A token whose tag is -1 may have any tag."""
         other_RTBK = others(tags_RTB, self.emissions_RTBK.shape[-1])
         return replace(self, emissions_RTBK=self.emissions_RTBK.masked_fill(other_RTBK, -torch.inf))
 
     def levelled(self) -> "Chain":
-        """An equivalent chain whose transitions are at most 0: the largest transition to a tag is moved into the tag's
-        emissions, and out of its start. If all are -inf, nothing is moved.
+        """Returns an equivalent chain whose transitions are at most 0. The largest transition to each tag is subtracted
+        from all transitions to it and from its start, and added to its emissions. If all transitions to a tag are -inf,
+        nothing is moved.
         """
         largest_RK = self.transition_RKK.amax(dim=1)
         largest_RK = largest_RK.where(largest_RK > -torch.inf, 0)
@@ -48,7 +56,9 @@ class Chain:
         )
 
     def alone(self, lane: Tensor, sentence: Tensor) -> "Chain":
-        """The given sentences, each as a lane; 0 after their ends."""
+        """Returns the chains of some sentences, each as a lane of its own. ``lane`` and ``sentence`` are the indices of
+        the sentences. Emissions after a sentence's end are set to 0.
+        """
         inside_NT1 = self.inside()[lane, :, sentence].unsqueeze(-1)
         return Chain(
             emissions_RTBK=self.emissions_RTBK[lane, :, sentence].where(inside_NT1, 0).unsqueeze(2),
@@ -60,25 +70,31 @@ class Chain:
 
 
 class Semiring(ABC):
-    """The rule by which scores are combined: along a tagging they are added up (this is the semiring's product); over
-    taggings, by the semiring's sum.
+    """The rule by which scores are combined. The scores along a tagging are added up, which is the semiring's product.
+    The scores of several taggings are combined by the semiring's ``sum``.
     """
 
     @abstractmethod
     def product(self, transition_RKK: Tensor) -> Callable[[Tensor], Tensor]:
-        """The function value'[j] = sum_i value[i] * transition[i, j] of values, less the values' scale."""
+        """Returns a function that maps values to value'[j] = sum_i value[i] * transition[i, j], in the semiring's
+        operations, less the scale of the values.
+        """
 
     @abstractmethod
     def scale(self, values_RTBK: Tensor) -> Tensor:
-        """scale_RTB: the amount that ``product`` subtracts, so that values do not grow with T."""
+        """Computes scale_RTB, the amount that ``product`` subtracts so that values do not grow with the number of
+        steps.
+        """
 
     @abstractmethod
     def sum(self, values_RBK: Tensor) -> Tensor:
-        """The sum over all tags."""
+        """Combines the values of all tags by the semiring's sum: value_RB."""
 
 
 def alphas(chain: Chain, semiring: Semiring) -> Tensor:
-    """alpha_1 = start * emission_1;  alpha_t = emission_t * (alpha_{t-1} transition), in the semiring: values_RTBK.
+    """Computes the forward values of each position, in the semiring: values_RTBK.
+
+    alpha_1 = start * emission_1;  alpha_t = emission_t * (alpha_{t-1} transition)
 
     The scales of earlier steps are subtracted from each alpha_t. Values after a sentence's end are arbitrary.
     """
@@ -91,26 +107,32 @@ def alphas(chain: Chain, semiring: Semiring) -> Tensor:
 
 
 def ending(chain: Chain, alpha_RTBK: Tensor) -> Tensor:
-    """The alpha of each sentence's last token * end: values_RBK."""
+    """Returns the alpha of each sentence's last token, times ``end`` in the semiring: values_RBK."""
     last_R1B1 = (chain.lengths_RB - 1).unsqueeze(1).unsqueeze(-1)
     last_R1BK = last_R1B1.expand(-1, -1, -1, alpha_RTBK.shape[-1])
     return alpha_RTBK.gather(1, last_R1BK).squeeze(1) + chain.end_RK.unsqueeze(1)
 
 
 def total(chain: Chain, alpha_RTBK: Tensor, semiring: Semiring) -> Tensor:
-    """The sum over all taggings of each sentence: value_RB; the scales are put back."""
+    """Combines all taggings of each sentence by the semiring's sum: value_RB. The scales that the steps subtracted are
+    added again.
+    """
     scale_RB = semiring.scale(alpha_RTBK[:, :-1]).where(chain.inside()[:, 1:], 0).sum(dim=1)
     return semiring.sum(ending(chain, alpha_RTBK)) + scale_RB
 
 
 def others(tags_RTB: Tensor, tags: int) -> Tensor:
-    """Whether a tag differs from the given one: flags_RTBK of ``tags`` tags; False where -1 is given."""
+    """Returns whether each of ``tags`` tags differs from the given one: flags_RTBK; False for all if the given tag is
+    -1.
+    """
     tag_K = torch.arange(tags, device=tags_RTB.device)
     return (tag_K != tags_RTB.unsqueeze(-1)) & (tags_RTB >= 0).unsqueeze(-1)
 
 
 def score(chain: Chain, tags_RTB: Tensor) -> Tensor:
-    """r(t) of the given taggings: score_RB. Values after a sentence's end change nothing."""
+    """Computes r(t) of the given taggings: score_RB. Tags after a sentence's end change nothing; those inside must not
+    be -1.
+    """
     inside_RTB = chain.inside()
     tags_RTB = tags_RTB.where(inside_RTB, 0)
     emission_RTB = chain.emissions_RTBK.gather(-1, tags_RTB.unsqueeze(-1)).squeeze(-1)

@@ -1,4 +1,8 @@
-"""The semirings of a chain. Of two axes K, the first is the previous tag."""
+"""The semirings of a chain, by which its taggings are combined.
+
+Axes: R lanes (a lane is one seed's copy of the network), T tokens, B sentences, K tags (of two axes K, the first is the
+previous tag).
+"""
 
 from collections.abc import Callable
 from typing import Any
@@ -13,13 +17,14 @@ from skipstack.models.parts.heads.chain.program import Semiring
 
 
 class Log(Semiring):
-    """The sum of x and y is log(exp x + exp y): over all taggings, log sum_t exp r(t).
+    """The semiring whose sum of x and y is log(exp x + exp y). Over all taggings this gives log sum_t exp r(t).
 
-    Exact for any scores, -inf included: each sum is taken relative to its own largest term, over K x K terms a step.
+    It is exact for any scores, -inf included: each sum is taken relative to its own largest term, which costs K^2 terms
+    a step.
     """
 
     def product(self, transition_RKK: Tensor) -> Callable[[Tensor], Tensor]:
-        """The logarithm of sum_i exp(value[i] + transition[i, j]), less the largest value."""
+        """Returns a function that computes log sum_i exp(value[i] + transition[i, j]), less the largest value."""
         terms = transition_RKK.new_empty(0)
 
         def times(values_RBK: Tensor) -> Tensor:
@@ -31,19 +36,20 @@ class Log(Semiring):
         return times
 
     def scale(self, values_RTBK: Tensor) -> Tensor:
-        """The largest value; constant under differentiation, since it is subtracted and added again."""
+        """Returns the largest value. No gradient goes through it, since it is subtracted and added again."""
         return _largest(values_RTBK).squeeze(-1)
 
     def sum(self, values_RBK: Tensor) -> Tensor:
-        """The logarithm of sum_i exp value[i]."""
+        """Computes log sum_i exp value[i]."""
         return _log_sum_exp(values_RBK)
 
 
 class _LogProduct(Function):
-    """log s + m,   s[j] = sum_i exp(term[i, j] - m[j]),   term[i, j] = value[i] + transition[i, j]
+    """Computes log s[j] + m[j], the logarithm of sum_i exp term[i, j], where
+    s[j] = sum_i exp(term[i, j] - m[j]),   term[i, j] = value[i] + transition[i, j]
 
-    m[j] is the largest term[i, j]; the gradient is exp(term[i, j] - m[j]) / s[j], and 0 where there is no term. The
-    backward pass recomputes the K x K terms, in a buffer that all steps of a chain share.
+    m[j] is the largest term[i, j]. The gradient is exp(term[i, j] - m[j]) / s[j], or 0 if all terms are -inf. The
+    backward pass recomputes the K^2 terms, in a buffer that all steps of a chain share.
     """
 
     @staticmethod
@@ -66,11 +72,11 @@ class _LogProduct(Function):
 
 
 class MatrixLog(Semiring):
-    """The same as ``Log`` by a matrix product: K exponentials a step in place of K x K.
+    """Computes the same as ``Log`` by a matrix product, with K exponentials a step in place of K^2.
 
     value' = log s, where s = p E, p = softmax(value) and E = exp(transition). If transitions are at most 0, no factor
-    exceeds 1; but a term far below the largest of its factors vanishes, so a very small s is inaccurate
-    (``models/parts/heads/chain/partition.py``). Every p and s is kept for the backward pass.
+    exceeds 1. But a term far below the largest one vanishes, so a very small s is inaccurate, which
+    ``models/parts/heads/chain/partition.py`` detects. Every p and s is kept for the backward pass.
     """
 
     def __init__(self) -> None:
@@ -78,7 +84,7 @@ class MatrixLog(Semiring):
         self.s_TRBK: list[Tensor] = []
 
     def product(self, transition_RKK: Tensor) -> Callable[[Tensor], Tensor]:
-        """The logarithm of s, as in the docstring of the class; keeps p and s."""
+        """Returns a function that computes log s (see the class), and keeps p and s."""
         matrix_RKK = transition_RKK.exp()
 
         def times(values_RBK: Tensor) -> Tensor:
@@ -89,38 +95,42 @@ class MatrixLog(Semiring):
         return times
 
     def scale(self, values_RTBK: Tensor) -> Tensor:
-        """The logarithm of sum_i exp value[i]."""
+        """Computes log sum_i exp value[i]."""
         return values_RTBK.logsumexp(dim=-1)
 
     def sum(self, values_RBK: Tensor) -> Tensor:
-        """The logarithm of sum_i exp value[i]."""
+        """Computes log sum_i exp value[i]."""
         return values_RBK.logsumexp(dim=-1)
 
 
 class Max(Semiring):
-    """The sum of two scores is the larger one: over all taggings, max_t r(t)."""
+    """The semiring whose sum of two scores is the larger one. Over all taggings this gives max_t r(t)."""
 
     def product(self, transition_RKK: Tensor) -> Callable[[Tensor], Tensor]:
-        """The largest of value[i] + transition[i, j] over all i."""
+        """Returns a function that computes the largest value[i] + transition[i, j] over all i."""
         to_R1KK = transition_RKK.transpose(1, 2).contiguous().unsqueeze(1)
         return lambda values_RBK: (values_RBK.unsqueeze(2) + to_R1KK).amax(dim=-1)
 
     def scale(self, values_RTBK: Tensor) -> Tensor:
-        """Zero: nothing is subtracted."""
+        """Returns zeros: nothing is subtracted."""
         return values_RTBK.new_zeros(values_RTBK.shape[:3])
 
     def sum(self, values_RBK: Tensor) -> Tensor:
-        """The largest of all tags."""
+        """Returns the largest value of all tags."""
         return values_RBK.amax(dim=-1)
 
 
 def _largest(x: Tensor) -> Tensor:
-    """The maximum over the last axis, which stays; a finite number also where all are -inf."""
+    """Returns the maximum over the last axis, which is kept with length 1. It is a finite number even if all values are
+    -inf.
+    """
     return x.detach().amax(dim=-1, keepdim=True).clamp_min(torch.finfo(x.dtype).min)
 
 
 def _log_sum_exp(x: Tensor) -> Tensor:
-    """The log-sum-exp over the last axis; if all are -inf, it is -inf with gradient 0 (``torch.logsumexp`` has NaN)."""
+    """Computes the log-sum-exp over the last axis. If all values are -inf, the result is -inf with gradient 0 (that of
+    ``torch.logsumexp`` is NaN).
+    """
     largest = _largest(x)
     total = (x - largest).exp().sum(dim=-1)
     none = total == 0

@@ -27,8 +27,8 @@ SIGNS: Final = ("RAY_enable_autoscaler_v2", "RAY_NODE_TYPE_NAME", "RAY_USAGE_STA
 
 
 def autoscaling() -> Autoscaling | None:
-    """Return the machines that may join the cluster; None if it has no autoscaler, or if this process is a Ray client
-    of a remote cluster.
+    """Return the machines that may join the cluster; None if it has no autoscaler, if its head does not answer, or if
+    this process is a Ray client of a remote cluster.
 
     Ray has no function for this: the answer is in the config with which the autoscaler was started on the head. If no
     autoscaler runs on the head, its environment variables may show that one runs on another machine. Nothing more is

@@ -1,5 +1,4 @@
-"""The engine on Ray: Ray Tune opens slots (long-lived processes) on a cluster, and trials run in them. Only Tune's
-public interface is used.
+"""The engine on Ray: Ray Tune opens slots (long-lived processes) on a cluster, and trials run in them.
 
 Tune's own search, schedulers, checkpoints, loggers and restore are not used: the driver and its ledger replace them.
 """
@@ -88,11 +87,11 @@ class RayEngine(Engine):
 
     ``gpus_per_trial``: the share of a GPU for each trial; ``auto`` means the share that the trial needs
     (``search/execution/engines/capacity.py``). ``cpus_per_trial``: the CPUs for each trial. A trial that ran out of
-    memory gets twice these resources. ``concurrent``: the largest number of trials that run at a time; None means as
-    many as fit. ``gpu_memory`` and ``memory`` are called for ``auto``, in processes of the cluster: they return the
-    bytes of a GPU, and the bytes that training a trial takes. ``sharing``: which trials share a process; they share
-    the resources of one trial, too. Raises UserError if no cluster answers, or if it lacks what trials on ``device``
-    need.
+    memory gets twice these resources, as far as a machine has them. ``concurrent``: the largest number of trials that
+    run at a time; None means as many as fit. ``gpu_memory`` and ``memory`` are called for ``auto``, in processes of the
+    cluster: they return the bytes of a GPU, and the bytes that training a trial takes. ``sharing``: which trials share
+    a process; they share the resources of one trial, too. Raises UserError if no cluster answers, or if it lacks what
+    trials on ``device`` need.
     """
 
     def __init__(

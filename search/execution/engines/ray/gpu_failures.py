@@ -66,7 +66,9 @@ class GpuFailures:
         return gpus in self._worked
 
     def broke(self, gpus: ProcessGpus, trial: int) -> bool:
-        """Note that a process with this trial broke on a GPU, and return whether the GPU is left alone from now on."""
+        """Note that a process with this trial broke on a GPU. Return whether the GPU is left alone from now on, and was
+        not before.
+        """
         row = self._row.setdefault(gpus, [])
         row.append(trial)
         if self.is_left_alone(gpus) or len(row) < IN_A_ROW or len(set(row)) < TRIALS_IN_A_ROW:
@@ -83,8 +85,8 @@ class GpuFailures:
         return gpus in self._alone
 
     def left(self, machines: Machines) -> Machines:
-        """Return the machines with the numbers of their GPUs, not counting GPUs that are left alone. A machine is left
-        out if processes without a GPU failed too often on it.
+        """Return the machines with their resources, not counting GPUs that are left alone. A machine is left out if
+        processes without a GPU failed too often on it.
         """
         if not self._alone:
             return machines

@@ -17,7 +17,7 @@ from skipstack.data.basis.left_behind import leave_behind
 from skipstack.search.execution.driver.faults import ClusterLostError
 
 HEAD_SECONDS: Final = 60.0
-"""Seconds to wait for an answer of the head. Ray itself gives up a head after the same time."""
+"""Seconds to wait for an answer of the head. By default, Ray gives up a head after the same time."""
 
 LOOKED_AT: Final = 1.0
 """Seconds between two checks that Ray still runs on this machine, while an answer is awaited."""
@@ -87,8 +87,8 @@ def leave_cluster() -> None:
 
 
 def check_this_machine() -> None:
-    """Raise ClusterLostError if Ray no longer runs on this machine. No actor could start then, and no trial is the
-    cause.
+    """Raise ClusterLostError if Ray no longer runs on this machine: no actor can start then, which is no fault of a
+    trial. A Ray client of a remote cluster checks nothing.
     """
     raylet = raylet_socket()
     if raylet is None:

@@ -104,8 +104,8 @@ class Slot:
         return not self.has_work and time.monotonic() - self.since > IDLE_SECONDS
 
     def fits(self, needs: Resources) -> bool:
-        """Whether the slot's resources suffice for a job that ``needs`` these, and are not much more than it needs:
-        other jobs might need them.
+        """Whether the slot suits a job that ``needs`` these resources: it has as many CPUs, and the GPU share or up to
+        a quarter more. A larger slot is left to jobs that need it.
         """
         own, needed = self.resources.get("gpu", 0.0), needs.get("gpu", 0.0)
         return self.resources["cpu"] == needs["cpu"] and needed <= own <= 1.25 * needed
@@ -114,9 +114,9 @@ class Slot:
 class StudyLoop:
     """Connects Tune's slots with the driver of a study: opens slots, gives them trials, and reports the outcomes.
 
-    ``prepare``: the first order to every process. ``allocator`` gives the resources of each trial, ``capacity`` returns
-    those of each machine, and ``most_slots`` the largest number of open slots of given resources. ``gpu_failures``:
-    records which GPUs break trials. ``say`` tells the user of a GPU that is left alone.
+    ``prepare``: the first order to every process. ``allocator`` gives the resources of each trial. ``capacity`` returns
+    those of each machine. ``most_slots`` returns how many slots with given resources may be open at most.
+    ``gpu_failures``: records which GPUs break trials. ``say`` tells the user of a GPU that is left alone.
 
     ``look`` is called in each turn, to check the machines. ``on_idle`` is called while a CPU is idle. ``part`` is
     called before a trial that has ended or paused sends its remaining files, and ``on_late_files`` afterwards.
@@ -240,8 +240,8 @@ class StudyLoop:
         return name in self.slots
 
     def died(self, name: str, words: str) -> None:
-        """Handle the death of a slot's process. ``words``: Tune's record of the error. Raises an error if processes of
-        slots do not start.
+        """Handle the death of a slot's process. ``words``: Tune's record of the error. Raises a UserError if ``UNBORN``
+        processes in a row have died before their first step.
         """
         if (slot := self.slots.pop(name, None)) is None:
             return
@@ -348,7 +348,9 @@ class StudyLoop:
         return enlarged(allotment.ordinary(counted), task.share, self._capacity())
 
     def _check_starts(self) -> None:
-        """Raise WorkersSilentError if no process starts on any machine."""
+        """Raise WorkersSilentError if no slot's process has started for ``START_SECONDS``, none runs, and no machine
+        starts any other process.
+        """
         opened = [slot.since for slot in self.slots.values()]
         if not opened or any(slot.greeting is not None for slot in self.slots.values()):
             return
@@ -529,8 +531,8 @@ class StudyLoop:
         return True
 
     def _parted(self, number: int, outcome: PartedError | UserError | Fault | None) -> None:
-        """Note that an ended or paused trial sends no more files. If a file that it did not send is needed later, it is
-        trained again.
+        """Note that an ended or paused trial sends no more files. If a file that it did not send is needed later, the
+        trial is trained again. Raises ``outcome`` if it is a UserError.
         """
         if isinstance(outcome, UserError):
             raise outcome

@@ -37,7 +37,7 @@ OBJECT_STORE_BYTES = 100 * 1024 * 1024
 KNOCK_SECONDS = 10
 
 ADDRESS: Final = "RAY_ADDRESS"
-"""The environment variable with the address of the cluster that ``--address auto`` means."""
+"""The environment variable that names the address of the cluster that ``--address auto`` means."""
 
 ALLOWED: Final = "HOST:PORT or ray://HOST:10001 of a running one, or --address local"
 
@@ -47,7 +47,7 @@ SETTINGS: Final = bytes([0, 0, 0, 4, 0, 0, 0, 0, 0])
 """An empty SETTINGS frame, the first that each side of an HTTP/2 connection sends. Its fourth byte is its type."""
 
 ANSWER_SECONDS = 120
-"""Seconds for a machine to answer a question; its first process has to import torch."""
+"""Seconds to wait for a machine's answer to a question. The import of torch in its first process takes part of them."""
 
 OF_A_MACHINE: Final = (NodeDiedError, LocalRayletDiedError, ObjectLostError, ActorUnavailableError, ActorDiedError)
 """Ray's errors about one machine, or a process or an object on it. The rest of the cluster still works."""
@@ -133,7 +133,7 @@ def check_address(address: str | None) -> None:
     """Raise UserError if no Ray cluster listens at ``address``. Ray itself would wait for minutes, and write logs.
 
     ``auto`` means the address in ``RAY_ADDRESS``; if that is not set, Ray looks for a cluster on this machine, and
-    nothing is checked.
+    nothing is checked. Nothing is checked either for None and ``local``, which start a cluster.
     """
     if address is None:
         return

@@ -22,8 +22,8 @@ from skipstack.search.study.record.trial_record import TrialRecord
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """A metric. ``about``: its description. ``label``: the name of its label, and the metric has a number for each
-    value of the label; None if it has one number. ``counts``: whether it is a counter, which only grows.
+    """A metric. ``about``: its description. ``label``: the name of its label; there is a number for each value of the
+    label. None if the metric has a single number. ``counts``: whether it is a counter, which only grows.
     """
 
     name: str

@@ -46,6 +46,6 @@ Order = PrepareProcess | ChangeTrials | MeasureTrial
 def give(process: ActorHandle, order: Order) -> None:
     """Send a process an order for its next step. Call this before Tune requests that step.
 
-    The order is sent as bytes, which the process itself unpickles, so that it can report an error in that.
+    The order is sent as bytes, which the process itself unpickles, so that it can report an error in unpickling.
     """
     process.order.remote(cloudpickle.dumps(order))

@@ -30,7 +30,9 @@ apply to the user's own runs.
 """
 
 ENVIRONMENT: Final = {"RAY_TRAIN_COUNT_PREEMPTION_AS_FAILURE": "1"}
-"""Environment variables while an engine exists. They leave retries of trials to the driver."""
+"""Environment variables that are set while an engine exists. With this one, a slot on a machine that is preempted
+counts as failed, and the driver decides whether its trials are tried again.
+"""
 
 UNLESS_SAID: Final = {
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "1",  # a worker without a share of a GPU sees none

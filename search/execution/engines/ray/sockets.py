@@ -33,7 +33,7 @@ cannot be written.
 """
 
 PLACE: Final = "RAY_TMPDIR"
-"""The environment variable for the folder of Ray's sessions."""
+"""The environment variable that names the folder of Ray's sessions."""
 
 REMOVING: Final = 10.0
 """Seconds for which the removal of the folder is repeated, since a Ray process that ends may still write into it."""

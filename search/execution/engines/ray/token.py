@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 MODE: Final = "RAY_AUTH_MODE"
-"""The environment variable with the mode of authentication: ``token``, or ``disabled`` for clusters without one."""
+"""The environment variable that sets how Ray authenticates: by ``token``, or not at all (``disabled``)."""
 
 TOKENS: Final = ("RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH")
 """Environment variables in which Ray looks for a token, before it looks for a file in the user's home."""
@@ -20,9 +20,9 @@ def authenticated(*, own: bool) -> Iterator[None]:
     user has set another mode.
 
     ``own``: whether a cluster is started here. If so, a new token is set in the environment unless the user has one.
-    Ray would write a new token into the user's home, which may not be writable; and if two clusters did so at the same
-    time, one would be lost. Nothing is changed for a Ray without tokens (before 2.52), or one that cannot be made to
-    read its token again.
+    Without it, Ray would write one into the user's home, which may not be writable; and if two clusters did so at the
+    same time, one token would be lost. Nothing is changed for a Ray without tokens (before 2.52), or one that cannot be
+    made to read its token again.
     """
     read_anew = _read_anew()
     if read_anew is None:

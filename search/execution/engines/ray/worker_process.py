@@ -45,7 +45,8 @@ class Greeting:
 
 class WorkerProcess(tune.Trainable):  # type: ignore[misc]
     """Trains and measures trials in a slot of a study. Its first step returns a ``Greeting``. Each later step carries
-    out the orders that have arrived since the last one (``orders.py``), or trains an epoch of its trials.
+    out the orders that have arrived since the step before (``orders.py``), and then trains an epoch of its trials,
+    unless an order has given an outcome already.
 
     If trials share a program, it holds several at a time. They take turns: in each step, those with the fewest epochs
     train.

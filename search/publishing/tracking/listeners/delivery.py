@@ -1,6 +1,4 @@
-"""Delivers the events of a ledger to listeners, in a process of its own, so that the study does not
-wait for listeners.
-"""
+"""Delivers the events of a ledger to listeners, in a process of its own, so that the study does not wait for them."""
 
 import traceback
 from collections.abc import Callable, Iterator, Sequence
@@ -40,7 +38,7 @@ class ListenerProcess:
 
     def close(self) -> list[str]:
         """Wait until the listeners have received all events, and end the process. Returns a line for each listener that
-        did not receive all, with the reason.
+        did not receive all, with the reason; a single line if the process ended before.
         """
         self._child.send(END)
         try:

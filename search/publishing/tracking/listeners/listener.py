@@ -13,7 +13,7 @@ from skipstack.spaces.subject import Scalar
 class TrialInfo:
     """The description of a trial that listeners receive. ``number``: of the trial. ``ablation``: the number of its
     ablation; None for a trial of the search. ``values``: the values of its axes, by their paths. ``seeds``: the seeds
-    with which it is trained.
+    to which the event's metrics belong; in a race of seeds, these may be some of the trial's seeds.
     """
 
     number: int
@@ -66,7 +66,7 @@ class Listener:
 
     def ended(self, trial: TrialInfo, reason: str, score: float | None) -> None:
         """Receive the end of a trial. ``reason``: ``completed``, ``stopped``, ``failed`` or another one. ``score``: the
-        mean over its seeds; None if it has none.
+        trial's best score, a mean over its seeds; None if it has none.
         """
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""Writes trials that ended elsewhere as a study folder."""
+"""Writes trials that were run by another tool as the folder of a finished study."""
 
 import os
 import shutil
@@ -22,15 +22,16 @@ from skipstack.spaces.python_space import choice, randint, uniform
 from skipstack.spaces.space import Space
 
 AT_ONCE: Final = 100
-"""Events in an append, since each append waits for the disk."""
+"""Number of events in each append. An append waits for the disk, so single appends would be slow."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FinishedTrial:
-    """A trial that ended elsewhere.
+    """A trial that was run by another tool.
 
-    ``values``: by axis. ``curve``: its scores, an epoch each. ``began``, ``ended``: in Unix seconds. ``reason``: how it
-    ended; ``message``: of one that failed.
+    ``values``: its values, by axis; some may be missing. ``curve``: the score of each epoch, in order; empty if it has
+    none. ``began``, ``ended``: its start and its end, in Unix seconds. ``reason``: the reason why it ended.
+    ``message``: the error of a failed trial, or a note on how another trial ended; may be empty.
     """
 
     values: Mapping[str, Any]
@@ -43,9 +44,11 @@ class FinishedTrial:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FinishedSearch:
-    """A search by another tool. ``axes``: what it varied; ``left_out``: the number of trials left out, by reason.
+    """A search that was run by another tool.
 
-    ``unknown``: what the tool does not say, in words.
+    ``name``: the name that its function gets. ``source``: a description of where it was read. ``direction``: whether
+    its scores are maximised or minimised. ``axes``: the axes that it varied. ``trials``: the trials that could be read.
+    ``left_out``: the number of trials left out, by reason. ``unknown``: a description of what the tool does not record.
     """
 
     name: str
@@ -58,15 +61,17 @@ class FinishedSearch:
 
     @property
     def about(self) -> str:
-        """The origin of the search, and what is not known of it."""
+        """A line on the source of the search, on what is unknown about it, and on the trials left out."""
         left = "".join(f"; {count} left out, which {why}" for why, count in sorted(self.left_out.items()))
         return f"read from {self.source}, which does not say {self.unknown}{left}"
 
 
 def write_study(search: FinishedSearch, folder: Path) -> None:
-    """Write a search as a finished study of a function. Its base is the first trial: no tool says where it began.
+    """Write a search into ``folder``, as a finished study of a function. The base of the study is the first trial,
+    since other tools do not record a base.
 
-    Raises UserError where no trial is left, for values that no axis has, and where the folder exists.
+    Raises UserError if no trial with a value on every axis has a score, if a value lies outside of its axis, and if the
+    folder exists.
     """
     if folder.exists():
         raise UserError(f"{folder}: it exists (allowed: a folder that does not)")
@@ -89,8 +94,8 @@ def write_study(search: FinishedSearch, folder: Path) -> None:
 
 
 def inferred_axes(values: Mapping[str, Sequence[Any]]) -> dict[str, Axis]:
-    """An axis for each name, from the values that were tried: a range of numbers, or a choice of all else. A name with
-    a single value is no axis.
+    """Infer an axis for each name from the ``values`` that were tried: a range if all are numbers, otherwise a choice.
+    A name with a single value gets no axis.
     """
     axes: dict[str, Axis] = {}
     for name, tried in values.items():
@@ -108,7 +113,9 @@ def inferred_axes(values: Mapping[str, Sequence[Any]]) -> dict[str, Axis]:
 
 
 def json_value(name: str, value: Any) -> Any:
-    """The value, if an axis can have it. Raises UserError for one that is no text, number, truth value or nothing."""
+    """Return ``value`` unchanged if it can be a value of the axis ``name``. Raises UserError unless it is a text, a
+    number, true, false or None.
+    """
     if value is None or isinstance(value, str | int | float):
         return value
     raise UserError(f"{name}: got {shown(value)} (allowed: text, numbers, true, false or null)")
@@ -133,7 +140,7 @@ def _events(search: FinishedSearch, trials: Sequence[FinishedTrial]) -> list[Eve
         for number, trial in enumerate(trials)
         for order, event in enumerate(_of(number, trial, space, search.direction))
     ]
-    happened.sort(key=lambda each: each[0])  # events of one moment stay in order, since sorting is stable
+    happened.sort(key=lambda each: each[0])  # sorting is stable: events with the same time stay in order
     events = [event for _, _, event in happened]
     return [opened, *events, Finished(time=max(each.ended for each in trials))]
 

@@ -1,4 +1,4 @@
-"""Reads the trials of an Optuna study, which is given as it is: optuna itself is not imported."""
+"""Reads the trials of an Optuna study. The study is passed as an object, so Optuna itself is not imported."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -18,10 +18,11 @@ REASONS: Final[Mapping[str, Literal["completed", "stopped", "failed"]]] = {
 
 
 def optuna_search(study: Any) -> FinishedSearch:
-    """The finished trials of an Optuna study; pruned ones count as stopped, with the curve that they reported.
+    """Read the trials of an Optuna study that have ended. The curve of a trial is its intermediate values, or else its
+    final value. A pruned trial counts as stopped; a trial without any value counts as failed.
 
-    A trial is ranked by its best epoch here, in Optuna by its last. Raises UserError for several objectives, and if no
-    trial ended.
+    Here, a trial is ranked by its best epoch, while Optuna ranks it by its final value. Raises UserError if the study
+    has several objectives.
     """
     if len(study.directions) > 1:
         raise UserError(f"from_optuna: got {len(study.directions)} objectives (allowed: a study of one)")
@@ -58,7 +59,10 @@ def optuna_search(study: Any) -> FinishedSearch:
 
 
 def _axis(name: str, found: list[Any]) -> Axis | None:
-    """The axis that holds all distributions of a name; None where it has one value alone."""
+    """Return the axis that covers all distributions of a parameter in the study; None if they allow a single value
+    only. ``name``: the name of the parameter. Raises UserError if it is a choice in some distributions and a range in
+    others.
+    """
     if all(hasattr(each, "choices") for each in found):
         values = dict.fromkeys(json_value(name, value) for each in found for value in each.choices)
         return choice(*values) if len(values) > 1 else None

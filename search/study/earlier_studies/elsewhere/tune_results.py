@@ -1,4 +1,6 @@
-"""Reads the trials of a Ray Tune experiment from its folder: ``params.json`` and ``result.json`` of each."""
+"""Reads the trials of a Ray Tune experiment from its folder. Each trial has a folder with ``params.json`` and
+``result.json``.
+"""
 
 import json
 from collections import Counter
@@ -21,10 +23,12 @@ ERROR = "error.txt"
 
 
 def tune_search(folder: Path, score: str, direction: Direction, axes: Mapping[str, Axis]) -> FinishedSearch:
-    """The trials in ``folder``, a result an epoch of the metric ``score``. No ``axes``: inferred from what was tried.
+    """Read the trials of the experiment in ``folder``. ``score``: the metric to read; each result that has it counts as
+    an epoch. ``axes``: the axes of the search; if it is empty, they are inferred from the values that were tried.
 
-    A trial with fewer results than the longest one counts as stopped, as nothing says who ended it. Raises UserError
-    where no folder of a trial is there, and for a metric that no trial has.
+    A trial with an ``error.txt`` counts as failed. Any other trial with fewer results than the longest one counts as
+    stopped, since Ray Tune does not record who ended it. Raises UserError if the folder has no trials, and if there are
+    results but none has the metric.
     """
     trials: list[FinishedTrial] = []
     left_out: Counter[str] = Counter()
@@ -70,13 +74,13 @@ def tune_search(folder: Path, score: str, direction: Direction, axes: Mapping[st
 
 
 def _results(trial: Path) -> list[dict[str, Any]]:
-    """The whole lines of a trial's results."""
+    """Read the results of a trial, one from each line of its file. An incomplete line is left out."""
     lines = (trial / RESULTS).read_text().splitlines() if (trial / RESULTS).exists() else []
     return [_flat(json.loads(line)) for line in lines if line.endswith("}")]
 
 
 def _flat(tree: Mapping[str, Any], above: str = "") -> dict[str, Any]:
-    """The values of a nested mapping by dotted paths, as axes are named."""
+    """Convert a nested mapping to one whose keys are dotted paths, as the names of axes are."""
     flat: dict[str, Any] = {}
     for name, value in tree.items():
         flat |= _flat(value, f"{above}{name}.") if isinstance(value, Mapping) else {f"{above}{name}": value}

@@ -1,4 +1,4 @@
-"""Reads the runs of a Weights & Biases project from the table that its page exports as CSV."""
+"""Reads the runs of a Weights & Biases project from a table, which the project's web page exports as CSV."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -13,14 +13,15 @@ from skipstack.spaces.config import Axis
 from skipstack.spaces.function import Direction
 
 STATE, CREATED, RUNTIME = "State", "Created", "Runtime"
-"""Columns of such a table beside configs and metrics, where they were exported."""
+"""Columns of the table beside those of configs and metrics. The table lacks those that were not exported."""
 
 FAILED = ("crashed", "failed")
 
 
 def wandb_search(table: Path, score: str, direction: Direction, axes: Mapping[str, Axis]) -> FinishedSearch:
-    """The finished runs in the table, from the columns ``score`` and those of the ``axes``. Raises UserError for
-    columns that are missing.
+    """Read from ``table`` the runs that have finished with a score or have failed. ``score``: the column of the score.
+    ``direction``: whether scores are maximised or minimised. ``axes``: the axes, by the names of their columns. Raises
+    UserError if a column is missing or the file cannot be read.
     """
     try:
         frame = pd.read_csv(table)
@@ -60,7 +61,9 @@ def wandb_search(table: Path, score: str, direction: Direction, axes: Mapping[st
 
 
 def _plain(value: Any, axis: Axis) -> Any:
-    """A cell as the axis has it: pandas reads integers beside empty cells as numbers with a point."""
+    """Convert a cell to a value of its axis. pandas reads a column of integers with empty cells as floats, so 3.0
+    becomes 3 if the axis has only integers.
+    """
     value = value.item() if hasattr(value, "item") else value
     whole = isinstance(value, float) and value.is_integer() and not axis.domain.contains(value)
     return int(value) if whole and axis.domain.contains(int(value)) else value

@@ -19,8 +19,8 @@ from skipstack.search.study.record.folder import CHECKPOINT
 from skipstack.search.study.task import EpochResult, Measured, TrialTask, Worker, Workers
 
 SELDOM: Final = 20
-"""Wait before files are sent again, as a multiple of the time that the last sending took. So sending takes at most a
-twentieth of a trial's time, apart from files that must be sent at once.
+"""Wait before files are sent again, as a multiple of the time that the last sending took. So sending takes about a
+twentieth of a trial's time at most, unless ``LATEST`` shortens the wait or files must be sent at once.
 """
 
 LATEST: Final = 600.0
@@ -89,8 +89,8 @@ class CopyingWorkers(Workers):
         return self.workers(task) if _is_seen(self.mark) else CopyingWorker(task, self)
 
     def test(self, task: TrialTask) -> Measured:
-        """Measure as ``workers`` do. On a machine that does not see the study's folder, the trial's best weights are
-        fetched from the server first, and files that the measurement writes are sent back.
+        """Measure as ``workers`` do. On a machine that does not see the study's folder, the trial's files, without
+        its checkpoint, are fetched from the server first, and files that the measurement writes are sent back.
         """
         if _is_seen(self.mark):
             return self.workers.test(task)
@@ -115,8 +115,8 @@ class CopyingWorkers(Workers):
         return now
 
     def reading(self, call: Callable[[TrialTask], Value], task: TrialTask) -> Value:
-        """Return ``call`` of the task. If this machine does not see the task's corpus and vectors, they are fetched
-        first, and the task names the copies.
+        """Return ``call(task)``. If this machine does not see the task's corpus and vectors, they are fetched first,
+        and the task names the copies.
         """
         if _is_seen(self.mark):
             return call(task)
@@ -182,7 +182,8 @@ class CopyingWorker(Worker):
             self._leaving = leaving.pop_all()
 
     def run_epoch(self) -> EpochResult | None:
-        """Train the next epoch.
+        """Train the next epoch, and return its result: an ``UnsentResult`` if some of its files were not sent; None if
+        there is no further epoch.
 
         If the trial has ended or paused, this sends all files and raises PartedError instead. If the trial's folder on
         this machine was removed, it raises an OSError, as a failing disk would; another worker then continues from the

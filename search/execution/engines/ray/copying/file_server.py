@@ -217,8 +217,8 @@ def _files(folder: Path) -> dict[str, int]:
 
 
 def _group(name: str) -> str | None:
-    """The name of the folder, in a trial's folder, of the group of racing seeds to which the file ``name`` belongs;
-    None if it belongs to no group.
+    """The name of the folder that holds the file ``name`` in a trial's folder, if that is the folder of a group of
+    racing seeds; otherwise None.
     """
     top, _, rest = name.partition("/")
     return top if rest and fnmatch(top, GROUP.format("*")) else None
