@@ -26,7 +26,7 @@ def train(trial: skipstack.AskedTrial) -> None:
             if not trial.report(**json.loads(line)):
                 program.kill()
     if trial.goes_on and program.returncode:
-        trial.fail(f"the program ended with {program.returncode}")  # the study asks for it again, or gives it up
+        trial.fail(f"the program ended with {program.returncode}")  # the trial has failed, and the others go on
     trial.end()
 
 

@@ -116,7 +116,7 @@ def test_trials_may_be_trained_side_by_side(tmp_path: Path) -> None:
         assert [report.epoch for report in trial.reports] == list(range(1, len(trial.reports) + 1))
 
 
-def test_a_training_may_end_early_or_fail_and_is_tried_again(tmp_path: Path) -> None:
+def test_a_training_may_end_early_or_fail(tmp_path: Path) -> None:
     with skipstack.begin(
         {"axes": SPACE["axes"]}, settings={"search.retries": 1}, trials=2, epochs=4, seeds=1, out=tmp_path / "study"
     ) as study:
