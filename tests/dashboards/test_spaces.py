@@ -162,6 +162,6 @@ def test_a_meaning_is_that_of_the_kind_that_the_base_has() -> None:
     feedback = TrialConfig.model_validate({"model": {"stack": {"kind": "feedback"}}})
     assert '"earlier" positions' in meaning("model.stack.directions", feedback)
     assert '"earlier" positions' not in meaning("model.stack.directions", base)
-    assert meaning("model.head.discount", base).startswith("eta:"), "of the one kind that has it"
+    assert meaning("model.head.discount", base).startswith("eta"), "of the one kind that has it"
     assert "``" not in meaning("model.stack.pooling", base)
     assert ".py" not in meaning("model.stack.pooling", base)
