@@ -10,7 +10,7 @@ from skipstack.data.basis.frozen import canonical_json
 from skipstack.spaces.belief import Belief
 from skipstack.spaces.config import DOMAINS, Axis, SpaceConfig
 from skipstack.spaces.constraints import CONSTRAINTS
-from skipstack.spaces.domains import Choice, Domain, Integer, Json
+from skipstack.spaces.domains import INSIDE, Choice, Domain, Integer, Json
 from skipstack.spaces.fields import Fields
 from skipstack.spaces.paths import Tree, overlap, present, read
 from skipstack.spaces.rules import Rule, functions_of, rules_of
@@ -144,8 +144,8 @@ def _domain(path: str, axis: Axis, fields: Fields) -> Domain:
                 f"axis {path}: the field is not an integer (allowed: choice, uniform, loguniform)", "axes", path, kind
             )
     if not isinstance(domain, Integer):
-        # The middle of a range is often an integer; a point off it seldom is.
-        for value in (domain.low, domain.high, domain.low + 0.377 * (domain.high - domain.low)):
+        # The bounds of a range and its middle may be integers where the field must be one.
+        for value in (domain.low, domain.high, domain.low + INSIDE * (domain.high - domain.low)):
             _typed(fields, path, value, kind)
     return domain
 

@@ -17,7 +17,7 @@ from itertools import islice, pairwise
 import numpy as np
 
 from skipstack.data.basis.frozen import canonical_json
-from skipstack.spaces.domains import Choice, Domain, Integer, Json
+from skipstack.spaces.domains import INSIDE, Choice, Domain, Integer, Json
 from skipstack.spaces.paths import Tree, changes, present, read
 from skipstack.spaces.space import Point, Space
 
@@ -26,12 +26,6 @@ LISTED = 4_000
 
 DRAWN = 2_000
 """The number of combinations that are drawn if there are more than ``LISTED``."""
-
-INSIDE = 0.377
-"""The fixed value of a continuous axis in a combination, as a share of its range.
-
-It is an unusual share, so that hardly any condition names the value.
-"""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

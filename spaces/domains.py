@@ -11,6 +11,11 @@ from skipstack.data.basis.frozen import canonical_json
 Json = JsonValue
 """A value of an axis: any JSON value, including mappings and lists."""
 
+INSIDE = math.exp(-1)
+"""The position of a fixed value inside a continuous axis, as a share of its range. The share is irrational: the value
+is no integer where both bounds are, and hardly any condition names it.
+"""
+
 STEP = 0.1
 """The distance to a neighbour on a continuous axis, as a share of its range."""
 

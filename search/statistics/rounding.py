@@ -1,5 +1,6 @@
 """Tells a real spread of numbers from one that is only rounding."""
 
+import math
 from collections.abc import Sequence
 from typing import Final
 
@@ -17,5 +18,6 @@ def is_rounding(spread: float, scale: float) -> bool:
 
 
 def alike(values: Sequence[float]) -> bool:
-    """Whether all ``values``, none of which may be NaN, are equal up to rounding; False for fewer than two values."""
-    return len(values) > 1 and is_rounding(max(values) - min(values), max(map(abs, values)))
+    """Whether all ``values`` are finite and equal up to rounding; False for fewer than two values."""
+    finite = len(values) > 1 and all(map(math.isfinite, values))
+    return finite and is_rounding(max(values) - min(values), max(map(abs, values)))

@@ -446,6 +446,7 @@ def test_a_point_must_fit_the_axes() -> None:
         ({DEPTH: {"integer": [-1, 3]}}, [], "got -1 (allowed: an integer from 0)"),
         ({COMPOSITION: {"integer": [1, 6]}}, [], "got 6 (allowed: an integer from 0 to 5, or input, or a list"),
         ({DEPTH: {"real": [1, 3]}}, [], "(allowed: an integer from 0)"),
+        ({HIDDEN: {"real": [1, 1001]}}, [], "(allowed: an integer from 1)"),
         ({RATE: {"integer": [1, 3]}}, [], "the field is not an integer (allowed: choice, uniform, loguniform)"),
         ({MOMENTUM: {"real": [0, 1]}}, [], "got 1.0 (allowed: a number from 0 below 1)"),
         ({GATE: {"choice": ["nnoe"]}}, [], "unknown value 'nnoe' (nearest: 'none'; allowed: none,"),

@@ -34,5 +34,6 @@ def test_a_report_is_the_same_if_all_its_metrics_are() -> None:
     assert seeds_say_the_same(same)
     assert "trial 4 reported the same with each of its 2 seeds" in first_report(same)
     assert not seeds_say_the_same(report(dev_score=(0.3, 0.3), train_loss=(1.0, 1.1)))
+    assert not seeds_say_the_same(report(dev_score=(0.3, 0.3), train_loss=(1.0, float("nan")))), "one seed has diverged"
     assert not seeds_say_the_same(report(dev_score=(0.3,)))
     assert not seeds_say_the_same(report(dev_score=(float("nan"), float("nan"))))
