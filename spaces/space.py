@@ -35,8 +35,8 @@ TRIES = 1000
 """The number of draws without an allowed point after which ``sample`` stops drawing."""
 
 SEARCHED = 10_000
-"""The maximum number of points of a finite space that are checked one by one, to prove the space empty or to draw from
-its allowed points."""
+"""The number of points of a finite space from which on they are no longer checked one by one, to prove the space empty
+or to draw from its allowed points."""
 
 
 class Space:
@@ -274,8 +274,8 @@ class Space:
     def active(self, path: str, tree: Tree) -> bool:
         """Whether the axis at ``path`` is active: its conditions hold and its field exists.
 
-        ``tree``: the config with the values of the axes before it. A field may not exist since the chosen kind lacks
-        it, such as the momentum with Adam.
+        ``tree``: the config with the values of the axes before it. A field is missing if the chosen kind lacks it:
+        Adam has no momentum.
         """
         return present(tree, path) and self.meets(path, tree)
 

@@ -76,7 +76,7 @@ minute has passed.
 """
 
 FILES: Final = re.compile(rb'(?:<(?:script type="module"[^>]*></script>|link rel="modulepreload"[^>]*>)\s*)+')
-"""Matches the HTML tags that make a browser load Streamlit's files."""
+"""Matches the HTML tags, one after another, that make a browser load Streamlit's scripts."""
 
 Screen = Callable[[str, str, int], str | None]
 """A function that makes the first screen, as HTML, of a page (by name) about a study (by name) in a window of a width

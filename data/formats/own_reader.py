@@ -103,7 +103,9 @@ class OwnFormatCorpus(FileCorpus):
         return self.facts.unit
 
     def check(self, splits: Mapping[str, Sequence[Sentence]]) -> None:
-        """Raise UserError if the splits do not fit together, also for a word of a language model that train lacks."""
+        """Raise UserError if the format's own check refuses the splits or, for a language model, if a split has a word
+        that train lacks.
+        """
         with self._errors_placed(self.own.kind):
             self._reader().check(splits)
         if self.task(self.layer) == "language_modelling":

@@ -58,8 +58,8 @@ def gradient_rows(parameter: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _summed(lane_and_row_2N: Tensor, values_NE: Tensor, size: int) -> tuple[Tensor, Tensor]:
-    """Finds the distinct rows, in lanes of ``size`` rows each, and the sum of each row's values, taken in order on
-    every device.
+    """Returns the lane and index of each distinct row, in ascending order, and the sum of its values, added in the
+    order of a dense gradient. ``size``: the number of rows of each lane.
     """
     if choose("rows", values_NE) == "compiled":
         from skipstack.models.kernels.compiled.inputs.places import summed  # numba takes a quarter of a second to load

@@ -1,7 +1,7 @@
-"""The recurrent matrix product, U h_{t-1} at every time step, with one product for the gradient of U.
+"""The recurrent matrix product U h_{t-1} at every time step. The gradient of U takes a single product over all steps.
 
 Axes: G groups (a group is one lane, that is one seed's copy of the network, in one reading direction), T time steps,
-B sentences, X pre-activations, F outputs of a step, the h that U multiplies.
+B sentences, X pre-activations, F numbers of h, the output of a step, which U multiplies.
 """
 
 from typing import Any, NamedTuple

@@ -218,7 +218,7 @@ def _surveyed(folder: Path, version: Version) -> _Survey:
 
 def _found(lines: Iterable[Line], kinds: Collection[str]) -> Iterator[Event]:
     """Yield the events of the given kinds. Only lines in which such a kind occurs are parsed."""
-    marks = [f'"kind":"{kind}"'.encode() for kind in kinds]  # no text contains a mark: its quotes are escaped
+    marks = [f'"kind":"{kind}"'.encode() for kind in kinds]  # never inside a JSON string, where quotes are escaped
     for line in lines:
         if line.payload is not None and any(mark in line.payload for mark in marks):
             yield from (event for event in events_of(line) if event.kind in kinds)

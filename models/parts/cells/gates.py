@@ -36,8 +36,8 @@ class Gate(nn.Module, ABC):
     earlier: ClassVar[bool] = False
 
     def skip(self, skipped_GTBH: Tensor) -> Tensor:
-        """Returns the value that the layer uses in place of the skip h_t^{-l}, whether gated or not. By default it is
-        the skip.
+        """Returns what the layer uses in place of h_t^{-l}, both where the gate multiplies it and where a topology adds
+        it without the gate. By default it is h_t^{-l} itself.
         """
         return skipped_GTBH
 

@@ -20,7 +20,8 @@ Piece = Part | Reading
 
 
 def input_pieces(config: AnyEmbedder, token: str) -> Iterator[Piece]:
-    """Yield the parts and readings of an embedder, bottom up; the last part is the input of the layers.
+    """Yield the nodes (``Part``) and edges (``Reading``: one part reads another) of an embedder's graph, bottom up. The
+    last part is the input of the layers.
 
     ``token``: the word by which labels call a token, such as "character".
     """

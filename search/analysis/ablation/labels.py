@@ -87,7 +87,9 @@ def row_name(space: Space, planned: AblationPlanned, role: Role) -> str:
 
 
 def reference_name(planned: AblationPlanned, role: Role) -> str:
-    """Return the name of a row's reference in words: ``base``, ``winner`` or ``number 2``; empty for the base."""
+    """Return in words the name of the row that a row with this role is compared with: ``base``, ``winner`` or ``number
+    2``. Empty for the base itself, which is compared with none.
+    """
     wanted = _REFERENCES[role.kind]
     if wanted != "winner":
         return wanted or ""

@@ -19,7 +19,8 @@ TIMES: Final = 20
 """The number of shuffled copies."""
 
 BEYOND: Final = 5.0
-"""The number of standard deviations by which a statistic has to exceed its mean over the copies to stand out.
+"""The number of standard deviations by which a statistic has to exceed its mean over the copies to stand out. It must
+also exceed its largest value in any copy.
 
 The statistic is the largest of many, such as the sizes of all interactions. In a search in which no axis matters, it is
 this far above its mean with a probability of 1 in 1,000 (the extreme value distribution).

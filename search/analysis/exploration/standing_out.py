@@ -22,7 +22,9 @@ from skipstack.search.statistics.forward_selection import Values, selected
 from skipstack.spaces.domains import Domain
 
 LEVEL: Final = 0.001
-"""The largest share of searches in which some axis stands out although no axis matters."""
+"""The level of the test: if no axis matters and points are drawn without regard to scores, some axis stands out in at
+most this share of searches.
+"""
 
 
 def standing_out(

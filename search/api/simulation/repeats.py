@@ -13,7 +13,9 @@ from skipstack.search.study.config import SearchConfig
 from skipstack.search.study.record.study_record import StudyRecord
 
 BUDGET: Final = 1 / 5
-"""The fraction of the grid's epochs after which ``regret_early`` is measured."""
+"""``regret_early`` is measured after this fraction of the epochs that all recorded trials take together if none is
+stopped (``Goal.grid``).
+"""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -177,7 +177,7 @@ class Allotment:
 
     @property
     def usual(self) -> Resources:
-        """The mean resources of a trial, over the trials whose memory was counted so far."""
+        """The resources of a trial, with the mean share of a GPU over the trials whose memory was counted so far."""
         return self.resources if self.shares is None else {**self.resources, "gpu": self.shares.usual}
 
     def ordinary(self, task: TrialTask) -> Resources:

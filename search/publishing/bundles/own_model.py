@@ -81,7 +81,7 @@ class OwnModel:
 
     @property
     def values(self) -> Mapping[str, Any]:
-        """The values with which the function was called, of the axes and of the base, by name."""
+        """The values with which the function was called, by name: those of the axes and those of the base."""
         return self.config.values
 
     def save(self, to: str | Path) -> Path:

@@ -54,7 +54,8 @@ def models_of(trial: TrialRecord, folder: Path) -> dict[int, CallModel]:
 
 def chosen_model(trial: TrialRecord, folder: Path) -> tuple[int, CallModel] | None:
     """Choose the model that represents a trial in exports: of the calls that have a model, the call with the best score
-    at the trial's best epoch. Returns the number of that call and its model; None if no call has a model. ``folder``:
+    at the trial's best epoch. Returns the number of that call and its model; None if no call with a model has a dev
+    score. ``folder``:
     the trial's folder.
     """
     models, dev = models_of(trial, folder), trial.dev

@@ -177,7 +177,9 @@ def _with_epochs(function: FunctionSource, corpus: str | None, epochs: int | Non
 
 
 def _values(raw: Raw) -> Mapping[str, Any]:
-    """Return the values that a study of a function may set, by path. Only the keys are used, as valid paths."""
+    """Return a mapping whose keys are the paths that a study of a function may set: those of the base's values, and
+    those of its axes. Callers do not use the values.
+    """
     return {**dict(leaves(raw["base"])), **raw["axes"]}
 
 

@@ -97,8 +97,8 @@ def backward(
     below_like: Array,
     step_like: Array,
 ) -> None:
-    """Fills the seven arrays ``to_...`` with gradients: of x, if its array is present; of W, the bias and U; and of the
-    skip's terms a, b and q that are present.
+    """Fills the seven arrays ``to_...`` with the gradients of x, W, the bias, U, and the terms a, b and q that the skip
+    adds. The gradients of x, a, b and q are left out where the array for them is absent.
     """
     groups, steps, sentences, width = gates_GTBX.shape
     hidden, kind = width // 3, gates_GTBX.dtype

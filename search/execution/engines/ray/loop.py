@@ -348,8 +348,8 @@ class StudyLoop:
         return enlarged(allotment.ordinary(counted), task.share, self._capacity())
 
     def _check_starts(self) -> None:
-        """Raise WorkersSilentError if no slot's process has started for ``START_SECONDS``, none runs, and no machine
-        starts any other process.
+        """If slots are open, no process of theirs runs, and none has started in the last ``START_SECONDS``, ask every
+        machine to start a small process. Raises WorkersSilentError if none answers; otherwise waits as long again.
         """
         opened = [slot.since for slot in self.slots.values()]
         if not opened or any(slot.greeting is not None for slot in self.slots.values()):

@@ -150,7 +150,9 @@ def check_address(address: str | None) -> None:
 
 
 def _knock(host: str, port: int) -> None:
-    """Raise OSError unless a server for gRPC, as Ray's processes are, answers at this port. gRPC runs over HTTP/2."""
+    """Check that a gRPC server, such as a process of Ray, listens at this port: greet it in HTTP/2, on which gRPC is
+    built. Raises OSError if it does not answer so. With ``RAY_USE_TLS``, checks only that the port accepts connections.
+    """
     with socket.create_connection((host, port), timeout=KNOCK_SECONDS) as knocking:
         if os.environ.get("RAY_USE_TLS", "0") not in ("0", ""):
             return  # the server waits for a certificate
