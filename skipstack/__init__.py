@@ -508,7 +508,6 @@ def _execution(options: GivenOptions, objective: Objective | None, before: AnyPa
         if name not in allowed:
             raise UserError(unknown("option", name, allowed))
     given = {name: value for name, value in options.items() if name != "progress"}
-    given["code"] = tuple(str(Path(each).resolve()) for each in options.get("code") or ()) or None
     where = replace(execution_of(given, _path(before)), function=objective)
     if options.get("progress"):
         from skipstack.dashboards.commands.running import watched

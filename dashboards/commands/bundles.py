@@ -131,7 +131,7 @@ def export(
         left = bundle_of(record, folder, chosen[0], device)
         scores = {} if recipe.suffix else left.scores  # the scores are of the networks that the search trained
         written = replace(left, name=left.name + recipe.suffix, write=partial(copy_bundle, to), scores=scores)
-        where = execution(study, engine="serial", tracking_uri=tracking_uri, gpus_per_trial=None)
+        where = execution(study, engine="serial", tracking_uri=tracking_uri)
         version = where.register(folder, record, written, register)
         say(f"registered in MLflow: models:/{register}/{version}, with the alias {written.alias}")
 

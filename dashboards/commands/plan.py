@@ -69,18 +69,18 @@ def plan(
     )
     from skipstack.dashboards.reports.plan_report import plan_report
     from skipstack.search.api.opening import rehearsed
-    from skipstack.search.api.options import check_program
+    from skipstack.search.api.options import check_trials_per_program
     from skipstack.search.api.planning import plan as planning
     from skipstack.search.api.planning.measuring import TrainingMeter, room
     from skipstack.search.api.run_options import RunOptions
 
     options = RunOptions(**{name: value for name, value in run.items() if value is not None})
-    check_program(options.trials_per_program, is_function=not config.space.base.keeps_weights)
+    check_trials_per_program(options.trials_per_program, is_function=not config.space.base.keeps_weights)
     here = room(
         device,
         options.gpus_per_trial,
         cpus_per_trial=options.cpus_per_trial,
-        concurrent=None if options.concurrent == "auto" else options.concurrent,
+        concurrent=options.most_at_a_time,
         trials_per_program=options.trials_per_program,
     )
     with rehearsed(config, data_dir=data_dir, corpus_folder=corpus_folder) as opened:

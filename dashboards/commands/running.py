@@ -3,7 +3,7 @@
 import shlex
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from functools import partial
@@ -42,14 +42,11 @@ INTERRUPTED = 130
 """The exit code of an interrupted study; the study can be resumed."""
 
 
-def execution(before: Path | None = None, *, code: Sequence[Path] | None = None, **options: Any) -> Execution:
-    """The options to run a study with, with progress on stderr.
-
-    ``before``: the folder of an existing study, whose recorded values replace options that are None. ``code``: files of
-    the user's own code; None means those recorded in ``before``. ``options``: the other run options by name.
+def execution(before: Path | None = None, **options: Any) -> Execution:
+    """The run options by name, with progress and messages on stderr. The values recorded in the existing study in the
+    folder ``before`` replace options that are None.
     """
-    own = None if code is None else tuple(str(path.resolve()) for path in code)
-    return watched(execution_of({**options, "code": own}, before))
+    return watched(execution_of(options, before))
 
 
 def watched(where: Execution) -> Execution:

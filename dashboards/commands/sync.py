@@ -37,7 +37,7 @@ def sync(
     from skipstack.dashboards.commands.running import PUBLISHING, execution, said_if_long
     from skipstack.search.api.run import sync_to_mlflow
 
-    where = execution(study, engine="serial", tracking_uri=tracking_uri, also=also, gpus_per_trial=None)
+    where = execution(study, engine="serial", tracking_uri=tracking_uri, also=also)
     run = sync_to_mlflow(study, where)
     if run.missing:
         raise UserError(run.missing[0])

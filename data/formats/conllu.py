@@ -6,7 +6,7 @@ from typing import ClassVar, Literal
 
 from skipstack.data.formats.documents import Documents
 from skipstack.data.formats.files import SourceFile
-from skipstack.data.formats.format import FileCorpus, TaskOfLayer
+from skipstack.data.formats.format import LayeredCorpus, TaskOfLayer
 from skipstack.data.formats.sentences import Sentence
 from skipstack.data.labels.trees import ROOT, TREES, find_cycle
 
@@ -21,7 +21,7 @@ _NO_WORD = re.compile(r"[0-9]+[-.][0-9]+")
 text)."""
 
 
-class ConlluCorpus(FileCorpus):
+class ConlluCorpus(LayeredCorpus):
     """CoNLL-U, the format of Universal Dependencies (``data/formats/conllu.py``)."""
 
     layers = ("upos", "xpos", TREES)
@@ -30,11 +30,6 @@ class ConlluCorpus(FileCorpus):
     kind: Literal["conllu"] = "conllu"
     tags: Literal["upos", "xpos", "heads"] | None = None
     """The layer to learn: universal parts of speech, those of the language, or dependency trees; None: ``upos``."""
-
-    @property
-    def layer(self) -> str:
-        """The layer to learn: the one in ``tags``, or ``upos`` if that is None."""
-        return self.tags or super().layer
 
     def read(self, file: SourceFile, layer: str) -> list[Sentence]:
         """Read the syntactic words of a file with one layer of their tags.

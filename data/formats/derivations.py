@@ -8,14 +8,14 @@ import re
 from typing import Literal
 
 from skipstack.data.formats.files import SourceFile
-from skipstack.data.formats.format import FileCorpus
+from skipstack.data.formats.format import LayeredCorpus
 from skipstack.data.formats.sentences import Sentence
 
 _NODE = re.compile(r"\(<L (\S+) \S+ (\S+) (\S+) \S+>\)|\(<T \S+ [01] ([12])>|(\))")
 _SHAPES = "(<L CATEGORY POS POS WORD PREDARG>), (<T CATEGORY HEAD CHILDREN> with one or two children, or )"
 
 
-class DerivationCorpus(FileCorpus):
+class DerivationCorpus(LayeredCorpus):
     """CCGbank's ``.auto`` derivations (``data/formats/derivations.py``)."""
 
     layers = ("category", "pos")
@@ -23,11 +23,6 @@ class DerivationCorpus(FileCorpus):
     kind: Literal["ccgbank_auto"] = "ccgbank_auto"
     tags: Literal["category", "pos"] | None = None
     """The layer to learn: lexical categories, or the Penn Treebank's parts of speech; None: categories."""
-
-    @property
-    def layer(self) -> str:
-        """The layer to learn: the one in ``tags``, or categories if that is None."""
-        return self.tags or super().layer
 
     def read(self, file: SourceFile, layer: str) -> list[Sentence]:
         """Read the leaves of each derivation, left to right: its words with their lexical categories or parts of

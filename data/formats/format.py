@@ -136,3 +136,14 @@ class FileCorpus(Brief, ABC):
 
     def check(self, splits: Mapping[str, Sequence[Sentence]]) -> None:
         """Raise UserError if the splits do not fit together. Most formats accept all."""
+
+
+class LayeredCorpus(FileCorpus):
+    """A corpus in files whose option ``tags`` chooses the layer to learn; None means the first layer."""
+
+    tags: str | None = None
+
+    @property
+    def layer(self) -> str:
+        """The layer to learn."""
+        return self.tags or super().layer

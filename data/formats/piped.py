@@ -3,11 +3,11 @@
 from typing import Literal
 
 from skipstack.data.formats.files import SourceFile, between_blanks
-from skipstack.data.formats.format import FileCorpus
+from skipstack.data.formats.format import LayeredCorpus
 from skipstack.data.formats.sentences import Sentence
 
 
-class PipedCorpus(FileCorpus):
+class PipedCorpus(LayeredCorpus):
     """Files of ``word|pos|category`` tokens, one sentence a line, as the C&C tools read them."""
 
     layers = ("category", "pos")
@@ -15,11 +15,6 @@ class PipedCorpus(FileCorpus):
     kind: Literal["word_pos_supertag"] = "word_pos_supertag"
     tags: Literal["category", "pos"] | None = None
     """The layer to learn: lexical categories, or parts of speech; None: categories."""
-
-    @property
-    def layer(self) -> str:
-        """The layer to learn: the one in ``tags``, or categories if that is None."""
-        return self.tags or super().layer
 
     def read(self, file: SourceFile, layer: str) -> list[Sentence]:
         """Read the sentences of a file with one layer of their tags.

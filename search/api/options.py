@@ -95,7 +95,7 @@ class Execution(RunOptions):
         RunOptions.__post_init__(self)
         if self.engine == "ray":
             need("ray", "engine ray", "--engine serial")
-        check_program(self.trials_per_program, is_function=self.function is not None)
+        check_trials_per_program(self.trials_per_program, is_function=self.function is not None)
         chosen_store(self.tracking_uri)
         check(self.also)
 
@@ -146,7 +146,7 @@ class Execution(RunOptions):
             address=address,
             gpus_per_trial=self.gpus_per_trial,
             cpus_per_trial=self.cpus_per_trial,
-            concurrent=None if self.concurrent == "auto" else self.concurrent,
+            concurrent=self.most_at_a_time,
             device=self.device,
             gpu_memory=_gpu_memory if trains else nothing_known,
             memory=_memory if trains else nothing_known,
@@ -225,7 +225,7 @@ def _names(record: StudyRecord) -> Iterator[str]:
             yield from trial.reports[-1].metrics
 
 
-def check_program(trials: int, *, is_function: bool) -> None:
+def check_trials_per_program(trials: int, *, is_function: bool) -> None:
     """Check the option ``--trials-per-program``. Raises UserError if ``trials`` is more than 1 for a study of a
     function, whose trials cannot share a program.
     """

@@ -42,6 +42,8 @@ def execution_of(options: Mapping[str, Any], before: Path | None = None) -> Exec
     file, and ``options`` do not name these. (The recorded MLflow store may be named by the environment instead.)
     """
     given = {name: value for name, value in options.items() if value is not None}
+    if code := given.pop("code", ()):
+        given["code"] = tuple(str(Path(each).resolve()) for each in code)
     folder = None if before is None else StudyFolder.existing(before)
     placed = None if folder is None else _last(folder)
     if folder is None or placed is None:

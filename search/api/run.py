@@ -28,7 +28,7 @@ from skipstack.search.api.planning.plan import Meter
 from skipstack.search.api.provenance import provenance
 from skipstack.search.api.recorded_options import code_of_study, placement
 from skipstack.search.execution.driver.driver import Driver
-from skipstack.search.execution.driver.engine import Engine
+from skipstack.search.execution.driver.engine import Engine, run_study
 from skipstack.search.execution.driver.faults import (
     LedgerLostError,
     StudyGoneError,
@@ -44,7 +44,6 @@ from skipstack.search.execution.driver.functions import (
 )
 from skipstack.search.execution.driver.interruption import terminated_as_interrupted
 from skipstack.search.execution.driver.retention import Retention, delete_all_but_logs
-from skipstack.search.execution.driver.run_study import run_study
 from skipstack.search.execution.workers.reporting import NoRuns, TrackedRuns
 from skipstack.search.ledger.events import Event, StudyOpened, VectorsPrepared
 from skipstack.search.ledger.ledger import Ledger

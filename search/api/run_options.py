@@ -119,6 +119,11 @@ class RunOptions:
         for name in ("cpus_per_trial", "trials_per_program"):
             object.__setattr__(self, name, _whole(self, name))
 
+    @property
+    def most_at_a_time(self) -> int | None:
+        """The maximum number of trials that run at a time. None means as many as there is capacity for."""
+        return None if self.concurrent == "auto" else self.concurrent
+
 
 class GivenOptions(TypedDict, total=False):
     """The options of a run, as keyword arguments of the library's functions. An option that is left out, or None, has

@@ -12,7 +12,7 @@ import numpy as np
 import ray
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
-from skipstack.search.execution.driver.run_study import run_study
+from skipstack.search.execution.driver.engine import run_study
 from skipstack.search.execution.engines.ray import engine as module
 from skipstack.search.execution.engines.ray.copying.chunks import chunks
 from skipstack.search.execution.engines.ray.copying.copying_workers import CopyingWorkers

@@ -18,7 +18,7 @@ import psutil
 import ray
 
 from skipstack.search.api.options import Execution
-from skipstack.search.execution.driver.run_study import run_study
+from skipstack.search.execution.driver.engine import run_study
 from skipstack.search.execution.engines.ray import engine as module
 from skipstack.search.execution.engines.ray.engine import RayEngine
 from skipstack.search.ledger.events import Ended, Event, Reported, Started

@@ -14,7 +14,7 @@ from ray.air.integrations.mlflow import MLflowLoggerCallback
 from ray.tune.schedulers import ASHAScheduler
 
 from skipstack.search.api.options import Execution
-from skipstack.search.execution.driver.run_study import run_study
+from skipstack.search.execution.driver.engine import run_study
 from skipstack.search.execution.engines.ray.engine import RayEngine
 from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.publishing.tracking.tracking_process import TrackingProcess

@@ -24,7 +24,7 @@ from pathlib import Path
 from skipstack.search.api.options import Execution
 from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.execution.engines.serial import SerialEngine
-from skipstack.search.execution.driver.run_study import run_study
+from skipstack.search.execution.driver.engine import run_study
 from skipstack.search.publishing.tracking.tracking_process import TrackingProcess
 from tests.search.toy import ToyWorker, open_toy, toy_driver, toy_study
 

@@ -15,7 +15,7 @@ from skipstack.data.basis.user_code.files import read_code
 from skipstack.data.corpora.sources import open_source
 from skipstack.data.formats.own_reader import OwnFormatCorpus
 from skipstack.search.execution.driver.driver import Driver
-from skipstack.search.execution.driver.run_study import run_study
+from skipstack.search.execution.driver.engine import run_study
 from skipstack.search.execution.engines.ray.preflight import Preflight
 from skipstack.search.execution.engines.serial import SerialEngine
 from skipstack.search.execution.workers.worker import TrainingWorker

@@ -10,7 +10,7 @@ from typing import Any
 
 from skipstack.search.api.opening import open_study
 from skipstack.search.execution.driver.driver import Driver
-from skipstack.search.execution.driver.run_study import run_study
+from skipstack.search.execution.driver.engine import run_study
 from skipstack.search.execution.engines.serial import SerialEngine
 from skipstack.search.execution.workers.worker import TrainingWorker
 from skipstack.search.ledger.ledger import Ledger

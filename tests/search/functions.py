@@ -8,8 +8,8 @@ from typing import Any
 
 from skipstack.search.api.opening import open_study
 from skipstack.search.execution.driver.driver import Driver
+from skipstack.search.execution.driver.engine import run_study
 from skipstack.search.execution.driver.functions import source_of
-from skipstack.search.execution.driver.run_study import run_study
 from skipstack.search.execution.engines.serial import SerialEngine
 from skipstack.search.execution.workers.function_worker import FunctionWorkers
 from skipstack.search.execution.workers.reporting import Report

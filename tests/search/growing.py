@@ -27,7 +27,7 @@ from ray.autoscaler._private.fake_multi_node.node_provider import (
 from ray.util.placement_group import placement_group_table
 
 from skipstack.search.api.opening import open_study
-from skipstack.search.execution.driver.run_study import run_study
+from skipstack.search.execution.driver.engine import run_study
 from skipstack.search.execution.engines.ray import autoscaler
 from skipstack.search.execution.engines.ray import engine as engine_module
 from skipstack.search.execution.engines.ray.engine import RayEngine

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from skipstack.data.corpora.synthetic.grammar import GrammarCorpus
 from skipstack.search.api.opening import open_study
-from skipstack.search.execution.driver.run_study import run_study
+from skipstack.search.execution.driver.engine import run_study
 from skipstack.search.execution.engines.ray.engine import RayEngine
 from skipstack.search.ledger.events import Metrics
 from skipstack.search.ledger.ledger import Ledger

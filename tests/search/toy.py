@@ -10,7 +10,7 @@ from skipstack.data.basis.frozen import identity
 from skipstack.data.basis.seeding import generator
 from skipstack.data.health.health import Health
 from skipstack.search.execution.driver.driver import Driver
-from skipstack.search.execution.driver.run_study import run_study
+from skipstack.search.execution.driver.engine import run_study
 from skipstack.search.execution.engines.serial import SerialEngine
 from skipstack.search.ledger.events import CorpusPrepared, Metrics, StudyOpened
 from skipstack.search.ledger.ledger import Ledger

@@ -3,7 +3,7 @@
 import sys
 from pathlib import Path
 
-from skipstack.search.execution.driver.run_study import run_study
+from skipstack.search.execution.driver.engine import run_study
 from skipstack.search.execution.engines.ray.engine import RayEngine
 from skipstack.search.ledger.ledger import Ledger
 from tests.search.toy import ToyWorker, open_toy, toy_driver, toy_study

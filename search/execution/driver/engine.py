@@ -1,10 +1,11 @@
-"""The interface of the engines that run the trials of a study."""
+"""The interface of the engines that run the trials of a study, and how a study is run on one to its end."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 
 from skipstack.data.basis.saying import Say, unsaid
 from skipstack.search.execution.driver.driver import Driver
+from skipstack.search.execution.driver.faults import StudyGoneError, StudyInterruptedError, lost_disk_interrupts
 from skipstack.search.study.record.folder import StudyFolder
 from skipstack.search.study.record.study_record import StudyRecord
 
@@ -41,3 +42,32 @@ class Engine(ABC):
 
     def close(self) -> None:  # noqa: B027 (most engines hold nothing)
         """Release all resources."""
+
+
+def run_study(driver: Driver, engine: Engine) -> None:
+    """Run all trials and measurements that are left of the driver's study.
+
+    KeyboardInterrupt and StudyInterruptedError leave a study that can be resumed. Raises StudyGoneError if its folder
+    was moved or deleted.
+    """
+    try:
+        with lost_disk_interrupts(str(driver.folder.path)):
+            more = True
+            while more:
+                engine.run(driver)
+                driver.end_paused()
+                more = driver.take_asked()
+    except KeyboardInterrupt:
+        driver.interrupted()
+        raise
+    except Exception as cause:
+        # If the study's folder is gone, that is the cause of any error of a worker.
+        if isinstance(cause, StudyInterruptedError) or not driver.folder.path.exists():
+            try:
+                driver.interrupted()
+            except StudyGoneError as gone:
+                raise gone from cause
+            except StudyInterruptedError:
+                pass  # the ledger cannot be written either
+        raise
+    driver.finished()

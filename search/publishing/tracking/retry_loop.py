@@ -35,16 +35,16 @@ class WorkOwner(Protocol):
 
 
 class RetryLoop:
-    """Calls work repeatedly until a call succeeds while the owner waits. ``listener``: the owner of the work."""
+    """Calls work repeatedly until a call succeeds while the owner waits. ``owner``: the owner of the work."""
 
-    def __init__(self, listener: WorkOwner) -> None:
-        self._listener = listener
+    def __init__(self, owner: WorkOwner) -> None:
+        self._owner = owner
         self._progress = False
 
     def progressed(self) -> None:
         """Record progress; the work calls this. The owner is informed, and the count of failures starts again."""
         self._progress = True
-        self._listener.progressed()
+        self._owner.progressed()
 
     def run(self, work: Callable[[bool], None]) -> str | None:
         """Call ``work`` repeatedly until a call succeeds while the owner waits for the end. The argument of ``work``
@@ -53,7 +53,7 @@ class RetryLoop:
         Returns None, or a line on the last failure if the work was given up.
         """
         failures = 0
-        closing = self._listener.waits(0)
+        closing = self._owner.waits(0)
         while True:
             self._progress = False
             try:
@@ -66,6 +66,6 @@ class RetryLoop:
                 trouble = one_line(error)
                 if closing and failures >= ATTEMPTS:
                     return trouble
-                self._listener.failed(trouble)
+                self._owner.failed(trouble)
             pause = PAUSE * 2 ** min(failures, DOUBLINGS) if failures else POLL
-            closing = self._listener.waits(min(pause, LAST_PAUSE) if closing else pause)
+            closing = self._owner.waits(min(pause, LAST_PAUSE) if closing else pause)

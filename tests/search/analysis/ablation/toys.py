@@ -9,8 +9,7 @@ from skipstack.data.basis.seeding import generator
 from skipstack.search.analysis.ablation.experiment import Experiment, experiment
 from skipstack.search.analysis.ablation.history import AblationHistory
 from skipstack.search.execution.driver.driver import Driver
-from skipstack.search.execution.driver.engine import Engine
-from skipstack.search.execution.driver.run_study import run_study
+from skipstack.search.execution.driver.engine import Engine, run_study
 from skipstack.search.execution.engines.serial import SerialEngine
 from skipstack.search.ledger.events import Event, StudyOpened
 from skipstack.search.ledger.ledger import Ledger

@@ -13,7 +13,7 @@ from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.frozen import canonical_json
 from skipstack.search.api.provenance import provenance
 from skipstack.search.execution.driver.driver import Driver
-from skipstack.search.execution.driver.run_study import run_study
+from skipstack.search.execution.driver.engine import run_study
 from skipstack.search.execution.engines.ray.engine import RayEngine
 from skipstack.search.execution.engines.serial import SerialEngine
 from skipstack.search.ledger.events import Decided, Ended, Event, Extended, Proposed, Reported

@@ -8,8 +8,8 @@ import pytest
 import torch
 
 from skipstack.search.execution.driver.device_errors import broken_here
+from skipstack.search.execution.driver.engine import run_study
 from skipstack.search.execution.driver.faults import DeviceBrokenError, fault_of
-from skipstack.search.execution.driver.run_study import run_study
 from skipstack.search.execution.engines.serial import SerialEngine
 from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.study.task import Measured, TrialTask

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from skipstack.data.basis.errors import UserError
+from skipstack.search.execution.driver.engine import run_study
 from skipstack.search.execution.driver.retention import Retention
-from skipstack.search.execution.driver.run_study import run_study
 from skipstack.search.execution.engines.serial import SerialEngine
 from skipstack.search.ledger.events import Decided, Ended, Promoted, Proposed, Reported, Started
 from skipstack.search.ledger.ledger import Ledger

@@ -17,7 +17,7 @@ from skipstack.data.basis.errors import UserError
 from skipstack.search.analysis.ablation.experiment import experiment
 from skipstack.search.analysis.study_frames import study_frames
 from skipstack.search.execution.driver.driver import Driver
-from skipstack.search.execution.driver.run_study import run_study
+from skipstack.search.execution.driver.engine import run_study
 from skipstack.search.execution.driver.study_state import StudyState
 from skipstack.search.execution.engines.serial import SerialEngine
 from skipstack.search.ledger.events import Event, Extended, Reported, Shortened

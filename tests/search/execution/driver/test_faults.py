@@ -8,6 +8,7 @@ import torch
 
 from skipstack.search.execution.driver import faults
 from skipstack.search.execution.driver.driver import Driver
+from skipstack.search.execution.driver.engine import run_study
 from skipstack.search.execution.driver.faults import (
     DIED,
     GONE,
@@ -20,7 +21,6 @@ from skipstack.search.execution.driver.faults import (
     fault_of,
     kernel_kills,
 )
-from skipstack.search.execution.driver.run_study import run_study
 from skipstack.search.execution.engines.serial import SerialEngine
 from skipstack.search.ledger.events import FAULTS, Decided, Ended, Event, Reason, Retried, Started
 from skipstack.search.ledger.ledger import Ledger

@@ -21,8 +21,8 @@ from skipstack.search.api.simulation.recordings import LANES
 from skipstack.search.api.simulation.simulated import SimulatedEngine
 from skipstack.search.execution.driver import hours as module
 from skipstack.search.execution.driver.driver import Driver
+from skipstack.search.execution.driver.engine import run_study
 from skipstack.search.execution.driver.faults import Fault
-from skipstack.search.execution.driver.run_study import run_study
 from skipstack.search.execution.driver.study_state import StudyState
 from skipstack.search.execution.engines.serial import SerialEngine
 from skipstack.search.execution.workers.function_worker import FunctionWorkers

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from skipstack.search.execution.driver.driver import Driver
+from skipstack.search.execution.driver.engine import run_study
 from skipstack.search.execution.driver.faults import Fault
 from skipstack.search.execution.driver.retention import Retention, delete_all_but_logs
-from skipstack.search.execution.driver.run_study import run_study
 from skipstack.search.execution.engines.serial import SerialEngine
 from skipstack.search.ledger.events import Decided, Ended, Event, Metrics, Proposed, Started
 from skipstack.search.ledger.ledger import Ledger

@@ -9,8 +9,8 @@ import pytest
 import torch
 
 from skipstack.search.execution.driver.driver import Driver
+from skipstack.search.execution.driver.engine import run_study
 from skipstack.search.execution.driver.retention import Retention
-from skipstack.search.execution.driver.run_study import run_study
 from skipstack.search.execution.engines.ray.copying.chunks import chunks
 from skipstack.search.execution.engines.ray.copying.file_server import FileServer
 from skipstack.search.execution.engines.ray.copying.scratch import files_of

@@ -8,7 +8,7 @@ import pytest
 
 from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.frozen import canonical_json
-from skipstack.search.execution.driver.run_study import run_study
+from skipstack.search.execution.driver.engine import run_study
 from skipstack.search.execution.engines.serial import SerialEngine
 from skipstack.search.ledger.events import Event, Extended, Promoted, Proposed
 from skipstack.search.ledger.ledger import Ledger

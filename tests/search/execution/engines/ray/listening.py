@@ -15,7 +15,7 @@ import psutil
 
 from skipstack.data.basis.command_process import claim
 from skipstack.search.api.options import Execution
-from skipstack.search.execution.driver.run_study import run_study
+from skipstack.search.execution.driver.engine import run_study
 from skipstack.search.ledger.events import Event
 from skipstack.search.ledger.ledger import Ledger
 from tests.search.toy import ToyWorker, open_toy, toy_driver, toy_study

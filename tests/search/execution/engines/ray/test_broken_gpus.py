@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 import ray
 
+from skipstack.search.execution.driver.engine import run_study
 from skipstack.search.execution.driver.faults import DeviceBrokenError
-from skipstack.search.execution.driver.run_study import run_study
 from skipstack.search.execution.engines.ray.engine import RayEngine
 from skipstack.search.execution.workers.function_worker import FunctionWorkers
 from skipstack.search.ledger.ledger import Ledger

@@ -13,7 +13,7 @@ import ray
 
 from skipstack.search.execution.driver import hours
 from skipstack.search.execution.driver.driver import Driver
-from skipstack.search.execution.driver.run_study import run_study
+from skipstack.search.execution.driver.engine import run_study
 from skipstack.search.execution.engines.ray import machines
 from skipstack.search.execution.engines.ray.engine import RayEngine
 from skipstack.search.execution.workers.function_worker import FunctionWorkers

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from skipstack.data.basis.errors import UserError
-from skipstack.search.execution.driver.run_study import run_study
+from skipstack.search.execution.driver.engine import run_study
 from skipstack.search.execution.engines.new_machines import NewMachines
 from skipstack.search.execution.engines.ray import engine as module
 from skipstack.search.execution.engines.ray.engine import RayEngine

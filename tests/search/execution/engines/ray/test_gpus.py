@@ -11,7 +11,7 @@ import ray
 
 import skipstack
 from skipstack.search.execution.driver.driver import Driver
-from skipstack.search.execution.driver.run_study import run_study
+from skipstack.search.execution.driver.engine import run_study
 from skipstack.search.execution.engines.capacity import Allotment
 from skipstack.search.execution.engines.ray.engine import RayEngine
 from skipstack.search.ledger.events import Metrics

@@ -15,8 +15,8 @@ from ray._private import node, services
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from skipstack.data.basis.errors import UserError
+from skipstack.search.execution.driver.engine import run_study
 from skipstack.search.execution.driver.faults import ClusterLostError, WorkersSilentError
-from skipstack.search.execution.driver.run_study import run_study
 from skipstack.search.execution.engines.ray import loop, machines
 from skipstack.search.execution.engines.ray.engine import RayEngine
 from skipstack.search.execution.engines.ray.head import check_this_machine

@@ -10,7 +10,7 @@ from urllib.request import urlopen
 import pytest
 
 from skipstack.data.health.health import Health, SplitHealth
-from skipstack.search.execution.driver.run_study import run_study
+from skipstack.search.execution.driver.engine import run_study
 from skipstack.search.execution.engines.ray.metrics import METRICS, Metric, StudyGauges
 from skipstack.search.execution.engines.serial import SerialEngine
 from skipstack.search.ledger.events import Decided, Event, Reported

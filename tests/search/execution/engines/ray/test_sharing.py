@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import ray
 
-from skipstack.search.execution.driver.run_study import run_study
+from skipstack.search.execution.driver.engine import run_study
 from skipstack.search.execution.engines.ray.engine import RayEngine
 from skipstack.search.execution.engines.ray.sharing import Sharing
 from skipstack.search.execution.workers.logged import LoggedWorkers
