@@ -1,7 +1,6 @@
 """A study on the command line to which bad things happen at random, and what it must be in the end."""
 
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -28,15 +27,15 @@ from skipstack.search.study.task import trial_task
 from tests.search.tracking_server import TrackingServer
 
 Trouble = Literal[
-    *("driver", "compaction", "test", "worker", "raylet", "tracking", "disk", "weights"),
+    *("driver", "compaction", "worker", "raylet", "tracking", "disk", "weights"),
     *("full_cache", "torn_cache", "moved", "stderr", "hangup", "address_space"),
     *("host", "taken_back", "cluster", "server", "stopped", "unplugged", "full_scratch", "lost_scratch"),
 ]
-"""What may happen: SIGKILL of a process (the driver at any moment, while it compacts the ledger, or while it measures
-on test), the tracking server killed and started again, a full disk, a file of best weights that is torn; the disk of
-the compile cache full, or its files torn, when the next driver begins; the study's folder moved under its driver; a
-reader of its messages that dies; a terminal that hangs up; a limit on its address space, as batch systems set one. The
-last eight are those of clusters that share no disk (``unshared_chaos.py``)."""
+"""What may happen: SIGKILL of a process (the driver at any moment, or while it compacts the ledger; and in each command
+once while it measures on test), the tracking server killed and started again, a full disk, a file of best weights that
+is torn; the disk of the compile cache full, or its files torn, when the next driver begins; the study's folder moved
+under its driver; a reader of its messages that dies; a terminal that hangs up; a limit on its address space, as batch
+systems set one. The last eight are those of clusters that share no disk (``unshared_chaos.py``)."""
 
 RESUMABLE = 130
 ADDRESS_SPACE = 12_000_000_000
@@ -51,6 +50,24 @@ SMALL = [
     *("--set", "data.corpus.train=120", "--set", "data.corpus.dev=40", "--set", "data.corpus.test=40"),
     *("--set", "model.stack.hidden=8", "--set", "search.retries=1000"),
 ]
+
+
+KILLED_WHILE_IT_MEASURES = """
+import os, signal, psutil
+from pathlib import Path
+from skipstack.search.ledger.ledger import Ledger
+
+def append(self, *events, to_ledger=Ledger.append, once=Path({once!r})):
+    to_ledger(self, *events)
+    if any(getattr(each, "event", each).kind == "tested" for each in events) and once.exists():
+        once.unlink()
+        for process in (*psutil.Process().children(recursive=True), psutil.Process()):
+            process.kill()
+
+Ledger.append = append
+"""
+"""Code of a driver that kills itself, and what it has started, as soon as a score on test is in its ledger, if a file
+is there, which goes. From outside, a phase that takes some milliseconds cannot be hit for sure."""
 
 
 def skipstack(*arguments: str, before: str = "", cache: Path | None = None) -> subprocess.Popen[str]:
@@ -99,6 +116,8 @@ class Chaos:
 
     def __post_init__(self) -> None:
         self.draw: np.random.Generator = generator(self.seed, "chaos")
+        self._once = self.folder.parent / "killed-while-it-measures"
+        self.before = KILLED_WHILE_IT_MEASURES.format(once=str(self._once))
         self._options = ["--engine", self.engine, *(["--tracking-uri", self.tracking.uri] if self.tracking else [])]
         self._before: list[Event] = []
         self._fillers: list[Path] = []
@@ -111,12 +130,15 @@ class Chaos:
         for stage in range(len(self.commands)):
             if stage:
                 self._stage, self._process = stage, self._begin(stage)
+            self._once.touch()
             for trouble in troubles[stage * share : (stage + 1) * share]:
                 if not self._wait(trouble):
                     break
                 self.told.append(f"{trouble} at {len(self.events())} events of command {stage}")
                 self._strike(trouble)
             report = self._end()
+            if not self._once.exists():
+                self.told.append(f"test, in command {stage}")
         return report
 
     def events(self) -> list[Event]:
@@ -128,7 +150,7 @@ class Chaos:
         return self._skipstack(command, *where, *rest)
 
     def _skipstack(self, *arguments: str) -> subprocess.Popen[str]:
-        return skipstack(*arguments, *self._options, cache=self.cache)
+        return skipstack(*arguments, *self._options, before=self.before, cache=self.cache)
 
     def _end(self) -> str:
         while True:
@@ -142,8 +164,6 @@ class Chaos:
     def _wait(self, trouble: Trouble) -> bool:
         """Until the moment for a trouble has come; False where the command has ended before."""
         match trouble:
-            case "test":
-                return self._until(lambda: self._last() == "tested")
             case "compaction":
                 self._strike("driver")
                 self._resume()
@@ -185,14 +205,6 @@ class Chaos:
             else:
                 return out or "", error or ""
 
-    def _last(self) -> str:
-        """The kind of the last event, which is read from the end of the newest file."""
-        newest = max(self.folder.glob("ledger/*.jsonl"), default=None)
-        with suppress(FileNotFoundError):  # compacted at this very moment
-            kinds = re.findall(r'"kind":"(\w+)"', newest.read_text() if newest else "")
-            return str(kinds[-1]) if kinds else ""
-        return ""
-
     def _compacted(self) -> set[str]:
         return {path.name for path in self.folder.glob("ledger/*.gz*")}
 
@@ -213,7 +225,7 @@ class Chaos:
 
     def _strike(self, trouble: Trouble) -> None:
         match trouble:
-            case "driver" | "compaction" | "test":
+            case "driver" | "compaction":
                 with suppress(psutil.NoSuchProcess):  # it may just have ended
                     self._kill([psutil.Process(self._process.pid)])
             case "worker" | "raylet":
@@ -281,7 +293,8 @@ class Chaos:
         error = self._ended()
         filler.unlink()
         if self._process.returncode != 0:  # it may just have ended
-            assert "the disk is full" in error or self._process.stderr is None, f"{self}\n{error}"
+            unheard = self._process.stderr is None or self._process.returncode == -signal.SIGKILL
+            assert "the disk is full" in error or unheard, f"{self}\n{error}"
             self._resume()
 
     def _ends_in_order(self, happens: Callable[[], object]) -> None:
@@ -292,9 +305,10 @@ class Chaos:
             self._resume()
 
     def _ended(self) -> str:
-        """What the driver said, which has ended by itself: resumable, or because all was done."""
+        """What the driver said, which has ended by itself: resumable, all done, or killed as it measured."""
         _, error = self._said()
-        assert self._process.returncode in (0, RESUMABLE), f"{self}\n{error}"
+        expected = (0, RESUMABLE) if self._once.exists() else (0, RESUMABLE, -signal.SIGKILL)
+        assert self._process.returncode in expected, f"{self}\n{error}"
         assert "Traceback" not in error, f"{self}\n{error}"
         return error
 

@@ -139,14 +139,14 @@ def commands(earlier: Path, *, trials: int, more: int, epochs: int, seeds: int =
 
 
 def drawn(chaos: Chaos, count: int, *kinds: Trouble) -> list[Trouble]:
-    """So many troubles in each of the commands, all kinds about as often as each other; the last in the test phase, and
-    one while the ledger is compacted.
+    """So many troubles in each of the commands, all kinds about as often as each other; the last while the ledger is
+    compacted.
     """
     found: list[Trouble] = []
     for number in range(len(chaos.commands)):
         own = -(-count // len(chaos.commands)) if number + 1 < len(chaos.commands) else count - len(found)
-        found += [kinds[(int(each) + len(found)) % len(kinds)] for each in chaos.draw.permutation(own - 2)]
-        found += ["compaction", "test"]
+        found += [kinds[(int(each) + len(found)) % len(kinds)] for each in chaos.draw.permutation(own - 1)]
+        found += ["compaction"]
     return found
 
 

@@ -1,5 +1,6 @@
 """What happens at random to a study on a cluster that shares no disk: to its hosts, and to what is copied there."""
 
+import signal
 import subprocess
 import time
 from collections.abc import Iterator
@@ -45,7 +46,7 @@ class UnsharedChaos(Chaos):
         self._tend()
         hosts = self.cluster.hosts
         return subprocess.Popen(
-            hosts.command(1, command(*arguments, *self._options, "--address", hosts.head)),
+            hosts.command(1, command(*arguments, *self._options, "--address", hosts.head, before=self.before)),
             cwd=self.cluster.disk,
             env=hosts.environment(),
             stdout=subprocess.PIPE,
@@ -157,6 +158,7 @@ class UnsharedChaos(Chaos):
         if host in self.training and hosts.is_up(host):
             hosts.make_room(host, self.cluster.temporary)
         if self._process.returncode != 0:
-            unheard = self._process.stderr is None or host not in self.training
+            killed = self._process.returncode == -signal.SIGKILL
+            unheard = self._process.stderr is None or host not in self.training or killed
             assert "full" in error or unheard, f"{self}\n{error}"
             self._resume()
