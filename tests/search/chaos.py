@@ -138,7 +138,7 @@ class Chaos:
                 self._strike(trouble)
             report = self._end()
             if not self._once.exists():
-                self.told.append(f"test, in command {stage}")
+                self.told.append(f"test in command {stage}")
         return report
 
     def events(self) -> list[Event]:
