@@ -76,11 +76,11 @@ def told(metrics: Metrics) -> tuple[float, float, float]:
     return metrics["on_gpu"][0], metrics["gpus"][0], metrics["limit"][0]
 
 
-def cards_seen(config: Mapping[str, float], report: skipstack.Report) -> None:
-    """Waits for another trial, so that two hold their cards at the same time."""
+def gpus_seen(config: Mapping[str, float], report: skipstack.Report) -> None:
+    """Waits for another trial, so that two hold their GPUs at the same time."""
     seen = [int(each) for each in os.environ["CUDA_VISIBLE_DEVICES"].split(",")]
     time.sleep(0.5)
-    report(config["x"], gpu_failures=float(len(seen)), first=float(min(seen)))
+    report(config["x"], gpus=float(len(seen)), first=float(min(seen)))
 
 
 def test_a_function_gets_as_many_whole_gpus_as_it_asked_for(tmp_path: Path) -> None:
@@ -88,10 +88,10 @@ def test_a_function_gets_as_many_whole_gpus_as_it_asked_for(tmp_path: Path) -> N
     try:
         space = skipstack.Space(x=skipstack.uniform(0, 1))
         study = skipstack.search(
-            space, cards_seen, trials=6, seeds=1, epochs=1, gpus_per_trial=2, out=tmp_path / "study"
+            space, gpus_seen, trials=6, seeds=1, epochs=1, gpus_per_trial=2, out=tmp_path / "study"
         )
     finally:
         ray.shutdown()
     told = study.curves()
-    assert told["cards"].tolist() == [2.0] * 6
+    assert told["gpus"].tolist() == [2.0] * 6
     assert set(told["first"]) == {0.0, 2.0}, "no card is two trials' at a time"
