@@ -426,8 +426,13 @@ def _elsewhere(task: Any, folder: Path) -> Any:
     return replace(task, folder=folder)
 
 
-OF_A_STORE = ("skipstack.study", "mlflow.parentRunId", "skipstack.ledger", "skipstack.files", "mlflow.source.name")
-"""Tags that differ between two stores of the same decisions: ids, copies with their times, the command typed last."""
+OF_A_STORE = (
+    *("skipstack.study", "mlflow.parentRunId", "skipstack.ledger", "skipstack.files", "mlflow.source.name"),
+    *("skipstack.written", "skipstack.published", "mlflow.source.git.commit"),
+)
+"""Tags that differ between two stores of the same decisions: ids, copies with their times, the command typed last and
+the commit at that time, and how many events of a ledger a store has, the ends of killed drivers among them.
+"""
 
 
 def runs(uri: str) -> dict[str, Any]:
