@@ -1,13 +1,13 @@
-"""The command line, ``skipstack COMMAND``. The result goes to stdout, progress and messages go to stderr.
+"""The command line, ``skipstack COMMAND``. Results are written to stdout, progress and messages to stderr.
 
 The exit codes:
 
 - 0: done.
 - 1: an unexpected error; its traceback is shown.
-- 2: a mistake of the user, a missing library, or a disk that is full or fails; one line says which.
-- 3: a study finished, but faults ended some of its trials, or kept some from being tested; or a number of
-  ``skipstack rerun`` differs from the recorded one.
-- 130: the user, a full disk, a lost disk or a lost cluster interrupted the study, which can be resumed.
+- 2: a user error, a missing library, or a full or failing disk; one line names it.
+- 3: a study finished, but faults ended some of its trials or prevented their test; or ``skipstack rerun`` got a number
+  other than the recorded one.
+- 130: the user, a full or lost disk, or a lost cluster interrupted the study, which can be resumed.
 """
 
 import atexit
@@ -51,7 +51,7 @@ app = typer.Typer(
 
 
 def command() -> NoReturn:
-    """Run ``skipstack`` as the command of its own process: the entry point of the installed script."""
+    """Run ``skipstack`` in a process of its own. This is the entry point of the installed script."""
     claim()
     main()
 
@@ -91,9 +91,7 @@ def _code() -> int:
 
 
 def _of_this_machine(error: Exception) -> str | None:
-    """The message for an error that this machine causes: a full or failing disk, or a missing library. None for other
-    errors.
-    """
+    """The message for an error of this machine (a full or failing disk, a missing library); None for other errors."""
     if (trouble := disk_trouble(error)) is not None:
         return f"a disk is full or fails ({trouble.words}; allowed: one with room)"
     if (
@@ -107,9 +105,7 @@ def _of_this_machine(error: Exception) -> str | None:
 
 
 def _of_typer(error: TyperException) -> str:
-    """The message for Typer's error about a command line. For a wrong choice it is our own, with the nearest valid
-    name.
-    """
+    """The message for Typer's error about a command line. For an invalid choice, it names the nearest valid one."""
     message = " ".join(error.format_message().split()).rstrip(".")
     choice = re.fullmatch(r"Invalid value for '(.+?)': (?:Value error, )?'(.*)' is not one of (.+)", message)
     if choice is None:

@@ -10,10 +10,10 @@ from skipstack.data.basis.counted import counted
 
 
 def agreement(frame: pd.DataFrame) -> Any:
-    """Draw a heat map of rank correlations: of the scores after one number of epochs with those after another.
+    """Draw a heat map of the rank correlations between scores after different numbers of epochs.
 
-    ``frame``: the result of ``search.analysis.exploration.rungs.agreement``. Its columns are ``one`` and ``other``, the
-    two numbers of epochs, ``n``, the number of trials, and ``correlation``.
+    ``frame``: the result of ``search.analysis.exploration.rungs.agreement``, with the columns one and other (the two
+    numbers of epochs), n (the number of trials) and correlation.
     """
     epochs = sorted(set(frame["one"]))
     level = alt.Axis(labelAngle=0)
@@ -39,9 +39,7 @@ def agreement(frame: pd.DataFrame) -> Any:
 
 
 def _told(frame: pd.DataFrame) -> str:
-    """The chart's title: the rank correlation of the scores after the smallest number of epochs with those after the
-    largest number for which it is known; or a general title if none is known.
-    """
+    """The chart's title: the rank correlation of scores after the fewest and after the most epochs, if it is known."""
     known = frame[frame["correlation"].notna() & (frame["one"] < frame["other"])]
     if not len(known):
         return "Rank correlation of scores after different numbers of epochs"

@@ -1,6 +1,4 @@
-"""A chart of the learning curves of the trials that train now, and of the score that each rung ahead of
-them requires.
-"""
+"""A chart of the learning curves of the running trials, with the score that each later rung requires."""
 
 from typing import Any, Final
 
@@ -16,19 +14,19 @@ from skipstack.data.tasks.measure import Measure
 TRAINS, NEEDED = LOOKS = (Look("trains now", BLUE), Look("needed now to go on there", ORANGE, "stroke", (5, 3)))
 
 MOST: Final = 20
-"""The maximum number of curves that are drawn. If there are more trials, those with the best scores are drawn."""
+"""The maximum number of curves that are drawn. Of more trials, those with the best scores are drawn."""
 
 NAMED: Final = 8
-"""The maximum number of curves for which the trials' numbers are written at the ends."""
+"""The maximum number of curves whose ends are labelled with the trials' numbers."""
 
 
 def running_curves(curves: pd.DataFrame, thresholds: pd.DataFrame, measure: Measure, *, epochs: int) -> Any:
-    """Draw a line for each trial that trains now, the mean over its seeds, and a stroke at the score that each rung
+    """Draw the learning curve of each running trial, the mean over its seeds, and a stroke at the score that each rung
     requires.
 
-    ``curves``: a frame with the columns trial, epoch, seed and dev, of these trials only. ``thresholds``: a frame with
-    the columns rung; results, how many trials have reached it; and needed, the score with which a trial would go on, or
-    NaN if there is no threshold yet. ``epochs``: the number of epochs of a trial that runs to its end.
+    ``curves``: a frame of the running trials with the columns trial, epoch, seed and dev. ``thresholds``: a frame with
+    the columns rung, results (the number of trials that have reached the rung) and needed (the score that a trial needs
+    to continue; NaN if there is no threshold yet). ``epochs``: the number of epochs of a complete trial.
     """
     means = curves.groupby(["trial", "epoch"])["dev"].mean().reset_index()
     means = means[np.isfinite(means["dev"])].assign(value=lambda rows: rows["dev"] * shown(measure))

@@ -1,6 +1,4 @@
-"""Maps an axis of a study to an axis of a chart. Many different numbers get a numeric scale; few numbers, and values
-that are not numbers, are drawn one by one.
-"""
+"""Maps a search-space axis to a chart axis: numeric for many distinct numbers, categorical otherwise."""
 
 import re
 import textwrap
@@ -12,19 +10,17 @@ import pandas as pd
 from skipstack.dashboards.charts.theme import LETTERS, named
 
 FEW: Final = 8
-"""The maximum number of different whole numbers that are drawn one by one; for other numbers it is half of this."""
+"""The maximum number of distinct integers that are drawn as categories; for floats it is half of this."""
 
 
 def is_quantity(values: "pd.Series[Any]") -> bool:
-    """Whether the values get a numeric scale: whether they are numbers, and too many to be drawn one by one. Booleans
-    are not numbers.
-    """
+    """Whether the values get a numeric scale: they are numbers, not booleans, and too many for categories."""
     numbers = pd.api.types.is_numeric_dtype(values) and values.dtype != "boolean"
     return numbers and values.nunique() > (FEW // 2 if values.dtype == "float64" else FEW)
 
 
 def ordered(values: "pd.Series[Any]") -> list[str]:
-    """The labels of the different values, sorted: numbers by size, others by name."""
+    """The labels of the distinct values, with numbers sorted by size and other values by name."""
     return [
         text_of(value) for value in sorted(values.dropna().unique().tolist(), key=lambda each: (str(type(each)), each))
     ]
@@ -36,31 +32,31 @@ def text_of(value: Any) -> str:
 
 
 def texts(values: "pd.Series[Any]") -> "pd.Series[str]":
-    """The labels of the values on an axis of a chart; a missing value has no label."""
+    """The labels of the values on an axis of a chart; None for a missing value."""
     found = [None if missing else text_of(value) for value, missing in zip(values, values.isna(), strict=True)]
     return pd.Series(found, index=values.index, name=values.name, dtype="str")
 
 
 IN_LINES: Final = r"split(trim(datum.label), '\n')"
-"""The Vega expression that writes a label in the lines into which ``in_lines`` has broken it."""
+"""The Vega expression that draws a label in several lines, as broken by ``in_lines``."""
 
 BREAK: Final = "\x0b"
-"""Marks a possible line break within a word, while a label is broken into lines."""
+"""A temporary mark in a label where a line may be broken within a word."""
 
 
 def in_lines(name: str, letters: int) -> str:
-    """Break a label into lines of at most ``letters`` characters: if possible at blanks, or where a letter follows
-    ``.`` or ``_``.
-    """
+    """Break a label into lines of at most ``letters`` characters, if possible at blanks or after ``.`` or ``_``."""
     places = re.sub(r"(?<=[_.])(?=[^\W\d])", BREAK, " ".join(name.split()))
     lines = textwrap.wrap(places, letters, replace_whitespace=False)
     return "\n".join(line.replace(BREAK, "") for line in lines)
 
 
 def channel(kind: Any, field: str, values: "pd.Series[Any]", title: str, *, log: bool = False) -> Any:
-    """The channel X or Y of a chart for an axis of a study. ``kind``: ``alt.X`` or ``alt.Y``. ``field``: the column of
-    the chart's data with the axis's values as ``placed`` converts them. ``values``: the values. ``title``: the axis's
-    title, cut to ``LETTERS`` characters. ``log``: whether a numeric scale is logarithmic.
+    """The X or Y channel of a chart for an axis of the search space.
+
+    ``kind``: ``alt.X`` or ``alt.Y``. ``field``: the column of the chart's data with the values as converted by
+    ``placed``. ``values``: the original values. ``title``: the title, which is cut to ``LETTERS`` characters. ``log``:
+    whether a numeric scale is logarithmic.
     """
     if is_quantity(values):
         spaced: dict[str, Any] = {"type": "log"} if log else {"type": "linear", "zero": False}

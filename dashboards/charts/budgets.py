@@ -1,4 +1,4 @@
-"""A chart that compares searches of unequal size: the best score to expect after each number of trials."""
+"""A chart that compares searches of different sizes by the best score expected after each number of trials."""
 
 from typing import Any, Literal
 
@@ -11,11 +11,11 @@ from skipstack.data.tasks.measure import Measure
 
 
 def expected_best(frame: pd.DataFrame, measure: Measure, *, cost: Literal["trials", "epochs"] = "trials") -> Any:
-    """Draw a line for each study, the expected best score over the number of trials, with a mark at its end.
+    """Draw the expected best score over the number of trials: a line for each study, with a mark at its end.
 
-    ``frame`` has the columns trials and expected_best, a value of the measure not scaled for display (an accuracy in
-    [0, 1]); a column study, if there are several studies; and a column epochs, if ``cost`` is ``epochs``. ``cost``: the
-    column on the x axis. Use epochs if the trials of one study train longer than those of another.
+    ``frame`` has the columns trials and expected_best, an unscaled value of the measure (an accuracy in [0, 1]); study,
+    if there are several studies; and epochs, if ``cost`` is ``epochs``. ``cost``: the column on the x axis. Use epochs
+    if the trials of one study train longer than those of another.
     """
     named = frame if "study" in frame else frame.assign(study="")
     rows = named.dropna(subset=["expected_best"]).assign(value=lambda rows: rows["expected_best"] * shown(measure))
@@ -44,9 +44,7 @@ def expected_best(frame: pd.DataFrame, measure: Measure, *, cost: Literal["trial
 
 
 def _half(rows: pd.DataFrame, measure: Measure, cost: str) -> str:
-    """The chart's title for a single study: the best score that half of its trials, or half of their epochs, would have
-    found on average; or a general title without trials.
-    """
+    """The chart's title for a single study: the best score expected after half of the cost, and after all of it."""
     if not len(rows):
         return f"The best that one expects after so many {cost}"
     places = (rows[cost].argmax(), (rows[cost] - rows[cost].max() / 2).abs().argmin())

@@ -13,27 +13,23 @@ from skipstack.dashboards.charts.titles import not_drawn, some_of, value_title
 from skipstack.data.tasks.measure import Measure
 
 MOST: Final = 150
-"""The maximum number of trials that are drawn. If there are more, trials evenly spaced over the ranking are drawn, the
-best among them.
-"""
+"""The maximum number of trials drawn: the best, and others evenly spaced over the ranking."""
 
 INACTIVE: Final = -0.15
-"""The height of a trial's line at an axis that is not active in the trial; active axes are between 0 and 1."""
+"""The height of a trial's line at an axis that is inactive in the trial. Heights at active axes are in [0, 1]."""
 
 ABREAST: Final = 12
-"""The maximum number of characters in a line of an axis's name, so that the names of neighbouring axes
-do not overlap.
-"""
+"""The maximum number of characters in a line of an axis's name, so that neighbouring names do not overlap."""
 
 STEP: Final = 110
-"""The distance of two axes in pixels."""
+"""The distance between neighbouring axes, in pixels."""
 
 
 def parallel_coordinates(
     trials: pd.DataFrame, measure: Measure, axes: Sequence[str], *, names: Mapping[str, str], log: Collection[str] = ()
 ) -> Any:
-    """Draw a line for each trial that has a score (of more than ``MOST``, for some of them), coloured by its rank. The
-    rightmost axis is the score on dev.
+    """Draw a line for each trial with a score, coloured by its rank; at most ``MOST`` trials are drawn. The rightmost
+    axis is the score on dev.
 
     ``trials``: a frame with the columns score and dev and a column for each of ``axes``, indexed by the number of the
     trial. ``names``: the names of the axes in the chart. ``log``: the axes with a logarithmic scale.
@@ -89,8 +85,10 @@ def parallel_coordinates(
 def _heights(
     every: "pd.Series[Any]", own: "pd.Series[Any]", *, log: bool
 ) -> "tuple[pd.Series[float], dict[str, float]]":
-    """The heights of the drawn trials' values on one axis, from 0 to 1, and the heights of the axis's labels, by label.
-    ``every``: the values of all trials with a score, which set the limits. ``own``: those of the drawn trials.
+    """The heights of the drawn trials' values on one axis, and the heights of the axis's labels by label.
+
+    Heights are in [0, 1], or ``INACTIVE``. ``every``: the values of all trials with a score, which set the limits of
+    the axis. ``own``: the values of the drawn trials.
     """
     if every.notna().any() and is_quantity(every):
         turn = np.log if log else np.asarray
@@ -106,8 +104,8 @@ def _heights(
 
 
 def _scores(known: pd.DataFrame, drawn: pd.DataFrame, measure: Measure) -> "tuple[pd.Series[float], dict[str, float]]":
-    """The heights of the drawn trials' scores, from 0 to 1, and the heights of the labels, by label. Better scores are
-    higher. ``known``: all trials with a score, the worst first, which set the limits.
+    """The heights of the drawn trials' scores, in [0, 1], and the heights of the labels by label. Better scores are
+    higher. ``known``: all trials with a score, the worst first, which set the limits of the axis.
     """
     low, high = float(known["score"].min()), float(known["score"].max())
     ends = {measure.written(float(known["score"].iloc[place])): float(place != 0) for place in (0, -1)}

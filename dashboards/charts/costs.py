@@ -1,6 +1,4 @@
-"""Charts of the score over the cost: trials by their seconds, parameters, latency or another objective, with their
-Pareto front.
-"""
+"""Charts of the score over a cost (seconds, parameters, latency or another objective), with the Pareto front."""
 
 from typing import Any, Final, Literal
 
@@ -14,24 +12,24 @@ from skipstack.dashboards.charts.titles import not_drawn, shown, some_of, time_u
 from skipstack.data.tasks.measure import Measure
 
 Cost = Literal["seconds", "parameters", "latency"]
-"""A cost of trials: the name of a column."""
+"""A cost of a trial: the name of a column."""
 
 TITLES: Final[dict[Cost, str]] = {
     "seconds": "of training and evaluation",
     "parameters": "parameters of one network",
     "latency": "seconds for 1,000 tokens",
 }
-"""The title of the x axis for each cost. Before the title for seconds stands a unit of time."""
+"""The title of the x axis for each cost. A unit of time is written before the title for seconds."""
 
 MOST: Final = 1000
-"""The maximum number of trials that are drawn, not counting those on the front."""
+"""The maximum number of trials that are drawn in addition to the Pareto front."""
 
 
 def score_against_cost(trials: pd.DataFrame, measure: Measure, cost: Cost = "seconds") -> Any:
-    """Draw a point for each trial with a score and a positive cost, the score on dev over the cost, and the Pareto
-    front of the two as a line of steps. Of more than ``MOST`` trials, evenly spaced ones and the whole front are drawn.
+    """Draw the score on dev over the cost: a point for each trial with a score and a positive cost, and the Pareto
+    front as a step line. Of more than ``MOST`` trials, evenly spaced ones and the whole front are drawn.
 
-    ``trials``: a frame of trials with the columns state and dev, and a column called as the ``cost``.
+    ``trials``: a frame of trials with the columns state and dev and a column named as the ``cost``.
     """
     known = trials[np.isfinite(trials["dev"]) & trials[cost].notna() & (trials[cost] > 0)]
     unit, size = time_unit(float(known[cost].max())) if cost == "seconds" and len(known) else ("", 1.0)
@@ -42,10 +40,10 @@ def score_against_cost(trials: pd.DataFrame, measure: Measure, cost: Cost = "sec
 def score_against_objective(
     trials: pd.DataFrame, measure: Measure, column: str, name: str, *, larger_is_better: bool
 ) -> Any:
-    """Draw the same chart as ``score_against_cost``, with another objective of a function in place of the cost.
+    """Draw the chart of ``score_against_cost`` with another objective instead of the cost.
 
-    ``column``: the column of ``trials`` with the objective. ``name``: its name in the chart. ``larger_is_better``:
-    whether larger values of the objective are better.
+    ``column``: the column of ``trials`` with the objective. ``name``: the objective's name in the chart.
+    ``larger_is_better``: whether larger values of the objective are better.
     """
     known = trials[np.isfinite(trials["dev"]) & np.isfinite(trials[column])]
     title = f"{name} ({'higher' if larger_is_better else 'lower'} is better)"
@@ -107,9 +105,10 @@ def _drawn(
 
 def pareto_front(rows: pd.DataFrame, *, larger_is_better: bool, larger_costs_less: bool = False) -> pd.DataFrame:
     """The rows on the Pareto front, the best ``cost`` first. A row is on the front if its ``value`` is better than that
-    of every row with an equal or better cost; of equal rows, the first is.
+    of every row with an equal or better cost; of equal rows, only the first is on the front.
 
-    ``larger_is_better``: whether larger values are better. ``larger_costs_less``: whether larger costs are better.
+    ``larger_is_better``: whether a larger ``value`` is better. ``larger_costs_less``: whether a larger ``cost`` is
+    better.
     """
     ascending = [not larger_costs_less, not larger_is_better]
     best_first = rows.sort_values(["cost", "value"], ascending=ascending, kind="stable")

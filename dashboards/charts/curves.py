@@ -24,12 +24,12 @@ MOST: Final = 150
 
 
 def learning_curves(curves: pd.DataFrame, trials: pd.DataFrame, measure: Measure, *, rungs: Sequence[int] = ()) -> Any:
-    """Draw a line for each trial, the mean over its seeds, with a cross where a trial other than the best was stopped,
-    and an upright line at each rung. Of more than ``MOST`` trials, the best and others evenly spaced over the ranking
-    are drawn, and a sentence says so.
+    """Draw the learning curve of each trial, the mean over its seeds, with a cross where the trial was stopped and a
+    vertical line at each rung. The best trial has no cross. Of more than ``MOST`` trials, the best and others evenly
+    spaced over the ranking are drawn.
 
     ``curves``: a frame with the columns trial, epoch, seed and dev. ``trials``: a frame with the columns state and
-    score, indexed by the number of the trial. ``rungs``: epochs at which trials are compared.
+    score, indexed by the number of the trial. ``rungs``: the epochs at which trials are compared.
     """
     means = curves.groupby(["trial", "epoch"])["dev"].mean().reset_index()
     finite = means[np.isfinite(means["dev"])]
@@ -73,7 +73,7 @@ def learning_curves(curves: pd.DataFrame, trials: pd.DataFrame, measure: Measure
         (stopped, alt.Chart(data(stopped)).mark_point(opacity=1, **cross).encode(x=x, y=y)),
         (others, alt.Chart(data(others)).mark_point(filled=True, size=18, opacity=1).encode(x=x, y=y, color=colour)),
     ]
-    layers = [*rules(rungs, x), lines, *(part for rows, part in parts if len(rows))]  # empty ones have no extent
+    layers = [*rules(rungs, x), lines, *(part for rows, part in parts if len(rows))]  # empty layers have no extent
     count = trials["state"].value_counts()
     return finished(
         alt.layer(*layers),
@@ -85,7 +85,7 @@ def learning_curves(curves: pd.DataFrame, trials: pd.DataFrame, measure: Measure
 
 
 def rules(rungs: Iterable[int], x: alt.X) -> list[Any]:
-    """The layers with upright lines at ``rungs``: one, or none if there are no rungs. ``x``: the axis of epochs."""
+    """A list with one layer of vertical lines at ``rungs``; empty if there are no rungs. ``x``: the axis of epochs."""
     at = pd.DataFrame({"epoch": sorted(set(rungs))})
     return [alt.Chart(data(at)).mark_rule(color=LINE, strokeWidth=2).encode(x=x)] if len(at) else []
 

@@ -16,7 +16,7 @@ MOST = 400
 
 
 def distribution(trials: pd.DataFrame, measure: Measure) -> Any:
-    """Draw the empirical distribution function of the scores, with a line for each way in which trials ended.
+    """Draw the empirical distribution function of the scores: a line for each way in which trials ended.
 
     ``trials``: a frame of trials with the columns state, score and dev.
     """
@@ -25,7 +25,7 @@ def distribution(trials: pd.DataFrame, measure: Measure) -> Any:
     for kind, own in known.assign(kind=kinds(known["state"])).groupby("kind"):
         values = np.sort(own["dev"].to_numpy() * shown(measure))
         if measure.factor < 0:
-            values = values[::-1]  # the worst come first, which are the largest if lower is better
+            values = values[::-1]  # worst first: the largest values come first if lower is better
         shares = np.arange(1, len(values) + 1) / len(values) * 100
         at = np.unique(np.linspace(0, len(values) - 1, min(MOST, len(values))).round().astype(int))
         parts.append(pd.DataFrame({"value": values[at], "share": shares[at], "kind": kind}))

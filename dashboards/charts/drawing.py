@@ -1,6 +1,6 @@
-"""Converts charts into Vega-Lite specifications, into texts for screen readers, and into pictures as SVG or PNG.
+"""Converts charts into Vega-Lite specifications, texts for screen readers, and pictures (SVG or PNG).
 
-``as_svg`` and ``as_png`` render in this process, which ``charts/rendering.py`` may end.
+``as_svg`` and ``as_png`` use ``charts/rendering.py``, which may end the process.
 """
 
 import re
@@ -13,16 +13,14 @@ from altair.utils.schemapi import debug_mode
 from skipstack.data.basis.printable import visible
 
 VERSION: Final = ".".join(alt.SCHEMA_VERSION.lstrip("v").split(".")[:2])
-"""The version of Vega-Lite for which Altair creates charts."""
+"""The version of Vega-Lite that Altair writes."""
 
 UNDRAWN: Final = re.compile("[\ud800-\udfff\ufffe\uffff]")
-"""Matches characters that XML does not allow, besides control characters. vl-convert kills the process if a chart has
-one.
-"""
+"""Matches characters that XML does not allow, except control characters. They make vl-convert kill the process."""
 
 
 def specification(chart: Any) -> dict[str, Any]:
-    """Convert a chart into a Vega-Lite specification, in which characters that cannot be drawn are escaped."""
+    """Convert a chart into a Vega-Lite specification, with undrawable characters escaped."""
     drawable: dict[str, Any] = _drawable(chart.to_dict(validate=False))
     return drawable
 
@@ -42,32 +40,32 @@ def as_png(chart: Any, *, scale: float = 2) -> bytes:
 
 
 def unchecked() -> AbstractContextManager[None]:
-    """Returns a context in which Altair does not validate charts against Vega-Lite's schema, since that takes longer
-    than creating the charts. The tests validate all charts.
+    """Return a context in which Altair does not validate charts against Vega-Lite's schema, since validating takes
+    longer than creating the charts. The tests validate all charts.
     """
     return debug_mode(False)
 
 
 def words(chart: Any) -> str:
-    """The title of a chart and the sentences below it as one text, for screen readers."""
+    """Join the title of a chart and the sentences below it into one text for screen readers."""
     title, *sentences = [" ".join(lines) for lines in (chart.title.text, chart.title.subtitle)]
     return " ".join([f"{title}.", *sentences]).strip()
 
 
 def without_words(chart: Any) -> Any:
-    """A copy of the chart without its title and sentences, for pages that show them as text."""
+    """Copy the chart without its title and sentences, for pages that show them as text."""
     bare = chart.copy(deep=False)
     bare.title = alt.Undefined
     return bare
 
 
 def drawable(text: str) -> str:
-    """Escape the characters of a text that cannot be drawn."""
+    """Escape the undrawable characters of a text."""
     return UNDRAWN.sub(lambda found: repr(found[0])[1:-1], visible(text))
 
 
 def _drawable(part: Any) -> Any:
-    """Escape the characters that cannot be drawn in all texts of a specification, or of a part of one."""
+    """Escape the undrawable characters in all texts of a specification, or of a part of one."""
     match part:
         case str():
             return drawable(part)

@@ -1,6 +1,4 @@
-"""A forest plot of confirmed differences with their corrected intervals, or of exploratory effects with the bands of a
-model.
-"""
+"""A forest plot of confirmed differences with corrected intervals, or of exploratory effects with a model's bands."""
 
 import textwrap
 from collections.abc import Collection, Sequence
@@ -22,7 +20,7 @@ MARKED, OPEN, EXPLORED = LOOKS = (
 )
 
 HEADING: Final = 34
-"""The maximum number of characters in a line of a heading, so that it fits on a telephone."""
+"""The maximum number of characters in a line of a heading, which fits the width of a phone."""
 
 LINE: Final = 20
 """The height of a line of text, in pixels."""
@@ -40,16 +38,18 @@ def effects(
     where: str = "",
     apart: Collection[str] = (),
 ) -> Any:
-    """Draw a row for each value of each axis. A significant difference (marked *) is a filled point, a difference that
-    is not significant (open) a hollow square, and an exploratory effect a hollow diamond with a thin band. An interval
-    many times as wide as the others is cut off with an arrow.
+    """Draw a forest plot with a row for each value of each axis.
 
-    ``frame`` has the columns axis and value; effect, the difference or effect; and low and high, the ends of its
-    interval or band; all three are not scaled for display (0.01 for a point of accuracy). Confirmed rows also have the
-    column marked, whether the difference is significant. A difference of a single seed is open and has NaN as its
-    interval. Rows keep their order, below the name of their axis. ``what``: the beginning of the x axis's title.
-    ``told``: the title; if it is empty, a title is made from the rows. ``where``: the corpus, for the title of
-    confirmed rows. ``apart``: the axes that stand out, for the title of exploratory rows.
+    A significant difference (marked *) is a filled point, a difference that is not significant (open) a hollow square,
+    and an exploratory effect a hollow diamond with a thin band. An interval many times as wide as the others is cut off
+    with an arrow.
+
+    ``frame`` has the columns axis, value, effect (the difference or the exploratory effect), and low and high (the ends
+    of the interval or band). Effects and ends are unscaled (0.01 for a point of accuracy). Confirmed rows also have the
+    column marked: whether the difference is significant. A difference of a single seed is open, and its ends are NaN.
+    Rows keep their order below the name of their axis. ``what``: the beginning of the x axis's title. ``told``: the
+    chart's title; if empty, the title is made from the rows. ``where``: the corpus, for the title of confirmed rows.
+    ``apart``: the axes that stand out, for the title of exploratory rows.
     """
     rows = frame.dropna(subset=["effect"]).reindex(columns=["axis", "value", "effect", "low", "high", "marked"])
     rows = rows.reset_index(drop=True)
@@ -102,9 +102,7 @@ def _tested(rows: pd.DataFrame, where: str) -> str:
 
 
 def _explored(rows: pd.DataFrame, measure: Measure, apart: Collection[str]) -> str:
-    """The title for exploratory rows: the largest effect on an axis that stands out, or that there is none. ``apart``:
-    the axes that stand out.
-    """
+    """The title for exploratory rows: the largest effect on an axis in ``apart`` (the axes that stand out), if any."""
     clear = rows[rows["axis"].isin(list(apart))]
     if not len(clear):
         return "Effects of values; no axis stands out" if len(rows) else "No exploratory effect"
@@ -114,9 +112,7 @@ def _explored(rows: pd.DataFrame, measure: Measure, apart: Collection[str]) -> s
 
 
 def _limits(rows: pd.DataFrame) -> tuple[float, float]:
-    """The limits of the x axis. They include all intervals, unless a few of these are many times as
-    wide as the others.
-    """
+    """The limits of the x axis. Only intervals that are many times as wide as the others may exceed them."""
     sure = rows[rows["kind"] == MARKED.name]
     core = pd.concat([rows["effect"], sure["low"], sure["high"], pd.Series([0.0])]).dropna()
     low, high = float(core.min()), float(core.max())
@@ -130,8 +126,8 @@ def _limits(rows: pd.DataFrame) -> tuple[float, float]:
 def _lined(rows: pd.DataFrame) -> tuple[pd.DataFrame, list[str], dict[str, str]]:
     """Assign the rows and the headings to lines of the chart.
 
-    Returns the rows with the label of their line in the column line; the labels of all lines, made different by blanks
-    at their ends; and the texts of the headings, the names of axes, by the label of their line.
+    Returns the rows with the label of their line in the column line; the labels of all lines, made unique by trailing
+    blanks; and the text of each heading (the name of an axis, or a part of it) by the label of its line.
     """
     lines, headings, at = list[str](), dict[str, str](), dict[Any, str]()
 
@@ -148,7 +144,7 @@ def _lined(rows: pd.DataFrame) -> tuple[pd.DataFrame, list[str], dict[str, str]]
 
 
 def _rows(lines: Sequence[str]) -> alt.Y:
-    """The y axis for lines with these labels. No grid line is drawn through a heading, whose label is blank."""
+    """The y axis for lines with these labels. Headings have blank labels and get no grid line."""
     axis = alt.Axis(
         labelExpr=IN_LINES,
         labelLimit=0,
@@ -161,9 +157,7 @@ def _rows(lines: Sequence[str]) -> alt.Y:
 
 
 def _arrow(lines: "pd.Series[str]", colour: str, shape: str, edge: float) -> Any:
-    """Draw arrows at an edge of the chart for the intervals that were cut off there. ``lines``: the labels of their
-    lines. ``edge``: the limit of the x axis.
-    """
+    """Draw arrows at ``edge``, the limit of the x axis, where the intervals of these ``lines`` are cut off."""
     return (
         alt.Chart(data(pd.DataFrame({"line": lines, "edge": edge})))
         .mark_point(filled=True, shape=shape, size=50, color=colour, opacity=1)

@@ -1,4 +1,4 @@
-"""Charts of scores over two axes: one of the mean score in each field of a grid, and one of the rank of each trial."""
+"""Charts of scores over two axes: a heat map of mean scores, and a scatter plot of trials coloured by rank."""
 
 from collections.abc import Collection, Mapping
 from typing import Any, Final
@@ -13,8 +13,7 @@ from skipstack.dashboards.charts.titles import not_drawn, shown, some_of, value_
 from skipstack.data.tasks.measure import Measure
 
 PARTS: Final = 6
-"""The number of intervals, equal on the axis's scale, into which a numeric axis with many different values is divided.
-"""
+"""The number of intervals, of equal width on the axis's scale, into which a numeric axis is divided."""
 
 MOST: Final = 1000
 """The maximum number of trials that are drawn one by one."""
@@ -23,8 +22,8 @@ MOST: Final = 1000
 def means_over(
     trials: pd.DataFrame, measure: Measure, one: str, other: str, *, names: Mapping[str, str], log: Collection[str] = ()
 ) -> Any:
-    """Draw a field for each pair of values, or intervals of values, of two axes, coloured by the mean dev score of its
-    trials. A field without a trial stays empty.
+    """Draw a heat map over two axes, in which the colour of a cell is the mean dev score of its trials. A cell is a
+    pair of values, or of intervals of values; a cell without a trial stays empty.
 
     ``trials``: a frame of trials with the columns dev, ``one`` and ``other``. ``one``, ``other``: the two axes.
     ``names``: the names of the axes in the chart. ``log``: the axes with a logarithmic scale.
@@ -63,9 +62,7 @@ def means_over(
 
 
 def _best_field(fields: pd.DataFrame, measure: Measure, one: str, other: str) -> str:
-    """The chart's title: the field with the best mean score, or a general title if there is no field. ``one``,
-    ``other``: the names of the axes.
-    """
+    """The chart's title: the cell with the best mean score, if there is any. ``one``, ``other``: the axes' names."""
     means = fields["mean"] if measure.factor > 0 else -fields["mean"]
     if not len(means):
         return "The mean score of the trials in each field"
@@ -83,8 +80,8 @@ def _between(start: Any, end: Any) -> str:
 def ranks_over(
     trials: pd.DataFrame, measure: Measure, one: str, other: str, *, names: Mapping[str, str], log: Collection[str] = ()
 ) -> Any:
-    """Draw a point over two axes for each trial that has a score and in which both axes are active, coloured by the
-    rank in percent; 0 % is the best. Of more than ``MOST`` trials, evenly spaced ones are drawn.
+    """Draw a point over two axes for each trial with a score in which both axes are active, coloured by its rank in
+    percent (0 % is the best). Of more than ``MOST`` trials, evenly spaced ones are drawn.
 
     ``trials``: a frame of trials with the columns score, dev, ``one`` and ``other``. The other arguments are those of
     ``means_over``.
@@ -131,9 +128,7 @@ def ranks_over(
 
 
 def _parts(values: "pd.Series[Any]", *, log: bool) -> tuple[list[Any], list[Any]]:
-    """The start and the end of the field in which each value lies. If the values are not divided into intervals, both
-    are the text of the value.
-    """
+    """The start and end of the interval that contains each value; both are its label if there are no intervals."""
     if not is_quantity(values):
         own = placed(values).tolist()
         return own, own

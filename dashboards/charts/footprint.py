@@ -1,6 +1,4 @@
-"""A chart that shows the configs that a search has tried as points on a map, where similar configs are
-close together.
-"""
+"""A map of the configs that a search has tried, on which similar configs are close together."""
 
 from typing import Any
 
@@ -14,7 +12,7 @@ from skipstack.data.tasks.measure import Measure
 
 
 def footprint(places: pd.DataFrame, trials: pd.DataFrame, measure: Measure) -> Any:
-    """Draw a point for each config, coloured by its score. The point of a config without a score is hollow.
+    """Draw a point for each config, coloured by its score; hollow if it has no score.
 
     ``places``: the positions of the configs on the map, with the columns trial, x and y. ``trials``: a frame with the
     column dev, indexed by the number of the trial.

@@ -12,12 +12,12 @@ from skipstack.dashboards.charts.titles import not_drawn, shown, some_of, value_
 from skipstack.data.tasks.measure import Measure
 
 MOST: Final = 2000
-"""The maximum number of trials that are drawn, not counting those that were the best so far."""
+"""The maximum number of trials that are drawn in addition to those that were the best so far."""
 
 
 def history(trials: pd.DataFrame, measure: Measure) -> Any:
-    """Draw a point for each trial with a score, and the best score so far as a line of steps. Of more than ``MOST``
-    trials, evenly spaced ones are drawn, and all that were the best so far.
+    """Draw a point for each trial with a score, and the best score so far as a step line. Of more than ``MOST`` trials,
+    evenly spaced ones and all that were the best so far are drawn.
 
     ``trials``: a frame with the columns state, score and dev, indexed by the number of the trial.
     """

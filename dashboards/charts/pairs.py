@@ -1,4 +1,4 @@
-"""A chart of interactions: the effect that two values have together, beyond the sum of their separate effects."""
+"""A chart of interactions: the joint effect of two values beyond the sum of their separate effects."""
 
 from typing import Any, Final
 
@@ -14,11 +14,11 @@ MOST: Final = 6
 
 
 def pairs(frame: pd.DataFrame, measure: Measure) -> Any:
-    """Draw a heat map of interactions for each pair of axes, with the number in each field. Of more than ``MOST``
-    pairs, those with the strongest interactions are drawn. A field without an interaction stays empty.
+    """Draw a heat map of interactions for each pair of axes, with the number in each cell. Of more than ``MOST`` pairs,
+    those with the strongest interactions are drawn. A cell without an interaction stays empty.
 
-    ``frame`` has the columns axis_one and value_one, axis_two and value_two; interaction, not scaled for display (0.01
-    for a point of accuracy); and n, the number of trials that have both values.
+    ``frame`` has the columns axis_one, value_one, axis_two and value_two; interaction, unscaled (0.01 for a point of
+    accuracy); and n, the number of trials that have both values.
     """
     rows = frame.assign(
         pair=frame["axis_one"] + " × " + frame["axis_two"],
@@ -48,9 +48,7 @@ def _told(rows: pd.DataFrame, measure: Measure) -> str:
 
 
 def _map(rows: pd.DataFrame, most: float, measure: Measure) -> Any:
-    """Draw the heat map of one pair of axes. The numbers have their signs, and are pale in dark fields. ``most``: the
-    largest absolute interaction in all heat maps, which sets the limits of the colour scale.
-    """
+    """Draw the heat map of one pair of axes. ``most``: the limit of the colour scale, the same in all heat maps."""
     one, two = rows["axis_one"].iloc[0], rows["axis_two"].iloc[0]
     x = alt.X("value_one:N", title=one, scale=named(rows["value_one"]), axis=alt.Axis(labelAngle=0))
     above = alt.Axis(titleAngle=0, titleAnchor="end", titleAlign="right", titleBaseline="bottom", titleX=-6, titleY=-6)

@@ -17,12 +17,12 @@ OURS, EXPLORED, PAPER = LOOKS = (
 
 
 def against_paper(frame: pd.DataFrame, measure: Measure, *, split: str = "test") -> Any:
-    """Draw a row for each row of a table except the base: the paper's difference from its base as a hollow diamond, and
-    the study's difference from its own base as a filled mark.
+    """Draw the differences in each row of a paper's table except the base: the paper's difference from its base as a
+    hollow diamond, and the study's difference from its own base as a filled mark.
 
-    ``frame`` has the column row, the name of the row; the columns paper and ours, the two differences on ``split``, not
-    scaled for display (0.01 for a point of accuracy); and the columns low and high, the ends of the 95 % interval of
-    the study's difference. A value that is not known is NaN.
+    ``frame`` has the columns row, the name of the table's row; paper and ours, the two differences on ``split``; and
+    low and high, the ends of the 95 % interval of the study's difference. Differences are unscaled (0.01 for a point of
+    accuracy). Unknown values are NaN.
     """
     columns = ["paper", "ours", "low", "high"]
     rows = frame.reindex(columns=["row", *columns]).astype(dict.fromkeys(columns, float))

@@ -1,7 +1,7 @@
-"""Renders Vega-Lite specifications as pictures with vl-convert, with its own fonts and without a network.
+"""Renders Vega-Lite specifications as pictures with vl-convert, which needs no network and has its own fonts.
 
-vl-convert runs V8, which reserves many gigabytes of address space. If it does not get them, as under ``ulimit -v``, it
-ends the process. So pictures of reports are rendered in a process of their own
+vl-convert runs V8, which reserves many gigabytes of address space, and ends the process if it does not get them, for
+example under ``ulimit -v``. Therefore the pictures of reports are rendered in a subprocess
 (``reports/pictures/drawing_process.py``).
 """
 

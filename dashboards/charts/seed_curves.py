@@ -20,10 +20,10 @@ SEED, MEAN, BASE, BEST = LOOKS = (
 )
 
 NAMED: Final = 5
-"""The maximum number of seeds that are named at the ends of their curves; of more seeds, none is named."""
+"""The maximum number of seeds whose curves are labelled at their ends. With more seeds, no curve is labelled."""
 
 APART: Final = 0.06
-"""The minimum distance between the names of two seeds, as a fraction of the chart's height."""
+"""The minimum distance between two labels, as a fraction of the chart's height."""
 
 
 def seed_curves(
@@ -35,12 +35,12 @@ def seed_curves(
     rungs: Sequence[int] = (),
     epochs: int,
 ) -> Any:
-    """Draw a line for each seed of a trial, a line for their mean if there are several, and an upright line at each
-    rung.
+    """Draw the learning curve of each seed of a trial, the mean curve if there are several seeds, and a vertical line
+    at each rung.
 
     ``curves``: a frame with the columns trial, epoch, seed and dev. ``trial``: the number of the trial. ``beside``: the
-    numbers of other trials whose mean curves are drawn for comparison, by the names of their looks. ``rungs``: epochs
-    at which trials are compared. ``epochs``: the number of epochs of a trial that runs to its end.
+    numbers of trials whose mean curves are drawn for comparison, by the name of their entry in ``LOOKS``. ``rungs``:
+    the epochs at which trials are compared. ``epochs``: the number of epochs of a complete trial.
     """
     finite = curves[np.isfinite(curves["dev"])].assign(value=lambda rows: rows["dev"] * shown(measure))
     own = finite[finite["trial"] == trial]
@@ -93,9 +93,7 @@ def seed_curves(
 
 
 def _spread(ends: pd.DataFrame, values: "pd.Series[float]") -> pd.DataFrame:
-    """Move the ends of curves apart, so that the texts beside them do not overlap. ``values``: all values in the chart,
-    from which its height follows.
-    """
+    """Move the ends of curves apart, so that their labels do not overlap. ``values``: all values in the chart."""
     gap = APART * float(values.max() - values.min())
     ordered = ends.sort_values("value")
     places: list[float] = []

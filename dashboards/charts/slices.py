@@ -21,11 +21,10 @@ def slices(
     trials: pd.DataFrame, measure: Measure, axes: Sequence[str], *, names: Mapping[str, str], log: Collection[str] = ()
 ) -> Any:
     """Draw a panel for each of ``axes``, with a point for each trial that has a score and in which the axis is active.
-
     Of more than ``MOST`` trials with a score, evenly spaced ones are drawn.
 
-    ``trials``: a frame of trials with the columns state and dev, and a column for each axis. ``names``: the names of
-    the axes in the chart. ``log``: the axes with a logarithmic scale.
+    ``trials``: a frame of trials with the columns state and dev and a column for each axis. ``names``: the names of the
+    axes in the chart. ``log``: the axes with a logarithmic scale.
     """
     scored = trials[np.isfinite(trials["dev"])]
     every = max(1, -(-len(scored) // MOST))

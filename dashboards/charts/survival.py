@@ -1,6 +1,4 @@
-"""A chart of the trials at each rung: how many were stopped there, and how well the scores at the rung predicted the
-final ranks.
-"""
+"""A chart of the trials stopped at each rung, and of how well scores at the rung predicted the final ranks."""
 
 from typing import Any
 
@@ -13,12 +11,12 @@ ON, STOPPED = LOOKS = (Look("went on", BLUE), Look("stopped there", ORANGE))
 
 
 def survival(frame: pd.DataFrame, *, unit: str = "epochs") -> Any:
-    """Draw a bar for each rung, with the trials that went on and those that were stopped there, and below the bars the
-    rank correlations, if any is known.
+    """Draw a bar for each rung that divides its trials into those that continued and those that were stopped, and below
+    the bars the rank correlations, if any is known.
 
     ``frame`` has the columns rung, its level in ``unit``; n, the number of trials that reached the rung; stopped, the
-    number that were stopped there; and correlation, Spearman's, between the scores at the rung and the final scores,
-    over the trials that were trained to their ends. The correlation is NaN if there are too few trials.
+    number of trials stopped at it; and correlation, Spearman's, between the scores at the rung and the final scores of
+    the trials that were trained to their ends. The correlation is NaN if there are too few trials.
     """
     counts = frame.assign(on=frame["n"] - frame["stopped"])
     rows = counts.melt(["rung"], ["on", "stopped"], "which", "count")

@@ -1,9 +1,8 @@
-"""The common look of all charts. Points and lines with different meanings differ in shape or dash as well, not only in
-colour.
+"""The common look of all charts. Marks and lines with different meanings differ in colour, and in shape or dash.
 
 The colours are those of Okabe and Ito, "Color Universal Design" (2008), which can be distinguished with any kind of
-colour vision. The colours of each chart's named looks, and the first four of ``SERIES``, also differ when they are
-printed in grey.
+colour vision. The colours of each chart's named looks, and the first four of ``SERIES``, also differ when printed in
+grey.
 """
 
 import textwrap
@@ -15,18 +14,16 @@ import altair as alt
 import pandas as pd
 
 INK, PAPER, LINE = "#1f2328", "#ffffff", "#d0d7de"
-"""Colours of text and axes, of the background and of the grid. An HTML page replaces them in dark mode."""
+"""The colours of text and axes, of the background and of grid lines. HTML pages replace them in dark mode."""
 
 BLUE, ORANGE, PURPLE, GREEN, SKY, VERMILLION = "#0072b2", "#e69f00", "#cc79a7", "#009e73", "#56b4e9", "#d55e00"
 
 WIDTH: Final = 380
-"""The width of a chart's plot area in pixels. With its axes and 12-pixel letters, a chart of this width is readable in
-a column of print.
-"""
+"""The width of a chart's plot area in pixels, so that the chart with its axes is readable in a column of print."""
 
 FONTS: Final = "Liberation Sans, Arial, Helvetica, sans-serif"
-"""The fonts of charts. The first is vl-convert's own. The letters of the next two are as wide, so that text still fits
-if a browser uses one of them instead.
+"""The fonts of charts. vl-convert has the first one built in. The letters of the next two are as wide, so that text
+still fits if a browser uses one of these.
 """
 
 LETTERS: Final = 72
@@ -35,9 +32,9 @@ LETTERS: Final = 72
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """The look of one kind of marks or lines. ``name``: in the legend. ``colour``, ``shape``: of its marks. ``dash``:
-    the lengths of the strokes and gaps of its lines, in pixels. ``hollow``: whether only the outline of the shape is
-    drawn.
+    """The look of one kind of marks or lines. ``name``: its entry in the legend. ``colour``, ``shape``: the colour and
+    shape of marks. ``dash``: the lengths of a line's strokes and gaps, in pixels. ``hollow``: whether only the outline
+    of marks is drawn.
     """
 
     name: str
@@ -56,7 +53,7 @@ SERIES: Final = (
     (SKY, "triangle-down", (1, 4)),
     (VERMILLION, "triangle-left", (12, 3)),
 )
-"""The colour, shape and dash of the first, second, ... of several series without an order, such as studies."""
+"""The colours, shapes and dashes of the first, second, ... of several series without an order, such as studies."""
 
 CONFIG: Final[Mapping[str, Any]] = {
     "background": PAPER,
@@ -112,9 +109,7 @@ CONFIG: Final[Mapping[str, Any]] = {
 
 
 def finished(chart: Any, title: str, *sentences: str) -> Any:
-    """Complete a chart: add its title, the sentences below the title, and the common style. Empty sentences are left
-    out.
-    """
+    """Complete a chart: add its title, the sentences below the title except empty ones, and the common style."""
     lines = [line for sentence in sentences if sentence for line in textwrap.wrap(sentence, LETTERS)]
     words = alt.TitleParams(text=textwrap.wrap(title, LETTERS - 6), subtitle=lines)
     return chart.properties(title=words).configure(**CONFIG)
@@ -127,21 +122,21 @@ def data(frame: pd.DataFrame) -> alt.InlineData:
 
 
 def gradient(values: "pd.Series[Any]") -> alt.Legend:
-    """The legend of a colour scale for ``values``. If all values are equal, it shows only that number."""
+    """The legend of a colour scale for ``values``. If all values are equal, the legend shows this number alone."""
     known = sorted(set(values.dropna().tolist()))
     alone: dict[str, Any] = {"values": known, "format": ".4~f"} if len(known) == 1 else {}
     return alt.Legend(gradientLength=200, **alone)
 
 
 def named(names: Iterable[str]) -> alt.Scale:
-    """The scale of an axis with these names, in this order. (The ``sort`` option of an axis would fail for a name like
-    ``constructor``, a property of JavaScript objects.)
+    """The scale of an axis with these names, in this order. The ``sort`` option of an axis is not used, since it fails
+    for a name like ``constructor``, a property of JavaScript objects.
     """
     return alt.Scale(domain=list(dict.fromkeys(names)))
 
 
 def looks(names: Sequence[str]) -> tuple[Look, ...]:
-    """The look of each of several series without an order, by their names. The looks repeat after seven."""
+    """The looks of several series without an order, by the names of the series. The looks repeat after seven."""
     return tuple(Look(name, *SERIES[place % len(SERIES)]) for place, name in enumerate(names))
 
 

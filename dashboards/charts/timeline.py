@@ -12,25 +12,25 @@ from skipstack.dashboards.charts.theme import INK, LINE, Look, colours, data, fi
 from skipstack.dashboards.charts.titles import some_of, time_unit
 
 MOST: Final = 600
-"""The maximum number of bars that are drawn. If there are more, the latest are drawn."""
+"""The maximum number of bars that are drawn. Of more bars, the latest are drawn."""
 
 MEASURED, WAITED = Look("measured on test", INK), Look("waited for a worker", LINE)
 
 LOOKS = (*TRAINED, MEASURED, WAITED)
 
 OTHER: Final = {"measuring": MEASURED.name, "waiting": WAITED.name}
-"""The name of the look of each phase except training, whose look is that of the trial's state."""
+"""The name of the look of each phase except training. A training trial has the look of its state."""
 
 WAITING: Final = "waiting"
-"""The label of the line with all trials that wait."""
+"""The label of the line for all waiting trials."""
 
 
 def timeline(spans: pd.DataFrame) -> Any:
-    """Draw a bar for each time in which a trial was trained, was measured or waited for a worker. Training and
-    measuring take as many lines as workers were busy at the same time; waiting has a line of its own.
+    """Draw a bar for each period in which a trial was trained, was measured or waited for a worker. Training and
+    measuring take as many lines as workers were busy at the same time; waiting takes one line.
 
-    ``spans`` has a row for each of these times, with the columns trial; phase, which is training, measuring or waiting;
-    began and until, in seconds of the same clock; and state, why the trial ended or paused.
+    ``spans`` has a row for each period, with the columns trial; phase (training, measuring or waiting); began and
+    until, in seconds of the same clock; and state, why the trial ended or paused.
     """
     ordered = spans.sort_values(["began", "trial"], kind="stable")
     waits = ordered["phase"] == "waiting"
@@ -83,9 +83,7 @@ def timeline(spans: pd.DataFrame) -> Any:
 
 
 def lines(spans: pd.DataFrame) -> np.ndarray[Any, Any]:
-    """The line for the bar of each span, counted from 1: the lowest line that is free when the span begins. ``spans``
-    must be sorted by their beginnings.
-    """
+    """The line for each bar, from 1: the lowest line free when the span begins. ``spans``: sorted by beginning."""
     ends: list[float] = []
     found = []
     for began, until in zip(spans["began"], spans["until"], strict=True):

@@ -9,13 +9,13 @@ from skipstack.data.tasks.measure import Measure
 
 
 def shown(measure: Measure) -> float:
-    """The factor by which values are multiplied to be shown: 100 for accuracies, which are shown in percent."""
+    """The factor that converts values for display: 100 for accuracies, which are shown in percent."""
     return abs(measure.factor)
 
 
 def value_scale(measure: Measure, **further: Any) -> alt.Scale:
-    """The scale of an axis with values of a measure. It need not begin at 0, and a logarithmic scale need not end at
-    powers of ten. ``further``: more options of the scale.
+    """The scale of an axis with values of a measure. The axis need not begin at 0, and a logarithmic axis need not end
+    at powers of ten. ``further``: more options of the scale.
     """
     if measure.scale == "log":
         return alt.Scale(type="log", nice=False, padding=10, **further)
@@ -30,22 +30,22 @@ def value_title(measure: Measure, split: str = "dev") -> str:
 
 def difference_title(measure: Measure, what: str) -> str:
     """The title of an axis of differences, such as ``effect on accuracy (points)`` or ``difference in perplexity (lower
-    is better)``. ``what``: the beginning, such as ``effect on``.
+    is better)``. ``what``: the beginning of the title, such as ``effect on``.
     """
     unit = "points" if measure.in_points else "lower is better" if measure.factor < 0 else ""
     return f"{what} {measure.label}{f' ({unit})' if unit else ''}"
 
 
 def not_drawn(count: int, noun: str, why: str) -> str:
-    """The sentence on what a chart leaves out, such as ``Not drawn: 1 trial without a score.``. Empty if ``count`` is
-    0. ``noun``: ``trial``. ``why``: ``without a score``.
+    """A sentence that says what a chart leaves out, such as ``Not drawn: 1 trial without a score.``; empty if ``count``
+    is 0. ``noun``: such as ``trial``. ``why``: such as ``without a score``.
     """
     return f"Not drawn: {counted(count, noun)} {why}." if count else ""
 
 
 def some_of(drawn: int, there: int, what: str) -> str:
-    """The sentence on how much a chart shows, such as ``150 of 10,000 trials are drawn.``. Empty if everything is
-    drawn. ``drawn``, ``there``: how many are drawn, and how many there are. ``what``: ``trials``.
+    """A sentence that says how much a chart shows, such as ``150 of 10,000 trials are drawn.``; empty if everything is
+    drawn. ``drawn``: the number drawn. ``there``: the total number. ``what``: such as ``trials``.
     """
     return f"{drawn:,} of {there:,} {what} are drawn." if drawn < there else ""
 
@@ -55,7 +55,5 @@ UNITS: Final = (("days", 86400.0), ("hours", 3600.0), ("minutes", 60.0), ("secon
 
 
 def time_unit(seconds: float) -> tuple[str, float]:
-    """The unit in which a time of ``seconds`` is best shown, and the seconds of that unit. It is the largest unit of
-    which the time has at least two, or else seconds.
-    """
+    """The largest unit that fits twice into ``seconds`` (or else seconds), and its length in seconds."""
     return next(((name, unit) for name, unit in UNITS if seconds >= 2 * unit), UNITS[-1])

@@ -10,20 +10,20 @@ from skipstack.dashboards.charts.titles import not_drawn, shown, some_of, value_
 from skipstack.data.tasks.measure import Measure
 
 MOST: Final = len(SERIES)
-"""The maximum number of lines that are drawn: as many as there are different looks."""
+"""The maximum number of lines that are drawn: the number of different looks."""
 
 WIDE: Final = 8
-"""The x axis is logarithmic if all numbers are positive and the largest is at least this many times the smallest."""
+"""The ratio of the largest to the smallest number from which the x axis is logarithmic, if all numbers are positive."""
 
 
 def trends(frame: pd.DataFrame, measure: Measure, *, axis: str, lines: str, split: str) -> Any:
     """Draw scores with their intervals over a numeric axis, joined by a line for each value of another axis.
 
-    ``frame`` has the columns number, the value on the x axis; line, the value of the other axis, for which a line is
-    drawn; value, the score; and low and high, the ends of its 95 % interval, or NaN without an interval. The last three
-    are values of the measure not scaled for display (accuracies in [0, 1]); intervals in percent are cut off at 0 and
-    100. Lines keep their order; only the first ``MOST`` are drawn. ``axis``: the name of the x axis. ``lines``: the
-    name of the axis whose values the lines are; empty if there is a single line. ``split``: the split of the scores.
+    ``frame`` has the columns number, the value on the x axis; line, the value of the other axis; value, the score; and
+    low and high, the ends of its 95 % interval, or NaN without an interval. Scores and ends are unscaled (accuracies in
+    [0, 1]); ends in percent are cut off at 0 and 100. Lines keep their order; only the first ``MOST`` are drawn.
+    ``axis``: the name of the x axis. ``lines``: the name of the other axis; empty if there is a single line. ``split``:
+    the split of the scores.
     """
     names = list(dict.fromkeys(frame["line"]))
     known = frame[frame["line"].isin(names[:MOST])].dropna(subset=["value"])

@@ -77,14 +77,14 @@ def ablate(
     code: Code = None,
     **run: Any,
 ) -> int:
-    """Test which changes of the best config earn their place.
+    """Test which changes of the best config improve the score.
 
-    Trains configs again with fresh seeds, one row of the report each: the base; the best config; the best config of
-    each search given by --beside; the best config without the changes given by --without, and without each single
-    change; the base with each change alone. No trial is stopped early, and every row is measured on test once.
+    Trains configs again with fresh seeds. Each config is a row of the report: the base; the best config; the best
+    config of each search given by --beside; the best config without the changes given by --without, and without each
+    single change; the base with each change alone. No trial is stopped early, and every row is measured on test once.
 
-    Left out, --tracking-uri, --address, --gpus-per-trial, --cpus-per-trial, --concurrent, --device, --engine and
-    --system-metrics are as in the previous command; the defaults named below are those of a new study.
+    If left out, --tracking-uri, --address, --gpus-per-trial, --cpus-per-trial, --concurrent, --device, --engine and
+    --system-metrics keep their values from the previous command; the defaults shown below are for a new study.
     """
     from skipstack.dashboards.reports.confirmation.ablation_plan import ablation_page, nothing_to_compare
     from skipstack.search.api.ablation import prepare_ablation

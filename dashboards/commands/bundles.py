@@ -79,8 +79,8 @@ def export(
 ) -> None:
     """Write the best network or model as plain files (a bundle).
 
-    A network's bundle holds JSON and safetensors, and loads without ray or mlflow. A function's holds the files that
-    the function gave by report(..., model=PATH).
+    The bundle of a network holds JSON and safetensors, and loads without ray or mlflow. The bundle of a user's function
+    holds the files that the function passed to report(..., model=PATH).
     """
     if register is not None and ((best or 1) > 1 or pareto):
         raise UserError("--register: got several models for one name (allowed: one, by --best 1 or --trial N)")
@@ -93,7 +93,7 @@ def export(
         raise UserError(f"got {got} (allowed: one of them)")
     from skipstack.search.study.record.reading import read_study
 
-    record = read_study(study)  # refuses a folder without a study before slow imports
+    record = read_study(study)  # raises for a folder without a study, before the slow imports
     if to_optuna is not None:
         given = (best, trial, pareto or None, register, ensemble or None, retrain or None, torch_export)
         if any(each is not None for each in given):
@@ -129,7 +129,7 @@ def export(
         from skipstack.search.publishing.bundles.files import copy_bundle
 
         left = bundle_of(record, folder, chosen[0], device)
-        scores = {} if recipe.suffix else left.scores  # the scores are of the networks that the search trained
+        scores = {} if recipe.suffix else left.scores  # the scores are not those of a retrained or joint network
         written = replace(left, name=left.name + recipe.suffix, write=partial(copy_bundle, to), scores=scores)
         where = execution(study, engine="serial", tracking_uri=tracking_uri)
         version = where.register(folder, record, written, register)
@@ -145,7 +145,7 @@ def _in_optuna(record: "StudyRecord", study: Path, uri: str) -> str:
 
 
 def _as_program(record: "StudyRecord", folder: StudyFolder, bundle: Path, to: Path, device: str) -> None:
-    """Write a bundle as a torch.export program, and print how its scores differ from those of the bundle's network."""
+    """Write a bundle as a torch.export program, and print how the program's scores differ from the network's."""
     from skipstack.data.store.stored import open_store
     from skipstack.models.ground.device import choose_device
     from skipstack.search.publishing.bundles.bundle import load_bundle
@@ -176,8 +176,8 @@ def verify(
 ) -> None:
     """Check that a bundle reproduces its recorded results.
 
-    Evaluates it again on its corpus, and compares every count with the one recorded in it. If the bundle has the
-    model of a function, its files are compared with their hashes, and none is run.
+    Evaluates the network again on its corpus, and compares every count with the recorded one. For the model of a user's
+    function, compares the files with their recorded hashes, and runs none of them.
     """
     from skipstack.search.publishing.bundles.files import is_own
 
@@ -197,7 +197,7 @@ def verify(
 
 
 def _say_own(bundle: Path) -> None:
-    """Check the files of a bundle that holds the model of a user's function, and print where the model comes from."""
+    """Check the files of a bundle with the model of a user's function, and print the model's origin."""
     from skipstack.data.basis.counted import counted
     from skipstack.data.basis.printable import visible
     from skipstack.search.publishing.bundles.own_model import load_own
@@ -230,10 +230,10 @@ def predict(
 ) -> None:
     """Predict the tags, labels or trees of text.
 
-    A bundle that tags words reads words separated by blanks and writes columns. A bundle that tags characters, such as
-    Chinese ones, reads raw text, drops its blanks, finds the words and writes lines. --format chooses the other form.
-    A text classifier writes `label<TAB>text` for each text, in either format. A parser writes columns of word, head
-    and relation; the head is the number of a word, or 0 for the root.
+    A bundle that tags words reads words separated by blanks and writes columns. A bundle that tags characters, for
+    example Chinese ones, reads raw text, drops its blanks, finds the words and writes lines. --format chooses the other
+    form. A text classifier writes `label<TAB>text` for each text, in either format. A parser writes columns of word,
+    head and relation; the head is the number of a word, or 0 for the root.
     """
     from skipstack.models.ground.device import choose_device
     from skipstack.search.publishing.bundles.bundle import load_bundle

@@ -48,10 +48,10 @@ def spaces(
     ] = None,
     form: Annotated[Format, typer.Option("--format", help="The format of the output.")] = "text",
 ) -> None:
-    """List the presets, or show what one study varies.
+    """List the presets, or show the search space of a study.
 
-    Of a study: its axes and constraints, how many configurations they allow, how many updates an epoch has, and every
-    setting with its origin.
+    For a study, shows its axes and constraints, the number of configurations that they allow, the number of updates in
+    an epoch, and every setting with its origin.
     """
     if with_schema:
         code = () if name is None else load_study(name, scale=scale)[0].space.code
@@ -83,10 +83,10 @@ def _show(name: str, scale: str | None, data_dir: Path | None, form: Format) -> 
 
 
 def _epoch(study: StudyConfig, stores: Path, data_dir: Path | None, corpus_folder: Path) -> EpochSize | str:
-    """The size of an epoch of the base config; if its corpus is not on this machine, the message that says so.
+    """The size of an epoch of the base config, or an error message if its corpus is not on this machine.
 
     ``stores``: the folder with the prepared corpora. ``data_dir``: the folder of the named corpora. ``corpus_folder``:
-    the folder that relative paths of the corpus start from.
+    the folder where relative paths of the corpus start.
     """
     from skipstack.data.store.stored import open_store
     from skipstack.data.store.writing import store

@@ -19,10 +19,10 @@ def check(
 ) -> None:
     """Test your own gates, cells, heads, embedders and formats.
 
-    Each gate, cell, head and embedder is tested in a small network, with the defaults of its config: shapes, lanes,
-    gradients, resuming. A format is tested on the example that it gives. A line is printed for each check; after a
-    failure, checks that would fail for the same reason are skipped. For a constraint, the axes that it
-    reads are printed.
+    Tests each gate, cell, head and embedder in a small network, with the defaults of its config: shapes, lanes (seeds
+    trained in one computation), gradients, resuming. Tests a format on the example that it gives. Prints a line for
+    each check; after a failure, checks that would fail for the same reason are skipped. Constraints are not run; the
+    axes that they read are printed.
     """
     import skipstack.spaces.trial  # noqa: F401 (imported to register the kinds that come with skipstack)
 

@@ -1,4 +1,4 @@
-"""The commands by name. A command's file is imported only when the command is typed, or for ``--help``."""
+"""The commands of ``skipstack``. A command's file is imported only when the command is typed, or for ``--help``."""
 
 from collections.abc import Mapping
 from importlib import import_module
@@ -33,17 +33,17 @@ FILES: Final[Mapping[str, str]] = {
     "check": "check",
     "data": "corpora",
 }
-"""The file in this folder whose ``add_to`` adds each command, in the order of ``--help``."""
+"""The file in this folder whose ``add_to`` adds the command, by the command's name, in the order of ``--help``."""
 
 
 class Commands(TyperGroup):
-    """The group of all commands in ``FILES``. The file of a command is imported when the command is looked up."""
+    """The group of all commands in ``FILES``. A command's file is imported when the command is looked up."""
 
     def __init__(self, **attributes: Any) -> None:
         super().__init__(**{**attributes, "commands": dict.fromkeys(FILES)})
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """A command by its name; None if there is none."""
+        """The command with this name; None if there is none."""
         if cmd_name not in FILES:
             return None
         with collection_put_off():

@@ -31,10 +31,10 @@ def compare(
 ) -> None:
     """Compare several studies of one corpus.
 
-    Compares rows that more than one study confirmed, and describes what each study explored. Confirmed rows are those
-    of `skipstack ablate`, and of a study that tries a grid, or one value at a time, and stops no trial early. Rows of
-    different studies are compared where config and corpus are the same, and so are the best configs that their
-    ablations confirmed, each with its interval. Studies of other sentences, or scored by another measure, are refused.
+    Compares the rows that more than one study confirmed, and describes what each study explored. Confirmed rows come
+    from `skipstack ablate`, or from a study that tries a grid, or one value at a time, and stops no trial early. Rows
+    with the same config and corpus are compared across studies. The best configs that the studies' ablations confirmed
+    are compared as well, each with its interval. All studies must have the same sentences and the same measure.
     """
     from skipstack.dashboards.reports.confirmation.studies_report import studies_report
     from skipstack.search.analysis.confirmation.studies import compare_studies

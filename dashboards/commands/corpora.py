@@ -31,7 +31,7 @@ def add_to(app: typer.Typer) -> None:
 def list_corpora() -> None:
     """List the named corpora.
 
-    Of each: its layers of tags, its licence and origin, and how to get it.
+    Shows the tag layers, the licence and the origin of each corpus, and how to get it.
     """
     lines = {
         card.name: (card.about, f"tags: {', '.join(card.layers)}; {card.licence}; {card.origin}", _had(card))
@@ -58,9 +58,9 @@ def fetch_corpus(
 ) -> None:
     """Fetch a corpus and check its files.
 
-    Files come from the origin that `skipstack data list` names, and are checked by their SHA-256; files that are there
-    are not fetched again. An interrupted download continues when the command is repeated. SKIPSTACK_DATA_MIRROR may be
-    the address of a mirror: a data directory on any web server.
+    Downloads the files from the origin that `skipstack data list` shows, and checks their SHA-256. Files that are
+    already present are not downloaded again. To continue an interrupted download, repeat the command.
+    SKIPSTACK_DATA_MIRROR may be the address of a mirror: a data directory on any web server.
     """
     card = find_card(name)
     from skipstack.dashboards.live.downloading import downloading  # slow to import
@@ -83,7 +83,7 @@ def fetch_corpus(
 def check_corpus(name: Name, data_dir: DataDir = None) -> None:
     """Check that every file of a corpus is present and unchanged.
 
-    A file is unchanged if its SHA-256 is that of the file on which the published figures were measured.
+    A file is unchanged if it has the SHA-256 of the file on which the published figures were measured.
     """
     card = find_card(name)
     check(card, data_dir)

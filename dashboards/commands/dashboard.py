@@ -11,7 +11,7 @@ from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.parts import need
 
 STORE: Final = "mlflow:"
-"""The argument that stands for all studies of an MLflow store."""
+"""The argument that means all studies of an MLflow store."""
 
 
 def add_to(app: typer.Typer) -> None:
@@ -45,8 +45,8 @@ def dashboard(
 ) -> None:
     """Show studies in a browser, also while they run.
 
-    The pages are served to this machine only, and never change a study. They answer: Is it going well? What works?
-    Can I believe it? What do I take away? Ctrl-C ends it.
+    The pages are served to this machine only, and never change a study. They answer: Is it going well? What works? Can
+    I believe it? What do I take away? Ctrl-C ends the server.
     """
     need("streamlit", "dashboard")
     from skipstack.dashboards.web.study_folders import studies_below

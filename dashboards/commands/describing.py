@@ -1,6 +1,4 @@
-"""``skipstack data describe``: describes the health of a named corpus, or of the corpora of a planned or recorded
-study.
-"""
+"""``skipstack data describe``: describes the health of a named corpus, or of a study's corpora."""
 
 from pathlib import Path
 from typing import Annotated
@@ -35,10 +33,10 @@ def describe_corpus(
         Path | None, typer.Option(help="Write the output to this file, replacing it. Left out: stdout.")
     ] = None,
 ) -> None:
-    """Describe a corpus and warn of what spoils comparisons.
+    """Describe a corpus and warn of faults that spoil comparisons.
 
-    Warnings come first. Then, by split: sizes, words and tags missing from train, sentences that are in two splits,
-    the most frequent tags, suspicious characters.
+    Prints the warnings, and then for each split: sizes, words and tags missing from train, sentences that are also in
+    another split, the most frequent tags, suspicious characters.
     """
     if given in named_corpora():
         described, title = [described_corpus(NamedCorpus(name=given, tags=tags), data_dir, Path.cwd())], given

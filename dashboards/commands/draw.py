@@ -38,7 +38,7 @@ def draw(
 ) -> None:
     """Draw a network, or describe it in sentences.
 
-    Its layers and their inputs, shortcuts and gates, skips, the labels that are fed back, the output layer.
+    Shows the layers and their inputs, shortcuts and gates, skips, fed-back labels, and the output layer.
     """
     folder = Path(network)
     if folder.is_dir() and StudyFolder(folder).ledger.is_dir():
@@ -54,7 +54,7 @@ def draw(
         _refuse("a study that was not begun", {"--trial": trial is not None})
         study, corpus_folder = load_study(network, scale=scale, overrides=settings or [])
         with rehearsed(study, data_dir=None, corpus_folder=corpus_folder):
-            pass  # opening it raises whatever error `search` would raise
+            pass  # opening the study raises the errors that `search` would raise
         config, name = study.space.base, f"{study.name}: base"
     from skipstack.dashboards.network_drawing.drawing import diagram_of, drawing
     from skipstack.dashboards.network_drawing.sentences import described
@@ -94,7 +94,7 @@ def _of_bundle(path: Path) -> "TrialConfig":
 
 
 def _refuse(what: str, given: dict[str, object]) -> None:
-    """Raise UserError for the first option in ``given`` that was typed, since it does not apply to ``what``."""
+    """Raise UserError if an option in ``given`` was typed, since none of them applies to ``what``."""
     for option, value in given.items():
         if value:
             raise UserError(f"{option}: got it for {what} (allowed: to leave it out)")

@@ -1,4 +1,4 @@
-"""``skipstack extend`` adds to a study; ``skipstack rerun`` trains one of its trials again."""
+"""``skipstack extend``: adds to a study. ``skipstack rerun``: trains one of its trials again."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -63,11 +63,11 @@ def extend(
 ) -> int:
     """Add trials, seeds, values of axes or points to a study.
 
-    The study may be finished or interrupted; the additions are run at once. A study that is
-    running tries the points next.
+    Runs the additions of a finished or interrupted study at once. A running study only accepts points, and tries them
+    next.
 
-    Left out, --tracking-uri, --address, --gpus-per-trial, --cpus-per-trial, --concurrent, --device, --engine and
-    --system-metrics are as in the previous command; the defaults named below are those of a new study.
+    If left out, --tracking-uri, --address, --gpus-per-trial, --cpus-per-trial, --concurrent, --device, --engine and
+    --system-metrics keep their values from the previous command; the defaults shown below are for a new study.
     """
     for option, number in (("trials", trials), ("seeds", seeds)):
         if number < 0:
@@ -105,7 +105,7 @@ def rerun(
 ) -> int:
     """Train one trial again and compare every number.
 
-    The trial trains from its recorded config and seeds. Nothing is written into the study.
+    Trains the trial from its recorded config and seeds. Nothing is written into the study.
     """
     record = read_study(study)
     from skipstack.search.execution.driver.rerun import rerun as trained_again
@@ -135,7 +135,7 @@ def rerun(
 
 
 def _choices(given: Sequence[str]) -> dict[str, list[Json]]:
-    """The values to add, by the path of their axis. Each text is ``PATH=CHOICE``; its choice is parsed as YAML.
+    """The values to add, by the path of their axis. A text is ``PATH=CHOICE``, with the choice in YAML.
 
     Raises UserError for a text without ``=``.
     """

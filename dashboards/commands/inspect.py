@@ -29,7 +29,7 @@ def inspect(
 ) -> None:
     """Show gates, states and gradients of a bundle on sentences.
 
-    Which states it reads, how far its gates open, and how far the gradient reaches.
+    Shows which states the network reads, how far its gates open, and how far its gradient reaches.
     """
     if picture is not None:
         with refused_where_unwritable(picture):

@@ -15,7 +15,7 @@ from skipstack.search.study.record.folder import StudyFolder
 from skipstack.search.study.record.log_file import LogFile
 
 EVERY: Final = 0.5
-"""Seconds between two reads of a log, with ``--follow``."""
+"""The seconds between two reads of a log, with ``--follow``."""
 
 
 def add_to(app: typer.Typer) -> None:
@@ -33,9 +33,9 @@ def log(
         int | None, typer.Option(help="The number of the ablation that the trial is of.", parser=whole, metavar="N")
     ] = None,
 ) -> None:
-    """Print what a trial printed, warned and raised.
+    """Print the output, warnings and errors of a trial.
 
-    Each line has its time (UTC), and its seed if the trial has several.
+    Each line has its time (UTC), and its seed if the trial has several seeds.
     """
     folder = StudyFolder.existing(study)
     of = StudyFolder(study, ablation)
@@ -69,7 +69,7 @@ def _ends(event: Event, trial: int, ablation: int | None) -> bool:
 
 
 def _check(folder: StudyFolder, trial: int, ablation: int | None) -> None:
-    """Raise UserError if the study has no such trial, or no such ablation."""
+    """Raise UserError if the study has no such trial or no such ablation."""
     from skipstack.search.study.record.reading import read_study
 
     record = read_study(folder.path)

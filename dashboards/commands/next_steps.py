@@ -1,4 +1,4 @@
-"""Suggests further commands to type after a study. The command to run first is not here: it stands in the report."""
+"""Suggests commands to type after a study, besides the first one, which the report names."""
 
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
@@ -48,22 +48,22 @@ def next_steps(
 
 
 def to_look_at(path: Path, *, private_runs: bool, pages: Mapping[str, str] = NO_PAGES) -> list[str]:
-    """Lines that show the runs of a study in a browser: a command if the MLflow store is in the study's folder, and the
-    addresses in ``pages`` by their names.
+    """Lines that say where the runs of a study are shown in a browser: a command, if the MLflow store is in the study's
+    folder, and the addresses in ``pages``, by name.
     """
     looks = [*_typed([_served(path)] if private_runs else []), *seen(pages)]
     return [ALSO, *looks] if looks else []
 
 
 def seen(pages: Mapping[str, str]) -> Iterator[str]:
-    """Lines with the addresses of a study's views in a browser, by the names of the views."""
+    """Yield lines with the addresses of a study's views in a browser, by the names of the views."""
     if pages:
         yield "in MLflow:"
         yield from (f"  {name}: {page}" for name, page in pages.items())
 
 
 def _served(path: Path) -> list[str]:
-    """The command that shows the runs of a study whose store is in its folder."""
+    """The command that shows a study's runs if their store is in the study's folder."""
     return ["mlflow", "ui", "--backend-store-uri", f"sqlite:///{StudyFolder(path).runs_database}"]
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def whole(text: str) -> int:
-    """Parse a whole number that the user typed. Raises BadParameter, which Typer completes with the option's name."""
+    """Parse an integer that the user typed. Raises BadParameter, to which Typer adds the option's name."""
     try:
         return int(text)
     except ValueError as error:
@@ -24,7 +24,7 @@ def whole(text: str) -> int:
 
 
 def decimal(text: str) -> float:
-    """Parse a decimal number that the user typed. Raises BadParameter, which Typer completes with the option's name."""
+    """Parse a decimal number that the user typed. Raises BadParameter, to which Typer adds the option's name."""
     try:
         return float(text)
     except ValueError as error:
@@ -112,7 +112,7 @@ BundlePath = Annotated[Path, typer.Argument(help="A bundle: its folder, or its .
 KINDS: Final[Mapping[str, tuple[Any, Option]]] = {
     name: get_args(kind) for name, kind in get_type_hints(RunOptions, include_extras=True).items()
 }
-"""The type and the help of each option of a run, by the name of the field of ``RunOptions``."""
+"""The type and the help of each run option, by the name of the field of ``RunOptions``."""
 
 
 def run_option(name: str) -> Any:
@@ -129,10 +129,8 @@ def run_option(name: str) -> Any:
 
 
 def _given(name: str) -> Any:
-    """The type annotation with which Typer parses the run option ``name``. It includes None, for an option that is left
-    out.
-
-    Options that are neither integers, flags nor choices are passed on as text, which ``RunOptions`` parses.
+    """The type annotation with which Typer parses the run option ``name``. None is allowed, since options may be left
+    out. Options that are neither integers, flags nor choices are passed on as text, which ``RunOptions`` parses.
     """
     kind, _ = KINDS[name]
     if get_origin(kind) is Sequence:
@@ -149,9 +147,9 @@ Command = TypeVar("Command", bound=Callable[..., object])
 
 
 def with_run_options(*names: str) -> Callable[[Command], Command]:
-    """Decorator that adds the run options to a command's signature, after the command's own options.
+    """Return a decorator that adds run options to a command's signature, after the command's own options.
 
-    The last parameter of the command, ``**run``, receives them. ``names``: the options to add; by default all but
+    The command receives them in its last parameter, ``**run``. ``names``: the options to add; by default all but
     ``code``, since a new study names its code in its file, and other commands declare ``code`` themselves.
     """
 
@@ -184,7 +182,7 @@ def studied(
     lanes: str | None,
     seed: int | None,
 ) -> "tuple[StudyConfig, Path]":
-    """The config of the study that the options describe, and the folder that relative paths of its corpus start from.
+    """The config of the study that the options describe, and the folder where relative paths of its corpus start.
 
     An option of None, or an ``enough`` of False, leaves the study's own value.
     """
@@ -207,7 +205,7 @@ def studied(
 
 
 def located(studies: Sequence[Path], tracking_uri: str | None) -> list[Path]:
-    """The folders of ``studies``. Those in MLflow are first downloaded (``search/publishing/tracking/reading.py``)."""
+    """The folders of ``studies``. Studies in MLflow are downloaded (``search/publishing/tracking/reading.py``)."""
     if not any(str(study).startswith(("mlflow:", "runs:")) for study in studies):
         return list(studies)
     from skipstack.search.publishing.tracking.reading import located as fetched

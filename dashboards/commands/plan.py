@@ -52,7 +52,7 @@ def plan(
     """Estimate the size, memory and hours of a study.
 
     Counts the configurations of the space, measures a few updates of its networks on this machine, and estimates the
-    hours that the search takes. Nothing is kept.
+    hours of the search. Leaves no files.
     """
     config, corpus_folder = studied(
         study,

@@ -1,6 +1,4 @@
-"""Reads points (a point: a value for each of some axes) from the command line: ``depth=7, learning_rate=0.01``, or a
-YAML file of points.
-"""
+"""Reads points (values of axes), typed as ``depth=7, learning_rate=0.01`` or in a YAML file."""
 
 import re
 from collections.abc import Sequence
@@ -17,8 +15,8 @@ ALLOWED = "AXIS=VALUE, ..., such as 'depth=7, learning_rate=0.01', or a YAML fil
 
 
 def given_points(text: str) -> Sequence[dict[str, Json]]:
-    """The points of one ``--point``. Each maps names of axes to values, which are parsed as YAML. Raises UserError for
-    a text that is neither a point nor a readable file of points.
+    """The points of one ``--point``, each a dictionary of values by the names of axes. Values are parsed as YAML.
+    Raises UserError for a text that is neither a point nor a readable file of points.
     """
     if "=" in text:
         named = (part.partition("=") for part in re.split(r",\s*(?=[\w.]+\s*=)", text))

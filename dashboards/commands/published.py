@@ -1,4 +1,4 @@
-"""Makes the publication of a finished study for MLflow: its report, confirmed differences and best network."""
+"""Prepares the results of a finished study for MLflow: its report, confirmed differences and best network."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -27,7 +27,7 @@ from skipstack.search.study.record.study_record import StudyRecord
 from skipstack.search.study.record.trial_record import TrialRecord
 
 LONGEST: Final = 7900
-"""The most characters of a note; MLflow accepts 8,000."""
+"""The maximum number of characters of a note; MLflow accepts 8,000."""
 
 WHOLE: Final = "\n\n... the whole report is the artifact `report.html`\n"
 
@@ -35,7 +35,7 @@ WHOLE: Final = "\n\n... the whole report is the artifact `report.html`\n"
 def published(
     record: StudyRecord, folder: StudyFolder, found: Exploration | None = None, warn: Say = unsaid
 ) -> Publication:
-    """The publication of a study: the content to write into its MLflow runs.
+    """Collect the content to write into the MLflow runs of a study.
 
     ``record``: the study. ``folder``: its folder. ``found``: the exploration of its search; None computes it. ``warn``:
     called with a line if pictures are missing.
@@ -70,7 +70,7 @@ def published(
 
 
 def _with_pictures(report: Report) -> Report:
-    """The report with its pictures drawn now, so that each is drawn only once."""
+    """Draw the pictures of a report now, so that each is drawn only once."""
     pictures = tuple(report.pictures())
     return replace(report, pictures=lambda: pictures)
 
@@ -85,9 +85,7 @@ def _pages(report: Report) -> dict[str, str]:
 
 
 def _files_of_ablation(report: Report) -> dict[str, str]:
-    """The files of an ablation's report, by name: the report as HTML, its table as CSV, Markdown and LaTeX, its forest
-    plot, and its other pictures.
-    """
+    """The files of an ablation's report, by name: the report, its table in several formats, and its pictures."""
     forest, *others = report.pictures()
     return {
         "report.html": render(report, "html"),
@@ -111,7 +109,7 @@ def _note(about: str, report: Report, *, titled: bool = False) -> str:
     """The note on a run, in Markdown: the verdict, the description ``about``, and the report, cut to the length that
     MLflow accepts.
 
-    ``titled``: begin with the report's title. A study's own run needs none, since the title is its name.
+    ``titled``: whether to include the report's title. The study's own run needs no title, since the title is its name.
     """
     above = (*((Sentence(about),) if about else ()), *((Heading(report.page.title),) if titled else ()))
     groups = (above, *report.page.groups) if above else report.page.groups
@@ -121,8 +119,8 @@ def _note(about: str, report: Report, *, titled: bool = False) -> str:
 
 
 def _best(record: StudyRecord, folder: StudyFolder) -> BestBundle | None:
-    """The bundle of the best trial. None if no trial has a score, or if the best one has neither weights nor a model of
-    the user's function. The weights or model are only read when the bundle is written.
+    """The bundle of the best trial; None if no trial has a score, or if the best trial has neither weights nor a model
+    of the user's function. Weights and models are read only when the bundle is written.
     """
     trial = next(iter(record.ranked()), None)
     if trial is None or not (trial.config.keeps_weights or models_of(trial, folder.trial(trial.number))):
@@ -131,9 +129,7 @@ def _best(record: StudyRecord, folder: StudyFolder) -> BestBundle | None:
 
 
 def bundle_of(record: StudyRecord, folder: StudyFolder, trial: TrialRecord, device: str) -> BestBundle:
-    """The description of the bundle of a trial with a score, with a function that writes the bundle. ``device``: where
-    the network is loaded.
-    """
+    """Describe the bundle of a trial that has a score. ``device``: where the network is loaded to write the bundle."""
     assert trial.best is not None, "a trial with a score has a best epoch"
 
     def write(to: Path) -> None:
@@ -160,10 +156,10 @@ def bundle_of(record: StudyRecord, folder: StudyFolder, trial: TrialRecord, devi
 
 
 def _calls(folder: StudyFolder, trial: TrialRecord) -> Sequence[int]:
-    """The seeds of a trial, or the call of the user's function, whose scores may be stored with the trial's bundle.
+    """The calls of a trial whose scores may be stored with its bundle.
 
-    For a network these are all seeds of the trial. For a function it is the call whose model is exported, if that model
-    is of the trial's best epoch; otherwise none.
+    For a network, these are all seeds of the trial. For a user's function, it is the call whose model is exported, if
+    this model is from the trial's best epoch; otherwise none.
     """
     if trial.config.keeps_weights:
         return trial.seeds

@@ -1,6 +1,4 @@
-"""Finds the MLflow run of each confirmed row, and the metrics to write into it, so that every number of a row is in a
-run.
-"""
+"""Finds the MLflow run of each confirmed row and its metrics, so that every number of a row is in a run."""
 
 from skipstack.data.tasks.measure import Measure
 from skipstack.search.analysis.ablation.comparisons import RowComparison, compared
@@ -12,11 +10,11 @@ from skipstack.search.study.record.study_record import StudyRecord
 
 
 def by_run(record: StudyRecord, table: Confirmation, ablation: int | None) -> dict[RunKey, ConfirmedRow]:
-    """The rows of a confirmed table, by the key of the MLflow run that each belongs to.
+    """The rows of a confirmed table, by the keys of their MLflow runs.
 
-    ``ablation``: the number of the ablation whose table it is; None if the rows are trials of the search. A row whose
-    comparison is not the first one of its trial gets a run of its own, and so does a mean over corpora, which has no
-    trial. A mean without a difference is left out.
+    ``ablation``: the number of the table's ablation; None if the rows are trials of the search. A row gets a run of its
+    own if its comparison is not the first one of its trial, or if it is a mean over corpora, which has no trial. A mean
+    without a difference is left out.
     """
     if ablation is None:
         return {(None, row.trial): row for row in table.rows if row.trial is not None}
@@ -40,9 +38,9 @@ def metrics_of(key: RunKey, row: ConfirmedRow, measure: Measure) -> dict[str, fl
     """The metrics of a row, by name: its difference, the ends of the difference's 95 % interval, p (corrected), the
     effect size in standard deviations over seeds, and the ends of the intervals of its scores.
 
-    A run that trained nothing (``key`` has three parts) also gets the scores themselves. A difference is positive where
-    the row is better. ``best_score``, on dev, is larger if better; test scores are values of the measure, so a
-    perplexity is smaller if better.
+    A run that trained nothing (``key`` has three parts) also gets the scores themselves. A positive difference means
+    that the row is better than its reference. ``best_score``, on dev, is larger if better; test scores are values of
+    the measure, so a perplexity is smaller if better.
     """
     found: dict[str, float | None] = {"p": row.p, "effect_size": row.effect_size}
     if row.difference is not None:
@@ -58,8 +56,8 @@ def metrics_of(key: RunKey, row: ConfirmedRow, measure: Measure) -> dict[str, fl
 
 
 def _key(ablation: int, trial: int, own: RowComparison, first: RowComparison) -> RunKey:
-    """The key of the run of a trial's comparison ``own``. The ``first`` comparison of the trial belongs to the run that
-    trained it; any further one gets a run of its own.
+    """The key of the run of a trial's comparison ``own``. The trial's ``first`` comparison belongs to the run that
+    trained it; any further comparison gets a run of its own.
     """
     return (ablation, trial) if own is first else (ablation, trial, part_of(own.row, own.reference))
 

@@ -53,10 +53,10 @@ def report(
 ) -> None:
     """Print the report of a study.
 
-    First the verdict, in a sentence. Then what is confirmed: the rows of `skipstack ablate`, and of a study that tries
-    a grid, or one value at a time, and stops no trial early. Then the best trial of the search beside base and
-    baseline, what it changes, what the search cost, and what to type next. With --full follows what the search saw: the
-    score that each value of each axis reached, and which axes matter.
+    The verdict comes first, in a sentence, and then the confirmed rows: those of `skipstack ablate`, and those of a
+    study that tries a grid, or one value at a time, and stops no trial early. Below them are the best trial of the
+    search beside base and baseline, its changes, the cost of the search, and the next command to type. --full adds what
+    the search explored: the score that each value of each axis reached, and which axes matter.
     """
     if against is not None and (by or confirmed):
         raise UserError("--against excludes --by and --confirmed (allowed: one of them)")
@@ -64,7 +64,7 @@ def report(
     if against is not None:
         from skipstack.search.analysis.confirmation.papers import find_table
 
-        table = (against, find_table(against))  # a typo is refused before the study is read
+        table = (against, find_table(against))  # before the study is read, so that a typo is refused at once
     from skipstack.dashboards.reports.study_report import study_report
     from skipstack.search.analysis.study_frames import study_frames
 

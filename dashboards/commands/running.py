@@ -31,33 +31,31 @@ from skipstack.search.study.record.folder import StudyFolder
 from skipstack.search.study.record.study_record import StudyRecord
 
 FAILED_TRIALS = 3
-"""The exit code of a finished study in which faults ended some trials, or kept them from being tested."""
+"""The exit code of a finished study in which faults ended some trials or prevented their test."""
 
 PUBLISHING = "writing the report, its pictures and the best network to MLflow"
 
 LONG = 2.0
-"""Seconds after which a line says which step is still running."""
+"""The seconds after which a line names the step that is still running."""
 
 INTERRUPTED = 130
 """The exit code of an interrupted study; the study can be resumed."""
 
 
 def execution(before: Path | None = None, **options: Any) -> Execution:
-    """The run options by name, with progress and messages on stderr. The values recorded in the existing study in the
-    folder ``before`` replace options that are None.
+    """The run options by name, with progress and messages on stderr. Options that are None get the values that the
+    existing study in the folder ``before`` recorded.
     """
     return watched(execution_of(options, before))
 
 
 def watched(where: Execution) -> Execution:
-    """The same options, with progress and messages on stderr. The modules of the report are loaded while trials run."""
+    """Add progress and messages on stderr to run options. The report's modules are loaded while trials run."""
     return replace(where, say=say, warn=say, watch=partial(Progress, clock=time.time), meanwhile=_prepare)
 
 
 def _prepare() -> None:
-    """Load the modules that compute a report, and start the process that draws it. This takes a second, so it is done
-    while trials run.
-    """
+    """Load the report's modules and start the drawing process while trials run, since this takes a second."""
     with uncollected():
         from skipstack.dashboards.charts import drawing  # noqa: F401 (imported so that Altair is loaded early)
         from skipstack.search.analysis.exploration import additive_model
@@ -120,8 +118,8 @@ def _ablated(run: Run) -> int:
 
 
 def _printed(run: Run) -> AbstractContextManager[None]:
-    """Context for printing the report of a study. If stdout is lost, the study and its exit code stay as they are, and
-    a line names the command that prints the report.
+    """Return a context for printing the report of a study. If stdout is lost, the exit code does not change, and a line
+    names the command that prints the report.
     """
     return unless_lost(f"`{shlex.join(['skipstack', 'report', str(run.folder.path)])}` prints the report")
 

@@ -1,4 +1,4 @@
-"""``skipstack search`` starts a study; ``skipstack resume`` continues one."""
+"""``skipstack search``: starts a study. ``skipstack resume``: continues one."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -55,7 +55,7 @@ def search(
     out: Annotated[Path | None, typer.Option(help="A new folder for the study; by default runs/STUDY.")] = None,
     **run: Any,
 ) -> int:
-    """Train the trials of a study and report what they reach.
+    """Train the trials of a study and report the results.
 
     Proposes trials, trains them, stops the worse ones early, records and ranks all of them, and prints the report.
     """
@@ -74,7 +74,7 @@ def search(
         lanes=lanes,
         seed=seed,
     )
-    with uncollected():  # takes seconds, so only after the study was checked
+    with uncollected():  # these imports take seconds, so the study is checked first
         from skipstack.dashboards.commands.running import execution, finish
         from skipstack.search.api.planning.small_space import small_space
         from skipstack.search.api.run import begin
@@ -105,12 +105,12 @@ def resume(
     ] = None,
     **run: Any,
 ) -> int:
-    """Continue an interrupted study, or one whose hours were over.
+    """Continue a study that was interrupted or ran out of hours.
 
-    Finishes the trials that were running, then runs those still to come.
+    Finishes the trials that were running, then runs the remaining ones.
 
-    Left out, --tracking-uri, --address, --gpus-per-trial, --cpus-per-trial, --concurrent, --device, --engine and
-    --system-metrics are as in the previous command; the defaults named below are those of a new study.
+    If left out, --tracking-uri, --address, --gpus-per-trial, --cpus-per-trial, --concurrent, --device, --engine and
+    --system-metrics keep their values from the previous command; the defaults shown below are for a new study.
     """
     with uncollected():
         from skipstack.dashboards.commands.running import execution, finish

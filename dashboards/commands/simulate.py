@@ -88,8 +88,8 @@ def simulate(
 ) -> None:
     """Replay a study under other schedulers or proposers.
 
-    Shows what they would have found, and how fast, by running them over the recorded learning curves of a finished
-    study. Nothing is trained and nothing is written. Several studies are shown one below the other.
+    Runs schedulers and proposers over the recorded learning curves of a finished study, and shows what they would have
+    found, and how fast. Nothing is trained and nothing is written. Several studies are shown one below the other.
     """
     for option, value, least in (
         ("grace", grace, 1),
@@ -134,11 +134,11 @@ def simulate(
 
 
 def _proposed(own: SearchConfig, names: Sequence[str], trials: int, seed: int | None) -> list[SearchConfig]:
-    """Copies of the study's search config, one for each proposer in ``names``; its own proposer alone if ``names`` is
-    empty.
+    """Copies of the study's search config, one for each proposer in ``names``; if ``names`` is empty, one with the
+    study's own proposer.
 
-    ``trials``: the number of trials of each copy. ``seed``: its random seed; None keeps the study's. The study's own
-    proposer keeps its options. Raises UserError for an unknown proposer.
+    ``trials``: the number of trials of each copy. ``seed``: the random seed of each copy; None keeps the study's. The
+    study's own proposer keeps its options. Raises UserError for an unknown proposer.
     """
     for name in names:
         if name not in get_args(ProposerName):

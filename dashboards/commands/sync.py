@@ -29,8 +29,8 @@ def sync(
 ) -> None:
     """Write the missing runs of a study into MLflow.
 
-    Adds runs, learning curves, report and best network. Nothing is written twice. What `--also` names
-    receives all events of the study, from the first one on.
+    Adds runs, learning curves, report and best network. Nothing is written twice. The listeners named by --also receive
+    all events of the study, from the first one on.
     """
     from skipstack.dashboards.commands.next_steps import seen
     from skipstack.dashboards.commands.published import published

@@ -18,9 +18,9 @@ def add_to(app: typer.Typer) -> None:
 def upgrade(
     path: Annotated[Path, typer.Argument(help="A study, a bundle, or a folder of several.", metavar="DIR")],
 ) -> None:
-    """Convert older studies and bundles to today's format.
+    """Convert older studies and bundles to the current format.
 
-    Events, scores and weights stay the same. What is in the current format does not change.
+    Events, scores and weights stay the same. Studies and bundles in the current format are not changed.
     """
     found = _upgrades(path) or [one for each in sorted(path.glob("*/")) for one in _upgrades(each)]
     if not found:
@@ -30,7 +30,7 @@ def upgrade(
 
 
 def _upgrades(path: Path) -> list[tuple[Path, Callable[[], list[str]]]]:
-    """The study or the bundle at ``path``, with the function that rewrites it; an empty list if there is neither."""
+    """The study or bundle at ``path``, with the function that rewrites it; an empty list if there is neither."""
     from skipstack.search.publishing.bundles import upgrading as bundles
     from skipstack.search.study import upgrading as studies
 

@@ -1,4 +1,4 @@
-"""Lays out a table of text at a given width: chooses the columns to show, and the width of each."""
+"""Lays out a text table at a given width: chooses the columns to show and their widths."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -9,7 +9,7 @@ from rich.cells import cell_len
 from skipstack.dashboards.formats.page import Column, Table
 
 MARK = 2
-"""The number of characters before a label: for a mark and a space."""
+"""The number of characters before a label: a mark and a space."""
 
 NARROWEST_LABEL = 10
 """The minimum width of the labels in characters; longer labels wrap."""
@@ -18,13 +18,13 @@ NARROWEST_TEXT = 16
 """The minimum width to which a left-justified column is narrowed, in characters; longer texts wrap."""
 
 GAP, NARROW_GAP = 2, 1
-"""The number of characters between columns: usually, and in a table for which the width is small."""
+"""The number of characters between columns: normally, and in a tight table."""
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """The layout of a table. ``shown``: the positions of the columns to show. ``widths``: their widths. ``label``: the
-    width of the labels. ``gap``: the number of characters between columns.
+    """The layout of a table. ``shown``: the positions of the columns to show. ``widths``: the widths of these columns.
+    ``label``: the width of the labels. ``gap``: the number of characters between columns.
     """
 
     shown: tuple[int, ...]
@@ -70,9 +70,7 @@ def _layout(table: Table, shown: Sequence[int], gap: int) -> Layout:
 
 
 def _in_two_lines(table: Table, room: int) -> bool:
-    """Whether every label fits into two lines of ``room`` characters without a broken word, and ``room`` is not too
-    small.
-    """
+    """Whether each label fits into two lines of whole words, ``room`` characters wide. False if ``room`` is small."""
     return room >= NARROWEST_LABEL and all(
         len(wrap(row.label, room, break_long_words=False, break_on_hyphens=False)) <= 2
         and all(cell_len(word) <= room for word in row.label.split())
@@ -81,9 +79,7 @@ def _in_two_lines(table: Table, room: int) -> bool:
 
 
 def _broken(layout: Layout, columns: Sequence[Column], excess: int) -> Layout:
-    """Narrow a layout by up to ``excess`` characters: first its left-justified columns, the widest first, and after
-    them its labels.
-    """
+    """Narrow a layout by up to ``excess`` characters: first left-justified columns, widest first, then the labels."""
     widths = list(layout.widths)
     texts = [number for number, place in enumerate(layout.shown) if columns[place].justify == "left"]
     for number in sorted(texts, key=lambda number: -widths[number]):

@@ -1,7 +1,7 @@
 """Renders a page and its pictures as a single HTML file that needs no network and contains no script.
 
-Pictures are inline SVG. The alternative, Vega's script that draws them in the browser, would add 0.8 MB to each file,
-and browsers that run no scripts would show no pictures. The file's ``Content-Security-Policy`` makes the browser run no
+Pictures are inline SVG. Vega's script, which would draw them in the browser, would add 0.8 MB to each file, and
+browsers that run no scripts would show no pictures. The file's ``Content-Security-Policy`` makes the browser run no
 script and load nothing, whatever the names in a study contain.
 """
 
@@ -46,7 +46,7 @@ HEAD: Final = """<!DOCTYPE html>
 """
 
 TRIAL: Final = "trial"
-"""The heading of the column that has the number of the trial that a row describes."""
+"""The heading of the column with the number of the trial that a row describes."""
 
 END: Final = """</main>
 </body>
@@ -59,7 +59,7 @@ AddressOf = Callable[[TrialKey], str]
 
 
 def as_html(page: Page, pictures: Sequence[Picture]) -> str:
-    """Render a page with its pictures below it as an HTML file that ends in a line break."""
+    """Render a page, with its pictures below it, as an HTML file that ends in a line break."""
     title = page.title or "skipstack"
     lines = [f"<h1>{escape(title)}</h1>", *as_elements(page), *_pictures(pictures)]
     return HEAD.format(title=escape(title), style=STYLE) + "\n".join(lines) + "\n" + END
@@ -69,7 +69,7 @@ def as_elements(page: Page, address: AddressOf | None = None) -> Iterator[str]:
     """Yields the verdict and the blocks of a page as HTML elements, to embed them in another page. Details are folded;
     the title and pictures are left out.
 
-    ``address``: returns the address of a trial's page, to which the rows about the trial link; None means no links.
+    ``address``: returns the address of a trial's page, to which the trial's rows link; None means no links.
     """
     if page.verdict:
         yield f'<p class="verdict">{escape(page.verdict)}</p>'
@@ -86,7 +86,7 @@ def _blocks(groups: Groups, caption: str, address: AddressOf | None) -> Iterator
 
 
 def _folded(heading: str, elements: Iterable[str]) -> Iterator[str]:
-    """Yields the HTML of elements that are hidden until the reader clicks on their heading."""
+    """Yields the HTML of elements that stay hidden until the reader clicks on their heading."""
     yield f"<details><summary>{escape(heading)}</summary>"
     yield from elements
     yield "</details>"
@@ -146,8 +146,8 @@ def _sections(table: Table, address: AddressOf | None) -> Iterator[str]:
 
 
 def _row(row: TableRow, table: Table, address: AddressOf | None) -> str:
-    """The HTML of a row. If the row describes a trial with a page, the cell in the column ``TRIAL`` links to that page;
-    in a table without this column, the label does.
+    """The HTML of a row. If the row describes a trial that has a page, the cell in the column ``TRIAL`` links to the
+    page; in a table without this column, the label links to it.
     """
     href = "" if address is None or row.trial is None else address(row.trial)
     numbered = any(column.heading == TRIAL for column in table.columns)
@@ -161,9 +161,7 @@ def _row(row: TableRow, table: Table, address: AddressOf | None) -> str:
 
 
 def _cell(cell: Cell, column: Column, href: str) -> str:
-    """The HTML of a cell. Trailing blanks are kept, since they align numbers with those above and below. ``href``: the
-    address to which the cell links; empty for no link.
-    """
+    """The HTML of a cell, which links to ``href`` unless it is empty. Trailing blanks are kept: they align numbers."""
     return f"<td{_class(f'{column.justify} {cell.style}')}>{_linked(escape(cell.text), href)}</td>"
 
 
@@ -172,8 +170,8 @@ def _linked(element: str, href: str) -> str:
 
 
 def _pictures(pictures: Sequence[Picture]) -> Iterator[str]:
-    """Yields the HTML of the pictures, those of the details in a folded part of their own, and a sentence that names
-    the pictures that could not be drawn, with the reasons.
+    """Yields the HTML of the pictures, in which those of the details are folded, and a sentence that names the pictures
+    that could not be drawn, with the reasons.
     """
     drawn = [(f"picture-{place}", picture) for place, picture in enumerate(pictures) if picture.svg]
     missing: dict[str, list[str]] = {}
@@ -203,5 +201,5 @@ def _code(text: str, *, code: bool) -> str:
 
 
 def _class(names: str) -> str:
-    """The HTML attribute that has the words of a Rich style as CSS classes; empty for an empty style."""
+    """The HTML attribute with the words of a Rich style as CSS classes; empty for an empty style."""
     return f' class="{" ".join(names.split())}"' if names.strip() else ""

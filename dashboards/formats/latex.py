@@ -1,6 +1,4 @@
-r"""Renders a page as LaTeX. The file compiles on its own; another document that reads it by ``\input`` gets only the
-tables.
-"""
+r"""Renders a page as LaTeX that compiles on its own. A document that includes it with ``\input`` gets the tables."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -37,8 +35,8 @@ BEGINNING: Final = r"""% Compile this file as it is, or \input it in a document,
 \raggedright
 \fi
 """
-r"""The beginning of the file, which detects whether another document reads it. If so, ``\begin{document}`` came before,
-and ``\@nodocument`` does nothing; otherwise ``\@nodocument`` is still an error.
+r"""The beginning of the file, which detects whether another document includes it. If so, the document's
+``\begin{document}`` has made ``\@nodocument`` do nothing; otherwise ``\@nodocument`` still raises an error.
 """
 
 END: Final = r"""\ifskipstackwhole\else\expandafter\endinput\fi
@@ -46,17 +44,17 @@ END: Final = r"""\ifskipstackwhole\else\expandafter\endinput\fi
 """
 
 MOST_LINES: Final = 40
-"""The maximum number of lines of a table on one page; further rows go into another table."""
+"""The maximum number of lines of a table on one page; further rows form another table."""
 
 WIDEST_TEXT: Final = 40
-"""The number of characters above which the text of a cell or label wraps."""
+"""The maximum number of characters of a cell or label that does not wrap."""
 
 SHRUNK: Final = r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{"
 """The beginning of a command that shrinks a table if it is wider than the line."""
 
 
 def as_latex(page: Page) -> str:
-    """Render a page as a LaTeX file that ends in a line break. Notes are printed below the table that precedes them."""
+    """Render a page as a LaTeX file that ends in a line break. Notes are printed below the table before them."""
     blocks = [block for group in page.groups for block in group]
     lines = _aside([rf"\section*{{{latex_text(page.title)}}}"] if page.title else [])
     lines += _aside([rf"\textbf{{{latex_text(page.verdict)}}}\par"] if page.verdict else [])
@@ -77,7 +75,7 @@ def as_latex(page: Page) -> str:
 
 
 def _aside(lines: Sequence[str]) -> list[str]:
-    """Enclose lines so that another document that reads the file skips them, since it takes only the tables."""
+    """Enclose lines in a condition, so that documents that include the file skip them: they get only the tables."""
     return [r"\ifskipstackwhole", *lines, r"\fi", ""] if lines else []
 
 
@@ -97,9 +95,8 @@ def _text(block: Heading | Sentence | Listing) -> list[str]:
 
 
 def _tables(table: Table, caption: str, notes: Sequence[str], labels: set[str]) -> Iterator[str]:
-    """Yields the lines of a table, split into several tables if it is longer than a page. ``caption``: the caption of
-    the table. ``notes``: sentences below it. ``labels``: the labels used so far, to which those of the new tables are
-    added.
+    """Yields the lines of a table, split into several tables if it is longer than a page. ``notes``: the sentences
+    below the table. ``labels``: the labels used so far, to which those of the new tables are added.
     """
     parts = list(_parts(table.rows))
     columns = "".join(column.justify[0] for column in table.columns)
@@ -123,7 +120,7 @@ def _tables(table: Table, caption: str, notes: Sequence[str], labels: set[str]) 
 
 
 def _label(caption: str, labels: set[str]) -> str:
-    """Make a label from the letters and digits of a caption that is not in ``labels``, and add it there."""
+    """Make a label that is not in ``labels`` from the letters and digits of a caption, and add it to ``labels``."""
     name = re.sub(r"[^A-Za-z0-9]+", "-", caption).strip("-") or "skipstack"
     names = chain([name], (f"{name}-{number}" for number in count(2)))
     label = next(each for each in names if each not in labels)

@@ -1,8 +1,8 @@
-r"""Escapes text for LaTeX, so that it is printed as it is and no part of it is read as a command.
+r"""Escapes text for LaTeX, so that it is printed unchanged and no part of it is read as a command.
 
 Characters with a LaTeX command become that command. Other characters beyond ASCII become an argument of
-``\skipstacksign``. This command prints the character if the fonts of the document have it, and otherwise its number,
-such as ``<U+4E2D>``, so that no character is lost.
+``\skipstacksign``, which prints the character if the fonts of the document have it, and otherwise its number, such as
+``<U+4E2D>``, so that no character is lost.
 """
 
 import re
@@ -26,7 +26,7 @@ MATHEMATICS: Final = r"""
 κ \kappa  λ \lambda  μ \mu  ν \nu  ξ \xi  π \pi  ρ \rho  σ \sigma  τ \tau  υ \upsilon  φ \phi  χ \chi  ψ \psi  ω \omega
 Γ \Gamma  Δ \Delta  Θ \Theta  Λ \Lambda  Ξ \Xi  Π \Pi  Σ \Sigma  Φ \Phi  Ψ \Psi  Ω \Omega
 """
-"""Signs and Greek letters, each followed by its command in formulas."""
+"""Signs and Greek letters, each followed by its LaTeX command in formulas."""
 
 COMMANDS: Final = {
     "\\": r"\textbackslash{}",
@@ -60,19 +60,17 @@ COMMANDS: Final = {
 """The escaped form of each special character."""
 
 ENDS: Final = "/._=,:;-)]}"
-"""The signs in paths and lists after which a line may break."""
+"""The characters in paths and lists after which a line may break."""
 
 LONGEST: Final = 24
-"""The maximum number of successive characters between which a line cannot break."""
+"""The maximum number of successive characters without a possible line break."""
 
 LIGATURES: Final = re.compile(r"([-,'])(?=\1)")
-"""Matches a sign that is followed by the same sign, where LaTeX would print both as a single other sign."""
+"""Matches a character followed by the same character, where LaTeX would print the two as another one."""
 
 
 def latex_text(text: str, *, code: bool = False) -> str:
-    """Escape a text for LaTeX. Several blanks or line breaks become a single blank. ``code``: whether to print it as
-    code, in a typewriter font.
-    """
+    """Escape a text for LaTeX, reducing successive blanks to one. ``code``: whether to use a typewriter font."""
     words = re.split(r"[ \t\n\r]+", unicodedata.normalize("NFC", text))
     written = LIGATURES.sub(r"\1{}", " ".join(map(_word, words)))
     if not code or not written.strip():
@@ -87,9 +85,7 @@ def printed_width(text: str) -> int:
 
 
 def _word(word: str) -> str:
-    """Escape a word. A long one can be broken after each sign in ``ENDS``, and after ``LONGEST`` characters without
-    such a sign.
-    """
+    """Escape a word. Long words may break after a character in ``ENDS``, or after ``LONGEST`` other characters."""
     if printed_width(word) <= LONGEST:
         return "".join(map(_character, word))
     parts, since = [], 0
@@ -113,7 +109,5 @@ def _character(character: str) -> str:
 
 
 def _width(character: str) -> int:
-    """The maximum printed width of a character. A character beyond ASCII without a LaTeX command may be printed as its
-    number.
-    """
+    """The maximum printed width of a character, which may be printed as its number if the font lacks it."""
     return 1 if character.isascii() or character in COMMANDS else len(f"<U+{ord(character):04X}>")

@@ -6,7 +6,7 @@ from typing import assert_never
 from skipstack.dashboards.formats.page import Block, Heading, Listing, Page, Sentence, Table, TableRow
 
 SPECIAL = "\\`*_[]<>|#~"
-"""The characters with a meaning in Markdown, which are escaped."""
+"""The characters with a meaning in Markdown; they are escaped."""
 
 RULES = {"left": "---|", "right": "---:|"}
 """The rule below a column's heading, by the justification of the column."""
@@ -37,7 +37,7 @@ def _block(block: Block) -> Iterator[str]:
 
 
 def table_headings(table: Table) -> Iterator[str]:
-    """Yields the headings of all columns of a table, those of the rows' subjects first."""
+    """Yields the headings of all columns of a table, beginning with those of the rows' subjects."""
     yield from table.names
     yield from (column.name for column in table.columns)
 
@@ -54,7 +54,7 @@ def _row(cells: Sequence[str]) -> str:
 
 
 def _code(text: str) -> str:
-    """Format text as code. Bars are escaped, since they would end the cell of a table even within code. A text with a
+    """Format text as code. Bars are escaped, since they would end a table's cell even within code. A text with a
     backtick is escaped as plain text instead.
     """
     return _escaped(text) if "`" in text else f"`{text.replace('|', chr(92) + '|')}`"

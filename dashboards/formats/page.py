@@ -14,14 +14,13 @@ Numbers = Mapping[str, Scalar]
 """The numbers of one row of a table, or of one line of CSV, by their full names."""
 
 TrialKey = tuple[int | None, int]
-"""A trial: the number of its ablation, or None for a trial of the search, and the number of the trial."""
+"""A trial: the number of its ablation (None for a trial of the search), and its number."""
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of a table. ``heading``: its heading. ``group``: the heading above several columns, which must be
-    adjacent; empty if there is none. ``justify``: ``left`` for text, which may wrap, and ``right`` for numbers, which
-    do not.
+    """A column of a table. ``group``: the heading above several adjacent columns; empty if there is none. ``justify``:
+    ``left`` for text, which may wrap, and ``right`` for numbers, which do not.
     """
 
     heading: str
@@ -30,13 +29,13 @@ class Column:
 
     @property
     def name(self) -> str:
-        """The full name of the column: its heading, preceded by its group if it has one."""
+        """The full name of the column: its heading, after its group if it has one."""
         return f"{self.group}: {self.heading}" if self.group else self.heading
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A cell of a table. ``text``: its content. ``style``: its Rich style; empty if it is that of the row."""
+    """A cell of a table. ``text``: its content. ``style``: its Rich style; empty for the style of the row."""
 
     text: str
     style: str = ""
@@ -46,10 +45,11 @@ class Cell:
 class TableRow:
     """A row of a table: its subject (the thing that the row is about) and its cells.
 
-    ``names``: the subject in Markdown, one text for each of the columns ``Table.names``. ``cells``: one for each of
-    ``Table.columns``. ``label``: the subject in the other formats. ``section``: a heading above rows with the same
-    section, in the other formats. ``mark``: a sign before the subject. ``style``: the Rich style of the row. ``code``:
-    whether the subject is shown as code. ``trial``: the trial that the row describes; None if it describes none.
+    ``names``: the subject in Markdown, a text for each of ``Table.names``. ``cells``: a cell for each of
+    ``Table.columns``. ``label``: the subject in the other formats. ``section``: a heading above successive rows with
+    the same section, in the other formats. ``mark``: a sign before the subject. ``style``: the Rich style of the row.
+    ``code``: whether the subject is shown as code. ``trial``: the trial that the row describes; None if it describes
+    none.
     """
 
     names: tuple[str, ...]
@@ -66,12 +66,11 @@ class TableRow:
 class Table:
     """A table of a page.
 
-    ``names``: the headings of the columns with the subjects of rows, in Markdown. ``columns``: the columns with the
-    cells. ``rows``: the rows. ``heading``: the heading of the column with the subjects, in the other formats.
-    ``optional``: the names of columns that may be dropped if the page is narrow, in the order in which they are
-    dropped. ``tight``: whether gaps are narrowed and labels wrap into a second line before a column is dropped.
-    ``caption``: sentences for the table's caption, such as the meaning of bold cells; formats without captions leave
-    them out.
+    ``names``: the headings of the columns for the rows' subjects, in Markdown. ``columns``: the columns of the cells.
+    ``heading``: the heading of the single column for the subjects, in the other formats. ``optional``: the names of
+    columns that may be dropped if the page is narrow, in the order of dropping. ``tight``: whether gaps are narrowed
+    and labels wrap into a second line before a column is dropped. ``caption``: sentences for the table's caption, such
+    as the meaning of bold cells; formats without captions leave them out.
     """
 
     names: tuple[str, ...]
@@ -84,15 +83,13 @@ class Table:
 
 
 def captioned(table: Table, part: str) -> str:
-    """The name of a table, with which its caption begins. ``part``: the heading of the part of the page
-    with the table.
-    """
+    """The name of a table, with which its caption begins. ``part``: the heading above the table on the page."""
     return ": ".join(filter(None, (part, table.heading))) or "table"
 
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """A heading within a page, which begins a new part of it."""
+    """A heading within a page, which begins a new part."""
 
     text: str
 
@@ -128,7 +125,7 @@ Groups = tuple[tuple[Block, ...], ...]
 
 @dataclass(frozen=True, slots=True)
 class FoldedPart:
-    """A part of a page with details, which HTML shows folded under its heading and other formats may leave out."""
+    """A part of a page with details. HTML folds it under its heading; other formats may leave it out."""
 
     heading: str
     groups: Groups
@@ -136,9 +133,9 @@ class FoldedPart:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A report as a page. ``title``: its title. ``groups``: the blocks that are read first. ``verdict``: the main
-    result in a sentence, shown below the title. ``details``: further parts of the page. ``whole``: the command that
-    prints the page with its details, named where they are left out.
+    """A report as a page. ``groups``: the blocks to read first. ``verdict``: the main result in a sentence, shown below
+    the title. ``details``: further parts of the page. ``whole``: the command that prints the page with its details,
+    shown where these are left out.
     """
 
     title: str
@@ -149,14 +146,12 @@ class Page:
 
 
 def about(page: Page, heading: str) -> str:
-    """The subject of the tables below a heading, for their captions: the heading, preceded by the page's title unless
-    it begins with the title.
-    """
+    """The subject of the tables below a heading: the page's title and the heading, but the title only once."""
     return heading if not page.title or heading.startswith(page.title) else f"{page.title}: {heading}"
 
 
 def shortened(page: Page) -> Page:
-    """Leave out the details of a page, and add a last sentence that names them."""
+    """Leave out the details of a page, and add a sentence at the end that names them."""
     if not page.details:
         return page
     named = "; ".join(part.heading for part in page.details)
@@ -175,8 +170,8 @@ def unfolded(page: Page) -> Page:
 class Picture:
     """A picture below a page, in formats that show pictures.
 
-    ``heading``: its heading. ``about``: its description. ``svg``: the drawing; if it is empty, the picture could not be
-    drawn, and ``about`` says why, as a part of a sentence. ``folded``: whether the picture belongs to the details.
+    ``about``: the description. ``svg``: the drawing; if it is empty, the picture could not be drawn, and ``about``
+    gives the reason, as a part of a sentence. ``folded``: whether the picture belongs to the details.
     """
 
     heading: str
@@ -187,11 +182,11 @@ class Picture:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Report:
-    """A report in the form that all output formats are rendered from.
+    """A report in the form from which all output formats are rendered.
 
-    ``page``: for readers. ``content``: the whole report, for JSON. ``records``: the numbers, for the lines of CSV and
-    the rows of Parquet. ``names``: the names of the numbers in each record, in the order of the columns. ``pictures``:
-    draws the pictures when it is called, for HTML.
+    ``page``: the page for readers. ``content``: the whole report, for JSON. ``records``: the numbers, for the lines of
+    CSV and the rows of Parquet. ``names``: the names of the numbers in each record, in the order of the columns.
+    ``pictures``: a function that draws the pictures, for HTML.
     """
 
     page: Page

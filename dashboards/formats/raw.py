@@ -9,12 +9,10 @@ from skipstack.dashboards.formats.page import Numbers
 
 
 def as_csv(records: Sequence[Numbers], names: Sequence[str]) -> str:
-    """Write records as CSV: a line of ``names``, the columns, and after it a line for each record. Undefined values are
-    empty.
-    """
+    """Write records as CSV: a header with ``names``, then a line for each record. Undefined values are empty."""
     import pandas as pd
 
-    # The type object keeps whole numbers whole in columns with empty cells, and keeps every digit of floats.
+    # The dtype object keeps integers in columns with empty cells, and every digit of floats.
     frame = pd.DataFrame(records, columns=list(names), dtype=object)
     return frame.to_csv(index=False, lineterminator="\n")
 
@@ -30,7 +28,5 @@ def as_parquet(records: Sequence[Numbers], names: Sequence[str]) -> bytes:
 
 
 def as_json(content: Mapping[str, Any]) -> str:
-    """Write the content of a report as JSON text that ends in a line break. Undefined values must be None, which
-    becomes ``null``.
-    """
+    """Write the content of a report as JSON text that ends in a line break. Undefined values must be None."""
     return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n"

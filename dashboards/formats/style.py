@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Final
 
 FONT: Final = "Liberation Sans, Arial, Helvetica, sans-serif"
-"""The fonts of pages, which are also those of the charts and drawings on them."""
+"""The fonts of pages, and of the charts and drawings on them."""
 
 COLOURS: Final[Mapping[str, tuple[str, str]]] = {
     "ink": ("#1f2328", "#e6edf3"),
@@ -17,22 +17,20 @@ COLOURS: Final[Mapping[str, tuple[str, str]]] = {
     "red": ("#b3261e", "#f47067"),
     "cyan": ("#0b5c75", "#6cb6ff"),
 }
-"""The colours of a page by name, each in light mode and in dark mode."""
+"""The colours of a page by name, in light mode and in dark mode."""
 
 LIGHT, DARK = (" ".join(f"--{name}: {both[dark]};" for name, both in COLOURS.items()) for dark in (0, 1))
 """The CSS variables of the colours in light mode, and in dark mode."""
 
 EITHER: Final = " ".join(f"--{name}: light-dark({light}, {dark});" for name, (light, dark) in COLOURS.items())
-"""The CSS variables of the colours for a page that selects light or dark mode by its ``color-scheme``."""
+"""The CSS variables of the colours, for a page that selects light or dark mode by its ``color-scheme``."""
 
 PICTURES: Final = "\n".join(
     f'svg [{part}="{COLOURS[name][0]}"] {{ {part}: var(--{name}); }}'
     for name in ("ink", "paper", "line", "blue")
     for part in ("fill", "stroke")
 )
-"""The CSS that replaces the colours of pictures (``dashboards/charts/theme.py``) by those of the page, so that they
-follow its mode.
-"""
+"""The CSS that replaces the colours of ``dashboards/charts/theme.py`` in pictures by those of the page."""
 
 TABLES: Final = """\
 .wide { overflow-x: auto; } .wide:focus-visible { outline: 2px solid var(--cyan); }
@@ -50,7 +48,7 @@ tbody tr:not(.section):hover { background: var(--band); }
 .verdict { font-weight: 600; } summary { cursor: pointer; color: var(--cyan); padding: 0.3rem 0; }
 .green { color: var(--green); } .red { color: var(--red); } .cyan { color: var(--cyan); }
 """
-"""The CSS of tables, and of classes named after the words of Rich styles."""
+"""The CSS of tables, and of the classes named after the words of Rich styles."""
 
 STYLE: Final = (
     f"""\

@@ -15,14 +15,14 @@ ELEMENTS: Final = frozenset(
 """The elements that a drawing may have. None of them can load, link or run anything."""
 
 INNER: Final = re.compile(r"url\(#([^)]*)\)")
-"""Matches a reference to another element of the same drawing."""
+"""Matches a reference to another element of the drawing."""
 
 
 def inlined(svg: str, *, name: str, about: str) -> str:
-    """Convert an SVG drawing into an element for an HTML page. ``about``: its description for screen readers.
+    """Convert an SVG drawing into an element for an HTML page.
 
-    ``name``: is put before the ids inside the drawing, so that several drawings can be on the same page. Raises
-    ValueError for an element or attribute that is not allowed.
+    ``name``: a prefix for the ids inside the drawing, so that several drawings can be on the same page. ``about``: the
+    description for screen readers. Raises ValueError for an element or attribute that is not allowed.
     """
     root = ET.fromstring(svg)
     for element in root.iter():

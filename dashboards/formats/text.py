@@ -14,12 +14,12 @@ from skipstack.dashboards.formats.fitting import MARK, Layout, fitted, left_out
 from skipstack.dashboards.formats.page import Block, Column, Heading, Listing, Page, Sentence, Table, TableRow
 
 PAGE: Final = 80
-"""The width, in characters, of text that is not printed to a terminal, but read in mail, diffs and editors. Columns
-that do not fit may be dropped; these are named below the page.
+"""The width, in characters, of text that is not printed to a terminal but read in mail, diffs and editors. Columns that
+do not fit may be dropped, and are named below the page.
 """
 
 HARD: Final = "\u00a0"
-"""The blank at which lines are not broken."""
+"""A blank at which lines are not broken."""
 
 INDENT = (0, 0, 0, 2)
 """Rich's padding of list items: above, right, below, left."""
@@ -29,7 +29,6 @@ def as_text(page: Page, width: int, *, terminal: bool) -> str:
     """Render a page as text with lines of at most ``width`` characters, without trailing blanks.
 
     ``terminal``: whether the text has colours, if the environment variables ``TERM`` and ``NO_COLOR`` allow them.
-    Otherwise it is plain.
     """
     console = Console(
         file=StringIO(),
@@ -81,9 +80,7 @@ def _block(block: Block, width: int) -> Iterator[RenderableType]:
 
 
 def _sections(table: Table, layout: Layout) -> Iterator[RenderableType]:
-    """Yields the parts of a table for Rich: its column headings, and its rows section by section, each with its
-    heading.
-    """
+    """Yields the parts of a table for Rich: its column headings, and then the heading and rows of each section."""
     grid = _grid(table, layout)
     columns = [table.columns[place] for place in layout.shown]
     groups = [column.group for column in columns]
@@ -129,7 +126,5 @@ def _cells(row: TableRow, table: Table, layout: Layout) -> Iterator[RenderableTy
 
 
 def _spaced(cell: Text, column: Column, layout: Layout) -> RenderableType:
-    """Put the gap between columns before the text of a cell. In a right-justified column the width includes the gap, so
-    the cell is returned unchanged.
-    """
+    """Put the gap before the text of a left-justified cell. Right-justified columns have the gap in their width."""
     return Padding(cell, (0, 0, 0, layout.gap)) if column.justify == "left" else cell

@@ -1,7 +1,7 @@
 """Counts of a running study: trials by rung and state, epochs, pace and time left.
 
-Counts come from the record of the whole study, so they include trials from before a resume. Rates only use the trials
-that ended in this session, that is, since the study was last started or resumed. The time between two sessions is not
+Counts come from the record of the whole study, so they include trials from before a resume. Rates use only the trials
+that ended in this session (since the study was last started or resumed), since the time between two sessions is not
 training time.
 """
 
@@ -35,20 +35,20 @@ MEASURING = "measuring on test"
 """The ``state`` of a study whose trials have ended, while the selected trials are measured on the test split."""
 
 COUNTED = 1000
-"""The size up to which a space is counted, to see whether it has fewer points than the study asks for trials."""
+"""The largest space whose points are counted, to see whether it has fewer points than the study asks for trials."""
 
 
 FEWEST = 20
-"""The pace is computed from the last ``FEWEST`` trials that ended in this session; from all of them if there are fewer,
-and from the later half if that is more.
+"""The pace is computed from the last ``FEWEST`` trials that ended in this session, or from the later half of this
+session's trials if that is more.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class RungCounts:
-    """The trials whose last rung is ``rung``, counted by state. A ``rung`` of 0 means that they reached none yet.
+    """The trials whose last rung is ``rung``, counted by state. A ``rung`` of 0 means that they reached no rung.
 
-    A state is the reason why the trial ended, or ``waiting``, ``running``, ``paused`` or ``measuring``. ``resource`` is
+    A state is the reason why a trial ended, or ``waiting``, ``running``, ``paused`` or ``measuring``. ``resource`` is
     the unit of the rung, from the study's scheduler: epochs, seconds or seeds.
     """
 
@@ -59,9 +59,7 @@ class RungCounts:
 
 @dataclass(frozen=True, slots=True)
 class _TrialCounts:
-    """A trial's contribution to the counts. ``rung`` is the last rung that it reached: 0 for none, None if it
-    completed.
-    """
+    """A trial's contribution to the counts. ``rung``: the last that it reached; 0 for none, None if it completed."""
 
     state: str
     rung: int | None
@@ -77,7 +75,7 @@ class _TrialCounts:
 
 
 class _Tally:
-    """Sums the contributions of all trials. An update recomputes only the trials that had events since the last one."""
+    """Sums the contributions of all trials. An update recounts only the trials with new events."""
 
     def __init__(self, record: StudyRecord) -> None:
         self._record = record
@@ -87,7 +85,7 @@ class _Tally:
         self._epochs = self._tested = 0
 
     def note(self, event: Event) -> None:
-        """Mark the trials that an event changes, to be recounted. The record must have the event already."""
+        """Mark the trials that an event changes, to be recounted. The record must already contain the event."""
         if isinstance(event, Extended | Interrupted | Resumed):
             self._stale |= set(self._record.trials)  # these events can change the state of every trial
         elif (number := getattr(event, "trial", None)) is not None:
@@ -95,7 +93,7 @@ class _Tally:
 
     @property
     def states(self) -> Counter[tuple[str, int | None]]:
-        """The number of trials by state and last rung. A rung of None means that the trials completed."""
+        """The number of trials by state and last rung. A rung of None means completed trials."""
         self._update()
         return self._states
 
@@ -131,8 +129,8 @@ class _Tally:
 class StudyCounts:
     """Counts a study's trials event by event, and computes their pace.
 
-    Pass each event with its time in seconds: to ``apply``, which also adds it to ``record``, or to ``note`` if the
-    record has it already. A session, in which the pace is measured, begins when this object is made.
+    Pass each event with its time in seconds to ``apply``, which also adds it to ``record``, or to ``note`` if the
+    record already contains it. The session in which the pace is measured begins when this object is made.
     """
 
     def __init__(self, record: StudyRecord) -> None:
@@ -142,9 +140,9 @@ class StudyCounts:
         """The best trial so far; None if no trial has a score."""
         self._began: float | None = None
         self._ends: list[float] = []
-        """The times at which trials ended in this session, without the reused ones, which were not trained."""
+        """The times at which trials ended in this session, except reused trials, which were not trained."""
         self.ended = sum(trial.reason is not None for trial in record.trials.values())
-        """Number of trials that have ended."""
+        """The number of trials that have ended."""
         self._total: int | None = None
         self._tally = _Tally(record)
 
@@ -155,7 +153,7 @@ class StudyCounts:
         self.note(event, now)
 
     def note(self, event: Event, now: float) -> None:
-        """Count an event that the record has already. Call it in the order of the ledger."""
+        """Count an event that the record already contains. Call this in the order of the ledger."""
         self._tally.note(event)
         match event:
             case Started():
@@ -185,11 +183,11 @@ class StudyCounts:
 
     @property
     def total(self) -> int:
-        """The number of trials of the whole study: as many as it asks for, or all points of a space with fewer, but at
-        least those begun.
+        """The number of trials of the whole study: as many as it asks for, or all points of a smaller space, but at
+        least the started ones.
 
-        For an ablation with a path, it is the number known so far, since each step of the path depends on the one
-        before.
+        For an ablation with a path, it is the number known so far, since each step of the path depends on the previous
+        one.
         """
         if self._total is None:
             asked, points = self.record.study.search.trials, self._points()
@@ -203,29 +201,25 @@ class StudyCounts:
 
     @property
     def tested(self) -> int:
-        """Number of trials measured on the test split."""
+        """The number of trials measured on the test split."""
         return self._tally.tested
 
     @property
     def epochs(self) -> int:
-        """The number of epochs trained over all trials."""
+        """The number of epochs trained in all trials."""
         return self._tally.epochs
 
     @property
     def seconds(self) -> float:
-        """Seconds of training and evaluation over all trials."""
+        """The seconds of training and evaluation in all trials."""
         return self._tally.seconds
 
     def count(self, state: str) -> int:
-        """The number of trials in this ``state``: a reason of ending, ``waiting``, ``running``, ``paused`` or
-        ``measuring``.
-        """
+        """The number of trials in ``state``, one of the states in ``RungCounts``."""
         return sum(number for (of, _), number in self._tally.states.items() if of == state)
 
     def levels(self) -> list[RungCounts]:
-        """The trials by the last rung that they reached, the lowest rung first. The last level has the completed
-        trials.
-        """
+        """The trials by the last rung that they reached, from the lowest. The last item has the completed trials."""
         study = self.record.study
         subject = scheduler(study.search.scheduler, study.space.base.epochs, seeds=study.search.lanes_of_a_trial)
         resource, whole = subject.spending.resource, subject.spending.whole
@@ -237,10 +231,10 @@ class StudyCounts:
 
     def per_minute(self, now: float) -> float | None:
         """The pace at time ``now``: trials that end in a minute, measured on the last trials of this session
-        (``FEWEST``).
+        (``FEWEST``). None until a trial of this session has ended.
 
-        So the pace follows a machine that other programs slow down, and is still a mean over many trials. None before a
-        trial of this session has ended.
+        Using recent trials lets the pace follow a machine that other programs slow down; using many makes it a stable
+        mean.
         """
         recent = max(FEWEST, len(self._ends) // 2)
         since = self._ends[-recent - 1] if len(self._ends) > recent else self._began
@@ -249,8 +243,7 @@ class StudyCounts:
         return 60 * min(recent, len(self._ends)) / (now - since)
 
     def seconds_left(self, now: float) -> float | None:
-        """Seconds until all trials have ended at this pace, or until the study's hours are over if that is sooner.
-
+        """The seconds until all trials have ended at this pace, or until the study's hours are over if that is sooner.
         None if the pace is not known, or if all trials have ended.
         """
         rate, hours = self.per_minute(now), self.record.study.search.hours
@@ -260,11 +253,11 @@ class StudyCounts:
         return seconds if hours is None else min(seconds, max(hours * HOUR - self.record.working.seconds(now), 0.0))
 
     def _rank(self, trial: TrialRecord, report: Reported) -> None:
-        """Update the best trial after a report: compare the trial with the best one only.
+        """Update the best trial after a report, by comparing it with the reporting trial only: ranking all trials at
+        every report would get slower and slower.
 
-        Ranking all trials at every report would get slower and slower. In a race of seeds (``trial.raced``), all trials
-        are ranked instead, after each seed's last epoch and while there is no best trial, since a further seed may
-        lower a trial's score.
+        In a race of seeds (``trial.raced``), all trials are ranked after each seed's last epoch, and while there is no
+        best trial, since a further seed may lower a trial's score.
         """
         if trial.raced:
             if report.epoch == trial.config.epochs or self.best is None:
@@ -278,9 +271,7 @@ class StudyCounts:
 
     def _points(self) -> int | None:
         """The number of trials that the proposer can find in the space. None if the space is infinite, or too large to
-        be counted quickly (``COUNTED``).
-
-        For an ablation with a path, it is the number of trials known so far.
+        be counted quickly (``COUNTED``). For an ablation with a path, it is the number known so far.
         """
         space, proposer = self.record.space, self.record.study.search.proposer
         if isinstance(proposer, PathConfig):

@@ -1,4 +1,4 @@
-"""Shows the progress of downloads: on a terminal a bar for each file, elsewhere nothing."""
+"""Shows the progress of downloads on a terminal, as a bar for each file."""
 
 import sys
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ from skipstack.data.corpora.downloads import Watch
 
 @contextmanager
 def downloading() -> Iterator[Watch]:
-    """Yield a callback for downloads to report to: it takes a file's name, the bytes received, and its size or None."""
+    """Yield a callback for downloads, called with a file's name, the bytes received, and its size or None."""
     console = Console(file=shown(sys.stderr))
     columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:

@@ -26,13 +26,13 @@ from skipstack.search.study.record.study_record import StudyRecord
 from skipstack.search.study.record.trial_record import TrialRecord
 
 SECONDS_BETWEEN_LINES = 2.0
-"""Without a terminal: the fewest seconds between two progress lines, except before the last one."""
+"""Without a terminal: the minimum seconds between two progress lines, except before the last line."""
 
 LONGEST_SILENCE = 30.0
-"""Without a terminal: seconds without a progress line after which the next finished epoch prints one."""
+"""Without a terminal: the seconds without a progress line after which the next finished epoch prints one."""
 
 REFRESHED_PER_SECOND = 4
-"""Redraws of the table per second, so that rate and time left change between events."""
+"""The number of redraws of the table per second, so that rate and time left change between events."""
 
 BAR = 30
 """The width of the progress bar in characters."""
@@ -40,11 +40,11 @@ BAR = 30
 
 class Progress:
     """Shows the progress of a study on stderr within a ``with`` block. Call it with each event after the event is
-    written.
+    written to the ledger.
 
     ``record``: the study with all earlier events; this object adds the further events to it. ``folder``: the study's
-    folder, which has the logs of trials; None names no logs. ``clock``: returns the time in seconds; no other source of
-    time is used. ``console``: where to print, by default stderr. If stderr is lost, nothing is shown.
+    folder, for the paths of trials' logs; None names no logs. ``clock``: returns the time in seconds, and is the only
+    source of time. ``console``: where to print, by default stderr. If stderr is lost, nothing is shown.
 
     Nothing is written to stdout. The terminal is restored however the block ends.
     """
@@ -113,8 +113,8 @@ class Progress:
         return now - (self._begun if self._last_line is None else self._last_line) >= LONGEST_SILENCE
 
     def _tell(self, now: float) -> None:
-        """Print the progress line after a trial ended or a silence became too long. It is left out if one was just
-        printed, but never after the last trial.
+        """Print the progress line after a trial ended or after a long silence. The line is left out if another was just
+        printed, except after the last trial.
         """
         last = self._counts.left == 0
         self._unprinted = not last and self._last_line is not None and now - self._last_line < SECONDS_BETWEEN_LINES
@@ -141,7 +141,7 @@ class Progress:
 
 
 def line(counts: StudyCounts, now: float) -> str:
-    """The progress of a study in one line: ``12/16 trials  45 epochs  best 96.41 (trial 7)  8 stopped``."""
+    """The progress of a study in one line, such as ``12/16 trials 45 epochs best 96.41 (trial 7) 8 stopped``."""
     ends = [f"{counts.count(reason)} {reason_in_words(reason)}" for reason in ("paused", "stopped", *SCORELESS)]
     return "  ".join(
         [
@@ -174,12 +174,12 @@ def table(counts: StudyCounts, now: float) -> RenderableType:
 
 
 def _state(counts: StudyCounts) -> str:
-    """The current step of the study: ``measuring on test, 2 done``."""
+    """The current step of the study, such as ``measuring on test, 2 done``."""
     return f"{counts.state}, {counts.tested:,} done" if counts.state == MEASURING else counts.state
 
 
 def _rungs(counts: StudyCounts) -> Table:
-    """A row for each rung, with the number of trials, by state, that reached this rung and no higher one."""
+    """A table with a row for each rung: the number of trials, by state, whose last rung this is."""
     levels = counts.levels()
     states = [
         state
@@ -196,7 +196,7 @@ def _rungs(counts: StudyCounts) -> Table:
 
 
 def reached(level: RungCounts) -> str:
-    """The name of a rung: ``start``, ``epoch 3``, ``9 seconds``, ``1 seed``."""
+    """The name of a rung, such as ``start``, ``epoch 3``, ``9 seconds`` or ``1 seed``."""
     if not level.rung:
         return "start"
     if level.resource == "epochs":
@@ -213,7 +213,7 @@ def _best(counts: StudyCounts) -> Text:
 
 
 def differences(record: StudyRecord, trial: TrialRecord) -> list[str]:
-    """The values in which a trial differs from the base config, each as short axis name and value: ``depth 5``."""
+    """The values in which a trial differs from the base config, each with a short axis name: ``depth 5``."""
     base = record.space.base_point()
     names = dict(_short_names(list(record.space.domains)))
     return [
@@ -224,7 +224,7 @@ def differences(record: StudyRecord, trial: TrialRecord) -> list[str]:
 
 
 def _short_names(paths: list[str]) -> Iterator[tuple[str, str]]:
-    """Yield each path with its last name, or with its last two names if the last one is ambiguous or is ``kind``."""
+    """Yield each path with its last name, or its last two names if the last one is ambiguous or is ``kind``."""
     last = [path.rpartition(".")[2] for path in paths]
     for path, name in zip(paths, last, strict=True):
         alone = last.count(name) == 1 and name != "kind"
@@ -236,7 +236,7 @@ def _score(trial: TrialRecord) -> str:
 
 
 def _pace(counts: StudyCounts, now: float) -> list[str]:
-    """Trials per minute and the time left, in words; without those that are not known yet."""
+    """Trials per minute and the time left, in words; a number that is not known yet is left out."""
     rate, left = counts.per_minute(now), counts.seconds_left(now)
     return [
         *([] if rate is None else [f"{rate:.1f} trials/min"]),

@@ -1,6 +1,4 @@
-"""Draws lines, boxes and text as one SVG without external files, for light and dark pages, readable in colour
-and grey.
-"""
+"""Draws lines, boxes and text as a self-contained SVG for light and dark pages, readable in colour and grey."""
 
 from collections.abc import Sequence
 from math import hypot
@@ -14,15 +12,13 @@ WIDTH: Final = 390
 """The width of a drawing in pixels: it fits a small phone without scaling."""
 
 MARGIN, BETWEEN = 10, 26
-"""Pixels of the margin around a drawing, and between two of its parts."""
+"""The margin around a drawing and the distance between its parts, in pixels."""
 
 INK, PAPER = "#1f2328", "#ffffff"
 """The colours of text and lines, and of the background. ``DARK`` replaces them on dark screens."""
 
 BLUE, VERMILLION = "#0072b2", "#d55e00"
-"""The colours of shortcuts and skips, and of fed-back labels (Okabe and Ito, 2008). In grey, dashes distinguish the
-two.
-"""
+"""The colours of shortcuts and skips, and of fed-back labels, which are also dashed (Okabe and Ito, 2008)."""
 
 DASHED = "6 3"
 
@@ -42,13 +38,13 @@ DARK: Final = """\
 
 
 def wide(words: str, letters: float = LETTERS) -> float:
-    """An estimate of the width of a text in pixels. ``letters``: the font size in pixels."""
+    """Estimate the width of a text in pixels. ``letters``: the font size in pixels."""
     narrow = sum(letter in "ijltfr.,:;|!'()[] " for letter in words)
     return letters * (0.6 * (len(words) - narrow) + 0.32 * narrow)
 
 
 class Canvas:
-    """Collects shapes, later ones on top; x points right and y down, in pixels."""
+    """Collects shapes, with later ones on top; x points right and y down, in pixels."""
 
     def __init__(self) -> None:
         self._shapes = ET.Element("svg")
@@ -69,7 +65,7 @@ class Canvas:
         self._add("rect", **corner, fill=INK, fill_opacity=shade, stroke=INK, stroke_width=1.2)
 
     def circle(self, at: Point, radius: float, sign: str = "", *, colour: str = INK) -> None:
-        """Add a filled circle, with a ``sign`` in it if one is given."""
+        """Add a filled circle, with the text ``sign`` in it if one is given."""
         self._add("circle", cx=at[0], cy=at[1], r=radius, fill=PAPER, stroke=colour, stroke_width=1.5)
         if sign:
             self.text(at, sign, small=True)
@@ -84,7 +80,7 @@ class Canvas:
         arrow: bool = True,
         bend: float = 5,
     ) -> None:
-        """Add a line through points, with corners rounded by ``bend`` pixels. It ends in an arrowhead if ``arrow``."""
+        """Add a line through points, with corners rounded by ``bend`` pixels, and an arrowhead if ``arrow``."""
         tip, behind = points[-1], points[-2]
         path = f"M {_at(points[0])}"
         for before, corner, after in zip(points, points[1:], points[2:], strict=False):
@@ -99,9 +95,7 @@ class Canvas:
             self._add("path", d=f"M {' L '.join(map(_at, corners))} Z", fill=colour)
 
     def svg(self, height: float, *, title: str, about: str) -> str:
-        """The drawing as SVG, ``height`` pixels high. ``title`` and ``about`` are its title and description for screen
-        readers.
-        """
+        """The drawing as SVG, ``height`` pixels high, with ``title`` and description ``about`` for screen readers."""
         size = {"width": f"{WIDTH}", "height": f"{height:.5g}"}
         shown = {**size, "viewBox": f"0 0 {WIDTH} {height:.5g}", "font-family": FONTS, "role": "img"}
         page = ET.Element("svg", {"xmlns": "http://www.w3.org/2000/svg", **shown, "aria-labelledby": "title about"})

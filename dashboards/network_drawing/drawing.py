@@ -1,6 +1,4 @@
-"""Draws a network: all its layers, the inside of a layer with a shortcut, and the earlier steps that it reads by skips
-or fed-back labels.
-"""
+"""Draws a network: its layers, the inside of a layer with a shortcut, and skips or fed-back labels over time."""
 
 from skipstack.dashboards.network_drawing.canvas import BETWEEN, MARGIN, Canvas
 from skipstack.dashboards.network_drawing.earlier_steps import earlier_steps
@@ -16,7 +14,7 @@ from skipstack.spaces.trial import as_network
 
 
 def diagram_of(subject: Subject) -> Diagram:
-    """The graph of a trial's network. Raises UserError for a named corpus that is not known."""
+    """The graph of a trial's network. Raises UserError for an unknown named corpus."""
     config = as_network(subject)
     corpus = config.data.corpus
     token = "character" if token_unit(corpus) == "character" else "word"

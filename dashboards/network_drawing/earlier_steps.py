@@ -8,15 +8,15 @@ from skipstack.models.configs.skips import AttentionSkipConfig, DynamicSkipConfi
 from skipstack.models.views.diagram.graph import Diagram, Reading
 
 MOST: Final = 10
-"""The most earlier steps that are drawn. If there are more, the latest ones and the first one are drawn."""
+"""The maximum number of earlier steps that are drawn. If there are more, the latest and the first are drawn."""
 
 STEP, OWN = 30, 76
-"""Pixels between two earlier steps, and between the latest earlier step and the current step."""
+"""The pixels between two earlier steps, and between the latest earlier step and the current step."""
 
 
 def earlier_steps(canvas: Canvas, diagram: Diagram, top: float) -> float:
-    """Draw the skips and fed-back labels of ``diagram`` below ``top``. Returns the top of whatever comes next: ``top``
-    itself if there are none.
+    """Draw the skips and fed-back labels of ``diagram`` below ``top``. Returns the top for the next part of the
+    drawing: ``top`` itself if there are none.
     """
     if diagram.skip is not None:
         return _skips(canvas, diagram.skip, top) + BETWEEN
@@ -29,9 +29,7 @@ def earlier_steps(canvas: Canvas, diagram: Diagram, top: float) -> float:
 
 
 def steps_of(each: Reading, to: str) -> str:
-    """The number of steps back that a reading starts from: ``3``, ``1 to 3`` or ``1 and 3``. ``to``: the text
-    for "to".
-    """
+    """The number of steps back of a reading, as text: ``3``, ``1 to 3`` or ``1 and 3``. ``to``: the text for "to"."""
     if each.first == each.last:
         return f"{-each.first}"
     return f"{-each.last}{to if each.between else ' and '}{-each.first}"
@@ -73,9 +71,7 @@ def _skips(canvas: Canvas, skip: SkipConfig, top: float) -> float:
 
 
 def _chosen(canvas: Canvas, skip: DynamicSkipConfig, states: Mapping[int, Point], own: Point, top: float) -> None:
-    """Draw a dynamic skip: a policy chooses one of the last K states, which is mixed with the previous state unless λ =
-    1.
-    """
+    """Draw a dynamic skip: a policy chooses one of the last K states, mixed with the previous state if λ < 1."""
     far, last = states[skip.reach], states[1]
     policy = ((far[0] + last[0]) / 2, top + 44)
     half = max(68.0, (last[0] - far[0]) / 2 + 8)
@@ -90,9 +86,7 @@ def _chosen(canvas: Canvas, skip: DynamicSkipConfig, states: Mapping[int, Point]
 
 
 def _mixed(canvas: Canvas, states: Mapping[int, Point], own: Point) -> None:
-    """Draw the share of the previous state, which is added to the earlier state that the skip reads: a line with the
-    factor 1-λ.
-    """
+    """Draw a line with the factor 1-λ: the share of the previous state, added to the state that the skip reads."""
     last = states[1]
     y = last[1] + 12
     canvas.line([(last[0] + 13, y), (own[0] - 14, y)], width=2.2)
@@ -116,19 +110,17 @@ def _context(canvas: Canvas, each: Reading, top: float) -> float:
 def _gathered(
     canvas: Canvas, states: Mapping[int, Point], meets: Point, own: Point, colour: str = BLUE, dash: str = ""
 ) -> None:
-    """Draw a line from each of the ``states``; at the height of ``meets`` they join into one line that enters
-    ``own``.
-    """
+    """Draw lines from the ``states`` that join at the height of ``meets`` into one line, which enters ``own``."""
     for at in states.values():
         canvas.line([at, (at[0], meets[1])], colour=colour, dash=dash, arrow=False)
     canvas.line([(states[max(states)][0], meets[1]), meets, own], colour=colour, dash=dash, width=1.8)
 
 
 def _steps(canvas: Canvas, reach: int, middle: float, what: str) -> tuple[Mapping[int, Point], Point]:
-    """Draw a box for each earlier step and one for the current step. Returns where lines start, by steps back, and
-    where they end.
+    """Draw a box for each earlier step and for the current step. Returns the points where lines start, by steps back,
+    and the point where they end.
 
-    ``reach``: the number of earlier steps; ``middle``: the height of the boxes' centres; ``what``: the text in a box.
+    ``reach``: the number of earlier steps. ``middle``: the height of the boxes' centres. ``what``: the text in a box.
     """
     shown = list(range(1, reach + 1)) if reach <= MOST else [*range(1, MOST - 1), reach]
     places = min(reach, MOST)

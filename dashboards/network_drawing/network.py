@@ -1,5 +1,4 @@
-"""Draws a network: rows of parts by depth, a column for each direction of reading, and a line for whatever a part
-reads.
+"""Draws a network: its parts in rows by depth and columns by reading direction, and lines for their inputs.
 
 Shortcuts and fed-back labels run in tracks on the outer side of a column. Recurrent connections leave and enter a layer
 on the inner side. General tools for layered graphs (dot, ELK) are not used: they have no columns, and would draw
@@ -27,42 +26,36 @@ from skipstack.dashboards.network_drawing.shortcut_layer import sign
 from skipstack.models.views.diagram.graph import Diagram, Part, Reading
 
 BOX, TALL, JOIN = 92, 32, 18
-"""Width and height of a layer, and height of the box that joins two directions, all in pixels."""
+"""The width and height of a layer, and the height of the box that joins two directions, in pixels."""
 
 GAP: Final = 22
-"""Pixels between one row and the next."""
+"""The pixels between two rows."""
 
 GATE: Final = 30
-"""Pixels between a layer and the first track, enough for the circle of a gate."""
+"""The pixels between a layer and the first track, enough for the circle of a gate."""
 
 LOOP: Final = 50
-"""Pixels between a layer and the middle of the drawing, enough for the layer's recurrent connection."""
+"""The pixels between a layer and the middle of the drawing, enough for the layer's recurrent connection."""
 
 PASSING: Final = 34
-"""Pixels to the right of the last of several inputs, enough for the line of an input that a highway passes on
-unchanged.
-"""
+"""The pixels to the right of the last of several inputs, for the line of an input that a highway passes on."""
 
 LABELS: Final = (12, 84)
-"""The box of label vectors: pixels by which it is shifted outwards from the centre of its column, so that lines from
-below can pass, and its width.
-"""
+"""The shift of a box of label vectors outwards, which leaves space for lines from below, and its width, in pixels."""
 
 PAST: Final = 38
-"""Pixels from the centre of a layer to a line that passes a box of label vectors."""
+"""The pixels from the centre of a layer to a line that passes a box of label vectors."""
 
 LOW, HIGH = 7, -7
-"""Pixels from the centre of a layer down to where shortcuts enter, and to where they leave (negative: above the
-centre).
-"""
+"""The pixels below the centre of a layer where shortcuts enter, and where they leave (negative: above)."""
 
 TAGS: Final = 40
-"""Pixels above the network for the predicted tags."""
+"""The pixels above the network for the predicted tags."""
 
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """The box of a part: its centre and size in pixels."""
+    """The box of a part: its centre and size, in pixels."""
 
     x: float
     y: float
@@ -116,17 +109,17 @@ def network(canvas: Canvas, diagram: Diagram, top: float) -> float:
 def _tracks(diagram: Diagram) -> Mapping[str, float]:
     """The pixels between a column and the track of each source of shortcuts, by the source's name.
 
-    All shortcuts from one source share a track. Two sources share one if the last shortcut of the first source ends at
-    or below the layer where the second source begins.
+    All shortcuts from one source share a track. Two sources share a track if the last shortcut of the first source ends
+    at or below the layer where the second source begins.
     """
-    last: dict[int, int] = {}  # by a source's layer (0: the input), the highest layer that a shortcut reaches
+    last: dict[int, int] = {}  # the highest layer that shortcuts reach, by their source's layer (0: the input)
     sources = {}
     for each in diagram.readings:
         if each.role == "shortcut":
             sources[each.start] = begin = diagram.named[each.start].layer or 0
             last[begin] = max(diagram.named[each.end].layer or 0, last.get(begin, 0))
     tracks: dict[int, int] = {}
-    taken: list[int] = []  # of each track, the layer where its last shortcut ends
+    taken: list[int] = []  # the layer where the last shortcut of each track ends
     for begin in sorted(last):
         tracks[begin] = next((track for track, end in enumerate(taken) if end <= begin), len(taken))
         taken[tracks[begin] : tracks[begin] + 1] = [last[begin]]
@@ -135,9 +128,8 @@ def _tracks(diagram: Diagram) -> Mapping[str, float]:
 
 
 def _boxes(diagram: Diagram, top: float, room: float) -> tuple[Mapping[str, Box], float]:
-    """The box of each part, by name, and the lower end of the lowest. The highest box begins at ``top``.
-
-    ``room``: the pixels that tracks take beside the columns.
+    """The box of each part, by name, and the lower end of the lowest box. The highest box begins at ``top``. ``room``:
+    the pixels that tracks take beside the columns.
     """
     rows = _rows(diagram)
     columns = _columns(diagram, room)
@@ -161,9 +153,7 @@ def _rows(diagram: Diagram) -> Sequence[Sequence[Part]]:
 
 
 def _columns(diagram: Diagram, room: float) -> Mapping[str | None, float]:
-    """The horizontal centre of the column of each direction. ``room``: the pixels that tracks take beside the
-    columns.
-    """
+    """The horizontal centre of each direction's column. ``room``: the pixels that tracks take beside the columns."""
     directions = {part.direction for part in diagram.of_kind("layer")}
     if len(directions) < 2:
         return dict.fromkeys(directions, WIDTH / 2)
@@ -177,7 +167,7 @@ def _across(
 ) -> Sequence[tuple[float, float]]:
     """The horizontal centre and the width of each part of a row.
 
-    Parts computed from one other part are right above it. ``columns``: the centre of each direction's column;
+    A part computed from one other part is right above it. ``columns``: the centre of each direction's column.
     ``below``: the boxes of the lower rows.
     """
     first = row[0]
@@ -201,8 +191,8 @@ def _across(
 
 
 def _part(canvas: Canvas, part: Part, box: Box, *, takes: bool) -> None:
-    """Draw the box of a part with its text, darker if the part ``takes`` a shortcut. A part that reads a context of
-    several tokens shows a square for each token, with the current token dark.
+    """Draw the box of a part with its text, darker if the part ``takes`` a shortcut. A part that reads several tokens
+    shows a square for each token, with the current token dark.
     """
     shade = 0.14 if takes else 0.05 if part.kind in ("join", "head", "text") else 0.0
     canvas.box((box.x, box.y), box.width, box.height, shade=shade)
@@ -233,7 +223,7 @@ def _lines(part: Part, width: float) -> Sequence[str]:
 def _reads(canvas: Canvas, diagram: Diagram, each: Reading, boxes: Mapping[str, Box]) -> None:
     start, end = boxes[each.start], boxes[each.end]
     beside = [other.start for other in diagram.into(each.end, "reads") if diagram.named[other.start].kind == "labels"]
-    if beside:  # lines from parts further below pass the box of labels on the inner side
+    if beside:  # lines from lower parts pass the box of labels on the inner side
         x = start.x if each.start in beside else end.x - end.outside * PAST
     else:
         x = start.x if abs(start.x - end.x) <= end.width / 2 - 8 else end.x
@@ -251,9 +241,8 @@ def _passed(canvas: Canvas, each: Reading, boxes: Mapping[str, Box]) -> None:
 
 
 def _shortcut(canvas: Canvas, diagram: Diagram, each: Reading, boxes: Mapping[str, Box], track: float) -> None:
-    """Draw a shortcut to the outer side of a layer, through its gate.
-
-    It begins at the outer side of its source, or goes straight up from the network's input.
+    """Draw a shortcut to the outer side of a layer, through its gate. The line begins at the outer side of its source,
+    or goes straight up from the network's input.
     """
     assert diagram.shortcut is not None, "a shortcut has a config"
     start, end = boxes[each.start], boxes[each.end]
@@ -270,8 +259,8 @@ def _shortcut(canvas: Canvas, diagram: Diagram, each: Reading, boxes: Mapping[st
 def _state(canvas: Canvas, part: Part, each: Reading, box: Box) -> None:
     """Draw a recurrent connection: a loop on the inner side of a layer, labelled with the states that it carries.
 
-    The line is thick if the layer carries more than one state, such as a hidden state and a memory. A label gives the
-    steps back if the states are not those of the previous step.
+    The line is thick if the layer carries more than one state, such as a hidden state and a memory. If the states are
+    not those of the previous step, the label gives the steps back.
     """
     far = each.first < -1
     start, end = box.side(-box.outside, -9), box.side(-box.outside, 9)
@@ -286,7 +275,7 @@ def _state(canvas: Canvas, part: Part, each: Reading, box: Box) -> None:
 
 
 def _fed_back(canvas: Canvas, each: Reading, boxes: Mapping[str, Box]) -> None:
-    """Draw fed-back labels: a line down the outer side, from the decision to the part that reads it at a later step."""
+    """Draw fed-back labels: a line down the outer side, from the decision to the part that reads it later."""
     start, end = boxes[each.start], boxes[each.end]
     leaving, entering = start.side(start.outside, 0), end.side(end.outside, 0)
     x = leaving[0] + start.outside * 22
@@ -294,9 +283,7 @@ def _fed_back(canvas: Canvas, each: Reading, boxes: Mapping[str, Box]) -> None:
 
 
 def _tags(canvas: Canvas, diagram: Diagram, box: Box) -> None:
-    """Draw the predictions: five circles that stand for tokens, linked for chains and trees, or one circle for a whole
-    text.
-    """
+    """Draw the predictions: five circles for tokens, linked for chains and trees, or one circle for a whole text."""
     head, (x, y) = diagram.parts[-1], box.top
     y -= GAP + 6
     count = 1 if diagram.of_kind("text") else 5

@@ -1,4 +1,4 @@
-"""Describes a network in words, for screen readers and above its drawing."""
+"""Describes a network in words, for screen readers and for the heading above its drawing."""
 
 from collections.abc import Iterator
 
@@ -9,7 +9,7 @@ from skipstack.models.views.diagram.graph import Diagram, Part, Reading
 
 
 def heading(diagram: Diagram) -> str:
-    """The network in one line: its depth, units and direction, or that it has no layers."""
+    """The network in one line: its depth, units and reading direction, or a sentence that it has no layers."""
     layers = diagram.of_kind("layer")
     depth = max((part.layer or 0 for part in layers), default=0)
     if not depth:
@@ -20,9 +20,7 @@ def heading(diagram: Diagram) -> str:
 
 
 def described(diagram: Diagram) -> Iterator[str]:
-    """Describe the network in sentences, bottom up. Of two directions with equal layers, only the forward one is
-    described.
-    """
+    """Describe the network in sentences, bottom up. If both directions are equal, only the forward one is described."""
     yield f"A network of {heading(diagram)}."
     yield f"Looked up: {'; '.join(_sized(part.label, part) for part in diagram.of_kind('input'))}."
     for part in diagram.parts:

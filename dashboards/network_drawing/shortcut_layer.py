@@ -1,4 +1,4 @@
-"""Draws the inside of a layer with a shortcut: where the skip enters, and the states that go to the next time step."""
+"""Draws the inside of a layer with a shortcut: where the skip enters, and the states for the next time step."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -9,12 +9,10 @@ from skipstack.models.configs.cells import GATES, ShortcutConfig
 from skipstack.models.configs.topologies import TOPOLOGIES, Link, Links
 
 SPINE, MEMORY, SKIP, GATE = 250, 170, 30, 100
-"""The horizontal positions (x) of the line from the input up to h, of the memory, of the skip, and of the
-skip's gates.
-"""
+"""The x positions, in pixels, of the line from the input up to h, the memory, the skip, and the skip's gates."""
 
 PLUS: Final = 9
-"""The radius of the circle that marks a sum."""
+"""The radius of the circle that marks a sum, in pixels."""
 
 JOINED: Final[Mapping[Link, str]] = {
     "none": "{}",
@@ -43,7 +41,7 @@ def equations(config: ShortcutConfig) -> list[str]:
 
 
 def _equation(config: ShortcutConfig) -> str:
-    """The equation of the layer's gate. For a gate of the user's own it is the name of its kind."""
+    """The equation of the layer's gate, or the name of the kind for a gate of the user's own."""
     return f"g: {config.gate.kind}" if isinstance(config.gate, OwnConfig) else GATES[config.gate]
 
 
@@ -56,7 +54,7 @@ def sign(config: ShortcutConfig) -> str:
 
 
 def shortcut_layer(canvas: Canvas, config: ShortcutConfig, top: float) -> float:
-    """Draw the inside of the layer below ``top``, and its equations. Returns the lower end."""
+    """Draw the inside of the layer and its equations below ``top``. Returns the lower end of the drawing."""
     links = TOPOLOGIES[config.topology]
     g = "g" if sign(config) not in ("", "W") else sign(config)
     signs = {"gated": g, "gated_apart": f"{g}'" if g else "", "highway": g, "shared": "o"}
@@ -85,9 +83,7 @@ def shortcut_layer(canvas: Canvas, config: ShortcutConfig, top: float) -> float:
 
 
 def _memory(canvas: Canvas, links: Links, kept: float) -> None:
-    """Draw the memory c as a loop on the left: it leaves at the height ``kept``, and enters the sum below through the
-    forget gate f.
-    """
+    """Draw the memory c as a loop on the left, from the height ``kept`` through the forget gate f to the sum below."""
     between, enters = (SPINE + MEMORY) / 2, kept + 42
     joined = links.internal != "none"
     if joined:
@@ -102,7 +98,7 @@ def _memory(canvas: Canvas, links: Links, kept: float) -> None:
 
 
 def _sum(canvas: Canvas, at: Point, link: Link, signs: Mapping[str, str]) -> None:
-    """Draw the sum at ``at``, which the skip enters from the left. A ``link`` of "none" draws nothing.
+    """Draw the sum at ``at``, which the skip enters from the left. If ``link`` is "none", nothing is drawn.
 
     ``signs``: the sign of the skip's gate, by link; empty or absent for a link without a gate.
     """

@@ -1,4 +1,4 @@
-"""Describes the health of corpora: of a single corpus, or of those of a planned or recorded study."""
+"""Describes the health of a single corpus, or of the corpora of a planned or recorded study."""
 
 import tempfile
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ from skipstack.search.study.record.study_record import StudyRecord
 def described_corpus(corpus: Corpus, data_dir: Path | None, folder: Path) -> Described:
     """Prepare a corpus in a temporary folder, and describe it.
 
-    ``data_dir``: the folder of the named corpora; ``folder``: where relative paths of the corpus start.
+    ``data_dir``: the folder of the named corpora. ``folder``: the folder where relative paths of the corpus start.
     """
     from skipstack.data.store.writing import store
 
@@ -23,7 +23,7 @@ def described_corpus(corpus: Corpus, data_dir: Path | None, folder: Path) -> Des
 
 
 def planned_corpora(study: str, data_dir: Path | None) -> tuple[list[Described], str]:
-    """Describe the corpora of a preset or a study file. Returns them with the name of the study."""
+    """Describe the corpora of a preset or a study file. Returns the descriptions and the study's name."""
     from skipstack.search.study.preparation import needs
     from skipstack.search.study.study_files.study_file import load_study
 
@@ -32,9 +32,10 @@ def planned_corpora(study: str, data_dir: Path | None) -> tuple[list[Described],
 
 
 def recorded_corpora(path: Path) -> tuple[list[Described], str]:
-    """Describe the corpora of a study and of its ablations. Returns them with the name of the study.
+    """Describe the corpora of a study and of its ablations. Returns the descriptions and the study's name.
 
-    The descriptions are those in the ledger. A corpus for which an earlier version recorded none is counted again.
+    The descriptions are read from the ledger. If an earlier version recorded none for a corpus, the corpus is counted
+    again.
     """
     from skipstack.search.study.record.reading import read_study
 

@@ -1,6 +1,4 @@
-"""The report on corpora: sizes, tags and suspicious characters of each split, and warnings of whatever spoils
-comparisons.
-"""
+"""The report on corpora: sizes, tags and suspicious characters of each split, and faults that spoil comparisons."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -30,7 +28,7 @@ SOUND: Final = "Nothing was found that spoils a comparison."
 
 @dataclass(frozen=True, slots=True)
 class Described:
-    """A corpus to report on: its name, its health, and warnings of whatever spoils comparisons."""
+    """A corpus to report on: its name, its health, and warnings of faults that spoil comparisons."""
 
     name: str
     health: Health
@@ -131,7 +129,7 @@ def _share(part: int | None, whole: int) -> str:
 
 
 def _records(health: Health) -> Iterator[Numbers]:
-    """The numbers of each split, one record for each, for the machine-readable formats."""
+    """Yield the numbers of each split as a record, for the machine-readable formats."""
     for name, split in health.splits.items():
         own = split.model_dump(exclude={"unknown_names", "repeated", "repeated_tokens"})
         again = {f"sentences_of_{before}": split.repeated.get(before) for before in SPLITS[:-1]}

@@ -1,6 +1,4 @@
-"""The report of `skipstack inspect`: gates, choices of states, and gradients. ``pictures/insight_picture.py`` draws
-them.
-"""
+"""The report of `skipstack inspect`: gates, choices of states, and gradients."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
@@ -12,12 +10,12 @@ from skipstack.models.views.insight import LayerView
 from skipstack.search.publishing.bundles.inspection import SentenceView
 
 STEPS = 20
-"""The number of steps, from the first one on, whose shares of the gradient are shown, as in gui2019 Figure 4."""
+"""The number of first steps whose shares of the gradient are shown, as in gui2019 Figure 4."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Summary:
-    """A direction of a layer, summarised over all sentences.
+    """A summary of one direction of a layer over all sentences.
 
     ``gates``: the mean opening of each gate, by name. ``shares``: for each of the first steps, the mean gradient norm
     over the sentences that have this step, divided by the sum of these means over all steps. None if gradients were not
@@ -31,12 +29,12 @@ class Summary:
 
     @property
     def name(self) -> str:
-        """The name of the layer and its direction: ``layer 2 backward``."""
+        """The name of the layer and its direction, such as ``layer 2 backward``."""
         return f"layer {self.layer} {self.direction}"
 
 
 def summaries(sentences: Sequence[SentenceView]) -> list[Summary]:
-    """A summary for each direction of each layer, over all sentences."""
+    """Summarise each direction of each layer over all sentences."""
     return [_summary(views) for views in zip(*(sentence.layers for sentence in sentences), strict=True)]
 
 
@@ -56,9 +54,7 @@ def _shares(views: Sequence[LayerView]) -> tuple[float, ...] | None:
 
 
 def insight_report(sentences: Sequence[SentenceView]) -> Report:
-    """The report on sentences: the states that each policy chose, mean gate openings, and gradients by step. As JSON,
-    it has all values.
-    """
+    """The report on sentences: chosen states, mean gate openings, and gradients by step. The JSON has all values."""
     found = summaries(sentences)
     groups: list[tuple[Block, ...]] = [
         (Heading("steps back, token by token"), _choices(sentence))

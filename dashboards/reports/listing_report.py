@@ -1,4 +1,4 @@
-"""The report of a list: names, with a few lines about each."""
+"""The report of a list of names, with a few lines about each name."""
 
 from collections.abc import Mapping, Sequence
 
@@ -6,7 +6,7 @@ from skipstack.dashboards.formats.page import Cell, Column, Page, Report, Table,
 
 
 def listing_report(title: str, lines: Mapping[str, Sequence[str]]) -> Report:
-    """The report of a list. ``lines``: the names in the list, each with the lines about it."""
+    """The report of a list. ``lines``: the lines about each name, by the name."""
     rows = (
         TableRow(names=(name if number == 0 else "",), label=name if number == 0 else "", cells=(Cell(line),))
         for name, own in lines.items()

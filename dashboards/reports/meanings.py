@@ -15,13 +15,14 @@ from skipstack.spaces.subject import Subject
 from skipstack.spaces.trial import TrialConfig
 
 FILES = re.compile(r"\s*\(``[\w/.]+``\)|[;,] ``[\w/.]+/[\w.]+``(?: has the equations)?")
-"""References to source files in docstrings. They are left out of meanings."""
+"""Matches references to source files in docstrings, which are left out of meanings."""
 
 
 def meaning(path: str, base: Subject) -> str:
     """The docstring of the config field at a dotted path; empty if it has none.
 
-    If several kinds of config have the field, the docstring is that of the kind in ``base``, or else of the first kind.
+    If several kinds of config have the field, the docstring is taken from the kind in ``base``, or otherwise from the
+    first kind.
     """
     *parents, name = path.split(".")
     owners: list[type[BaseModel]] = [TrialConfig]
@@ -43,7 +44,7 @@ def notes(model: type[BaseModel]) -> Mapping[str, str]:
 
 
 def strings_below(statements: Sequence[ast.stmt]) -> Mapping[str, str]:
-    """The docstrings among ``statements``: the string directly below each assignment, by the assigned name."""
+    """The docstrings among ``statements``: the strings directly below assignments, by the assigned name."""
     found: dict[str, str] = {}
     for statement, below in pairwise(statements):
         match statement, below:

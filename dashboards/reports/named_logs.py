@@ -1,4 +1,4 @@
-"""Adds to a report's details the trials that faults ended, and the commands that print their logs."""
+"""Adds to a report's details the trials ended by faults, and the commands that print their logs."""
 
 from dataclasses import replace
 
@@ -10,15 +10,15 @@ from skipstack.search.ledger.events import FAULTS
 from skipstack.search.study.record.folder import StudyFolder
 
 NAMED = 5
-"""The most trials of one kind of fault that are named."""
+"""The maximum number of trials that are named for each kind of fault."""
 
 
 def with_logs(report: Report, trials: pd.DataFrame, folder: StudyFolder) -> Report:
-    """The report with a further part at the end of its details: for each kind of fault, the trials that it ended, and
-    the commands that print their logs.
+    """Add a part at the end of a report's details: for each kind of fault, the trials that it ended, and the commands
+    that print their logs.
 
-    ``trials``: the table of the study's trials. A kind of fault is left out if none of its trials has a log; if all are
-    left out, the report is unchanged.
+    ``trials``: the table of the study's trials. A kind of fault is left out if none of its trials has a log. The report
+    is unchanged if all kinds are left out.
     """
     blocks: list[Block] = []
     for reason in FAULTS:

@@ -1,6 +1,6 @@
-"""Says what the next hour of a running study is likely to bring, by its pace so far.
+"""Says what the next hour of a running study is likely to bring, at its pace so far.
 
-A forecast of the best score is made only where such forecasts are known to hold.
+The best score is forecast only for proposers for which such forecasts are known to hold.
 """
 
 from collections.abc import Iterator
@@ -24,11 +24,10 @@ def next_hour(
 ) -> Iterator[str]:
     """Yield sentences about the next hour; none if no trial is left.
 
-    ``left``: the number of trials that have not ended. ``per_minute``: how many trials end in a minute; None if not
-    known. ``seconds_left``: the seconds until all trials have ended or the study's hours are over; None if not known.
-    ``continued``: the forecast of the gain of more trials; None before there is one. ``proposer``: the name of the
-    method that chooses trials. ``several``: whether the study has several objectives. ``measure``: the measure of the
-    scores.
+    ``left``: the number of trials that have not ended. ``per_minute``: the number of trials that end in a minute; None
+    if not known. ``seconds_left``: the seconds until all trials have ended or the study's hours are over; None if not
+    known. ``continued``: the forecast of the gain from more trials; None before there is one. ``proposer``: the name of
+    the method that chooses trials. ``several``: whether the study has several objectives.
     """
     if not left:
         return

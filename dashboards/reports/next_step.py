@@ -1,4 +1,4 @@
-"""The last lines of a report: the commands to type next, which follow from the verdict."""
+"""The last lines of a report: the commands to type next, depending on the verdict."""
 
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,7 +21,7 @@ from skipstack.spaces.function import FunctionConfig
 from skipstack.spaces.subject import Subject
 
 DIR: Final = "DIR"
-"""Stands for the folder of a study in reports that may be read elsewhere."""
+"""A placeholder for the folder of a study, in reports that may be read elsewhere."""
 
 HELPS: Final[dict[Reason, str]] = {
     "diverged": "use smaller learning rates, or clip gradients (training.clip_norm)",
@@ -32,21 +32,21 @@ HELPS: Final[dict[Reason, str]] = {
     "lost": "look into what ends the machines, since none outlived the trial",
     "preempted": "train on machines that are not taken back",
 }
-"""A remedy for each way of ending that leaves a trial without a score."""
+"""A remedy for each reason why trials end without a score."""
 
 
 @dataclass(frozen=True, slots=True)
 class NextStep:
-    """A command, ready to paste, and its purpose as a phrase."""
+    """A command, ready to paste, with its purpose as a phrase."""
 
     command: str
     purpose: str
 
 
 def next_step(verdict: Verdict, seen: Exploration, folder: str = DIR) -> tuple[Block, ...]:
-    """The commands to type next; or remedies for what ended the trials, if none has a score.
+    """The commands to type next, or, if no trial has a score, remedies for the reasons why trials ended.
 
-    ``seen``: the exploration of the search; ``folder``: the study's folder as it is shown in the commands.
+    ``seen``: the exploration of the search. ``folder``: the study's folder, as shown in the commands.
     """
     remedies = tuple(_remedies(verdict.ends)) if isinstance(verdict, Failed) else ()
     return *remedies, *_listed(list(_steps(verdict, seen, folder)))
@@ -99,9 +99,7 @@ def _confirmed(base: Subject, verdict: Verdict, folder: str) -> Iterator[NextSte
 
 
 def _command(name: str, base: Subject, folder: str, **options: str) -> str:
-    """The command ``skipstack NAME``; for a study of the user's own function the Python call, since the function must
-    be passed again.
-    """
+    """The command ``skipstack NAME``, or the Python call for a user's function, which must be passed again."""
     if isinstance(base, FunctionConfig):
         given = [repr(folder), base.function.name, *(f"{key}={value}" for key, value in options.items())]
         return f"skipstack.{name}({', '.join(given)})"
@@ -113,9 +111,7 @@ def _typed(*words: str) -> str:
 
 
 def _remedies(ends: Mapping[str, int]) -> Iterator[Block]:
-    """Yield a remedy for each way in which trials ended without a score. ``ends``: the number of trials by how they
-    ended.
-    """
+    """Yield a remedy for each reason why trials ended without a score. ``ends``: the number of trials by reason."""
     trials = sum(ends.values())
     found = {reason: ends[reason] for reason in SCORELESS if reason in ends}
     yield Listing(

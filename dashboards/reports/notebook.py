@@ -1,4 +1,4 @@
-"""Shows a study in a notebook: the verdict on it, its best trials, and the pictures of its search."""
+"""Shows a study in a notebook: its verdict, its best trials, and the pictures of its search."""
 
 from html import escape
 from typing import Final
@@ -13,11 +13,11 @@ from skipstack.search.study.record.domain_parts import short_text
 from skipstack.spaces.short_names import names_by_path
 
 BEST: Final = 10
-"""The most trials in the table."""
+"""The maximum number of trials in the table."""
 
 
 def notebook_page(study: Study) -> str:
-    """The study as HTML that loads nothing from the network. Pictures are vector graphics; empty ones are left out."""
+    """The study as HTML that loads nothing from the network. Pictures are SVG; empty ones are left out."""
     said = in_a_sentence(verdict(study.explored(), list(confirmed_tables(study.record))))
     return "\n".join([f"<p>{escape(repr(study))}</p>", f"<p>{escape(said)}</p>", _table(study), *_pictures(study)])
 

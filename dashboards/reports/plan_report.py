@@ -1,4 +1,4 @@
-"""The report of a plan. Its page is written from the numbers of its JSON, so that the two agree."""
+"""The report of a plan. The page is written from the numbers of the JSON, so that the two agree."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
@@ -145,8 +145,8 @@ def _roles(network: Content) -> str:
 
 
 def _table(headings: Sequence[str], rows: Sequence[tuple[str, Sequence[str]]], optional: tuple[str, ...] = ()) -> Table:
-    """A table. ``rows``: the name and the cells of each row; ``headings``: the column of each cell; ``optional``: the
-    columns that a narrow page may drop.
+    """A table. ``headings``: the headings of the columns. ``rows``: the name and the cells of each row. ``optional``:
+    the columns that a narrow page may drop.
     """
     return Table(
         names=("",),
@@ -194,7 +194,7 @@ def _forecasts(content: Content) -> Table:
 
 
 def _assumed(machine: Content, networks: Sequence[Content]) -> str:
-    """The sentences on what the forecast hours assume: the load of this machine, and the time of an epoch."""
+    """The sentences on the assumptions of the forecast hours: the load of this machine and the time of an epoch."""
     cpus, load = counted(machine["cpus"], "CPU"), machine["load_average"]
     programs = "an unknown number of" if load is None else f"{load:.1f}"
     drawn = [each["epoch_seconds"] for each in networks if "drawn" in each["roles"] and each["epoch_seconds"]]
@@ -219,7 +219,7 @@ def _ends_before(content: Content) -> Iterator[str]:
 
 
 def _shared(content: Content) -> Iterator[str]:
-    """Yield a sentence on how many trials share a program, if several may."""
+    """Yield a sentence on how many trials share a program, if a program may train several."""
     most, together = content["machine"]["trials_per_program"], content["trials_together"]
     if most > 1:
         yield (

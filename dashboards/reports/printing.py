@@ -22,12 +22,11 @@ from skipstack.data.basis.redaction import redacted
 from skipstack.data.basis.streams import OutputLostError, shown
 
 TWINS: Final = {"–": "-", "±": "+-", "²": "^2", "†": "+", "›": ">", "≠": "!=", "→": "->", "◆": "*"}
-"""The special characters of reports, each with its replacement for encodings that lack it."""
+"""The special characters of reports, with their replacements for encodings that lack them."""
 
 
 def print_everywhere() -> None:
-    """Make printing succeed in any encoding of the terminal. This changes how ``sys.stdout`` and ``sys.stderr`` handle
-    errors.
+    """Make printing succeed in any encoding, by changing how ``sys.stdout`` and ``sys.stderr`` handle errors.
 
     Characters that the encoding lacks are replaced: the special characters of reports by ASCII, the undecodable bytes
     of file names by these bytes, other characters by their code numbers.
@@ -41,8 +40,9 @@ def print_everywhere() -> None:
 def print_report(report: Report, form: FileFormat = "text", out: Path | None = None, *, full: bool = False) -> None:
     """Print a report, or write it to the file ``out``.
 
-    On a terminal it has the terminal's width and colours; elsewhere it is plain, and ``page_width`` wide. ``full``:
-    with the report's details. Raises UserError if the file cannot be written, and for a binary format without a file.
+    On a terminal, the report has the terminal's width and colours; elsewhere it is plain, and ``page_width`` wide.
+    ``full``: whether to print the details. Raises UserError if the file cannot be written, and for a binary format
+    without a file.
     """
     if out is not None:
         write_report(report, form, out, full=full)
@@ -55,12 +55,12 @@ def print_report(report: Report, form: FileFormat = "text", out: Path | None = N
 
 
 def print_page(page: Page) -> None:
-    """Print a page that has no machine-readable form, just as ``print_report`` prints a report."""
+    """Print a page that has no machine-readable form, in the same way as a report."""
     print_report(Report(page=page, content={}))
 
 
 def page_width() -> int:
-    """The width of pages that do not go to a terminal: the environment variable ``COLUMNS``, else 80."""
+    """The width of pages that are not printed to a terminal: the environment variable ``COLUMNS``, or else 80."""
     asked = os.environ.get("COLUMNS", "")
     return int(asked) if asked.isdecimal() and int(asked) else PAGE
 
@@ -84,22 +84,22 @@ def write_file(content: bytes, out: Path) -> None:
 
 
 def say_page(page: Page) -> None:
-    """Print a page to stderr. Use it for pages that are not the command's result."""
+    """Print to stderr a page that is not the command's result."""
     for line in render(Report(page=page, content={}), "text", width=_width(Console(stderr=True))).splitlines():
         say(line)
 
 
 def say(line: str) -> None:
-    """Print a line to stderr, with secrets removed. If stderr is lost, so is the line."""
+    """Print a line to stderr, with secrets removed. If stderr is lost, the line is dropped."""
     print(visible(redacted(line)), file=shown(sys.stderr))
 
 
 @contextmanager
 def unless_lost(again: str) -> Iterator[None]:
-    """Context in which a lost stdout is no error. The first time, a line on stderr says so, followed by ``again``,
-    which tells how to print the output again.
+    """Return a context in which a lost stdout is no error. The first loss prints a line to stderr, with the text
+    ``again``, which says how to print the output again.
 
-    Use it for output that describes finished work, so that losing the output does not make the work fail.
+    Use this for output that describes finished work, so that losing the output does not make the work fail.
     """
     try:
         yield
@@ -110,13 +110,13 @@ def unless_lost(again: str) -> Iterator[None]:
 
 
 def _say_undrawn(form: FileFormat) -> None:
-    """If pictures of an HTML report are missing, say why on stderr."""
+    """If pictures of an HTML report are missing, print the reason to stderr."""
     if form == "html" and DRAWING.trouble is not None:
         say(f"pictures are left out: {DRAWING.trouble}")
 
 
 def _width(console: Console) -> int:
-    """The width of the console if it is a terminal, else ``page_width``."""
+    """The width of the console if it is a terminal; otherwise ``page_width``."""
     return console.width if console.is_terminal else page_width()
 
 

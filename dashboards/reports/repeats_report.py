@@ -1,4 +1,4 @@
-"""The report of search settings that were simulated with many seeds, for one study or several."""
+"""The report of search settings simulated with many seeds, for one study or several."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
@@ -32,8 +32,8 @@ ALL = (
 def repeats_report(
     record: StudyRecord, recorded: Recordings, goal: Goal, workers: int, settings: Sequence[Repeated]
 ) -> Report:
-    """The report of one study. ``recorded``: its trials that are replayed; ``goal``: the score that counts as found;
-    ``workers``: the number of trials side by side; ``settings``: the results of each simulated setting.
+    """The report of one study. ``recorded``: the replayed trials. ``goal``: the score that counts as found.
+    ``workers``: the number of trials side by side. ``settings``: the results of each simulated setting.
     """
     content = _content(record, recorded, goal, workers, settings)
     measure = record.measure
@@ -48,9 +48,7 @@ def repeats_report(
 
 
 def several(reports: Sequence[Report]) -> Report:
-    """Join the reports of several studies, one below the other. If all were simulated with many seeds, a table across
-    the studies follows.
-    """
+    """Join the reports of several studies. If all were simulated with many seeds, a table across them follows."""
     groups: list[tuple[Block, ...]] = []
     for report in reports:
         first, *rest = report.page.groups
@@ -65,9 +63,7 @@ def several(reports: Sequence[Report]) -> Report:
 def _content(
     record: StudyRecord, recorded: Recordings, goal: Goal, workers: int, settings: Sequence[Repeated]
 ) -> Content:
-    """The numbers of the report by their full names. Scores are signed so that larger is better. A quartile is None if
-    it lies beyond the end of the simulation.
-    """
+    """The numbers of the report. Larger scores are better. Quartiles beyond the end of the simulation are None."""
     return {
         **recorded_content(record, recorded),
         "workers": workers,
@@ -155,9 +151,7 @@ def _across(contents: Sequence[Content]) -> Table:
 
 
 def share(quartiles: Quartiles, grid: int) -> float | None:
-    """The median of ``quartiles`` as a share of ``grid``, the epochs that all trials take without stopping. None if
-    there is no median, since the best was not found in time.
-    """
+    """The median of ``quartiles`` (None if unknown) as a share of the epochs of all trials without stops, ``grid``."""
     return None if quartiles["median"] is None else quartiles["median"] / grid
 
 

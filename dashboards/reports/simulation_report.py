@@ -1,4 +1,4 @@
-"""The report of simulations. Its page is written from the numbers of its JSON, so that the two agree."""
+"""The report of simulations. The page is written from the numbers of the JSON, so that the two agree."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
@@ -23,8 +23,8 @@ def simulation_report(
     searches: Sequence[SearchConfig],
     outcomes: Sequence[Outcome],
 ) -> Report:
-    """The report of one study simulated under several searches. ``recorded``: its trials that are replayed;
-    ``workers``: the number of trials side by side; ``outcomes``: the result of each search.
+    """The report of one study simulated under several searches. ``recorded``: the replayed trials. ``workers``: the
+    number of trials side by side. ``outcomes``: the result of each search.
     """
     content = _content(record, recorded, workers, searches, outcomes)
     note = (
@@ -38,7 +38,7 @@ def simulation_report(
 
 
 def recorded_content(record: StudyRecord, recorded: Recordings) -> Content:
-    """The numbers of the recorded trials and of those that are replayed, by name."""
+    """The numbers of recorded trials and of replayed trials, by name."""
     return {
         "study": record.study.name,
         "measure": record.measure.name,
@@ -52,7 +52,7 @@ def recorded_content(record: StudyRecord, recorded: Recordings) -> Content:
 
 
 def recorded_lines(content: Content) -> Iterator[str]:
-    """Yield sentences on the recorded and the replayed trials. The first one is the title."""
+    """Yield sentences on the recorded and the replayed trials, beginning with the title."""
     trials, epochs = counted(content["recorded_trials"], "trial"), counted(content["epochs"], "epoch")
     yield f"{content['study']}: {trials} recorded, of {epochs} at most"
     whole = content["replayed_trials"] - content["extended_trials"]
@@ -75,9 +75,7 @@ def _content(
     searches: Sequence[SearchConfig],
     outcomes: Sequence[Outcome],
 ) -> Content:
-    """The numbers of the simulations by their full names. Times are in seconds; scores are signed so that larger is
-    better.
-    """
+    """The numbers of the simulations by their full names. Times are in seconds. Larger scores are better."""
     epochs = record.study.space.base.epochs
     return {
         **recorded_content(record, recorded),

@@ -1,4 +1,4 @@
-"""The report of `skipstack spaces NAME`: the study's space and epochs, and every setting with its origin."""
+"""The report of `skipstack spaces NAME`: a study's space and epochs, and every setting with its origin."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -36,7 +36,7 @@ from skipstack.spaces.subject import leaves
 from skipstack.spaces.trial import as_network
 
 LONGEST_COUNT = 24
-"""The most digits of a number that is written out; longer numbers are rounded."""
+"""The maximum number of digits of a number that is written in full. Longer numbers are rounded."""
 
 VARIES = "~"
 """Marks a setting that an axis varies."""
@@ -53,10 +53,10 @@ Content = Mapping[str, Any]
 class DescribedStudy:
     """A study to describe, with facts that need no training.
 
-    ``counted``: the size of its space. ``origins``: by dotted path, where the value of a field comes from; fields that
-    are absent have their defaults. ``epoch``: the size of an epoch, or one line that says why it is not known.
+    ``counted``: the size of its space. ``origins``: the origin of each field's value, by dotted path; absent fields
+    have their defaults. ``epoch``: the size of an epoch, or a line with the reason why it is not known.
     ``one_network``: values of axes that give the same network. ``scales``: the names of the sizes that the study
-    defines. ``papers``: the names of the papers' tables that it can be compared with.
+    defines. ``papers``: the names of the papers' tables with which the study can be compared.
     """
 
     study: StudyConfig
@@ -113,7 +113,7 @@ def space_content(study: StudyConfig, counted: SpaceCount) -> Content:
 
 
 def _constraints(space: SpaceConfig) -> dict[str, str]:
-    """The reason of each constraint; empty for an expression, which explains itself."""
+    """The reason of each constraint; empty for an expression, which needs no explanation."""
     own = {rule.text: rule for rule in Space(space).rules}
     return {text: CONSTRAINTS[text].reason if text in CONSTRAINTS else own[text].about for text in space.constraints}
 
@@ -154,9 +154,7 @@ def space_lines(space: Content) -> Iterator[str]:
 
 
 def axis_lines(axes: Sequence[Content]) -> Iterator[str]:
-    """Yield a line for each axis: its values, the condition under which it varies, and its meaning; or a line that says
-    that there is no axis.
-    """
+    """Yield a line for each axis with its values, condition and meaning; without axes, a line that says so."""
     for axis in axes:
         never = "" if axis["varies"] else "never varies: "
         when = f" ({never}only when {axis['when']})" if axis["when"] else ""
@@ -166,9 +164,7 @@ def axis_lines(axes: Sequence[Content]) -> Iterator[str]:
 
 
 def one_network_lines(space: Space, found: Sequence[OneNetwork]) -> Iterator[str]:
-    """Yield a line for each set of values of an axis that give the same network, with the conditions under which they
-    do.
-    """
+    """Yield a line for each set of values of an axis that give the same network, with the conditions for this."""
     for each in found:
         named = listed([short_name(space.domains[each.axis], value) for value in each.values])
         where = "; or ".join(_where(space, condition) for condition in each.where)
@@ -182,7 +178,7 @@ def one_network_lines(space: Space, found: Sequence[OneNetwork]) -> Iterator[str
 
 
 def _where(space: Space, condition: Condition) -> str:
-    """A condition in words, with the paths of axes in full: ``depth is 1 or 2 and composition is 0``."""
+    """A condition in words, with full paths of axes, such as ``depth is 1 or 2 and composition is 0``."""
     return " and ".join(
         f"{path} is {' or '.join(short_name(space.domains[path], value) for value in allowed)}"
         for path, allowed in condition
@@ -190,7 +186,7 @@ def _where(space: Space, condition: Condition) -> str:
 
 
 def values(domain: Domain) -> str:
-    """The values of an axis as text: their names, if they have any."""
+    """The values of an axis as text: their names, if they have names."""
     return ", ".join(domain.names) if isinstance(domain, Choice) and domain.names else str(domain)
 
 
@@ -224,15 +220,13 @@ def _one_at_a_time(study: StudyConfig, space: Space) -> int | None:
 
 
 def _walked(content: Content) -> Iterator[str]:
-    """Yield the number of configurations that are tried, if the proposer varies one axis at a time."""
+    """Yield the number of configurations to try, if the proposer varies one axis at a time."""
     if content["one_at_a_time"] is not None:
         yield f"{content['one_at_a_time']:,} of them are tried: the base, then one axis at a time"
 
 
 def _epoch_lines(epoch: Content) -> Iterator[str]:
-    """Yield lines on the batch of an update and on the updates of an epoch, and a hint if the default batch size is
-    slow.
-    """
+    """Yield lines on the batch of an update and the updates of an epoch, and a hint on a slow default batch size."""
     size = epoch["batch_size"]
     of_base = " (the base's; an axis varies it)" if epoch["batch_size_varies"] else ""
     if epoch["unknown"] is not None:
@@ -266,9 +260,7 @@ def _options(content: Content) -> Iterator[str]:
 
 
 def _setting_records(described: DescribedStudy) -> Iterator[Numbers]:
-    """Yield every field of the base and of the search: its value, the origin of its value, and the axis that
-    varies it.
-    """
+    """Yield every field of the base and the search: its value, the value's origin, and the axis that varies it."""
     study = described.study
     search = leaves(study.search.model_dump(mode="json"), "search")
     for path, value in [*study.space.base.flatten().items(), *search]:
@@ -299,10 +291,10 @@ def _settings(records: Sequence[Numbers]) -> Table:
 
 
 def _rounded(count: int) -> str:
-    """An estimated number as text, rounded to three digits, since more are not known."""
+    """An estimated number as text, rounded to three digits, since the estimate has no more."""
     return _whole(round(count, min(0, 3 - len(str(count)))))
 
 
 def _whole(count: int) -> str:
-    """A number as text: all digits if there are at most ``LONGEST_COUNT``, else rounded."""
+    """A number as text, in full if it has at most ``LONGEST_COUNT`` digits, and otherwise rounded."""
     return f"{count:,}" if len(str(count)) <= LONGEST_COUNT else f"{Decimal(count):.2e}"

@@ -1,4 +1,4 @@
-"""Makes the report of a study, or one part of it. Each part imports only the modules that it needs."""
+"""Makes the report of a study, or a part of it, and imports only the modules that this part needs."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -29,12 +29,12 @@ def study_report(
 ) -> Report:
     """The report of a study: the verdict, the confirmed rows, the results of the search, and the next step.
 
-    ``frames``: the study as tables. ``against``: a paper's table by name; the report is then only the comparison with
-    it. ``by``: the axes to show; the report is then only that of the search. ``confirmed``: report only the confirmed
-    rows. ``randomise``: also test confirmed differences by approximate randomisation. ``folder``: the study's folder as
-    it is shown in suggested commands.
+    ``frames``: the study as tables. ``against``: a paper's table with its name; the report is then only the comparison
+    with this table. ``by``: the axes to show; the report is then only that of the search. ``confirmed``: report only
+    the confirmed rows. ``randomise``: also test confirmed differences by approximate randomisation. ``folder``: the
+    study's folder, as shown in suggested commands.
 
-    Raises UserError if only confirmed rows are asked for and there are none.
+    Raises UserError if only confirmed rows are requested and there are none.
     """
     if against is not None:
         from skipstack.dashboards.reports.confirmation.comparison_report import comparison_report
@@ -52,8 +52,8 @@ def study_report(
 
 
 def whole_report(seen: "Exploration", tables: "Tables", by: Sequence[str] = (), *, folder: str = DIR) -> Report:
-    """The report of a search: its exploration ``seen``, with the confirmed ``tables`` of the same study. The table that
-    the verdict is about comes before the exploration, the others are in the details.
+    """The report of a search with exploration ``seen``, and of the confirmed ``tables`` of the study. The table that
+    decides the verdict comes before the exploration; the others are in the details.
     """
     from skipstack.dashboards.reports.exploration.report import exploration_report
 
@@ -67,7 +67,7 @@ def whole_report(seen: "Exploration", tables: "Tables", by: Sequence[str] = (), 
 
 
 def _confirmed(frames: "StudyFrames", tables: "Tables", folder: str) -> Report:
-    """A report of only these confirmed tables. Raises UserError if there are none."""
+    """A report of the given confirmed tables alone. Raises UserError if there are none."""
     if not tables:
         from skipstack.search.analysis.confirmation.designs import why_not_by_design
 

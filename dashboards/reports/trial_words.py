@@ -1,4 +1,4 @@
-"""Describes in sentences what a trial is doing or how it ended."""
+"""Describes in sentences what a trial is doing, or how it ended."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -18,13 +18,13 @@ FAULTS_IN_WORDS: Final[dict[str, str]] = {
     "lost": "Its machine was lost",
     "preempted": "Its machine was taken back",
 }
-"""The start of the sentence on a trial that a fault ended, by fault."""
+"""The beginning of the sentence on a trial that ended by a fault, by fault."""
 
 
 def trial_in_words(record: StudyRecord, trial: TrialRecord, *, runs: bool) -> Iterator[str]:
-    """Yield sentences on what a trial is doing or how it ended.
+    """Yield sentences on what a trial is doing, or how it ended.
 
-    ``runs``: whether a process runs the study at present, according to the ledger.
+    ``runs``: whether a process is running the study, according to the ledger.
     """
     yield sentence(_standing(record, trial, runs=runs))
     if trial.measured_now and runs:
@@ -76,8 +76,8 @@ def _at_rung(trial: TrialRecord, resource: Resource) -> str:
 
 
 def _done(trial: TrialRecord) -> str:
-    """The training that a trial has behind it: ``3 of 12 epochs``. If seeds race: ``12 epochs of each of 2 seeds``,
-    once the first seeds have all their epochs.
+    """The completed training of a trial, such as ``3 of 12 epochs``; in a race of seeds, ``12 epochs of each of 2
+    seeds`` once the first seeds have all their epochs.
     """
     whole = trial.config.epochs
     if trial.raced and len(trial.reports) >= whole:

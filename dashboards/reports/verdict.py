@@ -1,4 +1,4 @@
-"""Writes the verdict on a study as the sentence that its report, its web page and its note in MLflow begin with."""
+"""Writes the verdict on a study: the sentence at the top of its report, its web page and its note in MLflow."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from textwrap import shorten
@@ -32,21 +32,19 @@ KINDS: Final[Mapping[type[Verdict], str]] = {
 """The name of each kind of verdict in machine-readable reports."""
 
 OPEN = 3
-"""The most open changes (neither shown to help nor to harm) that are named. If there are more, their number is
-given.
-"""
+"""The maximum number of open changes (not shown to help or harm) that are named; more are only counted."""
 
 NAMED = 2
-"""The most rows better than the base, or worse than it, that are all named. Of more, only the one with the largest
-difference is named.
+"""The maximum number of rows better than the base, or worse than it, that are all named. If there are more, only the
+row with the largest difference is named.
 """
 
 MESSAGE = 200
-"""The most characters of a trial's message that are quoted."""
+"""The maximum number of characters quoted from a trial's message."""
 
 
 def in_a_sentence(verdict: Verdict) -> str:
-    """The verdict in words, with the numbers that support it, or with what is missing for a verdict."""
+    """The verdict in words, with the numbers that support it, or the reason why there is no verdict."""
     match verdict:
         case WinnerTested():
             said = "; ".join(_winner_tested(verdict))
@@ -66,9 +64,7 @@ def in_a_sentence(verdict: Verdict) -> str:
 
 
 def _winner_tested(verdict: WinnerTested) -> Iterator[str]:
-    """Yield the clauses on a tested winner: its difference to the base, its changes by what is known of them, and its
-    difference to other networks.
-    """
+    """Yield the clauses on a tested winner: its difference from the base, its changes, and other networks beside it."""
     measure = verdict.measure
     difference = verdict.winner.difference
     if difference is None or difference.half is None:
@@ -117,7 +113,7 @@ def _of_changes(verdict: WinnerTested) -> Iterator[str]:
 
 
 def _without(changes: Mapping[str, WinnerChange], measure: Measure) -> str:
-    """The difference that taking back each change makes: ``without it -6.21 ± 1.10 points``."""
+    """The difference made by taking back each change, such as ``without it -6.21 ± 1.10 points``."""
     halves = [
         with_half(change.without.difference, measure, unit=place == len(changes))
         for place, change in enumerate(changes.values(), start=1)
@@ -127,9 +123,7 @@ def _without(changes: Mapping[str, WinnerChange], measure: Measure) -> str:
 
 
 def _alone(earned: Mapping[str, WinnerChange]) -> Iterator[str]:
-    """Yield clauses on changes that earn their place only together with others: alone they harm, or are not shown to
-    help.
-    """
+    """Yield clauses on changes that help only together with others: alone they harm, or are not shown to help."""
     rows = {name: change.alone for name, change in earned.items() if change.alone is not None}
     known = {name: row for name, row in rows.items() if row.difference is not None and row.p is not None}
     harmful = [name for name, row in known.items() if row.marked and row.difference and row.difference.value < 0]
@@ -143,7 +137,7 @@ def _alone(earned: Mapping[str, WinnerChange]) -> Iterator[str]:
 def _beside(other: Other, measure: Measure) -> Iterator[str]:
     """Yield the clause that compares another network with the winner; nothing if the difference has no interval.
 
-    Only a significant difference, by the corrected mark, counts as ahead or behind.
+    Only a significant difference (by the corrected mark) counts as ahead or behind.
     """
     name = f"the best of {other.name}" if other.kind == "search" else f"the winner without its changes of {other.name}"
     difference = other.row.difference
@@ -154,9 +148,7 @@ def _beside(other: Other, measure: Measure) -> Iterator[str]:
 
 
 def _rows_tested(verdict: RowsTested) -> Iterator[str]:
-    """Yield the clauses on tested rows: how many are better or worse than the base, and those with the largest
-    differences.
-    """
+    """Yield the clauses on tested rows: how many are better or worse, and the rows with the largest differences."""
     rows, measure, better, worse = verdict.rows, verdict.measure, verdict.better, verdict.worse
     if not rows:
         yield f"Nothing is confirmed: no row is compared with the base on {verdict.split}"
@@ -197,18 +189,14 @@ def _marked(rows: Sequence[ConfirmedRow], how: str, measure: Measure) -> Iterato
 
 
 def _row_name(row: ConfirmedRow) -> str:
-    """The name of a row, with its axis: ``depth 5``. A value whose name contains that of its axis is named alone:
-    ``fixed skip``.
-    """
+    """The name of a row: ``depth 5`` with its axis, or ``fixed skip`` if the label contains the axis's name."""
     if not row.axis or names([row.axis])[0] in row.label.split():
         return row.label
     return settings({row.axis: row.label})[0]
 
 
 def _explored(verdict: Explored) -> Iterator[str]:
-    """Yield the clauses on the best trial of a search: its difference to the base and the baseline, and what that
-    leaves open.
-    """
+    """Yield the clauses on a search's best trial: its difference from base and baseline, and what stays open."""
     others, measure = verdict.others, verdict.measure
     if verdict.scored == 1:
         named = f"trial {verdict.trial}, the only one with a score,"
@@ -234,7 +222,7 @@ def _explored(verdict: Explored) -> Iterator[str]:
 
 
 def _cut_short(verdict: Explored) -> str:
-    """The clause that says which of the best trial and the base were not trained to their ends; empty if both were."""
+    """The clause that says whether the best trial or the base was not trained to its end; empty if both were."""
     compared = {"it": verdict.whole, "the base": verdict.base_whole or verdict.base is None}
     cut = [name for name, whole in compared.items() if not whole]
     return f", although {listed(cut)} {'was' if len(cut) == 1 else 'were'} not trained to the end" if cut else ""
@@ -248,7 +236,7 @@ def _reached(verdict: Explored) -> str:
 
 
 def _others(verdict: Explored) -> str:
-    """The clause on the scores of the other trials. Nothing is claimed of those that were not trained to their ends."""
+    """The clause on the scores of the other trials. It claims nothing about trials not trained to their ends."""
     whole, cut = verdict.others.whole, verdict.others.cut
     if not whole and not cut:
         return "no other trial has a score"
@@ -270,9 +258,7 @@ def _others(verdict: Explored) -> str:
 
 
 def _failed(verdict: Failed) -> str:
-    """The clause on a study without scores: how its trials ended, and their most frequent message, since most trials
-    tend to fail of the same cause.
-    """
+    """The clause on a study without scores: how its trials ended, and their most frequent message."""
     how = ", ".join(f"{count} {reason_in_words(end)}" for end, count in verdict.ends.items())
     said = f"no trial has a score{f' ({how})' if how else ''}"
     if not verdict.message:
@@ -297,9 +283,7 @@ def _unfinished(verdict: Unfinished) -> str:
 
 
 def _over(score: float, other: float, name: str, measure: Measure, *, unit: bool) -> str:
-    """The difference of two scores in words: ``+8.41 points over the base``. Scores that print alike are ``as much
-    as``.
-    """
+    """The difference of two scores: ``+8.41 points over the base``, or ``as much as`` if they are printed alike."""
     if measure.written(score) == measure.written(other):
         return f"as much as {name}"
     where = "against" if not measure.in_points else "over" if score > other else "below"
@@ -307,18 +291,18 @@ def _over(score: float, other: float, name: str, measure: Measure, *, unit: bool
 
 
 def _with_unit(score: float, measure: Measure) -> str:
-    """A score with its unit: ``97.31 %``, ``F1 88.10``, ``perplexity 71.02``."""
+    """A score with its unit, such as ``97.31 %``, ``F1 88.10`` or ``perplexity 71.02``."""
     number = measure.written(score)
     return f"{number} %" if measure.unit == "%" else f"{measure.unit} {number}"
 
 
 def _amount(difference: float, measure: Measure, *, unit: bool = True) -> str:
-    """A difference with its unit: ``+8.41 points``."""
+    """A difference with its unit, such as ``+8.41 points``."""
     return f"{scored(difference, measure, '+')}{' points' if unit and measure.in_points else ''}"
 
 
 def with_half(difference: Estimate, measure: Measure, *, unit: bool = True) -> str:
-    """A difference with half its 95 % interval: ``-6.21 ± 1.10 points``. The difference must have an interval."""
+    """A difference, which must have an interval, with half its 95 % interval, such as ``-6.21 ± 1.10 points``."""
     assert difference.half is not None
     half = size_of(difference.half, measure)
     return f"{measure.written(difference.value, '+')} ± {half}{' points' if unit and measure.in_points else ''}"

@@ -1,4 +1,4 @@
-"""Puts warnings, of whatever spoils comparisons, at the top of a report."""
+"""Puts warnings of faults that spoil comparisons at the top of a report."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -7,9 +7,7 @@ from skipstack.dashboards.formats.page import Block, Report, Sentence
 
 
 def warned(report: Report, warnings: Sequence[str]) -> Report:
-    """The report with the ``warnings`` below its verdict, and in its machine-readable content; unchanged if there are
-    none.
-    """
+    """Add warnings to a report, below its verdict and in its machine-readable content."""
     if not warnings:
         return report
     return replace(
@@ -20,5 +18,5 @@ def warned(report: Report, warnings: Sequence[str]) -> Report:
 
 
 def lines(warnings: Sequence[str]) -> tuple[Block, ...]:
-    """The warnings, each as a sentence."""
+    """The warnings as sentences."""
     return tuple(Sentence(f"warning: {line}") for line in warnings)

@@ -15,13 +15,11 @@ NONE = "–"
 """Printed in place of a missing number."""
 
 NAMED_TRIALS = 8
-"""The most trials that a sentence names by number."""
+"""The maximum number of trials that a sentence names by number."""
 
 
 def number(value: float | None, factor: float = 1) -> str:
-    """``value * factor`` as text with three digits, or with all digits before the point if these are more. None prints
-    as –.
-    """
+    """``value * factor`` as text with three digits, or more if more are before the point. None is printed as –."""
     if value is None:
         return NONE
     value *= factor
@@ -29,7 +27,7 @@ def number(value: float | None, factor: float = 1) -> str:
 
 
 def duration(value: float | None, factor: float = 1) -> str:
-    """``value * factor`` seconds as text, in seconds, minutes or hours. None prints as –."""
+    """``value * factor`` seconds as text, in seconds, minutes or hours. None is printed as –."""
     if value is None:
         return NONE
     seconds = value * factor
@@ -39,12 +37,12 @@ def duration(value: float | None, factor: float = 1) -> str:
 
 
 def counted_rung(rung: int, resource: Resource) -> str:
-    """A rung with its unit: ``1 epoch``, ``9 seconds``."""
+    """A rung with its unit, such as ``1 epoch`` or ``9 seconds``."""
     return counted(rung, resource.removesuffix("s"))
 
 
 def ago(seconds: float) -> str:
-    """The time since an event, in words: ``just now``, ``3 min ago``, ``12 days ago``."""
+    """The time since an event, in words, such as ``just now``, ``3 min ago`` or ``12 days ago``."""
     if seconds < 1:
         return "just now"
     days = seconds / 86400
@@ -52,25 +50,23 @@ def ago(seconds: float) -> str:
 
 
 def heading_of(heading: str, measure: Measure) -> str:
-    """A printed heading with the measure's unit in place of %: ``dev F1`` for ``dev %`` and F1."""
+    """A printed heading with the measure's unit instead of %, such as ``dev F1`` for ``dev %``."""
     return heading.replace("%", measure.unit)
 
 
 def scored(score: Scalar, measure: Measure, sign: str = "") -> str:
-    """A score, or a difference or deviation of scores, as text: ``96.41``. A missing one prints as –. ``sign``: "+" to
-    show plus signs.
-    """
+    """A score, difference or deviation as text: ``96.41``; – if missing. ``sign``: "+" to show plus signs."""
     return measure.written(score, sign) if isinstance(score, float) else NONE
 
 
 def size_of(deviation: Scalar, measure: Measure) -> str:
-    """A deviation, or the size of a difference, as text without a sign. A missing one prints as –."""
+    """A deviation, or the size of a difference, as text without a sign. A missing value is printed as –."""
     return scored(deviation, measure).lstrip("-")
 
 
 def with_error(mean: Scalar, error: Scalar, measure: Measure, sign: str = "") -> str:
-    """A mean with its error as text: ``96.41 ± 0.12``. A missing error prints as –, padded so that means are aligned; a
-    missing mean prints as – alone.
+    """A mean with its error as text, such as ``96.41 ± 0.12``. A missing error is printed as –, padded so that means
+    stay aligned; a missing mean is printed as – alone.
     """
     if not isinstance(mean, float):
         return NONE
@@ -84,20 +80,18 @@ def reason_in_words(reason: str) -> str:
 
 
 def settings(changes: Mapping[str, Json]) -> list[str]:
-    """Changed settings by short name: ``depth 5`` for ``model.stack.depth=5``. A name has as much of its path as makes
-    it unique.
-    """
+    """Changed settings by their shortest unique names, such as ``depth 5`` for ``model.stack.depth=5``."""
     return [f"{name} {_value(value)}" for name, value in zip(names(changes), changes.values(), strict=True)]
 
 
 def listed(things: Sequence[str]) -> str:
-    """A list in words: ``one``, ``one and two``, or ``one, two and three``."""
+    """A list in words, such as ``one``, ``one and two``, or ``one, two and three``."""
     *others, last = things
     return f"{', '.join(others)} and {last}" if others else last
 
 
 def sentence(text: str) -> str:
-    """A user's text with a full stop, unless it ends in a mark or is empty."""
+    """A user's text with a full stop, unless it is empty or ends in a punctuation mark."""
     return text if not text or text[-1] in ".?!…" else f"{text}."
 
 
@@ -117,7 +111,7 @@ def hours_over_in_words(over: HoursOver, cut: Mapping[str, Sequence[int]]) -> st
 
 
 def _trials(numbers: Sequence[int]) -> str:
-    """The numbers of trials in words: ``trials 3, 5 and 8``. More than ``NAMED_TRIALS`` are only counted."""
+    """The numbers of trials in words, such as ``trials 3, 5 and 8``. More than ``NAMED_TRIALS`` are only counted."""
     if len(numbers) > NAMED_TRIALS:
         return counted(len(numbers), "trial")
     return f"{'trial' if len(numbers) == 1 else 'trials'} {listed([str(number) for number in numbers])}"

@@ -1,4 +1,4 @@
-"""The addresses of trials' pages, and links to them in the tables, charts and sentences of the pages about a study."""
+"""The addresses of trials' pages, and links to them in tables, charts and sentences."""
 
 import re
 from collections.abc import Iterator
@@ -12,34 +12,32 @@ from skipstack.dashboards.formats.page import TrialKey
 from skipstack.dashboards.web.page_names import STUDIES, TRIAL
 
 SEARCH: Final = "the search"
-"""The entry for the search on the trial page, where a user chooses to see trials of the search or of an ablation."""
+"""The entry for the search on the trial page, where a user selects the search or an ablation."""
 
 NAMED: Final = re.compile(r"(<a\b[^>]*>.*?</a>|<[^>]*>)|(?<![-\w])(?:(?<!, )|(?<=winner, ))trial (\d+)\b(?! of )")
-"""Matches a link, another HTML tag, or the name of a trial of the study that the page is about.
+"""Matches a link, another HTML tag, or the name of a trial of the page's study.
 
-The names of other studies' trials do not match: they have the form ``STUDY, trial 3`` or ``trial 3 of STUDY``.
+Names of other studies' trials do not match: these have the form ``STUDY, trial 3`` or ``trial 3 of STUDY``.
 """
 
 POINTS: Final = ("point", "circle", "square", "bar", "rect")
-"""The Vega-Lite marks that stand for one row of data each."""
+"""The Vega-Lite marks that each show one row of data."""
 
 
 def of_ablation(number: int | None) -> str:
-    """The entry for an ablation, or for the search if ``number`` is None, on the trial page and in addresses."""
+    """The entry for an ablation (None for the search) on the trial page and in addresses."""
     return SEARCH if number is None else f"ablation {number}"
 
 
 def trial_address(study: str, trial: TrialKey) -> str:
-    """The address of a trial's page. ``study``: the name of the study, as the page of all studies lists it."""
+    """The address of a trial's page. ``study``: the study's name on the page of all studies."""
     ablation, number = trial
     own = {} if ablation is None else {"of": of_ablation(ablation)}
     return f"?{urlencode({'page': TRIAL, 'study': study, **own, 'trial': number})}"
 
 
 def trial_addresses() -> AddressOf | None:
-    """A function that returns the address of a trial of the study whose page is shown; None on a page that is not about
-    one study.
-    """
+    """A function that returns the address of a trial of the page's study; None if the page is not about one study."""
     study = st.session_state.get("study")
     if study is None or st.session_state.get("page") in (None, STUDIES):
         return None
@@ -47,19 +45,16 @@ def trial_addresses() -> AddressOf | None:
 
 
 def with_links(html: str, ablation: int | None = None) -> str:
-    """Turn the names of trials in HTML into links to their pages.
+    """Turn the names of trials in HTML into links to their pages, if the page is about one study.
 
-    ``ablation``: the ablation that the trials belong to; None if they belong to the search. Nothing changes on a page
-    that is not about one study.
+    ``ablation``: the number of the trials' ablation; None if they belong to the search.
     """
     addresses = trial_addresses()
     return html if addresses is None else linked(html, addresses, ablation)
 
 
 def linked(html: str, addresses: AddressOf, ablation: int | None = None) -> str:
-    """Turn the names of trials in HTML into links. ``addresses``: returns the address of a trial; ``ablation``: as in
-    ``with_links``.
-    """
+    """Turn trials' names in HTML into links. ``addresses``: returns an address. ``ablation``: as in ``with_links``."""
 
     def link(found: re.Match[str]) -> str:
         if found[1]:
@@ -70,9 +65,8 @@ def linked(html: str, addresses: AddressOf, ablation: int | None = None) -> str:
 
 
 def with_linked_marks(chart: Any, ablation: int | None = None) -> Any:
-    """A copy of a chart in which marks that stand for single trials are links to their pages.
-
-    ``ablation``: as in ``with_links``. On a page that is not about one study, the chart itself is returned.
+    """Copy a chart so that marks of single trials are links to the trials' pages. On a page that is not about one
+    study, return the chart itself. ``ablation``: as in ``with_links``.
     """
     import altair as alt
 
@@ -91,7 +85,7 @@ def with_linked_marks(chart: Any, ablation: int | None = None) -> Any:
 
 
 def _parts(chart: Any) -> Iterator[Any]:
-    """Yield the charts that have marks of their own: a simple chart itself, or the simple ones in a compound one."""
+    """Yield the charts that have marks of their own: a simple chart itself, or the simple charts in a compound one."""
     import altair as alt
 
     if isinstance(chart, alt.Chart):

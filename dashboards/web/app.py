@@ -1,4 +1,4 @@
-"""The script that Streamlit runs for each view: it shows the chosen page of the chosen study."""
+"""The script that Streamlit runs for each view. It shows the chosen page of the chosen study."""
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -28,7 +28,7 @@ PAGES: Final[Mapping[str, Callable[[Path], None]]] = {
 
 
 def dashboard(folders: Sequence[Path], received: Mapping[str, Path]) -> None:
-    """Show the chosen page, with a choice of the studies below ``folders`` and of those ``received`` from MLflow.
+    """Show the chosen page, with a choice of studies: those below ``folders`` and those ``received`` from MLflow.
 
     Page and study are query parameters of the address, so that a view can be bookmarked. Streamlit's own multi-page
     feature is not used: its pages have paths of their own, from which the browser would not find the server.

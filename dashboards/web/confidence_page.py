@@ -1,6 +1,4 @@
-"""The page "Can I believe it?": confirmed results, a paper's figures beside ours, checks of the search, and the
-corpora.
-"""
+"""The page "Can I believe it?": confirmed results, a paper's figures beside ours, checks of the search, and corpora."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -48,7 +46,7 @@ def confidence_page(path: Path) -> None:
 
 
 def confidence_charts(seen: "Exploration") -> Iterator[Drawn]:
-    """Yield the charts that check the search: the trials at each rung, the best score to expect of fewer trials, and
+    """Yield the charts that check the search: the trials at each rung, the expected best score of fewer trials, and
     whether short trainings rank the trials as long ones do.
     """
     from skipstack.dashboards.charts.agreement import agreement

@@ -1,4 +1,4 @@
-"""Download buttons: for the bundle of a trial, and for the report of the study in every format."""
+"""Download buttons for the bundle of a trial, and for the report of the study in every format."""
 
 import tempfile
 from collections.abc import Sequence
@@ -35,7 +35,7 @@ NO_MODEL: Final = "No bundle: trials call a function of your own, which gave no 
 def downloads(of: Snapshot, ranked: Sequence[int]) -> None:
     """Show a download button for each format of the report, and one for the bundle of a chosen trial.
 
-    ``ranked``: the trials with a score, the best first. A file is made when its button is pressed.
+    ``ranked``: the trials with a score, the best first. A file is made only when its button is pressed.
     """
     name = of.frames.study.name.replace("/", "-")
     with st.container(horizontal=True, key="reports"):
@@ -57,7 +57,7 @@ def downloads(of: Snapshot, ranked: Sequence[int]) -> None:
 
 
 def bundle_button(of: Snapshot, number: int) -> None:
-    """Show the download button of a trial's bundle, or a sentence that says why there is none."""
+    """Show the download button for a trial's bundle, or a sentence with the reason why there is none."""
     if not _is_here(of, number):
         trains = of.frames.study.space.base.keeps_weights
         sentence("No bundle: the weights of the trial are not here." if trains else NO_MODEL, pale=True)
@@ -80,8 +80,8 @@ def whole_report(of: Snapshot) -> "Report":
 
 
 def report_file(of: Snapshot, form: FileFormat) -> bytes:
-    """The file that ``skipstack report --format`` writes, with all details (in HTML, they are folded)."""
-    return rendered(whole_report(of), form, full=form != "html")  # HTML has the details anyway, folded
+    """The file that ``skipstack report --format`` writes, with all details."""
+    return rendered(whole_report(of), form, full=form != "html")  # HTML always has the details, folded
 
 
 def bundle_file(of: Snapshot, number: int) -> bytes:

@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from skipstack.spaces.subject import Subject
 
 PANELS: Final = 3
-"""The most panels of a chart that stand side by side."""
+"""The maximum number of panels of a chart that are shown side by side."""
 
 WIDE: Final = "@media (min-width: 1000px)"
-"""The CSS query for windows in which the navigation rail is on the left."""
+"""The CSS media query for windows with the navigation rail on the left."""
 
 STYLE: Final = f"""<style>
 .stApp {{ {EITHER} }}
@@ -63,18 +63,15 @@ STYLE: Final = f"""<style>
   .st-key-rail [role="radiogroup"] label {{ padding: 0.2rem 0.45rem; }}
 }}
 </style>"""
-"""The CSS of all pages: tables as in reports, the navigation rail, and charts in the colours of the theme.
-
-The theme, light or dark, is that of the system. Charts do not fade while they are redrawn.
+"""The CSS of all pages: tables as in reports, the navigation rail, and charts in the colours of the theme. The theme,
+light or dark, is that of the system. Charts do not fade while they are redrawn.
 """
 
 ICON: Final = "data:image/svg+xml," + quote(
     '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 8 8"><path fill="#0072b2" '
     'd="M2 0h6v1.6H2z M0 2.1h6v1.6H0z M2 4.2h6v1.6H2z M0 6.3h6v1.6H0z"/></svg>'
 )
-"""The icon of the browser tab: stacked layers. It is inline, since Streamlit would load its own icons from the
-network.
-"""
+"""The browser tab's icon: stacked layers. It is inline, since Streamlit would load its own icons from the network."""
 
 
 def heading(text: str, *, level: int = 2, note: str = "") -> None:
@@ -83,26 +80,24 @@ def heading(text: str, *, level: int = 2, note: str = "") -> None:
 
 
 def sentence(text: str, *, pale: bool = False) -> None:
-    """Show a sentence, in which text between backticks is code. ``pale``: it is a note on how to read a nearby
-    element.
-    """
+    """Show a sentence, with text between backticks as code. ``pale``: whether it is a note on a nearby element."""
     st.html(with_links(markup.sentence(text, pale=pale)))
 
 
 def verdict(said: str) -> None:
-    """Show the verdict on a study. Pages about a study begin with it."""
+    """Show the verdict on a study, at the top of a page about the study."""
     st.html(with_links(markup.verdict(said)))
 
 
 def empty(text: str) -> None:
-    """Show a placeholder for an element that is missing. The text says what belongs there, and why it is missing."""
+    """Show a placeholder for a missing element. The text says what belongs there, and why it is missing."""
     st.html(markup.empty(text))
 
 
 def chart(drawn: Drawn, key: str) -> None:
-    """Show a chart below its headline, as wide as its column or page; or the reason why there is none.
+    """Show a chart below its headline, as wide as its column or page, or the reason why there is no chart.
 
-    The panels of a wide chart stand side by side, up to ``PANELS`` in a row.
+    The panels of a wide chart are side by side, up to ``PANELS`` in a row.
     """
     if isinstance(drawn.draw, str):
         empty(f"{drawn.heading}: nothing to draw, since {drawn.draw}.")
@@ -120,10 +115,8 @@ def chart(drawn: Drawn, key: str) -> None:
 
 
 def charts(drawn: Iterable[Drawn], key: str) -> None:
-    """Show charts in two columns, or one on a narrow page, and a line that names those that cannot be drawn. A wide
-    chart takes the whole width.
-
-    Each chart is shown before the next is computed.
+    """Show charts in two columns (one on a narrow page), and a line that names the charts that cannot be drawn. A wide
+    chart takes the whole width. Each chart is shown before the next is computed.
     """
     row, missing, any_drawn = list[Any](), list[str](), False
     for each in drawn:
@@ -141,13 +134,12 @@ def charts(drawn: Iterable[Drawn], key: str) -> None:
 
 
 def panels(spec: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The specifications of a chart's panels, to be shown one by one; a chart without panels is its only panel.
-
-    Each fits the width of its column. Only the first keeps its legend.
+    """Split the specification of a chart into its panels, to show them one by one. A chart without panels is its only
+    panel. Each panel fits the width of its column; only the first keeps its legend.
     """
     common = {
         name: spec[name] for name in ("$schema", "config", "data", "usermeta") if name in spec
-    }  # whatever all panels share
+    }  # the same for all panels
     parts = spec.get("vconcat", [spec])
     return [_panel(part, common, spec.get("datasets", {}), legend=place == 0) for place, part in enumerate(parts)]
 
@@ -167,7 +159,7 @@ def _panel(
 
 
 def _without_legend(part: Any) -> Any:
-    """A part of a specification, with the legends of its scales removed."""
+    """A part of a specification without the legends of its scales."""
     match part:
         case dict():
             return {
@@ -185,7 +177,8 @@ def _without_legend(part: Any) -> Any:
 def report(made: Report, *, titled: bool = True, said: str = "") -> None:
     """Show the page of a report, without its pictures.
 
-    ``titled``: whether to show its title; ``said``: the verdict that the page already shows, which is not repeated.
+    ``titled``: whether to show the report's title. ``said``: the verdict already shown on the page, which is not
+    repeated.
     """
     page = made.page if made.page.verdict != said else replace(made.page, verdict="")
     if titled and page.title:
@@ -194,9 +187,7 @@ def report(made: Report, *, titled: bool = True, said: str = "") -> None:
 
 
 def table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """Show a small table of texts. The first column names the subject of each row; columns of numbers are
-    right-justified.
-    """
+    """Show a small table of texts. The first column names the rows; columns of numbers are right-justified."""
     body = [[shown(each) for each in row] for row in rows]
     places = range(len(headings))
     left = [place for place in places if not place or any(re.search("[^\\W\\d_]{2}", row[place]) for row in body)]
@@ -215,7 +206,7 @@ def table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
 
 
 def picture(svg: str) -> None:
-    """Show a drawing in the colours of the theme and in its own size. It scrolls where the page is too narrow."""
+    """Show a drawing in the colours of the theme and in its own size. It scrolls if the page is too narrow."""
     from skipstack.dashboards.network_drawing.canvas import DARK
 
     st.image(svg if DARK in svg else svg.replace(">", f">\n{DARK}", 1), width="content")

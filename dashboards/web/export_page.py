@@ -1,6 +1,4 @@
-"""The page "What do I take away?": files to download, drawings of networks, a comparison of two configs, and a network
-on a typed sentence.
-"""
+"""The page "What do I take away?": downloads, networks and configs of trials, and a network on a typed sentence."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -21,7 +19,7 @@ if TYPE_CHECKING:
     from skipstack.spaces.subject import Scalar, Subject
 
 BASE: Final = -1
-"""Stands for the base config in the list of trials."""
+"""The number of the base config in the list of trials."""
 
 
 def export_page(path: Path) -> None:
@@ -65,8 +63,7 @@ def config_of(of: Snapshot, number: int) -> "Subject":
 
 
 def differing(first: "Subject", second: "Subject") -> "tuple[list[Row], list[Row]]":
-    """The settings in which two configs differ, and those that are equal, each with its path and both values.
-
+    """The settings in which two configs differ, and the settings that are equal, each with its path and both values.
     The files of the user's own code are left out.
     """
     one, other = first.flatten(), second.flatten()
@@ -99,7 +96,7 @@ def _differences(first: "Subject", second: "Subject", names: tuple[str, str]) ->
 
 
 def _names(of: Snapshot) -> dict[int, str]:
-    """The labels of the trials and of the base config in the lists to choose from, by number or ``BASE``."""
+    """The labels of the trials and of the base config (``BASE``) in the lists to choose from, by number."""
     trials, measure = of.frames.trials, of.frames.measure
     told = zip(trials.index, trials["score"].notna(), trials["score"], trials["state"], strict=True)
     named = {

@@ -1,8 +1,7 @@
-"""Makes the first screen of a page about a study: the top of the page down to its first chart, as HTML with drawn
-charts.
+"""Makes the first screen of a page about a study: the top of the page down to its first chart, as HTML.
 
-A browser shows it until Streamlit's own page has as much (``first_screen_serving.py``). The texts and charts of the
-first screen come from the same functions as those of Streamlit's page.
+A browser shows the first screen until Streamlit's own page has as much (``first_screen_serving.py``). Its texts and
+charts come from the same functions as those of Streamlit's page.
 """
 
 import json
@@ -39,10 +38,10 @@ if TYPE_CHECKING:
     from skipstack.data.tasks.measure import Measure
 
 MARGIN: Final = {"bottom": 20}
-"""The padding that Streamlit gives a chart: pixels by side."""
+"""The padding that Streamlit gives a chart, in pixels by side."""
 
 NOTHING_TRAINS: Final = "<div></div>"
-"""Stands in place of the chart of training trials if the first screen does not have that chart."""
+"""An empty element in place of the chart of training trials, if the first screen lacks this chart."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +53,7 @@ class PlacedChart:
 
 
 def first_screen(page: str, name: str, path: Path, width: int) -> str | None:
-    """The first screen of the page ``page`` about the study ``name`` in the folder ``path``, for a window ``width``
-    pixels wide.
+    """The first screen of ``page`` about the study ``name`` in the folder ``path``, for a window ``width`` pixels wide.
 
     None if this page has no first screen, or no chart can be drawn yet. Raises UserError if the study cannot be read.
     """
@@ -78,7 +76,7 @@ def _going(_name: str, path: Path) -> Iterator[str | PlacedChart]:
         of = snapshot(path)
         seen = of.explored
         yield _text(markup.verdict(of.verdict if of.frames.finished else in_a_sentence(verdict_so_far(seen))))
-        yield '<div class="room"></div>'  # room for the numbers, for which the ledger would have to be read
+        yield '<div class="room"></div>'  # space for the numbers, which would require reading the ledger
         yield from () if of.frames.finished else (NOTHING_TRAINS,)
         yield _history(of.frames.trials, of.frames.measure)
     else:
@@ -89,7 +87,7 @@ def _going(_name: str, path: Path) -> Iterator[str | PlacedChart]:
 
 
 def _going_now(path: Path) -> Iterator[str | PlacedChart]:
-    """Yield the parts of the first screen of a study with a short ledger, which is read in no time."""
+    """Yield the parts of the first screen of a study whose ledger is short, so that it can be read at once."""
     found, of = followed(str(path)), snapshot(path)
     standing = found.look()
     yield _text(markup.verdict(of.verdict if of.frames.finished else verdict_now(path)))
@@ -144,7 +142,7 @@ def _believe(_name: str, path: Path) -> Iterator[str | PlacedChart]:
 
 
 def _first(charts: Iterator[Drawn]) -> Iterator[PlacedChart]:
-    """Yield the first of the charts that can be drawn; nothing if none can."""
+    """Yield the first chart that can be drawn; nothing if none can be drawn."""
     for each in charts:
         if not isinstance(each.draw, str):
             yield PlacedChart(each, half=not each.wide)
@@ -152,8 +150,7 @@ def _first(charts: Iterator[Drawn]) -> Iterator[PlacedChart]:
 
 
 def _chart(placed: PlacedChart, width: int) -> str | None:
-    """A chart as HTML with its headline; None if it cannot be drawn. Of several panels, only the first row is shown.
-
+    """A chart as HTML with its headline; None if it cannot be drawn. Only the first row of panels is included.
     ``width``: the width of the window in pixels.
     """
     if isinstance(placed.drawn.draw, str):
@@ -179,7 +176,7 @@ def _chart(placed: PlacedChart, width: int) -> str | None:
 
 @lru_cache(maxsize=64)
 def _drawing(specification: str) -> str:
-    """The SVG of a Vega-Lite specification, which is given as JSON text so that it can be cached."""
+    """The SVG of a Vega-Lite specification, which is passed as JSON text so that the result can be cached."""
     return DRAWING.svg(json.loads(specification), VERSION)
 
 
@@ -204,4 +201,4 @@ SCREENS: Final[Mapping[str, Callable[[str, Path], Iterator[str | PlacedChart]]]]
     WORKS: _works,
     BELIEVE: _believe,
 }
-"""The pages that have a first screen, by name, each with the function that yields its parts for a study."""
+"""The functions that yield the parts of a first screen, by the name of the page."""

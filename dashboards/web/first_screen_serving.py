@@ -1,11 +1,11 @@
 """Shows the first screen of a page at once, until Streamlit's own page shows as much.
 
-Streamlit loads about a hundred files before it shows anything. So each page gets a script that asks this server for the
-first screen, and lays it over Streamlit's page until that shows as much. Streamlit's files wait up to half a second for
-the first screen: a browser opens only six connections to a server, so the request for it would otherwise wait behind
-them. Each page also contains our ``STYLE``, so that Streamlit's page has it from the start.
+Streamlit loads about a hundred files before it shows anything. Therefore each page gets a script that requests the
+first screen from this server, and lays it over Streamlit's page. Streamlit's files wait up to half a second for the
+first screen: a browser opens only six connections to a server, so that the request would otherwise wait for them. Each
+page also contains our ``STYLE``, so that Streamlit's page has it from the start.
 
-This module wraps Streamlit's ASGI application, which is not changed itself.
+This module wraps Streamlit's ASGI application without changing it.
 """
 
 import asyncio
@@ -18,10 +18,10 @@ from skipstack.dashboards.web.elements import STYLE
 from skipstack.dashboards.web.hosts import Application, Message, Receive, Send
 
 PLACE: Final = "/first-screen"
-"""The path of the address that serves first screens."""
+"""The path in the address of first screens."""
 
 NARROWEST, WIDEST = 200, 8000
-"""The narrowest and the widest window, in pixels, for which charts are drawn."""
+"""The minimum and maximum width, in pixels, of windows for which charts are drawn."""
 
 SCRIPT: Final = """<script>
 {
@@ -70,22 +70,22 @@ SCRIPT: Final = """<script>
   Promise.race([shown, late]).then(() => parsed).then(load);
 }
 </script>""".replace("PLACE", PLACE)
-"""The script in each page. If the address names a page, and nothing else but a study, the script asks for the first
+"""The script in each page. If the address names a page, and nothing else but a study, the script requests the first
 screen. It shows the first screen until the page below shows as much, or has finished running without a chart, or a
 minute has passed.
 """
 
 FILES: Final = re.compile(rb'(?:<(?:script type="module"[^>]*></script>|link rel="modulepreload"[^>]*>)\s*)+')
-"""Matches the HTML tags, one after another, that make a browser load Streamlit's scripts."""
+"""Matches the successive HTML tags that make a browser load Streamlit's scripts."""
 
 Screen = Callable[[str, str, int], str | None]
-"""A function that makes the first screen, as HTML, of a page (by name) about a study (by name) in a window of a width
-in pixels. It returns None if there is no first screen.
+"""A function that makes a first screen as HTML from the name of a page, the name of a study, and the width of the
+window in pixels. It returns None if there is no first screen.
 """
 
 
 def with_first_screens(application: Application, screen: Screen) -> Application:
-    """Wrap an ASGI application so that its pages show first screens, which ``screen`` makes."""
+    """Wrap an ASGI application so that its pages show the first screens that ``screen`` makes."""
 
     async def served(scope: Message, receive: Receive, send: Send) -> None:
         if scope["type"] != "http" or scope["method"] != "GET":
@@ -117,7 +117,7 @@ async def _send(send: Send, html: str | None) -> None:
 
 
 def _with_script(send: Send) -> Send:
-    """Wrap ``send`` so that a whole HTML page gets our script and style. Other messages pass unchanged."""
+    """Wrap ``send`` so that a whole HTML page gets our script and style. Other messages are passed unchanged."""
     start: Message | None = None
     page = bytearray()
 
@@ -130,7 +130,7 @@ def _with_script(send: Send) -> Send:
             if not message.get("more_body", False):
                 body = bytes(page).replace(b"<head>", b"<head>" + SCRIPT.encode(), 1)
                 body = FILES.sub(rb'<template class="files">\g<0></template>', body)
-                body = body.replace(b"<body>", b"<body>" + STYLE.encode(), 1)  # after Streamlit's, so it overrides
+                body = body.replace(b"<body>", b"<body>" + STYLE.encode(), 1)  # after Streamlit's style, to override it
                 await send({**start, "headers": _headers(start, len(body))})
                 await send({**message, "body": body})
         else:
@@ -145,9 +145,7 @@ def _is_page(start: Message) -> bool:
 
 
 def _headers(start: Message, length: int) -> list[tuple[bytes, bytes]]:
-    """The headers of a changed page of ``length`` bytes: those in ``start``, without the ones that describe the
-    unchanged page.
-    """
+    """The headers of a page changed to ``length`` bytes, without those that describe the unchanged page."""
     others = (b"content-length", b"etag", b"last-modified", b"accept-ranges")
     kept = [(name, value) for name, value in start["headers"] if name.lower() not in others]
     return [*kept, (b"content-length", b"%d" % length)]

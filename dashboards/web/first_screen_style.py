@@ -1,6 +1,4 @@
-"""The style of a first screen: that of Streamlit's page with our ``STYLE``, so that nothing moves when Streamlit's page
-replaces the first screen.
-"""
+"""The style of a first screen, the same as of Streamlit's page with ``STYLE``: nothing moves at its replacement."""
 
 from typing import Final
 
@@ -8,10 +6,10 @@ from skipstack.dashboards.formats.style import EITHER, FONT
 from skipstack.dashboards.web.elements import WIDE
 
 COLUMN: Final = 640
-"""The widest window, in pixels, in which columns stand below each other."""
+"""The maximum width, in pixels, of windows in which columns are placed below each other."""
 
 REM: Final = 16
-"""Pixels of the CSS unit rem."""
+"""The CSS unit rem, in pixels."""
 
 
 def content_width(window: int, columns: int = 1) -> int:
@@ -63,4 +61,4 @@ STYLE: Final = f"""<style>
   #first nav a {{ padding: 0.2rem 0.45rem; }} #first .group.half {{ width: 100%; }}
 }}
 </style>"""
-"""The CSS of a first screen, which is inside an element with the id ``first``."""
+"""The CSS of a first screen, whose outermost element has the id ``first``."""

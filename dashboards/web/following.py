@@ -1,4 +1,4 @@
-"""Follows a study that another process runs. Each look at it reads only the new lines of its ledger."""
+"""Follows a study that another process runs. Each look reads only the new lines of the study's ledger."""
 
 import time
 from dataclasses import dataclass
@@ -49,10 +49,8 @@ SPANS = ("trial", "phase", "began", "until", "state")
 
 @dataclass(frozen=True, slots=True)
 class ShownFault:
-    """A fault of a trial to show.
-
-    ``time``: when it happened, in Unix seconds. ``what``: the kind of fault, in words. ``again``: whether the trial is
-    tried again.
+    """A fault of a trial to show. ``time``: the time of the fault, in Unix seconds. ``what``: the kind of fault, in
+    words. ``again``: whether the trial is retried.
     """
 
     time: float
@@ -66,17 +64,17 @@ class ShownFault:
 class StudyNow:
     """The state of a study at the last event that was read, which happened at ``time`` (Unix seconds).
 
-    ``state``: the current step of the study, in words. ``total``: the number of trials of the whole study. ``ended``,
-    ``trials``: how many of them have ended, and how many were begun. ``epochs``, ``seconds``: the epochs trained so
-    far, and the seconds of training, over all trials. ``per_minute``, ``seconds_left``: trials that end in a minute,
-    and the time left, by the pace since the study was last started or resumed; None if the pace is not known.
-    ``levels``: the trials by the last rung that they reached. ``running``: by number of each training trial, its last
-    epoch and its differences from the base. ``waiting``: how many trials wait for a worker; ``measuring``: the trials
-    that are being measured on test. ``usage``: by number of each training trial, the last resource usage that its
-    worker reported. ``faults``: all faults, the earliest first. ``placed``: where and how the study was last run; None
-    if the ledger does not say. ``best``: the number and score of the best trial. ``enough``: the gain expected of
-    further trials, if the study started no more since it was too small. ``hours``: the limit that ended the study, if
-    its hours were over. ``cut``: the trials that were therefore cut short, by how they ended.
+    ``state``: the current step of the study, in words. ``total``: the number of trials of the whole study. ``trials``,
+    ``ended``: the numbers of trials that have started and that have ended. ``epochs``, ``seconds``: the epochs and the
+    seconds of training so far, over all trials. ``per_minute``, ``seconds_left``: the trials that end in a minute and
+    the time left, at the pace since the study was last started or resumed; None if the pace is not known. ``levels``:
+    the trials by the last rung that they reached. ``running``: the last epoch of each training trial, and its
+    differences from the base, by number. ``waiting``: the number of trials that wait for a worker. ``measuring``: the
+    trials that are being measured on test. ``usage``: the last resource usage that the worker of each training trial
+    reported, by number. ``faults``: all faults, the earliest first. ``placed``: where and how the study was last run;
+    None if the ledger does not say. ``best``: the number and score of the best trial. ``enough``: the expected gain
+    from further trials, if the study started no more since the gain was too small. ``hours``: the limit that ended the
+    study, if its hours were over. ``cut``: the trials that were therefore cut short, by how they ended.
     """
 
     state: str
@@ -104,9 +102,9 @@ class StudyNow:
 
 @dataclass(frozen=True, slots=True)
 class SearchSoFar:
-    """The exploration of a running study so far, and the rungs ahead of each training trial, by its number.
+    """The exploration of a running study so far, and the rungs ahead of each training trial, by number.
 
-    ``ahead`` is None for a study with several objectives, since no single score decides which trials go on.
+    ``ahead`` is None for a study with several objectives, since no single score decides which trials continue.
     """
 
     search: "Exploration"
@@ -114,11 +112,11 @@ class SearchSoFar:
 
 
 class Followed:
-    """Follows the study in a folder. The constructor and all methods raise UserError if there is no study, or a damaged
-    one.
+    """Follows the study in a folder. The constructor and all methods raise UserError if there is no study, or if it is
+    damaged.
 
-    A look reads the new lines of the ledger, and counts again only the trials that they concern. ``progressed``
-    describes all trials, so it takes longer the longer the study is.
+    A look reads the new lines of the ledger, and recounts only the trials that they concern. ``progressed`` describes
+    all trials, so it takes longer for longer studies.
     """
 
     def __init__(self, path: Path) -> None:
@@ -129,8 +127,8 @@ class Followed:
         self._counts = StudyCounts(StudyRecord())
         self._time = 0.0
         self._since = 0.0
-        """The time of the last event of the search, up to which its pace (trials per minute) is measured. Events of an
-        ablation do not count.
+        """The time of the last event of the search, which ends the time over which its pace (trials per minute) is
+        measured. Events of an ablation do not count.
         """
         self._phases = Phases()
         self._faults: list[ShownFault] = []
@@ -138,9 +136,7 @@ class Followed:
         self._placed: Placed | None = None
         self._standing: StudyNow | None = None
         self._frames: StudyFrames | None = None
-        """The tables of the events read so far. New events reset them to None; they are made again when they are
-        needed.
-        """
+        """The tables of the events read so far. New events reset them to None; they are made again when needed."""
         self._progressed: SearchSoFar | None = None
         self._scores: dict[int, ScoreRow] = {}
         self._stale: set[int] = set()
@@ -156,9 +152,7 @@ class Followed:
             return self._look()
 
     def spans(self) -> pd.DataFrame:
-        """A table of when trials waited, trained and were measured, in Unix seconds; its columns are ``SPANS``.
-        Thread-safe.
-        """
+        """A table of when trials waited, trained and were measured, in Unix seconds (``SPANS``). Thread-safe."""
         with self._lock:
             self._look()
             spans = [
@@ -171,7 +165,7 @@ class Followed:
     def scores(self) -> pd.DataFrame:
         """A table of the state, score and dev score of each trial so far, by number. Thread-safe.
 
-        It is much faster than an exploration. Only the rows of trials with new events are made again.
+        This is much faster than an exploration. Only the rows of trials with new events are made again.
         """
         with self._lock:
             self._look()
@@ -184,9 +178,7 @@ class Followed:
         return pd.DataFrame(rows, index, ["state", "score", "dev"])
 
     def progressed(self) -> SearchSoFar:
-        """The exploration of the search so far, for pictures, and the rungs ahead of its training trials.
-        Thread-safe.
-        """
+        """The exploration of the search so far, and the rungs ahead of its training trials. Thread-safe."""
         with self._lock:
             self._look()
             if self._progressed is None:
@@ -216,10 +208,8 @@ class Followed:
         return found
 
     def _begin(self) -> bool:
-        """Read a long ledger from its start, faster than event by event: plain reports are read as columns, the rest as
-        events.
-
-        Returns False, and changes nothing, if the ledger cannot be read in this way.
+        """Read a long ledger from its start, faster than event by event: plain reports are read as columns, other lines
+        as events. Returns False, and changes nothing, if the ledger cannot be read in this way.
         """
         news, told = Following(self._ledger.folder), list[Event]()
         lines = list(news.lines())
@@ -234,7 +224,7 @@ class Followed:
         return True
 
     def _note(self, event: Event) -> None:
-        """Note the facts of an event that the counts do not keep: its time, faults, usage and where the study runs."""
+        """Note the facts of an event that the counts do not keep: its time, faults, usage, and where the study runs."""
         self._time = event.time
         self._phases.happened(event)
         if (number := getattr(event, "trial", None)) in self._scores:
@@ -301,7 +291,7 @@ class Followed:
         return self._frames
 
     def _ahead(self) -> dict[int, tuple[Ahead, ...]] | None:
-        """The rungs ahead of each training trial, by its number; None if the study has several objectives."""
+        """The rungs ahead of each training trial, by number; None if the study has several objectives."""
         record, training = self._counts.record, self._phases.now("training")
         if len(record.study.search.objectives) > 1:
             return None

@@ -1,8 +1,8 @@
 """Serves the dashboard under allowed host names only, so that no foreign web page can read studies by DNS rebinding.
 
-In that attack, a foreign page gives its own name the address 127.0.0.1, and then asks this server as if it were its
-own. The browser still sends the foreign name, as ``Host`` and ``Origin``. A request with a name that is not allowed is
-answered with status 403.
+In this attack, a foreign page maps its own host name to 127.0.0.1, and then sends requests to this server as if the
+server were the page's own. The browser still sends the foreign name as ``Host`` and ``Origin``. A request with a name
+that is not allowed is answered with status 403.
 """
 
 from collections.abc import Awaitable, Callable, Collection, MutableMapping
@@ -21,7 +21,7 @@ REFUSED: Final = b"403: this dashboard is not served under that name (allowed: l
 
 
 def only_for(application: Application, hosts: Collection[str] = ()) -> Application:
-    """Wrap an ASGI application so that it only answers requests to one of the names ``LOCAL`` or ``hosts``."""
+    """Wrap an ASGI application so that it answers only requests to names in ``LOCAL`` or ``hosts``."""
     named = frozenset(host.lower() for host in hosts)
 
     async def guarded(scope: Message, receive: Receive, send: Send) -> None:
@@ -41,9 +41,8 @@ def only_for(application: Application, hosts: Collection[str] = ()) -> Applicati
 def is_allowed(headers: Collection[tuple[bytes, bytes]], named: Collection[str] = ()) -> bool:
     """Whether a request with these headers comes from one of our pages, or from no page.
 
-    It must have exactly one ``Host``, and this must be one of ``LOCAL`` or ``named``. If it has an ``Origin``, this
-    must be the same host and port, or one of ``named``, since a proxy may give the server another host than the page
-    has.
+    The request must have exactly one ``Host``, with a name in ``LOCAL`` or ``named``. An ``Origin`` must have the same
+    host and port, or a name in ``named``, since the server may get another host from a proxy than the page has.
     """
     hosts = [value.decode("latin-1") for name, value in headers if name.lower() == b"host"]
     if len(hosts) != 1 or _name(f"//{hosts[0]}") not in {*LOCAL, *named}:
@@ -53,7 +52,7 @@ def is_allowed(headers: Collection[tuple[bytes, bytes]], named: Collection[str] 
 
 
 def _name(address: str) -> str | None:
-    """The host name in an address, in lower case; None if it has none or the address has a user or a path."""
+    """The host name in an address, in lower case; None if there is none, or if the address has a user or a path."""
     try:
         parts = urlsplit(address)
         return None if "@" in parts.netloc or parts.path not in ("", "/") else parts.hostname

@@ -1,4 +1,4 @@
-"""Shows what a trained network does inside with a typed sentence: ``skipstack inspect`` on a page."""
+"""Shows the inside of a trained network on a typed sentence: ``skipstack inspect`` on a page."""
 
 import tempfile
 from collections.abc import Sequence
@@ -20,8 +20,7 @@ if TYPE_CHECKING:
 def inspecting(of: Snapshot, ranked: Sequence[int]) -> None:
     """Show an input for a sentence, and the network's tags, gates, choices and gradients on it.
 
-    ``ranked``: the trials with a score, the best first. Only networks whose weights are in the study's folder are
-    offered.
+    ``ranked``: the trials with a score, the best first. Only networks with weights in the study's folder are offered.
     """
     kept = [number for number in ranked if (StudyFolder(of.path).trial(number) / BEST).exists()]
     if not kept:

@@ -12,9 +12,7 @@ def heading(text: str, *, level: int = 2, note: str = "") -> str:
 
 
 def sentence(text: str, *, pale: bool = False) -> str:
-    """A sentence as HTML, in which text between backticks is code. ``pale``: it is a note on how to read a nearby
-    element.
-    """
+    """A sentence as HTML, with text between backticks as code. ``pale``: whether it is a note on a nearby element."""
     return f"<p{' class=pale' if pale else ''}>{_with_code(text)}</p>"
 
 
@@ -24,9 +22,7 @@ def verdict(said: str) -> str:
 
 
 def empty(text: str) -> str:
-    """The HTML of a placeholder for an element that is missing. The text says what belongs there, and why it is
-    missing.
-    """
+    """A placeholder for a missing element, as HTML. The text says what belongs there, and why it is missing."""
     return f'<p class="empty">{_with_code(text)}</p>'
 
 

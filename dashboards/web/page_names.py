@@ -1,4 +1,4 @@
-"""The names of the pages, as they stand in the navigation and in addresses."""
+"""The names of the pages, in the navigation and in addresses."""
 
 from typing import Final
 

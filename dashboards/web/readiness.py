@@ -1,6 +1,4 @@
-"""Prepares the dashboard before anybody waits for it: loads modules, and makes the first screen that is likely to be
-wanted.
-"""
+"""Prepares the dashboard in advance: loads modules, and makes the first screen that is likely to be requested."""
 
 from collections.abc import Mapping, Sequence
 from importlib import import_module
@@ -22,14 +20,14 @@ PARTS: Final = (
 """The modules that first screens need."""
 
 WIDTH: Final = 1280
-"""The width of a likely window, in pixels."""
+"""A likely width of the window, in pixels."""
 
 
 def make_ready(folders: Sequence[Path], received: Mapping[str, Path]) -> None:
-    """Load the modules that first screens need, start the process that draws charts, and make one first screen.
+    """Load the modules that first screens need, start the process that draws charts, and make a first screen.
 
-    The first screen is that of the study that changed last, since this is the most likely to be opened. Making it also
-    reads the study.
+    It is the first screen of the study that changed last, which is the most likely to be opened. Making it also reads
+    the study.
     """
     from skipstack.dashboards.reports.pictures.drawing_process import DRAWING
 
@@ -42,7 +40,7 @@ def make_ready(folders: Sequence[Path], received: Mapping[str, Path]) -> None:
 
 
 def _changed(path: Path) -> float:
-    """When a study last changed, in Unix seconds; 0 if it cannot be read."""
+    """The time at which a study last changed, in Unix seconds; 0 if the study cannot be read."""
     from skipstack.dashboards.web.snapshot import version_of
 
     try:
@@ -52,8 +50,8 @@ def _changed(path: Path) -> float:
 
 
 def first_screen_of(folders: Sequence[Path], received: Mapping[str, Path]) -> Screen:
-    """A function that makes the first screen of a page about any study below ``folders`` or ``received`` from MLflow.
-    It returns None if there is no such study, or it cannot be read.
+    """A function that makes first screens of pages about studies below ``folders`` or ``received`` from MLflow. It
+    returns None if there is no such study, or the study cannot be read.
     """
 
     def screen(page: str, name: str, width: int) -> str | None:

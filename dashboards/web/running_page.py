@@ -38,21 +38,20 @@ if TYPE_CHECKING:
     from skipstack.search.analysis.exploration.exploration import Exploration
 
 EVERY: Final = 3.0
-"""The fewest seconds between two updates of a part of the page. Updates happen in place."""
+"""The minimum seconds between two updates of a part of the page. Updates happen in place."""
 
 SHARE: Final = 5
-"""The least interval between two updates of a part, as a multiple of the seconds that one update takes.
-
-So long ledgers are read less often.
+"""The minimum interval between two updates of a part, as a multiple of the seconds that one update takes. Long ledgers
+are therefore read less often.
 """
 
 FAULTS: Final = 20
-"""The most faults that are listed; they are the latest ones."""
+"""The maximum number of faults that are listed: the latest ones."""
 
 
 def running_page(path: Path) -> None:
     """Show the page "Is it going well?" of the study in the folder ``path``. Unless the study is already finished, the
-    parts of the page update themselves, those that take longer less often.
+    parts of the page update themselves; slow parts do so less often.
     """
     if are_at_hand(path) and (of := snapshot(path)).frames.finished:
         _finished(path, of)
@@ -64,7 +63,7 @@ def running_page(path: Path) -> None:
     _fragment(_numbers, path, found.seconds, over=over)
     training = st.container()
     left, right = st.columns(2, gap="medium")
-    with left:  # shown before the exploration is computed, which takes as long again for a long study
+    with left:  # shown before the exploration, which takes as long again for a long study
         _fragment(_history, path, found.seconds, over=over)
     with st.spinner("Reading the search", show_time=True):
         found.progressed()
@@ -76,9 +75,7 @@ def running_page(path: Path) -> None:
 
 
 def _finished(path: Path, of: Snapshot) -> None:
-    """Show the page of a finished study. The pictures of the search are shown first, since the other parts need the
-    ledger, which takes longer to read.
-    """
+    """Show the page of a finished study: first the pictures of the search, then the parts that need the ledger."""
     verdict(of.verdict)
     numbers = st.container()
     seen = of.explored
@@ -92,9 +89,7 @@ def _finished(path: Path, of: Snapshot) -> None:
 
 
 def _fragment(show: Callable[[Path], None], path: Path, seconds: float, *, over: bool) -> None:
-    """Show a part of the page, and again from time to time unless the study is ``over``. ``seconds``: the time that one
-    update takes.
-    """
+    """Show a part of the page, and update it unless the study is ``over``. ``seconds``: the time of one update."""
     every = None if over else max(EVERY, SHARE * seconds)
     st.fragment(partial(show, path), run_every=every, key=f"{show.__name__} {path}")()
 
@@ -153,7 +148,7 @@ def curves_chart(search: "Exploration") -> Drawn:
 
 
 def time_chart(spans: "pd.DataFrame") -> Drawn:
-    """The chart of when each trial waited, was trained and was measured."""
+    """The chart of the periods in which each trial waited, was trained and was measured."""
     from skipstack.dashboards.charts.timeline import timeline
 
     return Drawn("Timeline", (lambda: timeline(spans)) if len(spans) else "no trial has started", wide=True)
@@ -171,7 +166,7 @@ def _numbers(path: Path) -> None:
 
 
 def numbers_of(standing: StudyNow) -> dict[str, str]:
-    """The four main numbers on the state of a study, by their labels."""
+    """The four main numbers on the state of a study, by label."""
     measure, best, over = standing.measure, standing.best, standing.state == "finished"
     others = [(standing.waiting, "waiting"), (len(standing.measuring), "measured")]
     waiting = "".join(f", {count:,} {what}" for count, what in others if count)
@@ -231,9 +226,7 @@ def _rungs(levels: tuple[RungCounts, ...]) -> tuple[list[str], list[list[str]]]:
 
 
 def _workers(standing: StudyNow) -> tuple[list[str], list[list[str]]]:
-    """The headings and rows of the table of training trials, with the resource usage of their workers if it is
-    measured.
-    """
+    """The headings and rows of the table of training trials, with their workers' resource usage if it is measured."""
     used = standing.usage
     rows = [
         [f"trial {number}", str(epoch), *(_taken(used.get(number)) if used else ()), has]

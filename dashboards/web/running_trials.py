@@ -1,6 +1,4 @@
-"""Shows the trials that are training now: their curves, and the score that the scheduler will ask of each at its next
-rung.
-"""
+"""Shows the training trials: their curves, and the score that each needs at its next rung to continue."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
@@ -27,14 +25,14 @@ EXPLAINED: Final = (
 )
 
 MOST: Final = 20
-"""The most training trials that are listed."""
+"""The maximum number of training trials that are listed."""
 
 
 def running_trials(progressed: "SearchSoFar", key: str) -> None:
-    """Show the curves of the trials that are training now, and for each the score that its next rung asks for.
+    """Show the curves of the training trials, and the score that each needs at its next rung.
 
-    With several objectives, a sentence says instead that no single score decides. Otherwise nothing is shown if no
-    trial is training.
+    With several objectives, a sentence says instead that no single score decides. Without training trials, nothing is
+    shown.
     """
     search, ahead = progressed.search, progressed.ahead
     if ahead == {}:
@@ -52,8 +50,8 @@ def running_trials(progressed: "SearchSoFar", key: str) -> None:
 
 
 def training_chart(progressed: "SearchSoFar") -> Drawn:
-    """The chart of the trials that are training now: their curves, and the scores needed at the rungs ahead, if rungs
-    are epochs. If seeds race, there is no chart.
+    """The chart of the training trials: their curves, and the scores needed at the rungs ahead, if rungs are epochs. In
+    a race of seeds there is no chart.
     """
     search, ahead = progressed.search, progressed.ahead or {}
     curves, resource = search.curves(), resource_of(search.config)
@@ -70,7 +68,7 @@ def _drawn(curves: "pd.DataFrame", thresholds: "pd.DataFrame", measure: Measure,
 
 
 def _thresholds(ahead: dict[int, tuple[Ahead, ...]]) -> "pd.DataFrame":
-    """A row for each rung ahead of any of the trials: the rung, its number of results, and the score needed there."""
+    """A row for each rung ahead of any trial: the rung, its number of results, and the score needed there."""
     import pandas as pd
 
     every = dict.fromkeys((each.rung, each.results, each.needed) for rungs in ahead.values() for each in rungs)
@@ -89,7 +87,7 @@ def _row(
 
 
 def next_hour_of(standing: "StudyNow", progressed: "SearchSoFar") -> None:
-    """Show what the next hour is likely to bring; nothing if the study is over or interrupted, or has no trial left."""
+    """Show what the next hour is likely to bring; nothing if the study is over, interrupted, or has no trial left."""
     search = progressed.search
     if standing.state in ("finished", "interrupted"):
         return
@@ -108,8 +106,8 @@ def next_hour_of(standing: "StudyNow", progressed: "SearchSoFar") -> None:
 
 
 def needed_in_words(ahead: Ahead, resource: Resource, measure: Measure) -> str:
-    """The score that a rung asks for, in words: ``at least 91.20 at 3 epochs (5 there)``, where 5 trials have reached
-    it; or that it has no threshold yet.
+    """The score that a rung requires, in words: ``at least 91.20 at 3 epochs (5 there)``, if 5 trials have reached the
+    rung; or a note that it has no threshold yet.
     """
     place = f"at {counted_rung(ahead.rung, resource)} ({ahead.results:,} there)"
     if ahead.needed is None:

@@ -29,7 +29,7 @@ OPTIONS: Final[Mapping[str, Any]] = {
     "server_address": HOST,
     "server_headless": True,  # opens no browser and asks for no e-mail address
     "server_fileWatcherType": "none",  # the code does not change while the server runs
-    "runner_magicEnabled": False,  # if on, Streamlit prints expressions that stand alone, such as docstrings
+    "runner_magicEnabled": False,  # if on, Streamlit prints bare expressions, such as docstrings
     "browser_gatherUsageStats": False,
     "client_toolbarMode": "minimal",
     "logger_level": "error",
@@ -48,9 +48,7 @@ OPTIONS: Final[Mapping[str, Any]] = {
     "theme_light_primaryColor": "#0072b2",
     "theme_dark_primaryColor": "#2f81c7",
 }
-"""Streamlit's options, which override the user's own Streamlit config. Light or dark theme follows the
-reader's system.
-"""
+"""Streamlit's options, which override the user's config. The light or dark theme is that of the reader's system."""
 
 
 def serve(
@@ -58,11 +56,11 @@ def serve(
 ) -> None:
     """Serve the dashboard of studies until Ctrl-C, and print its address to stdout.
 
-    ``folders``: the folders below which studies are found. ``received``: the folders of studies that were fetched from
-    MLflow, by their addresses. ``port``: the port to listen on; None takes the first free one. ``hosts``: names under
-    which a proxy shows the dashboard. ``browser``: whether to open a browser.
+    ``folders``: the folders below which studies are found. ``received``: the folders of studies fetched from MLflow, by
+    address. ``port``: the port to listen on; None takes the first free one. ``hosts``: names under which a proxy shows
+    the dashboard. ``browser``: whether to open a browser.
 
-    Raises UserError if no port can be had, or a host is not a valid name.
+    Raises UserError if no port is free, or a host is not a valid name.
     """
     for host in hosts:
         if not NAME.fullmatch(host):
@@ -98,7 +96,7 @@ def listening(port: int | None) -> socket.socket:
     """A socket that listens on ``port``; None takes the first free port from ``PORT`` on. Raises UserError if none is
     free.
 
-    It listens before the server runs, so a browser that connects early waits instead of failing.
+    The socket listens before the server runs, so that a browser that connects early waits instead of failing.
     """
     why = ""
     for each in range(PORT, PORT + TRIED) if port is None else (port,):

@@ -1,7 +1,4 @@
-"""Reads a study for the pages once, and again when its ledger has changed.
-
-All browser sessions share a snapshot, so none may change it.
-"""
+"""Reads a study once, and again when its ledger has changed. All sessions share the result: do not change it."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -21,20 +18,18 @@ if TYPE_CHECKING:
     from skipstack.search.study.record.study_record import StudyRecord
 
 MOST: Final = 64
-"""The most studies that are kept in memory."""
+"""The maximum number of studies that are kept in memory."""
 
 SECONDS: Final = 30
-"""A snapshot of a long ledger that is older than this, in seconds, is read again in the background once it is asked
-for.
-"""
+"""The age in seconds from which a snapshot of a long ledger is read again, in the background, when it is requested."""
 
 Version = tuple[tuple[str, int, int], ...]
-"""The names, sizes and modification times of a ledger's files. They change when the ledger grows."""
+"""The names, sizes and modification times of a ledger's files, which change when the ledger grows."""
 
 
 @dataclass(frozen=True)
 class Snapshot:
-    """A study as it was when it was read. ``path``: its folder; ``frames``: its tables."""
+    """A study at the time when it was read. ``path``: its folder. ``frames``: its tables."""
 
     path: Path
     frames: "StudyFrames"
@@ -56,7 +51,7 @@ class Snapshot:
 
     @property
     def ranked(self) -> list[int]:
-        """The numbers of the trials with a score, the best first. The exploration is only computed if seeds race."""
+        """The numbers of the trials with a score, the best first. Only a race of seeds needs the exploration."""
         if resource_of(self.frames.study) == "seeds":
             return list(self.explored.seen.ranked)
         scores = self.frames.trials["score"].dropna()
@@ -74,15 +69,15 @@ class Snapshot:
 
 
 def snapshot(path: Path) -> Snapshot:
-    """The study in a folder. With a long ledger, it may be out of date (``SECONDS``). Raises UserError if there is no
-    study or a damaged one.
+    """The study in a folder, which may be out of date if its ledger is long (``SECONDS``). Raises UserError if there is
+    no study, or if it is damaged.
     """
     version = version_of(path)
     return _read(str(path), version) if is_short(version) else _long(str(path))
 
 
 def is_short(version: Version) -> bool:
-    """Whether the files of a ledger have fewer than ``LONG`` bytes together, so that it is read at once."""
+    """Whether the files of a ledger have fewer than ``LONG`` bytes in total, so that they are read at once."""
     return sum(size for _, size, _ in version) < LONG
 
 

@@ -1,4 +1,4 @@
-"""The page that lists all studies, several of which can be compared on it."""
+"""The page that lists all studies and compares chosen ones."""
 
 import time
 from collections.abc import Mapping
@@ -33,7 +33,7 @@ CONFIG: Final[Mapping[str, Any]] = {
 """The labels, formats and help texts of the columns."""
 
 PATIENCE: Final = 1.0
-"""Seconds after which the rows read so far are shown, while others are still being read."""
+"""The seconds after which the rows read so far are shown, while others are still being read."""
 
 
 def studies_page(studies: Mapping[str, Path]) -> None:
@@ -113,7 +113,7 @@ def _table(frame: pd.DataFrame) -> None:
 
 
 def _open(key: str, frame: pd.DataFrame) -> None:
-    """Open the study of the row that was clicked, on the page that says most about it."""
+    """Open the study in the clicked row, on the page that says most about it."""
     selection = st.session_state[key].selection
     rows = [*selection.rows, *(row for row, _ in selection.cells)]
     if rows:

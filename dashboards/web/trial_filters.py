@@ -1,4 +1,4 @@
-"""Filters for the charts of trials, by state, value and axis. Without a filter, charts show the whole search."""
+"""Filters for the charts of trials, by state, value and axis. Without filters, charts show the whole search."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from skipstack.search.analysis.exploration.exploration import Exploration
 
 MOST_AXES: Final = 6
-"""The most axes that are drawn before the user chooses axes."""
+"""The maximum number of axes that are drawn before the user chooses axes."""
 
 
 WIDE: Final = 20
-"""A list of numbers is drawn on a logarithmic scale if its largest is more than this many times its smallest."""
+"""The ratio of largest to smallest number above which a list of numbers is drawn on a logarithmic scale."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class Chosen:
     """The trials that pass the filters, and the axes to draw them over, in the order of the study.
 
     ``trials``: the table of these trials. ``axes``: the paths of the chosen axes. ``names``: the short names of all
-    axes, by path. ``log``: the axes that are drawn on a logarithmic scale.
+    axes, by path. ``log``: the axes with a logarithmic scale.
     """
 
     trials: "pd.DataFrame"
@@ -40,15 +40,15 @@ class Chosen:
 
 
 def unfiltered(seen: "Exploration") -> Chosen:
-    """The choice if no filter is set: all trials, over the first ``MOST_AXES`` axes."""
+    """The choice without filters: all trials, over the first ``MOST_AXES`` axes."""
     short = names_by_path(seen.domains)
     return Chosen(seen.seen.trials, list(short)[:MOST_AXES], short, logarithmic(seen.domains))
 
 
 def chosen_of(seen: "Exploration") -> Chosen:
-    """Show the filters, and return the trials and axes that they choose.
+    """Show the filters, and return the chosen trials and axes.
 
-    The filters are parameters of the page's address. They do not affect the additive model, which is of all trials.
+    The filters are parameters of the page's address. They do not affect the additive model, which uses all trials.
     """
     trials, short = seen.seen.trials, names_by_path(seen.domains)
     named = {name: axis for axis, name in short.items()}
@@ -66,9 +66,7 @@ def chosen_of(seen: "Exploration") -> Chosen:
 
 
 def logarithmic(domains: Mapping[str, object]) -> frozenset[str]:
-    """The axes to draw on a logarithmic scale: those with a logarithmic range, and lists of positive numbers that
-    differ widely (``WIDE``).
-    """
+    """The axes to draw on a logarithmic scale: logarithmic ranges, and lists of widely differing numbers (``WIDE``)."""
     return frozenset(axis for axis, domain in domains.items() if isinstance(domain, Log) or _is_wide(domain))
 
 
@@ -80,9 +78,8 @@ def _is_wide(domain: object) -> bool:
 
 
 def _values_of(seen: "Exploration", short: dict[str, str]) -> dict[str, tuple[str, Any]]:
-    """The entries of the filter by value, such as ``depth 3``, each with its axis and value. Numeric axes have none.
-
-    ``short``: the short names of axes, by path.
+    """The entries of the filter by value, such as ``depth 3``, each with its axis and value. Numeric axes have no
+    entries. ``short``: the short names of axes, by path.
     """
     found = dict[str, tuple[str, Any]]()
     for axis, name in short.items():
@@ -94,7 +91,7 @@ def _values_of(seen: "Exploration", short: dict[str, str]) -> dict[str, tuple[st
 
 
 def trials_table(seen: "Exploration", trials: "pd.DataFrame") -> None:
-    """Show a table of the trials with their values, which can be sorted and searched; the best comes first."""
+    """Show a table of the trials with their values, the best first, which can be sorted and searched."""
     heading("Trials", level=3)
     short, measure = names_by_path(seen.domains), seen.measure
     columns = ["state", "dev", "best_epoch", "epochs", "seconds", *seen.domains]

@@ -10,7 +10,7 @@ from skipstack.search.study.record.folder import StudyFolder
 from skipstack.search.study.record.log_file import LogFile
 
 SHOWN: Final = 200
-"""The most lines that are shown; they are the last ones."""
+"""The maximum number of lines that are shown, from the end of the log."""
 
 
 def trial_log(path: Path, number: int, ablation: int | None = None) -> None:

@@ -1,6 +1,4 @@
-"""The page of a trial: how it ended, its differences from base and best trial, its curves, network, faults, log, time
-and files.
-"""
+"""The page of a trial: its end, its differences from base and best trial, curves, network, faults, log and files."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -37,7 +35,7 @@ if TYPE_CHECKING:
     from skipstack.spaces.subject import Subject
 
 EVERY: Final = 3.0
-"""Seconds between two updates of the page."""
+"""The seconds between two updates of the page."""
 
 PHASES: Final[dict[Phase, tuple[str, str]]] = {
     "waiting": ("waited for a worker", "waits for a worker"),
@@ -45,18 +43,18 @@ PHASES: Final[dict[Phase, tuple[str, str]]] = {
     "paused": ("was paused", "is paused"),
     "measuring": ("was measured on test", "is measured on test"),
 }
-"""The words for each phase of a trial: once it has ended, and while it goes on."""
+"""The words for each phase of a trial: after it has ended, and while it lasts."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ComparedTrials:
     """A trial with the base's trial and the best trial, read from the ledger to compare them.
 
-    ``trial``: the trial of the page. ``record``: the record of the search, with these trials only, or of an ablation,
-    with all its trials. ``events``: the events of which ``record`` is made. ``base``, ``best``: the numbers of the
-    base's trial and of the best one; None if there is none. ``ranked``: the numbers of all trials with a score, the
-    best first. ``folder``: the folder of the search or ablation. ``runs``: whether a process runs the study at present,
-    according to the ledger. ``written``: when the ledger was last written, in Unix seconds.
+    ``trial``: the trial of the page. ``record``: the record of the search with these trials only, or of an ablation
+    with all its trials. ``events``: the events from which ``record`` is made. ``base``, ``best``: the numbers of the
+    base's trial and of the best trial; None if there is none. ``ranked``: the numbers of all trials with a score, the
+    best first. ``folder``: the folder of the search or ablation. ``runs``: whether a process is running the study,
+    according to the ledger. ``written``: the time of the last write to the ledger, in Unix seconds.
     """
 
     trial: "TrialRecord"
@@ -71,14 +69,14 @@ class ComparedTrials:
 
     @property
     def over(self) -> bool:
-        """Whether nothing can happen to the trial any more, since its search or ablation is finished."""
+        """Whether the trial can no longer change, since its search or ablation is finished."""
         return self.record.finished
 
 
 def trial_page(path: Path) -> None:
     """Show the page of a trial, with an input for its number, which is also in the page's address.
 
-    The page updates itself, unless the search or ablation of the trial was finished when it was opened.
+    The page updates itself, unless the search or ablation of the trial was already finished.
     """
     of = snapshot(path)
     with st.container(horizontal=True, vertical_alignment="bottom", key="which trial"):
@@ -103,9 +101,7 @@ def trial_page(path: Path) -> None:
 
 
 def _ablation(of: Snapshot) -> int | None:
-    """Show a choice of the search and its ablations, if there are any. Returns the number of the chosen ablation, or
-    None for the search.
-    """
+    """Show a choice of the search and its ablations. Returns the ablation's number, or None for the search."""
     ablations = {of_ablation(number): number for number in of.record.ablations} if of.frames.ablated else {}
     if not ablations:
         return None
@@ -120,8 +116,8 @@ def _trials(of: Snapshot, ablation: int | None) -> "pd.DataFrame":
 
 
 def _seen(of: Snapshot, number: int, ablation: int | None) -> ComparedTrials:
-    """The trial and those that it is compared with, as the ledger has them now. ``ablation``: the number of the trial's
-    ablation; None for a trial of the search.
+    """The trial and those with which it is compared, as they now are in the ledger. ``ablation``: the number of the
+    trial's ablation; None for a trial of the search.
     """
     if ablation is None:
         base, best, ranked = of.frames.base, of.best, tuple(of.ranked)
@@ -204,9 +200,7 @@ def _numbers(seen: ComparedTrials) -> None:
 
 
 def _beside(seen: ComparedTrials, number: int | None) -> str:
-    """The trial's score minus the score of trial ``number``, as text; other words if that is the same trial, or if a
-    score is missing.
-    """
+    """The trial's score minus that of trial ``number``, or words if they are the same or a score is missing."""
     other = None if number is None else seen.record.trials[number]
     if other is seen.trial:
         return "it is it"
@@ -304,7 +298,7 @@ def _spans(seen: ComparedTrials) -> Iterator[PhaseSpan]:
 
 
 def _did(span: PhaseSpan) -> str:
-    """The words for a phase of the trial, with the reason why it ended, unless the next phase makes that clear."""
+    """The words for a phase of the trial, with the reason why it ended unless the next phase makes this clear."""
     did, does = PHASES[span.phase]
     if span.under_way:
         return does
@@ -313,7 +307,7 @@ def _did(span: PhaseSpan) -> str:
 
 
 def _length(span: PhaseSpan, seen: ComparedTrials) -> float:
-    """The seconds of a phase. A phase that goes on lasts until the ledger was last written, if the study runs."""
+    """The seconds of a phase. An unfinished phase of a running study lasts until the last write to the ledger."""
     return (max(span.until, seen.written) if span.under_way and seen.runs else span.until) - span.began
 
 

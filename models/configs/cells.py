@@ -1,4 +1,4 @@
-"""Configs of layers: cells, and shortcuts with their gates. Imports no torch."""
+"""Configs of cells, and of shortcuts with their gates. Imports no torch."""
 
 from collections.abc import Mapping
 from typing import Annotated, Final, Literal, Self
@@ -12,10 +12,10 @@ CellKind = Literal["lstm", "gru", "min_gru", "min_lstm", "simple", "sutskever", 
 """The built-in cells."""
 
 AnyCell = Annotated[CellKind | OwnConfig, OpenTo("cell", CellKind)]
-"""The cell of layers that take no shortcut: a built-in one, or a user's own. ``lstm``: the LSTM of wu2017 (eqs 5-6).
+"""The cell of the layers without a shortcut: built-in, or a user's own. ``lstm``: the LSTM of wu2017 (eqs 5-6).
 ``gru``: the GRU of Cho et al. (2014), in torch's variant. ``min_gru``, ``min_lstm``: the minGRU and minLSTM of Feng et
-al. (2024), whose gates read no earlier state. ``simple``, ``sutskever``: the simple recurrent network and the LSTM
-after Sutskever, both from the lecture. ``feedforward``: the hidden layer of chen2017's multilayer perceptron, which
+al. (2024), whose gates read no earlier state. ``simple``: Elman's network, from Collins's lecture. ``sutskever``:
+Sutskever's LSTM, from the same lecture. ``feedforward``: the hidden layer of chen2017's multilayer perceptron, which
 reads no other time step."""
 
 CELLS: Final[Mapping[CellKind, tuple[str, tuple[str, ...]]]] = {
@@ -27,7 +27,7 @@ CELLS: Final[Mapping[CellKind, tuple[str, tuple[str, ...]]]] = {
     "sutskever": ("Sutskever", ("h", "s")),
     "feedforward": ("hidden", ()),
 }
-"""The name of each cell in a drawing of the network, and the states that the cell passes to the next time step."""
+"""The name of each cell in a diagram of the network, and the states that the cell passes to the next time step."""
 
 Topology = Literal[
     "hidden_gated",
@@ -42,8 +42,8 @@ Topology = Literal[
     "block_no_internal",
     "block_no_output",
 ]
-"""The topology of a layer with a shortcut: how the output of the earlier layer, which the shortcut brings, enters the
-layer (wu2017 Table 2; ``models/parts/cells/shortcut.py`` has the equations)."""
+"""The topology of a layer with a shortcut: how the skip, the output of an earlier layer, enters the layer (wu2017 Table
+2; equations in ``models/parts/cells/shortcut.py``)."""
 
 GateKind = Literal[
     "none",
@@ -60,8 +60,8 @@ GateKind = Literal[
 """The built-in gates."""
 
 AnyGate = Annotated[GateKind | OwnConfig, OpenTo("gate", GateKind)]
-"""The gate that weights the output which a shortcut brings from an earlier layer: a built-in one, or a user's own
-(wu2017 Table 3 and eq. 7; ``models/parts/cells/gates.py`` has the equations)."""
+"""The gate that weights the skip, the output of an earlier layer: built-in, or a user's own (wu2017 Table 3 and eq. 7;
+equations in ``models/parts/cells/gates.py``)."""
 
 GATES: Final[Mapping[GateKind, str]] = {
     "none": "g = 1: the skip passes whole",
@@ -75,7 +75,7 @@ GATES: Final[Mapping[GateKind, str]] = {
     "bernoulli": "g: 1 with probability {probability:g}, or else 0",
     "bernoulli_below": "g: 1 with probability σ(W · below + b), or else 0",
 }
-"""The equation of each gate, as a drawing of the network shows it."""
+"""The equation of each gate in a diagram of the network."""
 
 
 class ShortcutConfig(Frozen):
@@ -83,14 +83,14 @@ class ShortcutConfig(Frozen):
     (eq. 13).
 
     Every gate works with every topology, except ``none`` and ``linear`` with ``both_highway``. The topology
-    ``both_ungated`` has no gate, so it reads neither ``gate`` nor ``probability``. A study that varies topology and
-    gate would try the same network several times; a named constraint excludes this (``spaces/constraints.py``).
+    ``both_ungated`` has no gate, and does not read ``gate`` and ``probability``; in a study that varies topology and
+    gate, the constraint ``gate_in_use`` excludes the resulting duplicates.
     """
 
     topology: Topology = "block"
     gate: AnyGate = "sigmoid_below"
     probability: Annotated[float, Field(gt=0, lt=1)] = 0.5
-    """The probability that the gate ``bernoulli`` is open; no other gate reads it."""
+    """The probability that the gate ``bernoulli`` is open; other gates do not read this field."""
 
     @model_validator(mode="after")
     def _has_a_meaning(self) -> Self:

@@ -7,9 +7,10 @@ from pydantic import Field, PositiveInt
 from skipstack.data.basis.frozen import Frozen
 
 Variant = Literal["e", "j", "i", "i_and_e"]
-"""The variant of feedback from earlier positions (dinarelli2016; ``models/networks/feedback/links.py`` has the
-equations). ``e`` (Elman): the hidden layer reads earlier values of itself. ``j`` (Jordan): the hidden layer reads
-earlier labels. ``i``: the input contains vectors of earlier labels. ``i_and_e``: ``i`` and ``e`` together."""
+"""The values that the network feeds back from earlier positions (dinarelli2016; equations in
+``models/networks/feedback/links.py``). ``e`` (Elman): the hidden layer reads its own earlier values. ``j`` (Jordan):
+the hidden layer reads earlier labels. ``i``: the input contains vectors of earlier labels. ``i_and_e``: ``i`` and
+``e`` together."""
 
 Feedback = Literal["predicted", "gold", "distribution"]
 """The label that is fed back for an earlier position. ``predicted``: the network's own decision. ``gold``: the gold
@@ -24,8 +25,8 @@ class FeedbackConfig(Frozen):
     """A label-feedback network: the E-, J-, I- or I+E-RNN of dinarelli2016 (eqs 6-8). The defaults are the paper's for
     ATIS and MEDIA (section 3.2).
 
-    Its one hidden layer reads a window of words and the feedback from earlier positions. ``model.embedder.window`` is
-    the size of the window, 2w + 1 in the paper's notation.
+    The one hidden layer reads a window of words and the feedback from earlier positions. ``model.embedder.window`` sets
+    the size of the window (2w + 1 in the paper).
     """
 
     kind: Literal["feedback"] = "feedback"
@@ -33,15 +34,15 @@ class FeedbackConfig(Frozen):
     hidden: PositiveInt = 100
     """Units of the hidden layer."""
     context: PositiveInt = 6
-    """The number of earlier positions that are fed back: c in the paper."""
+    """The number of earlier positions that are fed back (c in the paper)."""
     label_size: PositiveInt = 200
-    """The size of a label's vector. Only the variants ``i`` and ``i_and_e`` read this."""
+    """The size of a label's vector. Only the variants ``i`` and ``i_and_e`` read this field."""
     activation: Activation = "sigmoid"
     feedback: Feedback = "predicted"
-    """Variant ``e`` feeds back no labels, so it does not read this field."""
+    """Variant ``e`` feeds back no labels, and does not read this field."""
     directions: Literal["forward", "backward", "both"] = "forward"
-    """The direction of reading. With ``backward``, the "earlier" positions are those to the right. With ``both`` there
-    is one network for each direction, and their distributions over labels are averaged."""
+    """The direction of reading. With ``backward``, the "earlier" positions lie to the right. With ``both``, each
+    direction has a network, and the distributions over labels of the two networks are averaged."""
     dropout: Annotated[float, Field(ge=0, lt=1)] = 0.0
-    """The dropout rate of the hidden layer where the output layer reads it; values that are fed back are never dropped.
-    The paper uses no dropout."""
+    """The dropout rate between the hidden layer and the output layer; values that are fed back are never dropped. The
+    paper uses no dropout."""

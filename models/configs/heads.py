@@ -10,22 +10,20 @@ from skipstack.data.basis.user_code.configs import OpenTo, OwnConfig
 
 
 class SoftmaxConfig(Frozen):
-    """Chooses each token's label independently of the others, by a softmax over W [forward; backward] + b, where
-    ``forward`` and ``backward`` are the outputs of the two directions (wu2017 eq. 18).
+    """Chooses each token's label independently, by a softmax over W [forward; backward] + b, where ``forward`` and
+    ``backward`` are the outputs of the two directions (wu2017 eq. 18).
     """
 
     kind: Literal["softmax"] = "softmax"
 
 
 class CrfConfig(Frozen):
-    """A linear-chain conditional random field over the tags of a sentence, trained by maximum likelihood (Lafferty et
-    al., 2001).
-    """
+    """A linear-chain conditional random field over tags, trained by maximum likelihood (Lafferty et al., 2001)."""
 
     kind: Literal["crf"] = "crf"
     constrained: bool = False
-    """Whether transitions that the label scheme forbids score -inf, in training as well. Needs tags with a label
-    scheme."""
+    """Whether transitions that the label scheme forbids have the score -inf, in training and decoding. The tags must
+    have a label scheme."""
 
 
 class MarginConfig(Frozen):
@@ -33,28 +31,28 @@ class MarginConfig(Frozen):
 
     kind: Literal["margin"] = "margin"
     constrained: bool = False
-    """Whether transitions that the label scheme forbids score -inf, in training as well. Needs tags with a label
-    scheme."""
+    """Whether transitions that the label scheme forbids have the score -inf, in training and decoding. The tags must
+    have a label scheme."""
     discount: PositiveFloat = 0.2
-    """eta in the paper: the margin for each wrong tag. The gold tagging must score higher than any other tagging by eta
-    times the number of the other's wrong tags."""
+    """The margin per wrong tag (eta in the paper). Training requires the gold tags to score higher than any other tags
+    by eta times the number of wrong tags."""
 
 
 class BiaffineConfig(Frozen):
-    """A biaffine dependency parser: predicts each word's head in the tree, and its relation to that head (Dozat and
+    """A biaffine dependency parser: predicts each word's head in the tree, and the relation to that head (Dozat and
     Manning, 2017, whose sizes are the defaults).
     """
 
     kind: Literal["biaffine"] = "biaffine"
     arc_size: PositiveInt = 500
-    """The size of the two vectors of a word from which arcs are scored: one as a head, one as a dependent."""
+    """The size of the vectors that score arcs; each word has two, one as a head and one as a dependent."""
     relation_size: PositiveInt = 100
-    """The size of the two vectors of a word from which relations are scored."""
+    """The size of the vectors that score relations; each word has two, one as a head and one as a dependent."""
     dropout: Annotated[float, Field(ge=0, lt=1)] = 0.33
-    """The dropout rate of the vectors from which arcs and relations are scored."""
+    """The dropout rate of the vectors that score arcs and relations."""
     decoder: Literal["tree", "greedy"] = "tree"
     """The choice of heads. ``tree``: the best tree with one word under the root. ``greedy``: the best head of each word
-    alone, which may give no tree."""
+    independently; the result need not be a tree."""
 
 
 OurHeadConfig = Annotated[SoftmaxConfig | CrfConfig | MarginConfig | BiaffineConfig, Field(discriminator="kind")]
@@ -62,7 +60,7 @@ HeadConfig = Annotated[OurHeadConfig | OwnConfig, OpenTo("head", OurHeadConfig)]
 
 
 def check_scheme(config: HeadConfig, *, has_scheme: bool) -> None:
-    """Raise UserError if a head is ``constrained`` but the tags have no label scheme."""
+    """Raise UserError if the head is ``constrained``, but the tags have no label scheme."""
     if isinstance(config, CrfConfig | MarginConfig) and config.constrained and not has_scheme:
         raise UserError(
             "model.head.constrained: got true for tags without a label scheme "

@@ -9,26 +9,26 @@ from skipstack.data.basis.frozen import UNSAID, Brief, Frozen
 from skipstack.data.basis.user_code.configs import OpenTo, OwnConfig
 
 LONGEST_AFFIX = 7
-"""The maximum number of characters kept of each end of a word (wu2017 Table 5)."""
+"""The maximum number of characters read at each end of a word (wu2017 Table 5)."""
 
 Rate = Annotated[float, Field(ge=0, lt=1)]
-"""A dropout rate: the share of units set to zero while training."""
+"""A dropout rate: the share of units that are set to zero in training."""
 
 
 class CharacterCnnConfig(Frozen):
-    """Reads all characters of a token by a convolution, followed by the maximum over positions
-    (``models/parts/inputs/characters.py``).
+    """Reads all characters of a token by a convolution, followed by the maximum over positions (equations in
+    ``models/parts/inputs/characters.py``).
     """
 
     kind: Literal["cnn"] = "cnn"
     size: PositiveInt = 30
     """The size of a character's vector."""
     filters: PositiveInt = 50
-    """The number of filters, which is also the number of features of a spelling."""
+    """The number of filters; each filter computes one feature of the token."""
     width: PositiveInt = 3
     """The width of a filter in characters; an odd number."""
     highways: NonNegativeInt = 0
-    """The number of highway layers above the convolution (``models/parts/inputs/characters.py``)."""
+    """The number of highway layers above the convolution."""
 
     @field_validator("width")
     @classmethod
@@ -39,44 +39,44 @@ class CharacterCnnConfig(Frozen):
 
     @property
     def features(self) -> int:
-        """The number of features of a spelling."""
+        """The number of features computed for a token."""
         return self.filters
 
 
 class CharacterCnnsConfig(Frozen):
-    """Reads all characters of a token by convolutions of several widths, whose features are concatenated (Kim et al.,
-    2016; ``models/parts/inputs/characters.py``).
+    """Reads all characters of a token by convolutions of several widths, and concatenates their features (Kim et al.,
+    2016; equations in ``models/parts/inputs/characters.py``).
     """
 
     kind: Literal["cnns"] = "cnns"
     size: PositiveInt = 15
     """The size of a character's vector."""
     filters: Annotated[tuple[PositiveInt, ...], Field(min_length=1)] = (25, 50, 75, 100, 125, 150)
-    """The number of filters with a width of 1 character, of 2 characters, and so on. Their sum is the number of
-    features of a spelling."""
+    """The numbers of filters with a width of 1 character, of 2 characters, and so on. Each filter computes one feature
+    of the token."""
     highways: NonNegativeInt = 0
-    """The number of highway layers above the convolutions (``models/parts/inputs/characters.py``)."""
+    """The number of highway layers above the convolutions."""
 
     @property
     def features(self) -> int:
-        """The number of features of a spelling."""
+        """The number of features computed for a token."""
         return sum(self.filters)
 
 
 class CharacterLstmConfig(Frozen):
-    """Reads all characters of a token by a bidirectional LSTM (``models/parts/inputs/characters.py``)."""
+    """Reads all characters of a token by a bidirectional LSTM (equations in ``models/parts/inputs/characters.py``)."""
 
     kind: Literal["blstm"] = "blstm"
     size: PositiveInt = 30
     """The size of a character's vector."""
     hidden: PositiveInt = 25
-    """Units in each direction."""
+    """Hidden units in each direction."""
     highways: NonNegativeInt = 0
-    """The number of highway layers above the LSTM (``models/parts/inputs/characters.py``)."""
+    """The number of highway layers above the LSTM."""
 
     @property
     def features(self) -> int:
-        """The number of features of a spelling."""
+        """The number of features computed for a token."""
         return 2 * self.hidden
 
 
@@ -90,37 +90,35 @@ AnySpelling = Annotated[SpellingConfig | None, Field(discriminator="kind"), Befo
 
 
 class EmbedderConfig(Brief):
-    """Concatenates vectors of a token's word, capitalisation and affixes, and those of its neighbours in a window
-    (wu2017 eqs 16-17).
+    """Concatenates the vectors of the word, the capitalisation and the affixes of all tokens in a window (wu2017 eqs
+    16-17).
 
-    The width of this input is ``window * (word_size + capital_size + 2 * affix_characters * affix_size)``; the paper's
-    is 3 * (100 + 5 + 50) = 465. ``spelling`` and ``class_size`` add further features to each token. With a window of 0
-    or 1 the input is the token alone.
+    The size of this input is ``window * (word_size + capital_size + 2 * affix_characters * affix_size)``; the paper's
+    is 3 * (100 + 5 + 50) = 465. ``spelling`` and ``class_size`` add further features to each token. A window of 0 or 1
+    contains only the token of the time step.
     """
 
     kind: Literal["tokens"] = "tokens"
     word_size: NonNegativeInt = 100
     """The size of a word's vector; 0 means that words are not read."""
     capital_size: NonNegativeInt = 5
-    """The size of the vector of a word's capitalisation; 0 means that it is not read."""
+    """The size of the vector of a word's capitalisation; 0 means that capitalisation is not read."""
     affix_characters: Annotated[int, Field(ge=0, le=LONGEST_AFFIX)] = 5
     """The number of characters read at each end of a word; 0 means that no affixes are read."""
     affix_size: PositiveInt = 5
     """The size of the vector of each affix character."""
     class_size: Annotated[NonNegativeInt, UNSAID] = 0
-    """The size of the vector of a word's class, which is read in addition to the word if
-    ``data.vocabulary.classes`` is ``beside``; 0 means that classes are not read."""
+    """The size of the vector of a word's class; 0 means that classes are not read. Embedders read classes in addition
+    to words if ``data.vocabulary.classes`` is ``beside``."""
     spelling: AnySpelling = None
     """The network that reads all characters of a word. None, as in the paper, means that only affixes are read."""
     window: NonNegativeInt = 3
-    """The number of tokens read at each time step, with the step's own token in the middle."""
+    """The number of tokens read at each time step; the token of the step is in the middle."""
     window_gate: bool = False
-    """Whether each word of the window is weighted by a logistic gate that reads all words of the window (wu2017
-    section 4.1)."""
+    """Whether words of the window are weighted by a logistic gate that reads the whole window (wu2017 section 4.1)."""
     dropout: Rate = 0.25
     word_vectors: Literal["trainable", "frozen"] = "trainable"
-    """Whether pretrained vectors (``data.vectors``) are trained further. Words without a pretrained vector have vectors
-    that are always trained."""
+    """Whether pretrained vectors (``data.vectors``) are trained further; all other vectors are always trained."""
 
     @model_validator(mode="after")
     def _has_a_centre(self) -> Self:
@@ -134,41 +132,40 @@ class EmbedderConfig(Brief):
 
     @property
     def token_size(self) -> int:
-        """The number of features of one token, without its neighbours in the window."""
+        """The number of features of one token of the window."""
         spelling = self.spelling.features if self.spelling is not None else 0
         affixes = 2 * self.affix_characters * self.affix_size
         return self.word_size + self.capital_size + affixes + self.class_size + spelling
 
     @property
     def input_size(self) -> int:
-        """The size of the input at one time step, for all tokens of the window."""
+        """The size of the input at one time step: the features of all tokens of the window."""
         return self.token_size * max(self.window, 1)
 
 
 class FeatureMapConfig(Frozen):
-    """The input layer of LD-DNN (chen2017, Table 2 for the sizes): computes feature maps of the q-grams around a token.
+    """The input layer of LD-DNN (chen2017; sizes of Table 2): computes feature maps of the q-grams around a token.
 
-    A token is a character in the paper, and only its vector x is read. ``layers`` names the steps that process x.
-    ``none``: the input is x. ``convolution``: ``sets`` times ``maps`` feature maps (eqs 5-6). ``convolution_pooling``:
-    the ``word_size`` largest of the feature maps (eq. 7). ``convolution_pooling_highway``: a highway layer mixes the
-    pooled feature maps with x (eqs 8-9). Each step needs the one before, so there are no other combinations.
+    Of each token (a character in the paper) only the vector x is read. ``layers`` names the operations on x. ``none``:
+    the input is x. ``convolution``: the input is ``sets`` times ``maps`` feature maps (eqs 5-6).
+    ``convolution_pooling``: the input is the ``word_size`` largest of these feature maps (eq. 7).
+    ``convolution_pooling_highway``: a highway layer mixes these largest feature maps with x (eqs 8-9).
     """
 
     kind: Literal["feature_maps"] = "feature_maps"
     word_size: PositiveInt = 50
-    """The size of a token's vector (d in the paper), and the number of values that k-max pooling keeps (k). They are
-    equal because the highway layer mixes the token's vector with the kept values."""
+    """The size of a token's vector (d in the paper), and the number of values that k-max pooling keeps (k). The two
+    must be equal, because the highway layer mixes the vector with the kept values."""
     layers: Literal["none", "convolution", "convolution_pooling", "convolution_pooling_highway"] = (
         "convolution_pooling_highway"
     )
     sets: PositiveInt = 5
-    """The maximum length q of the q-grams, in tokens: Q in the paper."""
+    """The maximum length q of the q-grams, in tokens (Q in the paper)."""
     maps: PositiveInt = 100
-    """The number of feature maps for each length q: l_q in the paper."""
+    """The number of feature maps for each length q (l_q in the paper)."""
     dropout: Rate = 0.0
     word_vectors: Literal["trainable", "frozen"] = "trainable"
-    """Whether pretrained vectors (``data.vectors``) are trained further. Tokens without a pretrained vector have
-    vectors that are always trained."""
+    """Whether pretrained vectors (``data.vectors``) are trained further; all other vectors are always trained."""
 
     @model_validator(mode="after")
     def _has_enough_to_pool(self) -> Self:
@@ -187,11 +184,11 @@ class FeatureMapConfig(Frozen):
 
 
 class OneHotConfig(Frozen):
-    """Reads each word of the vocabulary as a one-hot vector, as for the digits of gui2019's number prediction."""
+    """Reads each word of the vocabulary as a one-hot vector, such as the digits in gui2019's number prediction."""
 
     kind: Literal["one_hot"] = "one_hot"
     size: PositiveInt = 10
-    """The size of the vectors, which is the maximum number of words in the vocabulary."""
+    """The size of the vectors: the maximum number of words in the vocabulary."""
     dropout: Rate = 0.0
 
     @property

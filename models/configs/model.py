@@ -1,4 +1,4 @@
-"""The config of a network: its embedder, its stack of recurrent layers, its head. Imports no torch."""
+"""The config of a network: embedder, stack of layers, and head. Imports no torch."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Self
@@ -23,15 +23,16 @@ from skipstack.models.configs.skips import AnySkip
 from skipstack.models.configs.wiring import OfInput, shown, sources
 
 Pooling = Literal["last", "mean", "max"]
-"""The way in which the states of all positions of a text are pooled into one (``models/parts/heads/pooling.py``)."""
+"""The pooling of the states of all positions of a text into one vector (``models/parts/heads/pooling.py``)."""
 
 
 class StackConfig(Frozen):
-    """Recurrent layers of one width, in one direction or two, whose outputs are joined for the head (wu2017 eq. 18).
+    """Recurrent layers of one width, in one direction or two. The head reads the joined outputs of both directions
+    (wu2017 eq. 18).
 
-    ``composition`` tells which layers take a shortcut, and from which earlier layer. A layer that takes one is built as
-    ``shortcut`` says, the others as ``cell`` says. With depth 0 the head reads the embedder's output directly, and
-    nearly all other fields are not read.
+    ``composition`` lists the layers with a shortcut, and the earlier layer that each shortcut comes from. ``shortcut``
+    configures these layers, ``cell`` all others. With depth 0 the head reads the embedder's output directly, and most
+    other fields are unused.
     """
 
     kind: Literal["recurrent"] = "recurrent"
@@ -50,20 +51,19 @@ class StackConfig(Frozen):
     """
     shortcut: ShortcutConfig = ShortcutConfig()
     skip: AnySkip = None
-    """The earlier state that LSTM layers without a shortcut read at each step (gui2019); None means the previous state.
-    """
+    """The earlier state that LSTM layers without a shortcut read (gui2019); None means the previous state."""
     skipping: Literal["all", "top"] = "all"
-    """The layers to which ``skip`` applies. ``all``: all LSTM layers without a shortcut. ``top``: the last layer only,
+    """The layers to which ``skip`` applies. ``all``: all LSTM layers without a shortcut. ``top``: only the last layer,
     as in gui2019's language models."""
     forget_bias: float = 0.0
-    """The initial bias of the forget gates, in layers of cell ``lstm`` or ``min_lstm``."""
+    """The initial bias of the forget gates of cells ``lstm`` and ``min_lstm``."""
     directions: Literal["both", "forward"] = "both"
-    """The directions of reading: forward only, or both. With both, each direction has layers of its own."""
+    """The directions of reading: forward only, or both. With ``both``, each direction has its own layers."""
     join: Literal["top", "each_layer"] = "top"
-    """The place where the outputs of the two directions are joined. ``top``: once, above the last layer.
-    ``each_layer``: below every layer from the second on as well, so that it reads both directions."""
+    """The layers above which the outputs of the two directions are joined. ``top``: only the last layer.
+    ``each_layer``: every layer, so that all layers from the second on read both directions."""
     dropout: Rate = 0.5
-    """Applied to the outputs of the first layer and of the last layer, and only once if they are the same layer."""
+    """Applied to the outputs of the first layer and of the last layer; only once if they are the same layer."""
     pooling: Pooling = "last"
     """``last``: the last state of each direction. ``mean``, ``max``: the mean or maximum of all states. Only networks
     that classify whole texts read this field."""
@@ -96,11 +96,11 @@ class ModelConfig(Frozen):
     stack: AnyStack = StackConfig()
     head: HeadConfig = SoftmaxConfig()
     initial_scale: PositiveFloat = 0.1
-    """The factor of initial weights: a normal value N(0, 1/sqrt(fan in)) times this; 0.1 in wu2017
+    """The factor of the normal initial weights N(0, 1/sqrt(fan in)); 0.1 in wu2017
     (``models/ground/initialise.py``)."""
     initial_range: PositiveFloat | None = None
-    """If set to r, weights start uniform in [-r, r) instead of normal, recurrent weights and vectors included. Weights
-    that start at zero without it still do."""
+    """If set to r, all weights and vectors, recurrent weights included, are initially uniform in [-r, r). Biases and
+    other parameters that are initially zero stay so."""
 
     @model_validator(mode="before")
     @classmethod
@@ -139,9 +139,9 @@ class ModelConfig(Frozen):
 def check_task(config: ModelConfig, task: Task, *, has_scheme: bool, words: int) -> None:
     """Raise UserError if a network does not fit a task and its corpus.
 
-    ``has_scheme``: whether the tags have a label scheme. ``words``: the size of the corpus's vocabulary. Refused are
-    heads and stacks that the task does not allow, a constrained head without a label scheme, one-hot vectors smaller
-    than the vocabulary, and language models that would see the word that they predict.
+    Errors are: a head or a stack that the task does not allow, a constrained head without a label scheme, one-hot
+    vectors smaller than the vocabulary, and a language model that would see the word that it predicts. ``has_scheme``:
+    whether the tags have a label scheme. ``words``: the size of the corpus's vocabulary.
     """
     if isinstance(config.embedder, OneHotConfig) and words > config.embedder.size:
         raise UserError(
@@ -149,7 +149,7 @@ def check_task(config: ModelConfig, task: Task, *, has_scheme: bool, words: int)
             f"(allowed: {words} or more, or another kind of input)"
         )
     check_scheme(config.head, has_scheme=has_scheme)
-    # A user's own head labels each token, or text, independently, so it is allowed wherever a softmax is.
+    # A user's own head labels each token, or each text, independently, so every task that allows softmax allows it.
     if ("softmax" if isinstance(config.head, OwnConfig) else config.head.kind) not in task.heads:
         raise UserError(
             f"model.head.kind: got {config.head.kind} for {task.corpus} "

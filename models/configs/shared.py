@@ -1,6 +1,6 @@
-"""Settings that trials must share to train together, and settings that may differ. Imports no torch.
+"""The settings in which trials must agree to train together. Imports no torch.
 
-Trials that train together are lanes of one program: each seed of each trial is a lane, a copy of the network.
+Trials that train together share one program, in which each seed of each trial is a lane, a copy of the network.
 """
 
 from typing import Any, Final
@@ -14,20 +14,20 @@ from skipstack.models.configs.unread import without_unread
 from skipstack.models.configs.wiring import sources
 
 DROPPED: Final = 0.5
-"""The rate that ``in_common`` puts in place of every dropout rate. It is not 0, since a network without dropout draws
-no random numbers and takes less memory."""
+"""The dropout rate in configs that ``in_common`` returns. With a rate of 0, a network would draw no random numbers, and
+would take less memory than the trials."""
 
 
 def in_common(model: ModelConfig, training: TrainingConfig) -> tuple[ModelConfig, TrainingConfig]:
     """Return the configs with a fixed value in each field in which lanes of one program may differ.
 
-    Trials for which this returns equal configs can train as lanes of one program. None of the trials takes more memory
-    than the returned configs. The fields that are fixed:
+    Trials for which this function returns equal configs can train in one program. None of them takes more memory than
+    a trial with the returned configs. The fields with fixed values:
 
     - the learning rate, its schedule, and the number of epochs
-    - the dropout of the stack, and that of the input unless the embedder is a user's own
-    - the weight of the L2 penalty if it is above 0, and the maximum norm of the gradient if there is one
-    - the share, entropy weight and entropy decay of a policy that skips
+    - the dropout rate of the stack, and that of the input unless the embedder is a user's own
+    - the weight of the L2 penalty if it is above 0, and the maximum norm of the gradient if it has a limit
+    - the share, entropy weight and entropy decay of a dynamic skip
     - fields that affect only the initial weights (``initial_scale`` and ``initial_range`` only without pretraining)
     - fields that the network does not read (``models/configs/unread.py``)
     """
@@ -52,19 +52,17 @@ def _in_common(model: ModelConfig, *, pretrained: bool) -> ModelConfig:
             own = {"share": 0.5, "entropy_weight": 0.0, "entropy_decay": 1.0, "previous_bias": 0.0}
             skip = skip.model_copy(update=own)
         changed["stack"] = changed["stack"].model_copy(update={"forget_bias": 0.0, "skip": skip})
-    if not pretrained:  # the language models of pretraining start at ``initial_scale`` as well, one for all lanes
+    if not pretrained:  # pretraining initialises the language models of all lanes with one ``initial_scale``
         changed |= {"initial_scale": 1.0, "initial_range": None}
     return read.model_copy(update=changed)
 
 
 def apart_on_cpu(model: ModelConfig, training: TrainingConfig) -> str | None:
-    """Return the setting because of which trials with these configs must not share a program on a CPU; None if there is
-    none.
+    """Return the setting that prevents trials with these configs from sharing a program on a CPU, or None.
 
-    With such a setting, a lane of a shared program might differ in its last bits from the same lane trained alone,
-    because torch multiplies matrices of few rows in an order that depends on where the rows begin in memory, that is,
-    on the lanes before. Networks without such a setting multiply few rows for each lane apart
-    (``models/kernels/products.py``).
+    With such a setting, training a lane in a shared program and alone might give different last bits: torch sums a
+    product of few rows in an order that depends on the memory address of the rows, thus on the other lanes. Networks
+    without such a setting multiply the rows of each lane separately (``models/kernels/products.py``).
     """
     if training.precision not in ("float32", "float64"):
         return f"precision {training.precision}"
@@ -76,7 +74,7 @@ def apart_on_cpu(model: ModelConfig, training: TrainingConfig) -> str | None:
 
 
 def _loop_on_cpu(stack: StackConfig) -> str | None:
-    """Return the setting with which a stack loops over torch's products of few rows each; None if there is none."""
+    """Return the setting with which a stack computes a torch product of few rows in each time step, or None."""
     wiring = sources(stack.composition, stack.depth)
     if isinstance(stack.cell, OwnConfig) or isinstance(stack.shortcut.gate, OwnConfig):
         return "own code"

@@ -1,4 +1,4 @@
-"""Configs of skips: which of its K last states an LSTM layer reads at each step. Imports no torch."""
+"""Configs of skips through time: an LSTM layer reads one or several of its K last states. Imports no torch."""
 
 from typing import Annotated, Literal
 
@@ -10,22 +10,22 @@ Share = Annotated[float, Field(ge=0, le=1)]
 
 
 Addressing = Literal["distance", "place"]
-"""The meaning of each output of the perceptron that weights or chooses states. ``distance``: a distance back in time,
-as in gui2019. ``place``: a position in the text (``models/parts/skips/places.py``)."""
+"""The way in which the perceptron addresses the states that it weights or chooses. ``distance``: by the distance back
+in time, as in gui2019. ``place``: by the position in the text (``models/parts/skips/places.py``)."""
 
 
 class FixedSkipConfig(Brief):
-    """Reads h_{t-k} and c_{t-k} with a constant k, in place of h_{t-1} and c_{t-1} or mixed with them.
+    """Reads the states h_{t-k} and c_{t-k} with a constant k, in place of h_{t-1} and c_{t-1} or mixed with them.
 
-    gui2019 takes its fixed skips from Zhang et al. (2016), who add connections to a recurrent network. The text of
-    gui2019 does not tell whether the distant state replaces the previous one or is mixed with it.
+    gui2019 takes fixed skips from Zhang et al. (2016), who add connections to a recurrent network, but does not say
+    whether the distant state replaces the previous state or is mixed with it.
     """
 
     kind: Literal["fixed"] = "fixed"
     reach: PositiveInt = 3
-    """k: the distance of the state that is read, in steps."""
+    """k: the distance of the state to read, in time steps."""
     previous_share: Annotated[Share, UNSAID] = 0.0
-    """The weight of the previous state, 1 - lambda; the state k steps back has the weight lambda."""
+    """1 - lambda: the weight of the previous state; the state k steps back has the weight lambda."""
 
 
 class AttentionSkipConfig(Frozen):
@@ -53,27 +53,25 @@ class DynamicSkipConfig(Frozen):
     """Hidden units of the policy."""
     addressing: Addressing = "distance"
     previous_bias: float = 0.0
-    """The initial bias of the policy's logit for the previous state. At 0, all K states are about equally
-    likely at first. At 3, the layer starts nearly as an LSTM, whose states tell where in the text they are."""
+    """The initial bias of the policy's logit for the previous state. With 0, all K states are about equally likely at
+    first. With 3, the layer is nearly an ordinary LSTM at first, whose states encode the position in the text."""
     test_action: Literal["argmax", "sample"] = "argmax"
-    """The policy's choice outside of training: the likeliest state, or a state sampled as in training."""
+    """The policy's choice outside of training. ``argmax``: the likeliest state. ``sample``: sampled, as in training."""
     entropy_weight: NonNegativeFloat = 0.005
-    """alpha: the weight of the policy's entropy (in nats, per step), which is added to the reward. The paper does not
-    print its value."""
+    """alpha: the weight of the policy's entropy in the objective (nats per step), which the paper does not print."""
     entropy_decay: Annotated[float, Field(gt=0, le=1)] = 1.0
-    """The factor by which alpha is multiplied after each epoch. With a factor below 1, the policy explores first and
-    decides later."""
+    """The factor by which alpha is multiplied after each epoch. Below 1, the policy explores less and less."""
     reward: Literal["log_likelihood", "likelihood", "correct"] = "log_likelihood"
     """The policy's reward for a sentence. ``log_likelihood``: the log-likelihood of the gold tags. ``likelihood``: the
     probability of the gold tags, as gui2019 prints it for named entity recognition. ``correct``: the share of tags
     predicted correctly, rescaled to the range from -1 (none) to 1 (all)."""
     gradient: Literal["policy", "network"] = "policy"
-    """The parameters that the gradient of log p_t reaches, the log-probability of the policy's choice. ``policy``: the
-    policy's, as the paper writes it (eq. 5, by theta_a). ``network``: also those of the network whose states the policy
-    reads, so that the network learns to encode what choices need, such as the position in a text."""
+    """The parameters that the gradient of log p_t, the log-probability of the policy's choice, reaches. ``policy``: the
+    policy's parameters (theta_a in the paper's eq. 5). ``network``: also the parameters below the policy, so that the
+    states learn to encode information for the choice, such as the position in a text."""
     baseline: Literal["none", "moving_average"] = "moving_average"
-    """The baseline that is subtracted from a reward. ``none``: 0. ``moving_average``: for each tag that the reward
-    covers, an exponential moving average of the reward per tag."""
+    """The baseline that is subtracted from a reward. ``none``: 0. ``moving_average``: an exponential moving average of
+    the reward per tag, times the number of tags that the reward covers."""
 
 
 SkipConfig = FixedSkipConfig | AttentionSkipConfig | DynamicSkipConfig

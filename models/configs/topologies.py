@@ -1,7 +1,4 @@
-"""Topologies as data: how the skip, the output of an earlier layer, joins a layer (wu2017 Table 2).
-
-Networks and drawings read these data. Imports no torch.
-"""
+"""Topologies of wu2017 (Table 2): how the skip, the output of an earlier layer, enters a layer. Imports no torch."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,15 +7,15 @@ from typing import Final, Literal
 from skipstack.models.configs.cells import Topology
 
 Link = Literal["none", "plain", "gated", "gated_apart", "highway", "shared"]
-"""The way in which the skip joins a value v of the layer. ``none``: v. ``plain``: v + skip. ``gated``: v + g * skip,
-where g is the shortcut's gate. ``gated_apart``: v + g_h * skip, where g_h is a second gate. ``highway``:
+"""The formula that replaces a value v of the layer. ``none``: v. ``plain``: v + skip. ``gated``: v + g * skip, where g
+is the shortcut's gate. ``gated_apart``: v + g_h * skip, where g_h is a second gate. ``highway``:
 (1 - g) * v + g * skip. ``shared``: v + o * skip, where o is the layer's output gate."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Links:
-    """A topology. ``internal``: how the skip joins the layer's internal value. ``output``: how it joins the layer's
-    output. ``memory``: whether the layer passes a cell state through time.
+    """A topology. ``internal``: how the skip enters the layer's internal value. ``output``: how the skip enters the
+    layer's output. ``memory``: whether the layer passes a cell state through time.
     """
 
     internal: Link
@@ -27,7 +24,7 @@ class Links:
 
     @property
     def gates(self) -> int:
-        """The number of different gates that weight the skip, without the output gate; 0 only for ``both_ungated``."""
+        """The number of different gates, besides the output gate, on the skip; 0 only for ``both_ungated``."""
         return len({self.internal, self.output} & {"gated", "gated_apart", "highway"})
 
 

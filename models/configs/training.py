@@ -28,13 +28,13 @@ class Adam(Frozen):
 
 
 class LazyAdam(Frozen):
-    """Adam that updates only the vectors which a batch looks up, so that large vocabularies cost little.
+    """Adam that skips the rows of tables which a batch does not look up, so that large vocabularies cost little.
 
-    In a table of vectors (of words, of affixes, or of the characters that an LSTM reads), a row that no token of the
-    batch reads keeps its value and its two moving averages. In Adam such a row has a gradient of 0: its averages decay,
-    and the row goes on moving for some steps. So the vectors of rare words move less than under Adam, and their
-    averages remember the sentences that contained the words, however long ago. The bias correction counts all updates,
-    as in Adam. All other weights are updated as in Adam; with ``l2``, which gives every row a gradient, so are tables.
+    In a table of vectors (of words, of affixes, or of the characters that an LSTM reads), a row that the batch does not
+    look up keeps its value and its two moving averages. Under Adam the averages of such a row decay, and the row still
+    moves for some updates. So vectors of rare words move less here, and their averages do not decay in between. The
+    bias correction counts all updates, as in Adam. All other weights are updated as in Adam. With ``l2`` above 0, every
+    row has a gradient, so tables are updated as in Adam, too.
     """
 
     kind: Literal["lazy_adam"] = "lazy_adam"
@@ -45,7 +45,7 @@ class LazyAdam(Frozen):
 
 
 class Adagrad(Frozen):
-    """AdaGrad (Duchi, Hazan and Singer, 2011); the learning rate is that of chen2017 (Table 2)."""
+    """AdaGrad (Duchi, Hazan and Singer, 2011). The default learning rate is from chen2017 (Table 2)."""
 
     kind: Literal["adagrad"] = "adagrad"
     learning_rate: PositiveFloat = 0.2
@@ -63,19 +63,19 @@ class Halving(Frozen):
     (wu2017).
 
     e_p and e_c are the dev error rates of the previous and the current epoch: 1 minus accuracy, F1 or LAS, in [0, 1].
-    For a language model they are its perplexities.
+    For a language model, e_p and e_c are dev perplexities.
     """
 
     kind: Literal["halving"] = "halving"
     tolerance: PositiveFloat = 0.005
-    """The relative change of the dev error rate up to which the learning rate is halved."""
+    """The maximum relative change of the dev error rate after which the learning rate is halved."""
     minimum: PositiveFloat = 0.0005
-    """A learning rate below this is not halved again."""
+    """A learning rate below this value is not halved again."""
 
 
 class Linear(Frozen):
-    """Lowers the learning rate linearly: in epoch e of E, counted from 1, it is the initial rate times (E - e + 1) / E
-    (dinarelli2016). After the last epoch it would be 0.
+    """Lowers the learning rate linearly: in epoch e of E, counted from 1, the rate is (E - e + 1) / E times the initial
+    rate (dinarelli2016).
     """
 
     kind: Literal["linear"] = "linear"
@@ -88,19 +88,19 @@ class Decay(Frozen):
 
     kind: Literal["decay"] = "decay"
     factor: Annotated[float, Field(gt=0, lt=1)] = 1 / 1.2
-    """The factor by which the learning rate is multiplied."""
+    """The factor per epoch."""
     after: PositiveInt = 6
     """The number of epochs with the initial learning rate."""
 
 
 class InverseTime(Frozen):
-    """Lowers the learning rate with every epoch: in epoch e, counted from 0, it is the initial rate / (1 + rho e) (Ma
-    and Hovy, 2016, whose tagger gui2019 uses).
+    """Lowers the learning rate with every epoch: in epoch e, counted from 0, the rate is the initial rate divided by
+    1 + rho e (Ma and Hovy, 2016, whose tagger gui2019 uses).
     """
 
     kind: Literal["inverse_time"] = "inverse_time"
     decay: PositiveFloat = 0.05
-    """rho in the formula above."""
+    """rho in the formula."""
 
 
 Optimiser = Annotated[Sgd | Adam | Adagrad | LazyAdam, Field(discriminator="kind")]
@@ -109,20 +109,19 @@ Schedule = Annotated[Constant | Halving | Linear | Decay | InverseTime, Field(di
 
 class PretrainingConfig(Frozen):
     """Pretrains a language model of words and one of labels on the training split, before the first epoch. Their
-    vectors initialise the vectors of the network's words and labels (dinarelli2016 section 3.2;
+    vectors initialise the network's vectors of words and labels (dinarelli2016 section 3.2;
     ``models/training/pretraining.py``).
 
-    The numbers of epochs are the paper's. All other defaults are ours, since the paper prints no others. The
-    optimiser's learning rate falls linearly.
+    The paper prints only the numbers of epochs; all other defaults are ours. The learning rate falls linearly.
     """
 
     word_epochs: NonNegativeInt = 20
-    """Epochs of the words' language model; 0 means that word vectors are initialised like other weights."""
+    """Epochs of the language model of words; 0 means that word vectors are initialised like other weights."""
     label_epochs: NonNegativeInt = 10
-    """Epochs of the labels' language model; 0 means that label vectors are initialised like other weights. Only
-    networks with label vectors read this."""
+    """Epochs of the language model of labels; 0 means that label vectors are initialised like other weights. Only
+    networks with label vectors read this field."""
     context: PositiveInt = 3
-    """The number of tokens read on either side of the predicted word or label; the paper's taggers call this w."""
+    """The number of tokens read on either side of the predicted word or label (w in the paper)."""
     hidden: PositiveInt = 100
     """Hidden units of the language models."""
     batch_size: PositiveInt = 32
@@ -131,7 +130,7 @@ class PretrainingConfig(Frozen):
 
 
 class TrainingConfig(Brief):
-    """The settings of training: the maximum number of epochs, the batch size, the optimiser and its settings."""
+    """The settings of training: the maximum number of epochs, the batch size, the optimiser and its learning rate."""
 
     epochs: PositiveInt = 20
     """The number of epochs of a trial that is not stopped early."""
@@ -141,26 +140,26 @@ class TrainingConfig(Brief):
     schedule: Schedule = Halving()
     averaged_over: Literal["tokens", "sentences"] = "tokens"
     """The unit over which the training loss of a batch is averaged: ``tokens`` (wu2017 eq. 3) or ``sentences``
-    (chen2017 eq. 20). With ``sentences``, gradients are larger by about the number of tokens of a sentence. Reported
-    losses are always per token."""
+    (chen2017 eq. 20). With ``sentences``, gradients are larger by a factor of about the mean length of a sentence.
+    Reported losses are always per token."""
     clip_norm: PositiveFloat | None = None
     """The maximum Euclidean norm of the gradient of all weights of one seed's network. Gradients with a larger norm are
-    scaled down to it. None means no limit."""
+    scaled down to this norm. None means no limit."""
     l2: NonNegativeFloat = 0.0
     """lambda: training minimises the mean loss + lambda/2 |theta|^2 (dinarelli2016 eq. 1, chen2017 eq. 20). Reported
-    losses exclude the second term."""
+    losses exclude the penalty."""
     penalised: Annotated[Literal["weights", "all"], UNSAID] = "weights"
     """theta, the parameters that ``l2`` penalises. ``weights``: all weights, vectors and transition scores, but no
-    biases. ``all``: biases as well, as chen2017 prints it."""
+    biases. ``all``: all parameters, as in chen2017."""
     pretraining: PretrainingConfig | None = None
     window: PositiveInt = 35
-    """The number of tokens after which the gradient is cut in running text (truncated backpropagation): gradients stop
-    there, states continue. With running text, ``batch_size`` is the number of positions at which the text is read in
+    """The number of tokens of running text in one update (truncated backpropagation): gradients stop at the end of the
+    window, states continue. With running text, ``batch_size`` is the number of positions at which the text is read in
     parallel. Corpora of sentences do not read this field."""
     precision: Literal["float32", "float64", "tf32", "bfloat16"] = "float32"
     """The precision of the network. ``tf32`` and ``bfloat16`` keep all numbers in float32, but round the factors of
-    matrix products in updates (``models/ground/precision.py``). ``tf32`` rounds to 11 bits, on GPUs since Ampere, which
-    multiply such numbers faster; on other devices it equals ``float32``. ``bfloat16`` rounds to 8 bits, in large
+    matrix products in updates (``models/ground/precision.py``). ``tf32`` rounds to 11 bits on GPUs since Ampere, which
+    multiply such numbers faster; on other devices it equals ``float32``. ``bfloat16`` rounds to 8 bits in large
     products only. With wide layers and at least 16 sentences per update, such products take half the time on processors
-    with bfloat16 instructions, and several times as long on others. CRFs, parse trees, evaluations and decoding use
+    with bfloat16 instructions, and several times as long on others. CRFs, parse trees, evaluation and decoding use
     float32."""

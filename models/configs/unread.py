@@ -1,6 +1,6 @@
-"""Resets fields that a network does not read.
+"""Resets config fields that a network does not read.
 
-Configs that differ only in such fields describe the same network, bit for bit.
+Configs that differ only in such fields describe bit-identical networks.
 """
 
 from collections.abc import Mapping
@@ -20,17 +20,17 @@ OPEN: Final[Mapping[Topology, Topology]] = {
     "block_output_ungated": "block",
     "block_internal_ungated": "block",
 }
-"""Topologies that equal another one if the gate is ``none``, that is, if g = 1, and the topology that each equals."""
+"""Topologies that equal another topology if the gate is ``none`` (g = 1), each with its equal."""
 
 
 def without_unread(config: ModelConfig, *, vectors: bool = True) -> ModelConfig:
-    """Return the config with the default value in each field that its network does not read, and with one form for
-    settings that can be written in several, such as shortcuts.
+    """Return the config with the default value in each field that its network does not read, and with one canonical
+    form for equivalent settings, such as of shortcuts.
 
-    Networks for which this returns equal configs have equal weights and training curves, since all random numbers
-    come from seeds and names of parameters. Networks that compute the same function, but with other parameter names or
-    other rounding, keep different configs. Configs of users' own code are not changed. ``vectors``: whether words may
-    start from pretrained vectors; if not, ``word_vectors`` is not read.
+    Networks for which this function returns equal configs have equal weights and training curves, since all random
+    numbers depend only on seeds and names of parameters. Networks that compute the same function with other parameter
+    names or other rounding keep different configs. Configs of users' own code are not changed. ``vectors``: whether the
+    corpus has pretrained word vectors; if not, ``word_vectors`` is not read.
     """
     changed: dict[str, Any] = {"embedder": _embedder(config.embedder, vectors=vectors)}
     if isinstance(config.stack, StackConfig):
@@ -83,15 +83,15 @@ def _may_skip(config: StackConfig, number: int) -> bool:
 
 
 def _learns(config: StackConfig) -> bool:
-    """Whether the network trains a policy that chooses states; it does so even if no layer uses the policy."""
+    """Whether the network has a policy that chooses states, even if no layer uses the policy."""
     return isinstance(config.skip, DynamicSkipConfig)
 
 
 def _shortcut(stack: StackConfig, wiring: tuple[Source, ...]) -> ShortcutConfig:
-    """Return the shortcut's config in a form that is equal for all configs that describe the same layers.
+    """Return the shortcut's config in canonical form, equal for all configs that describe the same layers.
 
-    If g = 1, some topologies are equal. The gate ``sigmoid_skipped`` equals ``sigmoid_below`` if every skip is the
-    layer's input from below.
+    If g = 1, some topologies are equal. If every skip is the output of the layer directly below, the gate
+    ``sigmoid_skipped`` equals ``sigmoid_below``.
     """
     config, apart = stack.shortcut, stack.join == "top" or stack.directions == "forward"
     topology, gate = config.topology, config.gate

@@ -1,10 +1,9 @@
-"""Compositions as data: the source of each layer, which is the earlier layer that its shortcut comes from (wu2017
-Table 4).
+"""Compositions (wu2017 Table 4): the source of each layer, that is, the earlier layer that its shortcut comes from.
 
-The paper draws its five types in Figure 1, which is not part of its text. We read them as the chains and nests that
-``sources`` lists. Layers are numbered 1..L from the bottom; source 0 means that the layer has no shortcut. The paper
-says that the shortcuts of type 1 come from "the input of the first hidden layer". That may mean the first hidden layer
-itself, as in our type 1, or the network's input, as in our composition ``input``.
+Layers are numbered 1..L from the bottom; source 0 means no shortcut. The paper defines its five types only in Figure 1,
+a drawing; ``sources`` lists our reading of it. In the paper, shortcuts of type 1 come from "the input of the first
+hidden layer". This may mean the first hidden layer itself, as in our type 1, or the network's input, as in our
+composition ``input``.
 """
 
 from typing import Literal
@@ -12,11 +11,11 @@ from typing import Literal
 OfInput = Literal["input"]
 
 Source = int | OfInput
-"""The origin of a shortcut: a layer's number, ``input`` for the network's input, or 0 for no shortcut."""
+"""The source of a shortcut: a layer's number, ``input`` for the network's input, or 0 for no shortcut."""
 
 
 def sources(composition: Source | tuple[Source, ...], depth: int) -> tuple[Source, ...]:
-    """Return the source of each layer 1..``depth``, from the bottom up; 0 for a layer without a shortcut.
+    """Return the source of each layer 1..``depth``; 0 for a layer without a shortcut.
 
     - Type 0 (ours): no layer takes a shortcut.
     - Type 1: every layer l >= 2 takes layer 1.
@@ -26,8 +25,8 @@ def sources(composition: Source | tuple[Source, ...], depth: int) -> tuple[Sourc
     - Type 4 (nested, span 2): every layer l >= 4 takes layer l - 3.
     - Type 5 (nested, span 1): every layer l >= 3 takes layer l - 2, which is eq. 11 read literally.
 
-    A tuple of sources is checked and returned. Raises ValueError if the type is unknown, if a source does not lie below
-    its layer, or if a tuple does not have one source for each layer.
+    A tuple of sources is checked and returned unchanged. Raises ValueError for an unknown type, for a source that is
+    not below its layer, or for a tuple without exactly one source per layer.
     """
     if isinstance(composition, tuple):
         return _checked(composition, depth)

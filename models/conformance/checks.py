@@ -1,7 +1,7 @@
 """The conformance checks of users' components of networks: gates, cells, heads and embedders.
 
-Each check is a function that raises ``Failure`` if the component fails it; all built-in components pass. Checks run in
-the order of ``CHECKS``, since a later check would often only repeat the failure of an earlier one.
+Each check is a function that raises ``Failure`` if the component fails; all built-in components pass. The report of a
+passed check shows the check's docstring.
 """
 
 from collections.abc import Callable, Mapping
@@ -28,11 +28,11 @@ from skipstack.models.training.loading import Loader
 from skipstack.models.training.loop import Training
 
 CLOSE: Final = 1e-10
-"""The largest difference at which two losses in float64 count as equal: their sums may be in another order."""
+"""The maximum difference of two losses in float64 that count as equal; the order of summation may differ."""
 
 STEP, SLOPE_CLOSE, PLACES = 1e-6, 1e-6, 3
-"""Settings of numerical gradients: the step by which a weight is moved in both directions, the allowed difference from
-the gradient, relative to the larger of 1 and the slope, and the number of weights of each parameter that are moved."""
+"""Settings of numerical gradients: the step by which a weight is moved up and down, the allowed difference from the
+gradient, relative to max(1, |slope|), and the number of weights of each parameter that are checked."""
 
 UPDATES = 3
 
@@ -48,7 +48,7 @@ def shapes(specimen: Specimen) -> None:
 
 
 def waits(specimen: Specimen) -> None:
-    """An update waits for the device as often as with the built-in piece: no number is read on the host."""
+    """An update waits for the device no more often than with a built-in component: no number is read on the host."""
     try:
         import skipstack.models.conformance.accelerator.simulated  # noqa: F401
     except UserError as error:
@@ -84,7 +84,7 @@ def _waits(specimen: Specimen, model: ModelConfig) -> int:
 
 
 def repeats(specimen: Specimen) -> None:
-    """The same seeds give the same losses: random numbers come from the lanes' own streams."""
+    """The same seeds give the same losses: random numbers come from the lanes' streams."""
     before, found = torch.get_rng_state(), []
     for disturbed in (1, 2):
         torch.default_generator.manual_seed(disturbed)
@@ -118,7 +118,7 @@ def sentences(specimen: Specimen) -> None:
 
 
 def padding(specimen: Specimen) -> None:
-    """Values at padding change nothing."""
+    """The loss of a sentence does not depend on values at padding."""
     network, batch = specimen.network().eval(), specimen.everything
     outside_RTB = np.arange(batch.forms_RTB.shape[1])[None, :, None] >= batch.lengths_RB[:, None, :]
     assert outside_RTB.any(), "the corpus has sentences of different lengths"
@@ -132,7 +132,7 @@ def padding(specimen: Specimen) -> None:
 
 
 def lanes(specimen: Specimen) -> None:
-    """Each of two seeds trained together learns exactly what it learns alone."""
+    """Two seeds that are trained together have the same losses as each seed trained alone."""
     together = _updates(specimen, *LANES)
     for number, lane in enumerate(LANES):
         alone = _updates(specimen, lane)
@@ -163,7 +163,7 @@ def gradient(specimen: Specimen) -> None:
 
 
 def resumed(specimen: Specimen) -> None:
-    """A resumed training equals an uninterrupted one, bit for bit."""
+    """A resumed training equals an uninterrupted training, bit for bit."""
     first, whole = _training(specimen), _training(specimen)
     for run in (first, whole):
         run.train_epoch()
@@ -178,12 +178,12 @@ def resumed(specimen: Specimen) -> None:
 CHECKS: Final[Mapping[str, Callable[[Specimen], None]]] = {
     each.__name__: each for each in (shapes, waits, repeats, calls, sentences, padding, lanes, gradient, resumed)
 }
-"""The checks by name, in the order in which they run. ``waits`` must run before the first backward pass of a process,
-since torch counts devices then."""
+"""The checks by name, in the order in which they run: later checks would often only repeat the failure of earlier ones.
+``waits`` must run before the first backward pass of the process, in which torch counts the devices."""
 
 
 def _losses(network: Network, specimen: Specimen, number: int = 0) -> Tensor:
-    """Return loss_RB, the losses of the sentences of training batch ``number``."""
+    """Return the losses of the sentences of training batch ``number``: loss_RB."""
     return _of(network, specimen, specimen.batch(number))
 
 
@@ -197,10 +197,7 @@ def _difference(one: Tensor, other: Tensor) -> float:
 
 
 def _slope(network: Network, specimen: Specimen, flat: Tensor, place: int) -> float:
-    """Compute the numerical derivative of the loss by one weight: entry ``place`` of ``flat``, a flattened parameter.
-
-    The parameter is moved and then restored.
-    """
+    """Return the numerical derivative of the loss with respect to ``flat[place]``; restores the weight afterwards."""
     before, sums = float(flat[place]), []
     for sign in (1, -1):
         flat[place] = before + sign * STEP
@@ -219,7 +216,7 @@ def _training(specimen: Specimen, *lanes: Lane) -> Training:
 
 
 def _updates(specimen: Specimen, *lanes: Lane) -> list[Tensor]:
-    """Train ``lanes`` for the first ``UPDATES`` updates, and return loss_R, the loss of each lane, for each update."""
+    """Make the first ``UPDATES`` updates of ``lanes``, and return the losses loss_R of each update."""
     run = _training(specimen, *lanes)
     run.model.train()
     return [run.step(batch)[0] for batch in islice(run.batches(), UPDATES)]

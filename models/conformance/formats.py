@@ -1,10 +1,10 @@
 """The conformance checks of users' file formats. Imports no torch.
 
-Each check reads the examples that a format's class states, and raises ``Failure`` if the format fails it; all built-in
-formats pass.
+Each check reads the examples that a format's class states, and raises ``Failure`` if the format fails; all built-in
+formats pass. The report of a passed check shows the check's docstring.
 
-The check ``elsewhere`` runs this module as a program in other processes. As a program it reads a file of users' code
-from stdin, and writes the sentences that the file's formats read from their examples to stdout, as JSON.
+The check ``elsewhere`` runs this module as a program in other processes. The program reads a file of users' code from
+stdin, and writes to stdout, as JSON, the sentences that the file's formats read from their examples.
 """
 
 import json
@@ -31,27 +31,26 @@ from skipstack.data.formats.soundness import UnsoundError, sound
 from skipstack.models.conformance.pieces import Failure, pieces_of
 
 CUTS: Final = 200
-"""The number that determines where an example of n bytes is truncated: at every max(1, n // CUTS)-th byte, so at fewer
-than 2 * CUTS positions."""
+"""The approximate number of positions at which an example is truncated: every max(1, n // CUTS)-th of its n bytes."""
 
 SEEDS: Final = ("1", "2", "3")
-"""Python's hash seed in each of the other processes; it determines the order of sets of strings."""
+"""Python's hash seed in each of the other processes, which determines the order of sets of strings."""
 
 
 @dataclass(frozen=True)
 class FormatSpecimen:
-    """A format to check. ``piece``: its config, with defaults in all fields."""
+    """A format to check. ``piece``: the config of the format, with defaults in all fields."""
 
     piece: OwnConfig
 
     @cached_property
     def corpus(self) -> OwnFormatCorpus:
-        """A corpus in the format. Its task and label scheme determine which sentences are valid."""
+        """A corpus in the format, whose task and label scheme determine which sentences are valid."""
         return OwnFormatCorpus.of(self.piece)
 
     @cached_property
     def made(self) -> OwnFormat:
-        """A reader of the format, the same object at each access."""
+        """A reader of the format, created at the first access."""
         return self.another()
 
     def another(self) -> OwnFormat:
@@ -62,9 +61,8 @@ class FormatSpecimen:
 
     @cached_property
     def examples(self) -> tuple[Example, ...]:
-        """The examples that the format's class states.
-
-        Raises Failure if a value is not an ``Example``, or names a layer that the format lacks.
+        """The examples that the format's class states. Raises Failure if a value is not an ``Example``, or names a
+        layer that the format lacks.
         """
         given = self.made.example
         found = given if isinstance(given, tuple) else (given,)
@@ -76,12 +74,12 @@ class FormatSpecimen:
         return found
 
     def layer(self, example: Example) -> str:
-        """Return the layer of annotation from which an example's tags come: its own, or else the format's first."""
+        """Return the annotation layer of an example's tags: the example's own, or the first of the format."""
         return example.layer or self.made.layers[0]
 
     def read(self, example: Example, made: OwnFormat | None = None) -> list[Sentence]:
-        """Return the values that the reader ``made`` reads from an example, without checking that they are sentences.
-        None means the reader ``self.made``. Raises Failure if the reader returns nothing iterable.
+        """Return the unchecked values that a reader reads from an example. ``made``: the reader; None means
+        ``self.made``. Raises Failure if the reader returns no iterable.
         """
         found = (made or self.made).read(as_file(content_of(example)), self.layer(example))
         if not isinstance(found, Iterable):
@@ -95,7 +93,7 @@ def content_of(example: Example) -> bytes:
 
 
 def as_file(content: bytes) -> SourceFile:
-    """Wrap bytes as a source file that error messages call ``example``."""
+    """Return a source file with this content, named ``example`` in error messages."""
     return SourceFile(Path("example"), content)
 
 
@@ -106,7 +104,7 @@ def reads(specimen: FormatSpecimen) -> None:
 
 
 def sentences(specimen: FormatSpecimen) -> None:
-    """It reads sentences: words and tags are str, none is empty, and there are as many of both."""
+    """The format reads valid sentences: words and tags are str and not empty, and the number of tags suits the task."""
     corpus = specimen.corpus
     for example in specimen.examples:
         for number, each in enumerate(specimen.read(example), start=1):
@@ -117,7 +115,7 @@ def sentences(specimen: FormatSpecimen) -> None:
 
 
 def example(specimen: FormatSpecimen) -> None:
-    """It reads from its example exactly the sentences that the example states."""
+    """The format reads exactly the sentences that the example states."""
     for example in specimen.examples:
         found = specimen.corpus.read(as_file(content_of(example)), specimen.layer(example))
         said = list(example.sentences)
@@ -130,7 +128,7 @@ def example(specimen: FormatSpecimen) -> None:
 
 
 def repeats(specimen: FormatSpecimen) -> None:
-    """Reading the same text again gives the same sentences, whatever was read in between."""
+    """The same text gives the same sentences again, whatever was read in between."""
     for example in specimen.examples:
         first, made, content = specimen.read(example), specimen.another(), content_of(example)
         once = specimen.read(example, made)
@@ -145,7 +143,7 @@ def repeats(specimen: FormatSpecimen) -> None:
 
 
 def elsewhere(specimen: FormatSpecimen) -> None:
-    """Other processes, in which sets have another order, read the same sentences."""
+    """Other processes, in which Python orders sets differently, read the same sentences."""
     here = _as_json(specimen)
     for there in _read_elsewhere(specimen.piece.code):
         if there[specimen.piece.kind] != here:
@@ -155,7 +153,7 @@ def elsewhere(specimen: FormatSpecimen) -> None:
 
 
 def cut_off(specimen: FormatSpecimen) -> None:
-    """A truncated example is read, or refused with the file and its line; no other error is raised."""
+    """A truncated example is read, or refused with an error that names the file and the line."""
     for example in specimen.examples:
         content = content_of(example)
         for end in range(0, len(content), max(1, len(content) // CUTS)):
@@ -179,10 +177,8 @@ FORMAT_CHECKS: Final[Mapping[str, Callable[[FormatSpecimen], None]]] = {
 
 @cache
 def _read_elsewhere(file: CodeFile) -> list[dict[str, Any]]:
-    """Let several other processes read the examples of each format in a loaded file. Return for each process the
-    results of ``_as_json`` by the format's kind.
-
-    Python orders sets of strings differently in each process. Raises Failure if a process cannot load the file.
+    """Read the examples of each format of a loaded file in processes with different hash seeds. Return for each process
+    the results of ``_as_json`` by the format's kind. Raises Failure if a process cannot load the file.
     """
     command = [sys.executable, "-P", "-m", __name__]
     pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
@@ -204,9 +200,8 @@ def _output(process: subprocess.Popen[bytes], sent: bytes) -> dict[str, Any]:
 
 
 def _as_json(specimen: FormatSpecimen) -> Any:
-    """Read the examples, and return their sentences in a form that JSON keeps, to be sent between processes.
-
-    If reading raises an error, return the error in one line instead.
+    """Return the sentences that are read from the examples, as values that survive JSON unchanged; if reading raises an
+    error, return the error in one line.
     """
     try:
         read = [specimen.read(example) for example in specimen.examples]
@@ -217,7 +212,7 @@ def _as_json(specimen: FormatSpecimen) -> Any:
 
 if __name__ == "__main__":
     sent: Sequence[CodeSource] = pickle.load(sys.stdin.buffer)
-    with redirect_stdout(sys.stderr):  # the user's file may print, and stdout is for the result
+    with redirect_stdout(sys.stderr):  # the user's file may print, but stdout must contain only the result
         load_sent(sent)
         pieces = [piece for each in sent for piece in pieces_of(each.file) if piece.part == "format"]
         found = {piece.kind: _as_json(FormatSpecimen(piece)) for piece in pieces}

@@ -1,7 +1,4 @@
-"""Checks that the outputs of a user's component have the shapes that its base class states, and finite numbers.
-
-``models/ground/shapes.py`` explains the letters of shapes.
-"""
+"""Checks that the outputs of a user's component are finite and have the shapes that its base class states."""
 
 from collections.abc import Sequence
 from typing import assert_never
@@ -22,10 +19,10 @@ STEPS, SENTENCES, TAGS = 5, 3, 3
 
 
 def check_part(part: Part, network: Stacked, lexicon: LexiconTensors, below: int) -> None:
-    """Raise ``Failure`` if a user's component in ``network`` does not put out what its base class states.
+    """Raise ``Failure`` if an output of a user's component in ``network`` is not finite or has a wrong shape.
 
-    ``part``: the kind of the component. ``lexicon``: the features of all forms. ``below``: the features per token that
-    the first layer reads.
+    ``part``: the kind of the component. ``lexicon``: the features of all forms. ``below``: the number of features per
+    token that the first layer reads.
     """
     lanes, directions = network.stack.dropout.streams.lanes, network.stack.directions
     groups = lanes * directions
@@ -51,10 +48,7 @@ def check_part(part: Part, network: Stacked, lexicon: LexiconTensors, below: int
 
 
 def check_numbers(what: str, tensor: object, shape: Sequence[int]) -> None:
-    """Raise ``Failure`` unless ``tensor`` is a tensor of this shape with finite numbers.
-
-    ``what``: the name of the tensor in the message.
-    """
+    """Raise ``Failure`` unless ``tensor`` is a finite tensor of this shape. ``what``: its name in the message."""
     if not isinstance(tensor, Tensor):
         raise Failure(f"{what} is {type(tensor).__name__} (allowed: a tensor of shape {tuple(shape)})")
     if tensor.shape != tuple(shape):

@@ -1,6 +1,4 @@
-"""Lists the components in a file of users' code, which are called pieces here, and defines the errors by which a check
-reports its outcome. Imports no torch, since formats are checked without it.
-"""
+"""Lists the components (pieces) in a file of users' code, and defines the errors of checks. Imports no torch."""
 
 import skipstack.data.corpora.config
 import skipstack.models.configs.model  # noqa: F401 (both: they register the built-in kinds)
@@ -10,18 +8,15 @@ from skipstack.data.formats.sentences import SPLITS
 
 
 class Failure(Exception):  # noqa: N818 (the outcome of a check, not a program error)
-    """A component fails a conformance check; the message says why."""
+    """A component failed a conformance check; the message says why."""
 
 
 class Unchecked(Exception):  # noqa: N818
-    """A check cannot be made in this environment; the message says why."""
+    """A check cannot run in this environment; the message says why."""
 
 
 def pieces_of(file: CodeFile) -> list[OwnConfig]:
-    """Return the configs of all components of a loaded file, with defaults in all fields.
-
-    Raises UserError if a field of a config has no default.
-    """
+    """Return the default configs of all components of a loaded file. Raises UserError if a field has no default."""
     with known([file]):
         return [_piece(part, kind) for part, own in file.kinds.items() for kind in own]
 

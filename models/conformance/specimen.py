@@ -1,5 +1,5 @@
-"""Builds what the checks of a user's component need: a small network with the component, the same network with a
-built-in component in its place, and a corpus.
+"""Builds the inputs of the checks of a user's component: a small network with the component, the same network with a
+built-in component instead, and a corpus.
 """
 
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ from skipstack.models.parts.inputs.base import LexiconTensors
 from skipstack.models.training.loading import Loader
 
 WORDS, LONGEST, BATCH = 12, 6, 4
-"""The number of word ids of the corpus (id 0 is padding), the maximum number of tokens of a sentence, and the number of
+"""The number of word ids of the corpus (0 is padding), the maximum number of tokens of a sentence, and the number of
 sentences in a batch."""
 
 LANES = (Lane(seed=3), Lane(seed=8))
@@ -37,10 +37,7 @@ CPU = torch.device("cpu")
 
 @dataclass(frozen=True)
 class Specimen:
-    """A small network that consists of built-in components, except for the component to check.
-
-    ``piece``: the config of that component.
-    """
+    """A small network with a user's component to check, of config ``piece``; all other components are built-in."""
 
     piece: OwnConfig
 
@@ -51,12 +48,12 @@ class Specimen:
 
     @cached_property
     def ours(self) -> ModelConfig:
-        """The config of the same network with the built-in default in place of the component to check."""
+        """The config of the network with the built-in default instead of the component to check."""
         return _around(self.piece.part, None)
 
     @cached_property
     def corpus(self) -> PreparedCorpus:
-        """A corpus of sentences of every length up to ``LONGEST``, whose tags are a function of the words."""
+        """A corpus with sentences of all lengths up to ``LONGEST``; tags are a function of the words."""
         splits = {split: _split(split) for split in ("train", "dev", "test")}
         words = ("", *(f"word{number}" for number in range(1, WORDS)))
         counts_F = np.bincount(splits["train"].forms_N, minlength=WORDS).astype(np.int64)
@@ -69,10 +66,9 @@ class Specimen:
         return LexiconTensors.on(CPU, self.corpus.lexicon)
 
     def network(self, model: ModelConfig | None = None, device: torch.device = CPU) -> Network:
-        """Build the network that ``model`` describes; None means the network with the component to check.
+        """Build the network for ``model``; None means ``self.model``.
 
-        On the CPU, weights are in float64 and have initial values. On other devices they are in float32 and
-        uninitialised.
+        On the CPU, weights are in float64 and initialised. On other devices, weights are in float32 and uninitialised.
         """
         sizes, dtype = Sizes.of_corpus(self.corpus), torch.float64 if device == CPU else torch.float32
         made, _ = unfilled(model or self.model, sizes=sizes, lanes=LANES, dtype=dtype, device=device)
@@ -81,18 +77,18 @@ class Specimen:
         return made
 
     def batch(self, number: int) -> Batch:
-        """Return training batch ``number`` of the first epoch, counted from 0."""
+        """Return training batch ``number`` (counted from 0) of the first epoch."""
         train, seeds = self.corpus.stored.splits["train"], [lane.seed for lane in LANES]
         return list(training_batches(train, batch_size=BATCH, order_seed=0, lane_seeds=seeds, epoch=0))[number]
 
     @cached_property
     def everything(self) -> Batch:
-        """A batch of all training sentences, which all lanes share."""
+        """A batch of all training sentences, the same for all lanes."""
         (batch,) = evaluation_batches(self.corpus.stored.splits["train"], batch_size=1000)
         return batch
 
     def read(self, batch: Batch, network: Network) -> tuple[Tokens, Gold]:
-        """Return the tokens and gold tags of a batch as tensors, as the network reads them."""
+        """Return the tokens and gold tags of a batch as tensors."""
         return Loader(embedder=network.embedder, lexicon=self.lexicon, lanes=len(LANES), device=CPU).load(batch)
 
 

@@ -1,4 +1,4 @@
-"""The conformance suite: runs all checks on each component (called a piece) in a file of users' code."""
+"""The conformance suite: runs all checks on each component (piece) in a file of users' code."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from skipstack.models.conformance.pieces import Failure, Unchecked, pieces_of
 from skipstack.models.conformance.specimen import Specimen
 
 Outcome = Literal["holds", "FAILS", "open"]
-"""The outcome of a check. ``open``: the check could not be made, for example on a format that states no example."""
+"""The outcome of a check. ``open``: the check could not run, for example on a format without an example."""
 
 NO_EXAMPLE = "there is none, so nothing was read (allowed: example = Example(text, sentences), in the class)"
 
@@ -24,7 +24,7 @@ Checks = Mapping[str, Callable[[Any], None]]
 class Found:
     """The outcome of one check on one component.
 
-    ``piece``: the component's config. ``check``: the name of the check. ``words``: an explanation of the outcome.
+    ``piece``: the config of the component. ``check``: the name of the check. ``words``: an explanation of the outcome.
     """
 
     piece: OwnConfig
@@ -36,16 +36,16 @@ class Found:
 def conformance(file: CodeFile) -> list[Found]:
     """Run all checks on each component in a loaded file, with the defaults of its config, and return the outcomes.
 
-    A component is not checked further after a failure; a format without an example is not checked at all. Call this in
-    a process that has not run a backward pass (``CHECKS`` explains why). Raises UserError if a field of a component's
-    config has no default.
+    A component is not checked further after a failure; a format without an example is not checked at all. The process
+    must not have run a backward pass before (see ``CHECKS``). Raises UserError if a field of a component's config has
+    no default.
     """
     pieces = pieces_of(file)
     networks = [Specimen(piece) for piece in pieces if piece.part != "format"]
     formats = [FormatSpecimen(piece) for piece in pieces if piece.part == "format"]
     found: dict[OwnConfig, list[Found]] = {piece: [] for piece in pieces}
     for checks, specimens in ((CHECKS, networks), (FORMAT_CHECKS, formats)):
-        # One check on all components after another, since ``waits`` must run before the first backward pass.
+        # The outer loop is over checks, since ``waits`` must run on all components before the first backward pass.
         for name in checks:
             for specimen in specimens:
                 lines = found[specimen.piece]
@@ -70,6 +70,6 @@ def _found(specimen: Specimen | FormatSpecimen, name: str, checks: Checks) -> Fo
 
 
 def _holds(about: str) -> str:
-    """Turn the docstring of a check into the words that report that the check holds."""
+    """Return the explanation of a passed check, made from the check's docstring."""
     words = " ".join(about.split()).removesuffix(".")
     return words[:1].lower() + words[1:]

@@ -1,4 +1,4 @@
-"""Devices: chooses one, reads the time when a device has finished its work, and measures a GPU's use."""
+"""Chooses the torch device, times its work, and measures the utilisation of a GPU."""
 
 import time
 from contextlib import AbstractContextManager, nullcontext
@@ -30,19 +30,16 @@ def choose_device(name: str) -> torch.device:
 
 
 def current(device: torch.device) -> AbstractContextManager[object]:
-    """Return a context in which ``device`` is torch's current GPU; it does nothing on other devices.
+    """Return a context in which ``device`` is torch's current GPU; on other devices the context does nothing.
 
-    Streams, graphs and Triton's kernels are created and launched on the current GPU. Torch's own operations do not need
-    the context: they run where their tensors are.
+    Streams, CUDA graphs and Triton kernels run on the current GPU. Torch's own operations run where their tensors are,
+    and do not need this context.
     """
     return torch.cuda.device(device) if device.type == "cuda" else nullcontext()
 
 
 def clock(device: torch.device) -> float:
-    """Wait until ``device`` has finished its work, and return the time in seconds.
-
-    Without waiting, work that a GPU still computes while the program continues would not be timed.
-    """
+    """Return the time in seconds, after ``device`` has finished its queued work (a GPU computes asynchronously)."""
     if device.type == "cuda":
         torch.cuda.synchronize(device)
     return time.perf_counter()
@@ -51,13 +48,13 @@ def clock(device: torch.device) -> float:
 def gpu_usage(device: torch.device) -> tuple[float | None, int, int]:
     """Return a GPU's utilisation in percent, its used memory and its total memory in bytes, over all processes.
 
-    The utilisation is that of the last second or less; None if the driver does not report it.
+    The utilisation covers the last second or less; it is None if the driver does not report it.
     """
-    from pynvml import NVMLError  # only monitoring needs it, not training
+    from pynvml import NVMLError  # needed only for monitoring, not for training
 
     free, total = torch.cuda.mem_get_info(device)
     try:
         busy = float(torch.cuda.utilization(device))
-    except (NVMLError, RuntimeError):  # for example, the driver reports none for a part of a GPU (MIG)
+    except (NVMLError, RuntimeError):  # for example, the driver reports none for a MIG slice of a GPU
         busy = None
     return busy, total - free, total

@@ -1,4 +1,4 @@
-"""GPU memory that a process takes besides its network's tensors, and the limit that keeps a process to its share."""
+"""GPU memory that a process needs besides its tensors, and the limit of a process to its share of a GPU."""
 
 from typing import Final
 
@@ -8,32 +8,29 @@ from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.system import GPU_CONTEXT
 
 WORKSPACE: Final = 32 * 2**20
-"""Bytes of workspace that torch allocates for each pair of a cuBLAS handle and a stream, on NVIDIA GPUs of compute
-capability 9, 10 and 12; on others it allocates 8.1 MiB (``CublasHandlePool.cpp`` of torch 2.13).
+"""Bytes of workspace that torch allocates for each pair of a cuBLAS handle and a stream on GPUs of compute capability
+9, 10 and 12. On other GPUs it allocates 8.1 MiB (``CublasHandlePool.cpp`` of torch 2.13).
 """
 
 HANDLES: Final = 2
-"""The number of cuBLAS handles of a process, one for each thread that multiplies matrices: our own thread, and torch's
-thread for backward passes."""
+"""Number of cuBLAS handles: one for each thread that multiplies, ours and torch's backward thread."""
 
 BEGUN: Final = 22 * 2**20
-"""Bytes that torch reserves on the GPU as soon as a memory pool is used, whether or not it needs them: 2 MiB for small
-tensors and 20 MiB for others."""
+"""Bytes that torch reserves when a memory pool is first used: 2 MiB for small tensors and 20 MiB for others."""
 
 BLOCK: Final = 512
-"""The size of a block of torch's allocator in bytes; each tensor takes whole blocks."""
+"""Bytes of a block of torch's allocator; each tensor takes whole blocks."""
 
 
 def device_memory(device: torch.device) -> int:
-    """Return the total memory of a GPU in bytes. A device without an index means this process's current GPU."""
+    """Return the total memory of a GPU in bytes. A device without an index means the current GPU."""
     return int(torch.cuda.get_device_properties(device).total_memory)
 
 
 def room_of(share: float, memory: int) -> int:
     """Return the bytes left for tensors, after the CUDA context, in a process that has a ``share`` of a GPU.
 
-    ``share``: the fraction of the GPU, in [0, 1]. ``memory``: the GPU's total memory in bytes. Raises UserError if
-    nothing is left.
+    ``share``: a fraction in [0, 1]. ``memory``: the GPU's total memory in bytes. Raises UserError if nothing is left.
     """
     left = int(share * memory) - GPU_CONTEXT
     if left <= 0:
@@ -48,7 +45,7 @@ def room_of(share: float, memory: int) -> int:
 def limit_memory(device: torch.device, share: float | None) -> None:
     """Limit this process to ``share`` of the memory of a GPU; None, or a share of 1 or more, means no limit.
 
-    Does nothing on other devices. Raises UserError as ``room_of`` does.
+    Does nothing if ``device`` is not a GPU. Raises UserError as ``room_of`` does.
     """
     if device.type != "cuda":
         return

@@ -1,6 +1,6 @@
-"""Initial values of parameters after wu2017 (section 5.1.2), drawn apart for each lane (one seed's copy of a network).
+"""Initial values of parameters (wu2017, section 5.1.2), drawn separately for each lane (one seed's copy of a network).
 
-A parameter's role (``models/ground/parameters.py``) decides which kind of initial values it gets.
+A parameter's role (``models/ground/parameters.py``) determines the kind of its initial values.
 """
 
 import math
@@ -17,11 +17,11 @@ from skipstack.models.ground.parameters import Start, role_of
 
 @torch.no_grad()
 def initialise(model: nn.Module, seeds: Sequence[int], scale: float, spread: float | None = None) -> None:
-    """Fill every parameter of ``model`` with initial values. Row r, lane r's part, depends only on ``seeds[r]`` and the
-    parameter's name.
+    """Fill every parameter of ``model`` with initial values. Row r belongs to lane r, and depends only on ``seeds[r]``
+    and the parameter's name.
 
-    ``scale``: the factor of normal values. ``spread``: if set, every parameter that does not start at zero is uniform
-    in [-spread, spread) instead (Zaremba et al., 2014), and ``scale`` is not read.
+    ``scale``: the factor of normal values. ``spread``: if set, every parameter that does not start at zero is instead
+    uniform in [-spread, spread) (Zaremba et al., 2014), and ``scale`` is ignored.
 
     Values are drawn in float32 on the CPU, so they are the same in every precision, on every device, and whatever other
     parameters the network has. Parameters on the simulated device, which stores no values, are skipped.
@@ -36,10 +36,10 @@ def initialise(model: nn.Module, seeds: Sequence[int], scale: float, spread: flo
 
 
 def _values(start: Start, shape: torch.Size, scale: float, spread: float | None, generator: torch.Generator) -> Tensor:
-    """Draw the initial values of one lane's part of a parameter, as ``start`` says (``Start`` lists the kinds).
+    """Draw the initial values of one lane's part of a parameter. ``start``: the kind of values.
 
     The paper's formula is N(0, 1/sqrt(fan_in)) * scale; we read 1/sqrt(fan_in) as the standard deviation. A table of
-    vectors has no fan in; we take the width of its vectors instead.
+    vectors has no fan-in, so the width of its vectors replaces it.
     """
     if start == "zero":
         return torch.zeros(shape)
@@ -58,11 +58,10 @@ def _values(start: Start, shape: torch.Size, scale: float, spread: float | None,
 
 
 def _orthogonal(normal_DHX: Tensor) -> Tensor:
-    """Return random orthogonal blocks (Saxe et al., 2013) made from ``normal_DHX``: one H x H block for each gate, so
-    X = gates * H.
+    """Return random orthogonal blocks (Saxe et al., 2013) made from ``normal_DHX``: an H x H block for each of X /
+    H gates.
 
-    For the lecture's LSTM (cell ``sutskever``) the argument has one more axis, since the cell has two such matrices:
-    one reads h_{t-1}, the other s~_{t-1}.
+    Cell ``sutskever`` has two such matrices, for h_{t-1} and for s~_{t-1}; its argument has one more axis for them.
     """
     hidden, orthogonal_DHX = normal_DHX.shape[-2], torch.empty_like(normal_DHX, dtype=torch.float64)
     for block, made in zip(*(torch.split(each, hidden, dim=-1) for each in (normal_DHX, orthogonal_DHX)), strict=True):
@@ -73,10 +72,10 @@ def _orthogonal(normal_DHX: Tensor) -> Tensor:
 def _make_orthogonal(normal_DHH: Tensor, made_DHH: Tensor) -> None:
     """Write uniformly distributed orthogonal matrices into ``made_DHH``, made from normal values ``normal_DHH``.
 
-    Such a matrix is the Q of A = QR, where A has normal entries and R a positive diagonal. The k-th Householder
-    reflection of such an A is made from a vector that is normal as well, and independent of the vectors before. So we
-    draw these vectors directly, and need not decompose any A (Stewart, 1980, The efficient generation of random
-    orthogonal matrices). With x the k-th column from the diagonal on,
+    Such a matrix is the Q of A = QR, if A has normal entries and R a positive diagonal. The k-th Householder reflection
+    of A is made from a vector that is also normal, and independent of the previous vectors. So these vectors are drawn
+    directly, and no A is decomposed (Stewart, 1980, The efficient generation of random orthogonal matrices). With x the
+    k-th column from the diagonal on,
     r = -sgn(x_1) |x|,   v = x / (x_1 - r),   tau = 1 - x_1 / r,   Q = prod_k (I - tau_k v_k v_k^T) sgn(r_k)
     """
     x_DHH = normal_DHH.double().tril_()

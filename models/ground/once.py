@@ -11,26 +11,26 @@ from torch.autograd.function import once_differentiable
 def once(backward: Callable[..., Any]) -> Callable[..., Any]:
     """Decorate a ``backward`` that cannot be differentiated again; like torch's ``once_differentiable``, but cheaper.
 
-    torch's wrapper takes as long as a small operation, so it is called only if gradients are enabled, that is, if a
-    second derivative might be wanted. The decorated function raises RuntimeError if a tensor that the forward pass
-    saved has been overwritten since, even where ``backward`` reads that tensor as a numpy array.
+    Torch's wrapper takes as long as a small operation, so it is called only if gradients are enabled, which a second
+    derivative needs. The decorated function raises RuntimeError if a tensor that the forward pass saved has been
+    overwritten since, even if ``backward`` reads that tensor as a numpy array.
     """
     guarded = once_differentiable(backward)
 
     @wraps(backward)
     def chosen(ctx: Any, *above: Any) -> Any:
-        _ = ctx.saved_tensors  # torch checks that none was overwritten
+        _ = ctx.saved_tensors  # makes torch check that none was overwritten
         return guarded(ctx, *above) if torch.is_grad_enabled() else backward(ctx, *above)
 
     return chosen
 
 
 class Once(torch.autograd.Function):
-    """Base class of autograd functions whose ``backward`` is decorated with ``once``. It skips torch's check for
-    ``torch.func`` transforms: never use it under vmap.
+    """Base class of autograd functions whose ``backward`` is decorated with ``once``. Its ``apply`` skips torch's check
+    for ``torch.func`` transforms, so it must not be used under vmap.
     """
 
     @classmethod
     def apply(cls, *given: Any) -> Any:
-        """Call the function, without torch's check for ``torch.func`` transforms."""
+        """Call the function without torch's check for ``torch.func`` transforms."""
         return super(torch.autograd.Function, cls).apply(*given)  # type: ignore[misc]

@@ -34,18 +34,17 @@ RECURRENT = Role(name="recurrent", start="orthogonal", decays=True)
 """The weight matrix from the previous step's state to the pre-activations of all gates."""
 
 TABLE = Role(name="table", start="width", decays=True)
-"""A table of vectors that are looked up, one per row."""
+"""A table of vectors that are looked up; each row is a vector."""
 
 FORM = Role(name="form", start="zero", decays=True)
-"""The matrix of a bilinear form. It can start at zero, without a preference: its gradient is the product of the form's
-two input vectors, and does not vanish at zero."""
+"""The matrix F of a bilinear form x^T F y. It can start at zero, where its gradient x y^T does not vanish."""
 
 SCORE = Role(name="score", start="zero", decays=True)
 """A chain's transition scores, and the linear term of a biaffine score. The L2 penalty includes them, although their
 names in weight files begin with ``bias``."""
 
 BIAS = Role(name="bias", start="zero", decays=False)
-"""Biases, and the learned states, labels and transitions that stand before the first or after the last token."""
+"""Biases, and the learned states, labels and transitions before the first or after the last token."""
 
 
 class Parameter(nn.Parameter):
@@ -60,9 +59,7 @@ class Parameter(nn.Parameter):
 
 
 def parameter(*shape: int, role: Role) -> Parameter:
-    """Create a parameter with this shape, whose first axis is the lanes. Its values are undefined until ``initialise``
-    sets them.
-    """
+    """Create a parameter with this shape; the first axis is the lanes. ``initialise`` must set its values."""
     made = Parameter(torch.empty(*shape))
     made.role = role
     return made

@@ -1,10 +1,9 @@
-"""The precision of matrix products. The context ``products_in`` sets it for a forward pass; the backward pass uses the
-same precision.
+"""The precision of matrix products. The context ``products_in`` sets it for a forward pass and its backward pass.
 
 All numbers of a network have one dtype. If that is float32, matrix products may have a lower precision. In bfloat16,
-both factors are rounded to 8 bits, and the products of their entries are summed in float32. In TF32, which GPUs since
-Ampere have, the GPU itself rounds factors to 11 bits; on other devices nothing is rounded. Everything else stays in
-float32: weights, additions, activations, losses, updates, and products outside of ``models/kernels/products.py``.
+both factors are rounded to 8 bits, and the products of their entries are summed in float32. In TF32, GPUs since Ampere
+round the factors to 11 bits; other devices round nothing. Everything else stays in float32: weights, additions,
+activations, losses, updates, and products outside of ``models/kernels/products.py``.
 """
 
 import functools
@@ -20,10 +19,9 @@ import torch
 Precision: TypeAlias = Literal["float32", "float64", "tf32", "bfloat16"]
 
 FEW_ROWS, FEW_SENTENCES = 64, 16
-"""Minimum sizes of products whose factors are rounded to bfloat16: the rows of a product over all time steps at once,
-and the sentences of a product at each step. Smaller products stay in float32: rounding a matrix that is read only once
-costs more than it saves. The limit for products at each step is lower, because their weight matrix is rounded once for
-all steps. TF32 needs no rounding beforehand, so it has no such limits."""
+"""Minimum rows of a product over all time steps, and minimum sentences of a product at each step, for its factors to be
+rounded to bfloat16. Rounding a matrix that is read only once costs more than it saves. The second limit is lower, since
+the weight matrix is rounded once for all steps. TF32 needs no rounding beforehand, and has no such limits."""
 
 _around: ContextVar[Precision] = ContextVar("around", default="float32")
 
@@ -34,8 +32,7 @@ Class = TypeVar("Class", bound=type[torch.autograd.Function])
 def products_in(precision: Precision) -> Iterator[None]:
     """Set the precision of matrix products within the context, and of the products in their backward pass.
 
-    Torch's switch for TF32 applies to the whole process, so threads take turns: while some threads use TF32, threads
-    that want another precision wait, and the other way round.
+    Torch's switch for TF32 is process-wide, so threads in TF32 and threads in other precisions wait for each other.
     """
     token = _around.set(precision)
     try:
@@ -56,12 +53,12 @@ def rounds_rows(rows: int) -> bool:
 
 
 def are_few(rows: int) -> bool:
-    """Whether a product has too few rows for rounding to pay, so that it stays in float32."""
+    """Whether a product has too few rows for rounding to pay."""
     return rows < FEW_ROWS
 
 
 def rounds_steps(sentences: int) -> bool:
-    """Whether the current context rounds a time step's products to bfloat16, if a step has this many sentences."""
+    """Whether the current context rounds the products of a time step with this many sentences to bfloat16."""
     return rounds() and sentences >= FEW_SENTENCES
 
 
@@ -92,7 +89,7 @@ def multiplies(function: Class) -> Class:
 
 @contextmanager
 def _multiplied_in(precision: Precision) -> Iterator[None]:
-    """Set torch's global switches so that a GPU's products within the context are in ``precision``."""
+    """Set torch's global switches so that a GPU's products within the context have this ``precision``."""
     switch = _SWITCHES.get(precision)
     if switch is None:
         yield
@@ -102,9 +99,7 @@ def _multiplied_in(precision: Precision) -> Iterator[None]:
 
 
 class _Switch:
-    """Sets ``name``, a process-wide setting of torch's matrix products, to ``value`` while any thread holds the switch,
-    and then restores the setting.
-    """
+    """Sets a global setting ``name`` of torch's matrix products to ``value`` while a thread holds the switch."""
 
     def __init__(self, name: str, value: str | bool) -> None:
         self.name, self.value = name, value
@@ -130,7 +125,7 @@ class _Switch:
 TF32: Final[tuple[str, str | bool]] = (
     ("fp32_precision", "tf32") if hasattr(torch.backends.cuda.matmul, "fp32_precision") else ("allow_tf32", True)
 )
-"""Name and value of torch's switch for TF32; the second pair is that of versions before torch 2.9."""
+"""Name and value of torch's switch for TF32: the first pair since torch 2.9, the second before."""
 
 _SWITCHES: Final[Mapping[str, _Switch]] = {
     "tf32": _Switch(*TF32),
@@ -140,9 +135,7 @@ _SWITCHES: Final[Mapping[str, _Switch]] = {
 
 
 class _Turns:
-    """Lets threads that need different process-wide settings take turns. Threads that want the same setting run at the
-    same time; the others wait.
-    """
+    """Lets threads that need different process-wide settings take turns; threads with the same setting share one."""
 
     def __init__(self) -> None:
         self.changed, self.own = Condition(), local()
@@ -171,10 +164,8 @@ class _Turns:
                 self.changed.notify_all()
 
     def _may_enter(self, wanted: str) -> bool:
-        """Whether a thread may begin a turn with the setting ``wanted``.
-
-        It may if no thread has a turn, or if the threads that have one use the same setting and no thread waits for
-        another setting. Without the last condition, the waiting threads might wait for ever.
+        """Whether a thread may begin a turn: if no thread has one, or if the current setting is ``wanted`` and no
+        thread waits for another setting. Without the last condition, a waiting thread might wait for ever.
         """
         others = self.waiting.total() > self.waiting[wanted]
         return self.inside == 0 or (self.present == wanted and not others)

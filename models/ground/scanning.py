@@ -1,4 +1,4 @@
-"""Torch's ``scan``, with which an exported program holds a loop over time as one operation, not as a copy per step.
+"""Torch's ``scan``, by which an exported program contains a loop over time as one operation instead of unrolled steps.
 
 ``scan`` is for export only: elsewhere plain loops compute the same faster, and can be trained.
 """
@@ -14,8 +14,8 @@ except ImportError:
     torch_scan = None
 
 scan: Final[Callable[..., Any] | None] = torch_scan if torch.__version__ >= "2.9" else None
-"""Torch's scan. None in versions before 2.9, which cannot export it; loops are then exported step by step."""
+"""Torch's scan. None before torch 2.9, which cannot export it; exported loops are then unrolled."""
 
 exporting: Final[Callable[[], bool]] = getattr(torch.compiler, "is_exporting", torch.compiler.is_compiling)
-"""A function that returns whether torch is exporting the running code (``models/views/program.py``). In old versions of
-torch, such as 2.6, it returns whether torch is compiling the code, since they cannot tell the two apart."""
+"""A function that returns whether torch is exporting the running code (``models/views/program.py``). Old versions of
+torch, such as 2.6, cannot tell exporting from compiling; there it returns whether torch is compiling."""

@@ -10,8 +10,8 @@ B  sentences, or texts
 Positions in a sequence:
 T  time: the tokens of the longest sentence
 U  tags of a sentence: T, or 1 where a whole text has one tag
-S  time, and positions before or around it: first states, the root of a tree, the margins of a window
-W  positions of a window, or of a context
+S  T plus extra positions: states before the first step, the root of a tree, the margins of a window
+W  positions of a window, or of a context of earlier positions
 J  earlier states that a step may read
 C  characters
 
@@ -22,16 +22,16 @@ X  pre-activations
 Y  a state [h; c], Y = 2H
 F  features: outputs of a layer, and inputs of a head
 M  inner units: of a perceptron, or feature maps
-E  numbers of a vector that is looked up: of a word, a character, a label, a position
+E  entries of an embedding vector: of a word, a character, a label, a position
 K  tags, labels, relations
-Q  numbers that are fed back at a position
-Z  numbers that a position adds to those after it, Z = W * X
-A  numbers from which an arc is scored
-L  numbers from which an arc's relation is scored
+Q  features that a position feeds back
+Z  contributions of a position to the pre-activations of the W positions after it, Z = W * X
+A  features from which an arc is scored
+L  features from which an arc's relation is scored
 
 Lists:
 N  entries in any order
-P  picked entries
+P  selected entries
 V  entries of a vocabulary
 O  other entries
 

@@ -1,4 +1,4 @@
-"""Counts subnormal numbers as 0. These numbers are closer to 0 than a float's exponent reaches.
+"""Flushes subnormal numbers to zero: numbers too small for a float's exponent range.
 
 Gradients that vanish over many time steps become subnormal, and a CPU takes more than a hundred times as long for a
 product with them.
@@ -11,14 +11,14 @@ import numpy as np
 import torch
 
 for each in (np.float32, np.float64):
-    np.finfo(each)  # numpy 1 examines each dtype once, and would warn later, while subnormal numbers count as 0
+    np.finfo(each)  # numpy 1 examines each dtype once; while subnormals are flushed, it would warn
 
 
 @contextmanager
 def subnormals_are_zero() -> Iterator[None]:
-    """Count subnormal numbers as 0 in this thread within the context, which may also decorate a function.
+    """Flush subnormal numbers to zero in this thread, within the context or the function that it decorates.
 
-    Afterwards the thread's earlier setting is restored. On a CPU without such a setting this has no effect.
+    Afterwards the thread's previous setting is restored. Does nothing on a CPU without such a setting.
     """
     before = are_zero()
     torch.set_flush_denormal(True)
@@ -29,6 +29,6 @@ def subnormals_are_zero() -> Iterator[None]:
 
 
 def are_zero() -> bool:
-    """Whether this thread counts subnormal numbers as 0."""
+    """Whether this thread flushes subnormal numbers to zero."""
     smallest = torch.tensor(torch.finfo(torch.float32).tiny, dtype=torch.float32, device="cpu")
     return bool(smallest / 2 == 0)

@@ -1,7 +1,6 @@
-"""Checks of what this process can run besides torch's operations. Importing this module loads neither numba nor Triton.
+"""Checks of the kinds of kernels that this process can run. Importing this module loads neither numba nor Triton.
 
-Each ``no_...`` function returns None if the process can run the thing it names, otherwise the reason why not, in a few
-words.
+Each ``no_...`` function returns None if the process can run the kind in its name, otherwise a short reason why not.
 """
 
 import os
@@ -20,8 +19,8 @@ from skipstack.data.basis.errors import one_line
 
 @cache
 def no_compiler() -> str | None:
-    """Returns the reason why numba cannot compile anything here; None if it can."""
-    if find_spec("numba") is None:  # such as where little more than torch is installed, to check a GPU
+    """Returns the reason why numba cannot compile here; None if it can."""
+    if find_spec("numba") is None:  # such as in a minimal installation for checking a GPU
         return "numba is not installed"
     try:
         from numba import config
@@ -40,11 +39,11 @@ def no_bfloat16() -> str | None:
 
 @cache
 def no_triton() -> str | None:
-    """Returns the reason why no fused kernels can run; None if they can.
+    """Returns the reason why fused kernels cannot run; None if they can.
 
-    Triton comes with torch's builds for GPUs. On first use it compiles the launcher of its kernels, for which it needs
-    a C compiler and Python's headers. Small containers lack these. So this function has Triton compile the launcher,
-    before any kernel is launched.
+    Triton comes with torch's builds for GPUs. It compiles the launcher of its kernels on first use, with a C compiler
+    and Python's headers, which small containers lack. So this function makes Triton compile the launcher before any
+    kernel is launched.
     """
     if find_spec("triton") is None:
         return "Triton is not installed"
@@ -55,7 +54,7 @@ def no_triton() -> str | None:
     try:
         from triton.runtime import driver
 
-        _ = driver.active  # compiles the launcher as a first launch would; later processes find it
+        _ = driver.active  # compiles the launcher, as a first launch would; Triton caches it for later processes
     except (ImportError, OSError, RuntimeError, AssertionError, SubprocessError) as error:
         header = Path(sysconfig.get_path("include", "posix_prefix"), "Python.h")
         if not header.is_file():
@@ -65,9 +64,7 @@ def no_triton() -> str | None:
 
 
 def compiler() -> str:
-    """Names, in a few words, the compiler, and the instructions or the library by which compiled code multiplies. Call
-    this only if ``no_compiler`` returns None.
-    """
+    """Describes the compiled products and the compiler in a few words. Requires that ``no_compiler`` returns None."""
     from skipstack.models.kernels.gemm.registers import HAS_BFLOAT16, REGISTERS
 
     found = f"numba {version('numba')}"

@@ -7,14 +7,12 @@ from typing import Final
 from torch import Tensor
 
 ASSERTED: Final = "SKIPSTACK_KERNELS_ASSERTED"
-"""The environment variable that makes ``in_range`` check indices before they reach compiled code, if it is not empty.
-Tests set it.
-"""
+"""The environment variable that makes ``in_range`` check indices, if it is not empty. Tests set it."""
 
 
 def check_shape(name: str, tensor: Tensor | None, *wanted: int) -> None:
-    """Raises ValueError, which begins with ``name``, if ``tensor`` does not have the shape ``wanted``. (A user's
-    embedder, gate, cell or head may return a wrong shape.) None stands for an absent part, and passes.
+    """Raises ValueError, with ``name``, unless ``tensor`` has the shape ``wanted`` or is None, an absent part. (A
+    user's embedder, gate, cell or head may return a wrong shape.)
     """
     if tensor is not None and tensor.shape != wanted:
         raise ValueError(f"{name}: got a tensor of {tuple(tensor.shape)} (allowed here: {wanted})")
@@ -23,8 +21,8 @@ def check_shape(name: str, tensor: Tensor | None, *wanted: int) -> None:
 def in_range(indices: Tensor, least: int, stop: int) -> bool:
     """Returns whether all indices are in ``least`` to ``stop`` - 1, for an assertion before a call of compiled code.
 
-    Data are checked when they are read (``data/store/ranges.py``), so indices should be in range. This function looks
-    at them only if the environment asks for it (``ASSERTED``), and otherwise returns True.
+    Indices are already checked when data are read (``data/store/ranges.py``). So this function reads them only if the
+    environment asks for it (``ASSERTED``), and otherwise returns True.
     """
     if not asserted() or indices.numel() == 0:
         return True
@@ -34,5 +32,5 @@ def in_range(indices: Tensor, least: int, stop: int) -> bool:
 
 @cache
 def asserted() -> bool:
-    """Returns whether the environment asks to check indices. The environment is read once."""
+    """Returns whether the environment asks for checks of indices. The environment is read once."""
     return bool(os.environ.get(ASSERTED))

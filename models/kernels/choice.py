@@ -1,8 +1,8 @@
-"""The versions of each operation, and the function ``choose``, which decides which of them runs.
+"""The versions of each operation, and the function ``choose``, which selects the version that runs.
 
-``reference``: torch's operations, which define the result and run everywhere. For a recurrent layer this is the loop
-over its cell's steps (``models/layers/cell.py``). ``compiled``: numba's machine code, on a CPU. ``fused``: Triton's
-kernels, on a GPU. Importing this module loads neither numba nor Triton; a choice loads the one that it depends on.
+``reference``: torch's operations, which define the result and run everywhere; for a recurrent layer, the loop over its
+cell's steps (``models/layers/cell.py``). ``compiled``: numba's machine code, on a CPU. ``fused``: Triton's kernels, on
+a GPU. Importing this module loads neither numba nor Triton; a choice loads the one that it depends on.
 """
 
 import os
@@ -28,11 +28,11 @@ Kernels: TypeAlias = Literal["reference", "compiled", "fused"]
 KERNELS: Final[tuple[Kernels, ...]] = "reference", "compiled", "fused"
 
 VARIABLE: Final = "SKIPSTACK_KERNELS"
-"""The environment variable that selects one of ``KERNELS`` for all operations that have it; the others run the
-reference. Worker processes inherit it.
+"""The environment variable that selects one of ``KERNELS`` for all operations that have this version; the others run
+the reference. Worker processes inherit it.
 """
 HOST: Final = "host"
-"""A name in place of that of a device, for numpy arrays, which are not yet tensors on a device."""
+"""A device name for numpy arrays, which are not yet tensors on a device."""
 GPUS: Final = frozenset({"cuda", SIMULATED})
 TYPES: Final = frozenset({torch.float32, torch.float64})
 """The types of numbers for which operations are compiled."""
@@ -42,12 +42,13 @@ TYPES: Final = frozenset({torch.float32, torch.float64})
 class Operation:
     """The versions of an operation besides the reference.
 
-    ``compiled``, ``fused``: whether there is such a version. ``in_bfloat16``: how the compiled version behaves if
-    matrix products are to be rounded to bfloat16. "rounded": it rounds their factors, and runs only on CPUs that have
-    such products. "exact": it runs, and does not round. "reference": the reference runs in its place. None: the
-    operation multiplies no matrices. ``hides``: whether these versions do not provide the pre-activations and states
-    that an inspection of layers needs. ``of_many_rows``: whether the compiled version runs only for products of many
-    rows.
+    ``compiled``, ``fused``: whether there is such a version. ``hides``: whether these versions lack the pre-activations
+    and states that an inspection of layers needs. ``of_many_rows``: whether the compiled version runs only for products
+    of many rows.
+
+    ``in_bfloat16``: what happens on a CPU if matrix products are to be rounded to bfloat16. "rounded": the compiled
+    version rounds their factors; it needs a CPU with such products. "exact": the compiled version runs without
+    rounding. "reference": the reference runs. None: the operation multiplies no matrices.
     """
 
     compiled: bool = False
@@ -87,12 +88,12 @@ class Choice(NamedTuple):
 
 
 def choose(operation: str, like: Tensor | None = None, rows: int | None = None) -> Kernels:
-    """Chooses the version of an operation that runs on numbers like those of ``like``. None means arrays on the host.
-    ``rows``: the number of rows of a product, for an operation that depends on it.
+    """Returns the version of an operation that runs on numbers like those of ``like``; None means arrays on the host.
+    ``rows``: the number of rows of a product, if the operation depends on it.
 
-    During an export the reference runs, since a program that torch exports consists of torch's operations alone.
-    Otherwise the device decides which version is sought: on a CPU the compiled one, on a GPU the fused one, elsewhere
-    the reference. The reference runs in place of the version sought if
+    During an export the reference runs, since an exported program can contain only torch's operations. Otherwise the
+    preferred version is the compiled one on a CPU, the fused one on a GPU, and the reference elsewhere. The reference
+    replaces the preferred version if
 
     1. the environment asks for it, by ``SKIPSTACK_KERNELS=reference``, or, for arrays on the host, by ``=fused``;
     2. the operation has no such version;
@@ -100,11 +101,11 @@ def choose(operation: str, like: Tensor | None = None, rows: int | None = None) 
     4. layers are inspected (``watched``), and the operation hides their pre-activations;
     5. for the compiled version: the numbers are neither float32 nor float64;
     6. for the compiled version: there are few rows, and the operation is compiled ``of_many_rows``;
-    7. for the compiled version: products are rounded to bfloat16, and it has none such, on this CPU or at all.
-       (Products of few rows are not rounded.)
+    7. for the compiled version: products are rounded to bfloat16, and the operation, or this CPU, has no such compiled
+       products. (Products of few rows are not rounded.)
 
     Raises UserError if the environment asks for a version that does not exist, that cannot run in this process, or that
-    cannot run where the numbers are.
+    cannot run on this device.
     """
     if exporting():
         return "reference"
@@ -125,7 +126,7 @@ def decided(
     rounded: bool = False,
     looked_into: bool = False,
 ) -> Choice:
-    """Returns the result of ``choose`` with the reason. The result for each set of arguments is computed once.
+    """Returns the result of ``choose`` with the reason, cached for each set of arguments.
 
     ``name``: the operation. ``few``: whether a product has few rows. ``rounded``: whether products are rounded to
     bfloat16. ``looked_into``: whether layers are inspected.
@@ -172,7 +173,7 @@ def _why_not_compiled(operation: Operation, dtype: torch.dtype | None, few: bool
 
 @cache
 def override() -> Kernels | None:
-    """Returns the version that the environment asks for; None if it asks for none. The environment is read once.
+    """Returns the version that the environment asks for, or None. The environment is read once.
 
     Raises UserError for an unknown name, and for a version that cannot run in this process.
     """
@@ -188,9 +189,7 @@ def override() -> Kernels | None:
 
 
 def named() -> Kernels | None:
-    """Returns the version named in the environment, whether or not it can run here; None if none is named. Raises
-    UserError for an unknown name.
-    """
+    """Returns the version named in the environment, or None, even if it cannot run. Raises UserError if unknown."""
     got = os.environ.get(VARIABLE, "")
     for each in KERNELS:
         if got == each:
@@ -206,9 +205,7 @@ def _others(asked: str | None) -> str:
 
 @contextmanager
 def watched() -> Iterator[None]:
-    """Lets no recurrent layer run as one compiled or fused operation within the context, so that its pre-activations
-    and states can be inspected.
-    """
+    """Makes recurrent layers run step by step within the context, so that their states can be inspected."""
     token = _watched.set(True)
     try:
         yield
@@ -222,9 +219,7 @@ def is_watched() -> bool:
 
 
 def what_runs(device: torch.device, dtype: torch.dtype = torch.float32) -> dict[str, Choice]:
-    """Returns the choice for each operation in training with ``dtype`` on ``device``. Products are assumed to have many
-    rows, and not to be rounded.
-    """
+    """Returns the choice for each operation in training on ``device``; products have many rows and are not rounded."""
     return {
         name: decided(name, HOST, None) if name == "distinct" else decided(name, device.type, dtype)
         for name in OPERATIONS
@@ -232,9 +227,7 @@ def what_runs(device: torch.device, dtype: torch.dtype = torch.float32) -> dict[
 
 
 def in_a_line(device: torch.device) -> str:
-    """Describes the choices of ``what_runs`` in one line, such as ``compiled on this CPU (AVX2 and FMA, numba
-    0.68.1)``.
-    """
+    """Describes the choices of ``what_runs``, such as ``compiled on this CPU (AVX2 and FMA, numba 0.68.1)``."""
     found, sought = what_runs(device), _sought(device.type)
     others = defaultdict[str, list[str]](list)
     for name, (kernels, why) in found.items():
@@ -247,9 +240,7 @@ def in_a_line(device: torch.device) -> str:
 
 
 def warn_if_unfused(device: torch.device) -> None:
-    """Warns, once per process, if a GPU runs torch's operations in place of fused ones although the environment does
-    not ask for that (``override``).
-    """
+    """Warns, once per process, if a GPU cannot run fused operations, unless the environment selects a version."""
     if _sought(device.type) == "fused" and device.type != SIMULATED and override() is None:
         why = abilities.no_triton()
         if why is not None:

@@ -1,9 +1,8 @@
 """Compilation of parts of networks for CPUs.
 
-A compiled operation is one call in place of many operations of torch, of which a layer has a few at each step. Small
-networks spend most of their time in calls of torch. Large networks save the time to write intermediate results to
-memory and to read them again. The version in torch's operations defines what a compiled version computes, and runs
-where nothing is compiled.
+A compiled operation is one call instead of several calls of torch's operations at each step. That saves small networks
+most of their time, and large networks writing and rereading intermediate results. The version in torch's operations
+defines the result of a compiled version, and runs if nothing is compiled.
 """
 
 import logging
@@ -31,17 +30,14 @@ Function = TypeVar("Function", bound=Callable[..., object])
 
 
 OPTIONS: Final[dict[str, Any]] = {"error_model": "numpy", "fastmath": {"contract"}}
-"""The options of numba. ``contract`` allows a product and a sum without rounding in between. Nothing is computed in
-another order than written.
-"""
+"""The options of numba. ``contract`` allows a product and a sum without rounding in between; nothing is reordered."""
 
 
 def compiled(function: Callable[P, R]) -> Callable[P, R]:
-    """Compiles ``function`` to machine code for this CPU whenever it is called with a new combination of types of its
-    arguments.
+    """Compiles ``function`` to machine code for this CPU at the first call with each combination of argument types.
 
-    The machine code is stored in the user's cache (``NUMBA_CACHE_DIR`` names another folder), where later processes
-    find it, unless this version of numba does not allow that (``keep`` is None).
+    The machine code is cached for later processes, in the user's cache folder or in ``NUMBA_CACHE_DIR``, unless this
+    version of numba does not allow that (``keep`` is None).
     """
     dispatcher = njit(nogil=True, **OPTIONS)(function)
     if keep is not None:
@@ -57,7 +53,7 @@ def named(name: str, signature: Any, function: Callable[..., None]) -> None:
     machine_code: Any
     if keep is None:
         machine_code = cfunc(signature, **OPTIONS)(function)
-    else:  # ``cfunc`` would compile at once, before ``keep`` sets the cache
+    else:  # not ``cfunc``, which would compile before ``keep`` sets the cache
         machine_code = CFunc(function, (signature.args, signature.return_type), locals={}, options=OPTIONS)
         keep(machine_code, function)
         machine_code.compile()
@@ -66,24 +62,21 @@ def named(name: str, signature: Any, function: Callable[..., None]) -> None:
 
 
 _NAMED: Final[list[Any]] = []
-"""The functions that ``named`` compiled. The list keeps their machine code alive as long as the process."""
+"""The functions that ``named`` compiled. The list keeps their machine code alive until the process ends."""
 
 
 def inlined(function: Function) -> Function:
-    """Decorates a part of compiled functions: each function that calls the part compiles it anew, as its own code.
-    Called from Python, the part is plain Python.
-    """
+    """Decorates a part of compiled functions, compiled into each caller. Called from Python, it is plain Python."""
     part: Function = register_jitable(function)
     return part
 
 
 def _leave_scipy() -> None:
-    """Keeps numba from importing scipy's linear algebra, which takes a fifth of a second, just to see that it is
-    installed.
+    """Keeps numba from importing scipy's linear algebra, which takes 0.2 s, only to see whether it is installed.
 
     Our compiled code has its own products (``gemm/``). Code that asks numba for products still loads scipy's.
     """
-    with suppress(ImportError, AttributeError):  # numba may move these names: it then only loads more slowly
+    with suppress(ImportError, AttributeError):  # if a version of numba lacks these names, it only loads more slowly
         from numba.np import linalg
 
         kept, linalg.ensure_blas = linalg.ensure_blas, lambda: None

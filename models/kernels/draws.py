@@ -1,9 +1,7 @@
-"""Random numbers that depend only on a key, the number of the draw and their position (``models/kernels/philox.py``).
+"""Random numbers that depend only on a key, the index of the draw and their position (``models/kernels/philox.py``).
+Every kind of device draws the same numbers.
 
-Every kind of device draws the same numbers, and a GPU draws those of all lanes at once.
-
-Axes: R lanes (a lane is one seed's copy of the network), N numbers of a lane in any arrangement, M blocks of four
-words.
+Axes: R lanes (a lane is one seed's copy of the network), N numbers of a lane, M blocks of four words.
 """
 
 from torch import Tensor
@@ -17,8 +15,8 @@ def drawn(key_R: Tensor, draw: int | Tensor, like: Tensor) -> Tensor:
     float64.
 
     A lane's numbers are word 0 of blocks 0 ... M - 1, then word 1 of these blocks, then word 2, then word 3. Block i is
-    Philox of the counter (i, 0, d_0, d_1) under the key (k_0, k_1). d is the draw and k the lane's key; both have 64
-    bits, the lower half first. ``draw`` is a whole number, on the host or in a tensor beside the key.
+    Philox of the counter (i, 0, d_0, d_1) under the key (k_0, k_1). d is ``draw``, an integer on the host or in a
+    tensor on the key's device, and k is the lane's key. Both have 64 bits; index 0 is the lower half.
     """
     lanes, numbers = len(key_R), like.numel() // len(key_R)
     blocks = -(-numbers // 4)

@@ -1,11 +1,11 @@
 """Recurrent layers whose time steps all run as one operation: compiled code on a CPU, or fused steps on a GPU.
 
 The loop over a cell's own steps (``models/layers/cell.py``) defines what a layer computes. If no fast version can run,
-``lstm_layer``, ``block_layer``, ``gru_layer`` and ``minimal_layer`` return None, and their callers compute the layer in
+``lstm_layer``, ``block_layer``, ``gru_layer`` and ``minimal_layer`` return None, and their callers run the layer in
 torch's operations.
 
 Axes: R lanes (a lane is one seed's copy of the network), D reading directions, G = R * D, T time steps, B sentences,
-I inputs from the layer below, H hidden units, X pre-activations, Y = 2H numbers of a state [h; c].
+I inputs from the layer below, H hidden units, X pre-activations, Y = 2H entries of a state [h; c].
 """
 
 from collections.abc import Sequence
@@ -27,7 +27,7 @@ class Weights(NamedTuple):
 
 
 def project(x_GTBI: Tensor, weight_RDIX: Tensor, bias_RDX: Tensor | None = None) -> Tensor:
-    """Computes W x + b for all time steps and sentences at once: pre_GTBX. None in place of b means zero."""
+    """Computes W x + b for all time steps and sentences at once: pre_GTBX. If b is None, it counts as zero."""
     groups, steps, sentences, size = x_GTBI.shape
     rows, weight = x_GTBI.reshape(groups, steps * sentences, size), weight_RDIX.flatten(0, 1)
     bias = None if bias_RDX is None else bias_RDX.flatten(0, 1).unsqueeze(1)
@@ -48,7 +48,7 @@ def lstm_layer(
     v_t = i_t s_t + f_t c_{t-1},   c_t = k_t v_t + a_t,   h_t = k_t o_t tanh(v_t) + b_t   (wu2017 eqs 5-6, Table 2)
 
     Here (i, f, o, s) = (sigm, sigm, sigm, tanh)(pre_t + U h_{t-1}), with pre_t = W x_t + b and x_t the layer below.
-    ``internal`` a and ``output`` b are the terms that the skip adds; None means nothing. ``kept`` k is the share of the
+    ``internal`` a_t and ``output`` b_t are the terms of the skip; None means zero. ``kept`` k_t is the share of the
     layer's own values that a highway keeps; None means 1. All three are known before the loop. ``start`` is [h; c]
     before the first step; None means zeros.
 
@@ -59,7 +59,7 @@ def lstm_layer(
     pre_t' = (v_t' s_t i_t (1 - i_t),  v_t' c_{t-1} f_t (1 - f_t),
               h_t' k_t tanh(v_t) o_t (1 - o_t),  v_t' i_t (1 - s_t^2))
     a_t' = c_t',   b_t' = h_t',   k_t' = c_t' v_t + h_t' o_t tanh(v_t),   U' = sum_t h_{t-1} pre_t'^T
-    No gradient goes to the first state, and none comes from the last: a state that is carried over is a constant.
+    ``start`` and the returned last state have no gradients: a state that is carried over is a constant.
     """
     kernels, skip = choose("lstm", below_GTBI), (internal_GTBH, output_GTBH, kept_GTBH)
     found: tuple[Tensor, Tensor] | None = None
@@ -90,11 +90,11 @@ def block_layer(
     m_t = i_t s_t + a_t,   h_t = o_t (tanh(m_t) + q_t) + b_t                        (wu2017 eqs 7-8, Table 2)
 
     Here (i, o, s) = (sigm, sigm, tanh)(pre_t + U h_{t-1}), with pre_t = W x_t + b and x_t the layer below. ``internal``
-    a, ``output`` b and ``shared`` q are the terms that the skip adds, known before the loop; None means nothing.
-    ``start`` is h before the first step; None means zeros.
+    a_t, ``output`` b_t and ``shared`` q_t are the terms of the skip, known before the loop; None means zero. ``start``
+    is h before the first step; None means zeros.
 
-    The backward pass is as in ``lstm_layer``. Only h goes from step to step, so all gradients are h' times factors that
-    are known for all steps at once:
+    The backward pass is as in ``lstm_layer``. Only h is passed from step to step, so every gradient is h' times a
+    factor that is known for all steps at once:
     h_t' = (from above)_t + U^T pre_{t+1}'
     m_t' = h_t' o_t (1 - tanh^2 m_t)
     pre_t' = (m_t' s_t i_t (1 - i_t),  h_t' (tanh(m_t) + q_t) o_t (1 - o_t),  m_t' i_t (1 - s_t^2))
@@ -115,9 +115,7 @@ def block_layer(
 
 
 def gru_layer(below_GTBI: Tensor, weights: Sequence[Tensor], start_GBH: Tensor | None) -> Tensor | None:
-    """Runs a gated recurrent unit (equations: ``models/parts/cells/gru.py``): h_GTBH; returns None if no compiled
-    version can run. ``weights`` are W, b, U and b_hn.
-    """
+    """Returns h_GTBH of a GRU (``models/parts/cells/gru.py``); None if not compiled. ``weights``: W, b, U and b_hn."""
     if choose("gru", below_GTBI) != "compiled":
         return None
     from skipstack.models.kernels.compiled.time.loops import CompiledGru
@@ -128,8 +126,8 @@ def gru_layer(below_GTBI: Tensor, weights: Sequence[Tensor], start_GBH: Tensor |
 
 
 def minimal_layer(below_GTBI: Tensor, weights: Sequence[Tensor], gates: int, start_GBH: Tensor | None) -> Tensor | None:
-    """Runs a minGRU, which has one gate, or a minLSTM, which has two (equations: ``models/parts/cells/minimal.py``):
-    h_GTBH; returns None if no compiled version can run. ``weights`` are W and b.
+    """Runs a minGRU (1 gate) or a minLSTM (2 gates; ``models/parts/cells/minimal.py``): h_GTBH, or None if it cannot
+    run compiled. ``weights``: W, b.
     """
     if choose("minimal", below_GTBI) != "compiled":
         return None
@@ -144,10 +142,8 @@ def layer_both_ways(
     kind: str, x_RTBI: Tensor, lengths_RB: Tensor, weights: Sequence[Tensor], kept_GTBH: Tensor | None
 ) -> Tensor:
     """Runs a layer in both directions on sentences in written order, and multiplies its output by the dropout factors
-    ``kept``: h_RTB(2H). ``kind`` is the cell; the first of ``weights`` is W.
-
-    Call this only if the operation "both_ways" can run compiled. Otherwise run its three parts as separate operations:
-    the rearrangement into both directions, the layer, and the rearrangement back.
+    ``kept``: h_RTB(2H). ``kind``: the cell. ``weights``: W, then the others. Requires that "both_ways" can run
+    compiled.
     """
     from skipstack.models.kernels.compiled.time.both_ways import CompiledBothWays
 
@@ -158,7 +154,7 @@ def layer_both_ways(
 
 
 def _before_steps(below_GTBI: Tensor, weights: Weights) -> tuple[Tensor, Tensor]:
-    """Returns what fused steps read: W x + b, pre_GTBX, and U, weight_GHX."""
+    """Returns the tensors that fused steps read: W x + b, pre_GTBX, and U, weight_GHX."""
     return project(below_GTBI, weights.below_RDIX, weights.bias_RDX), weights.recurrent_RDHX.flatten(0, 1)
 
 
@@ -178,5 +174,5 @@ def _check_reads(below_GTBI: Tensor, below_RDIX: Tensor) -> None:
 
 
 def _applied(function: Any, *given: Tensor | None) -> Any:
-    """Calls an autograd function, whose method ``apply`` has no types in torch."""
+    """Calls an autograd function, whose method ``apply`` is untyped in torch."""
     return function.apply(*given)

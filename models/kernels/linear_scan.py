@@ -1,7 +1,6 @@
 """A linear recurrence through time as a parallel scan, with its backward pass written out.
 
-Axes: G groups (a group is one lane, that is one seed's copy of the network, in one reading direction), T time steps,
-B sentences, H hidden units.
+Axes: G groups = lanes * directions (lane: one seed's copy of the network), T time steps, B sentences, H hidden units.
 """
 
 from typing import Any
@@ -12,19 +11,17 @@ from torch.autograd.function import once_differentiable
 
 
 def linear_recurrence(kept_GTBH: Tensor, added_GTBH: Tensor, start_GBH: Tensor | None) -> Tensor:
-    """Computes the states h_t = k_t h_{t-1} + a_t: h_GTBH. ``kept`` is k, ``added`` is a, and ``start`` is the state
-    before the first step; None means zeros.
-    """
+    """Computes h_t = k_t h_{t-1} + a_t: h_GTBH. ``kept`` is k, ``added`` a, and ``start`` h_0; None means zeros."""
     h_GTBH: Tensor = LinearScan.apply(kept_GTBH, added_GTBH, start_GBH)  # type: ignore[no-untyped-call]
     return h_GTBH
 
 
 class LinearScan(torch.autograd.Function):
-    """Computes h_t = k_t h_{t-1} + a_t, where ``start`` is the state before the first step; None means zeros.
+    """The autograd function of ``linear_recurrence``.
 
     The gradient is the same recurrence from the last step backward. With a' for the gradient of a:
     h_t' = (from above)_t + k_{t+1} h_{t+1}',   a_t' = h_t',   k_t' = h_t' h_{t-1}
-    No gradient goes to the first state: a state that is carried over is a constant.
+    ``start`` has no gradient: a state that is carried over is a constant.
     """
 
     @staticmethod
@@ -43,7 +40,7 @@ class LinearScan(torch.autograd.Function):
     def backward(ctx: Any, above_GTBH: Tensor) -> tuple[Tensor, Tensor, None]:
         """Returns the gradients of k and a."""
         kept_GTBH, h_GTBH, start_GBH = ctx.saved_tensors
-        later_GTBH = torch.cat([kept_GTBH[:, :1], kept_GTBH[:, 1:].flip(1)], dim=1)  # its first entry is not read
+        later_GTBH = torch.cat([kept_GTBH[:, :1], kept_GTBH[:, 1:].flip(1)], dim=1)  # the first entry has no effect
         to_h_GTBH = torch.empty_like(h_GTBH)
         scan(later_GTBH, above_GTBH.flip(1), to_h_GTBH)
         to_h_GTBH = to_h_GTBH.flip(1)
@@ -53,12 +50,12 @@ class LinearScan(torch.autograd.Function):
 
 
 def scan(kept_GTBH: Tensor, added_GTBH: Tensor, h_GTBH: Tensor) -> None:
-    """Fills ``h_GTBH`` with the states of the recurrence, from a state of zero. T steps take about 2 log2(T) operations
-    one after another, which compute fewer than 3T steps in all.
+    """Fills ``h_GTBH`` with the states of the recurrence, from a state of zero. T steps take about 2 log2(T) sequential
+    operations, which compute fewer than 3T steps in all.
 
     Two steps combine to a single one, h_{t+1} = k_{t+1} k_t h_{t-1} + (k_{t+1} a_t + a_{t+1}). So a scan of half as
-    many steps computes every second state, and each of the other states is a step from the state before it (Blelloch,
-    1990, Prefix Sums and Their Applications). Nothing is divided, so nothing overflows where k is small.
+    many steps computes every second state, and one more step from each of these computes the others (Blelloch, 1990,
+    Prefix Sums and Their Applications). Nothing is divided, so a small k causes no overflow.
     """
     steps = h_GTBH.shape[1]
     h_GTBH[:, 0] = added_GTBH[:, 0]

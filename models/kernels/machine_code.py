@@ -2,9 +2,8 @@
 
 A file's name depends on everything that determines its code: the sources of the function (``sources.py``), the versions
 of the compilers, the settings of numba that change code, and the CPU as numba describes it to LLVM. A file begins with
-a digest of its name and of its code. So code runs only if it was written under exactly this name; if a file is
-truncated or changed, the function is compiled anew. If files cannot be written or read, as on a full disk, each process
-compiles for itself.
+a digest of its name and code. So code runs only if it was written under exactly this name; a truncated or changed file
+is compiled anew. If files cannot be written or read, as on a full disk, each process compiles for itself.
 """
 
 import hashlib
@@ -36,7 +35,7 @@ from skipstack.models.kernels.sources import digest_of
 
 LOG: Final = logging.getLogger(__name__)
 WRITTEN, READ = CompileResult._reduce, CompileResult._rebuild
-"""Numba's own functions that prepare code for pickling, and rebuild it."""
+"""Numba's own functions that prepare code for pickling, and that rebuild it."""
 
 SETTINGS: Final = (
     *("BOUNDSCHECK", "DEBUGINFO_DEFAULT", "DEBUG_NRT", "DISABLE_INTEL_SVML", "ENABLE_PROFILING", "NRT_STATS", "OPT"),
@@ -46,25 +45,19 @@ SETTINGS: Final = (
 """The settings of numba, besides those of the CPU, that change the code it generates."""
 DIGEST: Final = hashlib.sha256
 OURS: Final = re.compile(r"[0-9a-f]{16}|[\w.]+-[0-9a-f]{32}|\.[\w.]+-[0-9a-f]{32}\.[0-9a-f]{16}")
-"""The names of our entries in the cache's folder: the folders of earlier versions, files, and the unfinished files of a
-killed process.
-"""
+"""The names of our entries in the cache: folders of old versions, files, and unfinished files of killed processes."""
 HOUR, DAY = 3_600.0, 86_400.0
 UNUSED: Final = 30 * DAY
-"""``tidy`` removes an entry that no process has used for so many seconds."""
+"""Seconds without use after which ``tidy`` removes an entry."""
 ROOM: Final = 2**27
-"""The bytes that the cache may take. If it takes more, the least recently used entries are removed, but none that was
-used within a day.
-"""
+"""Bytes that the cache may take. ``tidy`` removes the excess, the least recently used first, if unused for a day."""
 
 
 class Kept(_Cache):  # type: ignore[misc]
     """The cached code of one function, with the methods that numba calls on a cache."""
 
     def __init__(self, function: Callable[..., object]) -> None:
-        """Prepares the cache of ``function``. Raises OSError if the sources of the function cannot be read, or if there
-        is no folder for the cache.
-        """
+        """Prepares the cache. Raises OSError if the sources of ``function`` are unreadable or there is no folder."""
         place()
         assert function.__closure__ is None, "all that a function is made of stands in its sources"
         module, name = function.__module__, function.__qualname__
@@ -77,9 +70,7 @@ class Kept(_Cache):  # type: ignore[misc]
         return str(place())
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """Loads the cached code for arguments of these types; returns None if there is none, or if it cannot be read or
-        is damaged.
-        """
+        """Loads the cached code for arguments of these types; returns None if it is missing, unreadable or damaged."""
         target_context.refresh()
         file, content = self.file(sig, target_context.codegen()), b""
         try:
@@ -99,7 +90,7 @@ class Kept(_Cache):  # type: ignore[misc]
         return READ(target_context, *pickle.loads(code))
 
     def save_overload(self, sig: Any, data: Any) -> None:
-        """Writes the code for later processes; if it cannot be written, warns, once per process."""
+        """Writes the code for later processes. If that fails, warns, once per process."""
         assert not data.library.has_dynamic_globals, "an address is another one in the next process"
         file, code = self.file(sig, data.codegen), dumps(WRITTEN(data))
         try:
@@ -127,9 +118,7 @@ class Kept(_Cache):  # type: ignore[misc]
 
 
 def keep(machine_code: Any, function: Callable[..., object]) -> None:
-    """Makes numba look for the code of this dispatcher or callback in our cache from now on. If there can be no cache,
-    warns, once per process, and changes nothing.
-    """
+    """Makes numba use our cache for this dispatcher or callback. If that fails, warns, once per process."""
     try:
         machine_code._cache = Kept(function)
     except OSError as error:
@@ -138,18 +127,18 @@ def keep(machine_code: Any, function: Callable[..., object]) -> None:
 
 def place() -> Path:
     """Returns the cache's folder: under ``NUMBA_CACHE_DIR`` if that is set, otherwise in the user's cache. Raises
-    OSError if it is not set and the user has no home folder.
+    OSError if the variable is not set and the user has no home folder.
     """
     if config.CACHE_DIR:
         return Path(config.CACHE_DIR) / "skipstack"
     cache = user_cache_path("skipstack", appauthor=False)
-    if not cache.is_absolute():  # such as ~, if the container does not know the user
+    if not cache.is_absolute():  # such as ~, if the container has no entry for the user
         raise FileNotFoundError(f"there is no home for {cache}; NUMBA_CACHE_DIR names another place")
     return cache / "compiled"
 
 
 def made_by() -> str:
-    """Returns the versions of everything that compiles, and the settings that change its code, as text."""
+    """Returns the versions of the compilers, of Python and of numpy, and the ``SETTINGS``, as text."""
     versions = numba.__version__, llvmlite.__version__, binding.llvm_version_info, np.__version__
     python = sys.version, sys.implementation.cache_tag, getattr(sys, "abiflags", "")
     return repr((versions, python, [(name, str(getattr(config, name, None))) for name in SETTINGS]))
@@ -159,11 +148,11 @@ def tidy(folder: Path, now: float) -> None:
     """Removes entries that no process has used for ``UNUSED`` seconds. If all entries take more than ``ROOM`` bytes,
     also removes the least recently used ones, except those used within a day.
 
-    ``now``: the time. Raises OSError if the folder cannot be read.
+    ``now``: the time, in seconds since the epoch. Raises OSError if the folder cannot be read.
     """
     found = []
     for entry in folder.iterdir():
-        with suppress(FileNotFoundError):  # another process may tidy up at the same time
+        with suppress(FileNotFoundError):  # another process may tidy at the same time
             if OURS.fullmatch(entry.name):
                 found.append((now - entry.stat().st_mtime, _size(entry), entry))
     room = ROOM
@@ -177,9 +166,7 @@ def tidy(folder: Path, now: float) -> None:
 
 
 def _used(file: Path) -> None:
-    """Updates the file's time of use, at most once an hour. Does nothing if it cannot be written: a container image may
-    be read-only.
-    """
+    """Updates the file's time of use, at most once an hour. Ignores errors: a container image may be read-only."""
     now = time.time()
     with suppress(OSError):
         if now - file.stat().st_mtime > HOUR:

@@ -1,10 +1,9 @@
 """Reads and sums at positions that may repeat, in the same order on each run.
 
-On a GPU, torch adds such numbers in the order in which its threads reach them, which differs between runs: in
-``scatter_add`` and ``index_add``, and so in the gradient of ``gather`` and of ``index_select``. If more than two
-numbers meet at a position, a repeated step would then end in other bits. The functions here sort the positions first,
-as torch does for the gradient of ``embedding`` and for ``index_put`` that accumulates. A CPU adds one number after
-another in any case.
+On a GPU, torch's ``scatter_add`` and ``index_add``, and so the gradients of ``gather`` and ``index_select``, add
+numbers in the order in which threads reach them; with more than two numbers at a position, runs differ in the last
+bits. So on a GPU these functions sort the positions, as torch does for the gradient of ``embedding`` and for
+accumulating ``index_put``.
 
 Axes: R lanes (a lane is one seed's copy of the network), V positions of a lane, N numbers, S and T steps, B sentences,
 F features.
@@ -25,7 +24,7 @@ def picked(numbers_RV: Tensor, at_RN: Tensor) -> Tensor:
 
 
 def picked_steps(x_RSBF: Tensor, at_RTB: Tensor) -> Tensor:
-    """Reads the vectors of each sentence at those of its S steps that ``at_RTB`` names: picked_RTBF."""
+    """Reads each sentence's vectors at the steps ``at_RTB``, indices into the S steps: picked_RTBF."""
     lanes, steps, sentences, features = x_RSBF.shape
     if has_order(x_RSBF):
         return x_RSBF.gather(1, at_RTB.unsqueeze(-1).expand(-1, -1, -1, features))
@@ -36,7 +35,7 @@ def picked_steps(x_RSBF: Tensor, at_RTB: Tensor) -> Tensor:
 
 
 def added_up(values_N: Tensor, at_N: Tensor, places: int) -> Tensor:
-    """Sums the values whose position in ``at_N`` is v, for each v below ``places``: sums_V."""
+    """Sums the values at each position: sums_v is the sum of the values whose ``at_N`` is v, for v below ``places``."""
     sums_V = values_N.new_zeros(places)
     if has_order(values_N):
         return sums_V.scatter_add_(0, at_N, values_N)

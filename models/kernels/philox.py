@@ -1,8 +1,7 @@
-"""Philox4x32-10, a counter-based random number generator: turns a counter of four words of 32 bits into four random
-words, under a key of two words.
+"""Philox4x32-10, a counter-based random number generator: turns a counter of four 32-bit words into four random words,
+under a key of two words (Salmon, Moraes, Dror and Shaw, 2011, "Parallel random numbers: as easy as 1, 2, 3").
 
-(Salmon, Moraes, Dror and Shaw, 2011, "Parallel random numbers: as easy as 1, 2, 3".) This is the definition, in
-operations of torch; the compiled and the fused version draw the same words.
+This is the definition, in operations of torch; the compiled and the fused version draw the same words.
 
 Axes: R lanes (a lane is one seed's copy of the network), M blocks of four words.
 """
@@ -20,7 +19,7 @@ WORD: Final = 0xFFFFFFFF
 
 
 def philox_words(key_R: Tensor, draw: int | Tensor, blocks: int) -> Tensor:
-    """Computes the words of blocks 0 ... M - 1, word 0 of all blocks first, as whole numbers of 64 bits: word_R(4M)."""
+    """Computes the words of blocks 0 ... M - 1, word 0 of all blocks first, as 64-bit integers: word_R(4M)."""
     block_1M = torch.arange(blocks, device=key_R.device).unsqueeze(0)
     nothing_1M = torch.zeros_like(block_1M)
     counter = block_1M, nothing_1M, nothing_1M + (draw & WORD), nothing_1M + (draw >> 32)
@@ -40,5 +39,5 @@ def philox(counter: tuple[Tensor, ...], key: tuple[Tensor, Tensor]) -> tuple[Ten
 
 
 def fractions(words: Tensor, dtype: torch.dtype) -> Tensor:
-    """Divides words of 32 bits by 2^32. In float32, which cannot hold all 32 bits, the lowest 8 are left out."""
+    """Divides 32-bit words by 2^32. In float32, which cannot hold all 32 bits, the lowest 8 are dropped."""
     return (words >> 8).to(dtype) * 2**-24 if dtype == torch.float32 else words.to(dtype) * 2**-32

@@ -1,10 +1,10 @@
 """Matrix products in the precision of the training (``models/ground/precision.py``).
 
-Where nothing is compiled, torch multiplies, and rounds the result of a product in bfloat16 to bfloat16. On a CPU its
-order of summation depends on where the factors begin in memory. Where a lane (one seed's copy of the network) begins
-depends on the lanes before it. So on a CPU, ``product`` and ``batches`` multiply each of several batches separately,
-from factors that begin where those of a single batch would. (Not so in an export, nor, by ``product``, in bfloat16 or
-TF32.)
+Without compiled code, torch multiplies, and rounds the result of a product in bfloat16 to bfloat16. On a CPU, torch's
+order of summation depends on the alignment of the factors in memory, and so a lane's result (a lane is one seed's copy
+of the network) would depend on the lanes before it. So on a CPU, ``product`` and ``batches`` multiply each batch
+separately, from factors aligned like those of a single batch. Exceptions are exports, and ``product`` in bfloat16 or
+TF32.
 
 Axes: G batches, N rows, I inputs and O outputs of a product; in recurrent products, B sentences, H hidden units,
 X pre-activations.
@@ -22,7 +22,7 @@ from skipstack.models.kernels.bounds import check_shape
 from skipstack.models.kernels.choice import choose
 
 LINE: Final = 64
-"""The bytes of a cache line. Each tensor that torch allocates begins at the start of one."""
+"""Bytes of a cache line. Each tensor that torch allocates begins at the start of one."""
 
 
 def product(x_GNI: Tensor, weight_GIO: Tensor, bias: Tensor | None = None) -> Tensor:
@@ -45,18 +45,14 @@ def product(x_GNI: Tensor, weight_GIO: Tensor, bias: Tensor | None = None) -> Te
 
 
 def batches(x_GNI: Tensor, y_GIO: Tensor) -> Tensor:
-    """Computes X Y for each of G batches, without a gradient. On a CPU each batch has the same bits as if it were
-    multiplied alone.
-    """
+    """Computes X Y for each of G batches, without a gradient; on a CPU bit for bit as if each batch were alone."""
     if not _are_apart(x_GNI, y_GIO):
         return torch.bmm(x_GNI, y_GIO)
     return torch.cat([torch.bmm(x, y) for x, y in zip(_apart(x_GNI), _apart(y_GIO), strict=True)])
 
 
 def step_weight(weight_GHX: Tensor, sentences: int) -> Tensor:
-    """Returns U as a constant, by which each step of a loop multiplies. It is rounded to bfloat16 if products of this
-    many sentences are.
-    """
+    """Returns U as a constant for the steps of a loop, in bfloat16 if products of so many ``sentences`` are rounded."""
     return weight_GHX.detach().bfloat16() if rounds_steps(sentences) else weight_GHX.detach()
 
 
@@ -67,9 +63,7 @@ def transposed(step_GHX: Tensor) -> Tensor:
 
 
 def plus_product(x_GBX: Tensor, h_GBH: Tensor, step_GHX: Tensor, out: Tensor | None = None) -> Tensor:
-    """Computes x + U h, where U is a result of ``step_weight``. ``out``: the tensor to write to, if no gradient is
-    wanted; None means a new one.
-    """
+    """Computes x + U h, where U is a result of ``step_weight``; into ``out``, if given, and then without a gradient."""
     if step_GHX.dtype is torch.bfloat16:
         return torch.add(x_GBX, torch.bmm(h_GBH.to(step_GHX.dtype), step_GHX), out=out)
     if in_tf32() and torch.is_grad_enabled():
@@ -78,14 +72,12 @@ def plus_product(x_GBX: Tensor, h_GBH: Tensor, step_GHX: Tensor, out: Tensor | N
 
 
 def step_product(h_GBH: Tensor, step_GHX: Tensor, out: Tensor) -> Tensor:
-    """Computes U h into ``out``, where U is a result of ``step_weight``, in the type of U."""
+    """Computes U h into ``out``, in the type of U, where U is a result of ``step_weight``."""
     return torch.bmm(h_GBH.to(step_GHX.dtype), step_GHX, out=out)
 
 
 def weight_gradient(h_GNH: Tensor, pre_GNX: Tensor, step_GHX: Tensor) -> Tensor:
-    """Computes the gradient of U, the sum of h pre'^T over all rows, in the precision of the steps' products.
-    ``pre_GNX`` is pre', the gradient of the pre-activations.
-    """
+    """Computes U' = sum_n h_n pre_n'^T in the steps' precision. ``pre_GNX``: pre', the pre-activations' gradient."""
     if step_GHX.dtype is not torch.bfloat16:
         return torch.bmm(h_GNH.transpose(1, 2), pre_GNX)
     transposed_GHN = h_GNH.to(step_GHX.dtype).transpose(1, 2).contiguous()  # the copy makes the product twice as fast
@@ -93,7 +85,7 @@ def weight_gradient(h_GNH: Tensor, pre_GNX: Tensor, step_GHX: Tensor) -> Tensor:
 
 
 class _ByItself(torch.autograd.Function):
-    """Computes X W, or X W + b, where each of G batches is multiplied separately. b has one row, or as many as X."""
+    """Computes X W, or X W + b, for each of G batches separately. b has one row, or as many as X."""
 
     @staticmethod
     def forward(ctx: Any, x_GNI: Tensor, weight_GIO: Tensor, bias: Tensor | None) -> Tensor:
@@ -108,9 +100,7 @@ class _ByItself(torch.autograd.Function):
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, above_GNO: Tensor) -> tuple[Tensor | None, ...]:
-        """Returns the gradients X' = Y' W^T and W' = X^T Y', and for b either Y' or, if b has one row, the sum of the
-        rows of Y'. None stands for a gradient that is not wanted.
-        """
+        """Returns X' = Y' W^T, W' = X^T Y' and b' = Y', summed over its rows if b has one row. None: not needed."""
         x_GNI, weight_GIO = ctx.saved_tensors
         x_asked, weight_asked, bias_asked = ctx.needs_input_grad
         of_x = batches(above_GNO, weight_GIO.transpose(1, 2)) if x_asked else None
@@ -121,9 +111,7 @@ class _ByItself(torch.autograd.Function):
 
 @multiplies
 class _Product(torch.autograd.Function):
-    """Computes X W + b with factors of the type ``factors``, which the products of the gradients, X' = Y' W^T and
-    W' = X^T Y', have as well. b has one row, or as many as X.
-    """
+    """Computes X W + b with factors of type ``factors``, also in the backward pass. b has one row, or as many as X."""
 
     @staticmethod
     def forward(ctx: Any, x_GNI: Tensor, weight_GIO: Tensor, bias: Tensor | None, factors: torch.dtype) -> Tensor:
@@ -139,7 +127,7 @@ class _Product(torch.autograd.Function):
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, gradient_GNO: Tensor) -> tuple[Tensor | None, Tensor | None, Tensor | None, None]:
-        """Returns the gradients of both factors and of the bias; None for those that are not wanted."""
+        """Returns the gradients of both factors and of the bias; None for those that are not needed."""
         x_GNI, weight_GIO = ctx.saved_tensors
         gradient = gradient_GNO.to(weight_GIO.dtype)
         x_asked, weight_asked, bias_asked, _ = ctx.needs_input_grad
@@ -155,14 +143,12 @@ def _applied(x_GNI: Tensor, weight_GIO: Tensor, bias: Tensor | None, factors: to
 
 
 def _are_apart(x_GNI: Tensor, y_GIO: Tensor) -> bool:
-    """Returns whether batches are multiplied separately. They are on a CPU, except in an export, and except for a
-    single batch that is aligned as torch allocates it.
-    """
+    """Returns whether batches are multiplied separately: on a CPU, except in exports and for a single aligned batch."""
     return x_GNI.is_cpu and not exporting() and (len(x_GNI) > 1 or not (_begins(x_GNI) and _begins(y_GIO)))
 
 
 def _apart(x_GNI: Tensor) -> list[Tensor]:
-    """Returns the batches one by one, each aligned as torch would allocate it alone."""
+    """Returns the batches as a list, each aligned as torch would allocate it alone."""
     return [each if _begins(each) else each.clone() for each in torch.split(x_GNI, 1)]
 
 

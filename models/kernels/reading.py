@@ -17,7 +17,7 @@ class ReadingOrder:
     """The positions of a batch's tokens in each direction's own reading order. Padding is at the end in every order.
 
     A change of order is one copy, however many directions there are. The positions are row indices into the flattened
-    batch. They are computed once for all layers, but not if copies are compiled, since these need none.
+    batch, computed once for all layers. Compiled copies do not need them.
     """
 
     def __init__(self, lengths_RB: Tensor, steps: int) -> None:
@@ -38,9 +38,7 @@ class ReadingOrder:
         return _rows(x_RTBI, both_N).view(2 * lanes, *shape)
 
     def together(self, x_GTBF: Tensor, kept_GTBF: Tensor | None = None) -> Tensor:
-        """Puts both directions side by side, [forward; backward], in the order in which a sentence is written:
-        x_RTB(2F). ``kept``: factors by which x is multiplied; None means 1.
-        """
+        """Concatenates [forward; backward] in written order, times the factors ``kept`` of x (None: 1): x_RTB(2F)."""
         if choose("moves", x_GTBF) == "compiled":
             return _moved(x_GTBF, self.lengths_RB, self.steps, "together", kept_GTBF)
         x_GTBF = x_GTBF if kept_GTBF is None else x_GTBF * kept_GTBF
@@ -48,9 +46,7 @@ class ReadingOrder:
         return _rows(x_GTBF, self._written.flatten()).view(groups // 2, *shape, 2 * features)
 
     def joined(self, x_GTBF: Tensor) -> Tensor:
-        """Puts both directions side by side, [forward; backward], once for each direction, in its own reading order:
-        x_GTB(2F).
-        """
+        """Concatenates [forward; backward] for each direction, in that direction's reading order: x_GTB(2F)."""
         if choose("moves", x_GTBF) == "compiled":
             return _moved(x_GTBF, self.lengths_RB, self.steps, "joined")
         *shape, features = x_GTBF.shape
@@ -58,9 +54,7 @@ class ReadingOrder:
 
     @cached_property
     def _lanes(self) -> tuple[Tensor, Tensor]:
-        """The row indices of each lane, with one direction a lane: as written, and reversed. Both have the axes R, T,
-        B.
-        """
+        """The row indices of each lane if it has one direction: as written, and reversed; axes R, T, B."""
         (lanes, sentences), device = self.lengths_RB.shape, self.lengths_RB.device
         time_T1 = torch.arange(self.steps, device=device).unsqueeze(1)
         ends_R1B = self.lengths_RB.unsqueeze(1)
@@ -70,7 +64,7 @@ class ReadingOrder:
 
     @cached_property
     def _both(self) -> tuple[Tensor, Tensor]:
-        """The row indices of each lane's first direction, with two directions a lane: as written, and reversed."""
+        """The row indices of each lane's first direction if it has two: as written, and reversed."""
         straight_RTB, turned_RTB = self._lanes
         before_R11 = straight_RTB[:, :1, :1]
         return straight_RTB + before_R11, turned_RTB + before_R11
@@ -97,7 +91,7 @@ def _rows(x_RTBF: Tensor, rows_N: Tensor) -> Tensor:
 
 
 def _moved(x_GTBF: Tensor, lengths_RB: Tensor, steps: int, name: str, kept_GTBF: Tensor | None = None) -> Tensor:
-    """Returns the result of ``ReadingOrder``'s method ``name``, by compiled copies."""
+    """Returns the result of ``ReadingOrder``'s method ``name``, computed by compiled copies."""
     from skipstack.models.kernels.compiled.time.moves import Moved  # numba takes a quarter of a second to load
 
     check_shape("the output of a layer", x_GTBF, x_GTBF.shape[0], steps, lengths_RB.shape[1], x_GTBF.shape[3])

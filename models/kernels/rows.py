@@ -1,7 +1,7 @@
-"""Gradients of tables by rows: only those of the rows that were looked up, since all others are zero.
+"""Gradients of tables that hold only the rows that were looked up, since all other rows have a gradient of zero.
 
-Axes: R lanes (a lane is one seed's copy of the network), V rows of a table, E numbers of a row; N positions at which
-rows were looked up; U distinct rows among them, those of all lanes one after another.
+Axes: R lanes (a lane is one seed's copy of the network), V rows of a table, E entries of a row; N positions at which
+rows were looked up; U distinct rows among them, lane after lane.
 """
 
 from typing import Any
@@ -17,15 +17,11 @@ from skipstack.models.kernels.compiled.arrays import sparse
 
 
 class LookUp(torch.autograd.Function):
-    """Looks up the rows of a table at some positions. Its gradient is a sparse table with an entry for
-    each position.
-    """
+    """Looks up rows of a table. The table's gradient is a sparse table with an entry for each position."""
 
     @staticmethod
     def forward(ctx: Any, table_RVE: Tensor, rows: Tensor) -> Tensor:
-        """Returns the vectors, with one axis more than ``rows``. Row indices count through all lanes: lane r has rV ...
-        rV + V - 1.
-        """
+        """Returns the vectors, with one more axis than ``rows``. Row v of lane r has the index rV + v."""
         ctx.save_for_backward(rows)
         ctx.shape = table_RVE.shape
         return functional.embedding(rows, table_RVE.flatten(0, 1))
@@ -45,8 +41,8 @@ class LookUp(torch.autograd.Function):
 def gradient_rows(parameter: Tensor) -> tuple[Tensor, Tensor]:
     """Returns the gradient of a table by rows: lane_and_row_2U, its distinct rows in ascending order, and values_UE.
 
-    A row's sum over its positions is taken in the order of a dense gradient, so its numbers are the same to the last
-    bit. Sums are taken once, and then stored in ``parameter.grad``, whose memory values_UE shares.
+    A row's values are summed in the order of a dense gradient, so the sums have the same bits. They are computed once,
+    and stored in ``parameter.grad``, whose memory values_UE shares.
     """
     gradient = parameter.grad
     assert gradient is not None
@@ -58,8 +54,8 @@ def gradient_rows(parameter: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _summed(lane_and_row_2N: Tensor, values_NE: Tensor, size: int) -> tuple[Tensor, Tensor]:
-    """Returns the lane and index of each distinct row, in ascending order, and the sum of its values, added in the
-    order of a dense gradient. ``size``: the number of rows of each lane.
+    """Returns the distinct rows' lanes and indices, ascending, and the sums of their values, added in the order of a
+    dense gradient. ``size``: the number of rows of each lane.
     """
     if choose("rows", values_NE) == "compiled":
         from skipstack.models.kernels.compiled.inputs.places import summed  # numba takes a quarter of a second to load

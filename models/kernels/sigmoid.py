@@ -1,8 +1,8 @@
-"""The sigmoid of a number, which depends on its value alone, wherever the number lies in an array.
+"""A sigmoid whose bits depend on the number alone, not on its position in an array.
 
-On a CPU, torch computes the last numbers of an array, which do not fill a vector register, by another function, which
-rounds the last bit of some numbers differently. So the result of a lane (one seed's copy of the network) would depend
-on whether other lanes follow it in an array.
+On a CPU, torch computes the last numbers of an array, which do not fill a vector register, by another function, whose
+last bit sometimes differs. So the result of a lane (one seed's copy of the network) would depend on whether other lanes
+follow it in an array.
 """
 
 from typing import Any
@@ -25,7 +25,7 @@ def sigmoid(x: Tensor) -> Tensor:
 
 
 def _made(x: Tensor) -> Tensor:
-    """Computes the sigmoid in steps, each of which torch computes in the same way wherever a number lies."""
+    """Computes the sigmoid in steps whose bits in torch do not depend on a number's position."""
     return torch.neg(x).exp_().add_(1).reciprocal_()
 
 

@@ -1,8 +1,7 @@
 """An LSTM through time that reads earlier states of its own choice, with its backward pass written out.
 
-Axes: G groups (a group is one lane, that is one seed's copy of the network, in one reading direction), T time steps,
-J last states that a step may read, S = J + T states, B sentences, H hidden units, X = 4H pre-activations, Y = 2H
-numbers of a state [h; c].
+Axes: G groups = lanes * directions (a lane is one seed's copy of the network), T time steps, J last states that a step
+may read, S = J + T states, B sentences, H hidden units, X = 4H pre-activations, Y = 2H entries of a state [h; c].
 """
 
 from collections.abc import Callable
@@ -16,33 +15,28 @@ from skipstack.models.ground.precision import multiplies
 from skipstack.models.kernels.products import plus_product, step_weight, transposed, weight_gradient
 
 Choose = Callable[[int, Tensor], Tensor]
-"""A function from the step and h_{t-1}, before_GBH, to the choice of a state: back_GB, how many states before the
-previous one it lies, 0 to J - 1.
-"""
+"""A function from the step and h_{t-1} to the chosen state, back_GB: how many states before h_{t-1}, 0 to J - 1."""
 
 
 @multiplies
 class SkipLoop(torch.autograd.Function):
-    """Computes the states of an LSTM that reads [h^; c^] = lambda [h; c]_{t-a} + (1 - lambda) [h; c]_{t-1},
-    a = back + 1:
+    """Computes the states of an LSTM that reads [h^; c^] = lambda [h; c]_{t-a} + (1 - lambda) [h; c]_{t-1}:
 
     (i, f, o, s) = (sigm, sigm, sigm, tanh)(pre_t + U h^),   c_t = f c^ + i s,   h_t = o tanh(c_t)      (gui2019 eq. 2)
 
-    lambda is ``share``. All states are rows of one array, from which the chosen ones are gathered. The backward pass
-    goes from the last step to the first, and x' is the gradient of x. When it comes to step t, all later steps have
-    added to [h; c]_t':
+    Here a = back + 1, and lambda is ``share``. All states are rows of one array, from which the chosen ones are
+    gathered. The backward pass runs from the last step to the first; x' is the gradient of x. At step t, [h; c]_t'
+    already includes the gradients from all later steps:
     d_t = c_t' + h_t' o (1 - tanh^2 c_t)
     pre_t' = (d_t s i (1 - i),  d_t c^ f (1 - f),  h_t' tanh(c_t) o (1 - o),  d_t i (1 - s^2))
-    [h^; c^]' = [U^T pre_t'; d_t f], of which [h; c]_{t-a}' takes lambda, and [h; c]_{t-1}' takes 1 - lambda.
+    [h^; c^]' = [U^T pre_t'; d_t f], of which lambda is added to [h; c]_{t-a}', and 1 - lambda to [h; c]_{t-1}'.
     """
 
     @staticmethod
     def forward(
         ctx: Any, pre_GTBX: Tensor, weight_GHX: Tensor, start_JGBY: Tensor, share_G: Tensor, choose: Choose
     ) -> tuple[Tensor, Tensor]:
-        """Returns all states, state_SGBY, which begin with ``start_JGBY``, and the choices, back_TGB. ``pre_GTBX`` is
-        not changed.
-        """
+        """Returns all states, state_SGBY, of which the first J are ``start_JGBY``, and the choices, back_TGB."""
         gates_GTBX, (reach, groups, sentences, both) = torch.empty_like(pre_GTBX), start_JGBY.shape
         hidden, steps = both // 2, gates_GTBX.shape[1]
         state_SGBY = gates_GTBX.new_empty(reach + steps, groups, sentences, both)
@@ -100,7 +94,7 @@ class SkipLoop(torch.autograd.Function):
             torch.mul(d_GBH, forget[t], out=mixed_c)
             chosen_GBY = mixed_GBY * share_G11
             state_SGBY[now - 1] += mixed_GBY - chosen_GBY
-            # No row is chosen twice in a step, so rows can be read, added to and written back.
+            # No row is chosen twice in a step, so adding to copies of the rows loses nothing.
             rows_NY = state_NY.index_select(0, rows[t]).add_(chosen_GBY.view(-1, 2 * hidden))
             state_NY.index_copy_(0, rows[t], rows_NY)
         read_GTBH = mixed_GTBY[..., :hidden]
@@ -112,15 +106,17 @@ def factors(gates_GTBX: Tensor, before_GTBH: Tensor, tanh_GTBH: Tensor) -> tuple
     """Computes the factors of an LSTM's gradients from its gates (i, f, o and s), the internal state c that each step
     read, ``before_GTBH``, and tanh(c_t).
 
-    Returns four tensors. The first, o (1 - tanh^2 c_t), is the factor from h' to c'. The second, factor_GTB4H, has the
-    factors from c' to the pre-activations' gradients by gate: s i (1 - i), c f (1 - f), a number that is not used, and
-    i (1 - s^2). The third, tanh(c_t) o (1 - o), is the factor from h' to the gradient of o's pre-activation. The
-    fourth, f, is the factor from c' to the gradient of the state that was read.
+    Returns four tensors:
+    - o (1 - tanh^2 c_t), the factor from h' to c';
+    - factor_GTB4H, the factors from c' to the pre-activations' gradients by gate: s i (1 - i), c f (1 - f), an unused
+      number in place of o's, and i (1 - s^2);
+    - tanh(c_t) o (1 - o), the factor from h' to the gradient of o's pre-activation;
+    - f, the factor from c' to the gradient of the state that was read.
     """
     hidden = tanh_GTBH.shape[-1]
     i, f, o, s = torch.split(gates_GTBX, hidden, dim=-1)
     to_cell_GTBH = torch.addcmul(o, o * tanh_GTBH, tanh_GTBH, value=-1)
-    factor_GTBX = torch.addcmul(gates_GTBX, gates_GTBX, gates_GTBX, value=-1)  # of the sigmoids
+    factor_GTBX = torch.addcmul(gates_GTBX, gates_GTBX, gates_GTBX, value=-1)  # y (1 - y), the sigmoids' derivatives
     of_i, of_f, of_o, of_s = torch.split(factor_GTBX, hidden, dim=-1)
     of_i.mul_(s)
     of_f.mul_(before_GTBH)

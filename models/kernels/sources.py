@@ -1,7 +1,6 @@
-"""The source files that determine a module's code: its own file, and all of our files that it imports, directly or
-indirectly.
+"""The source files that determine a module's code: its own file, and our files that it imports, directly or indirectly.
 
-They are found by reading imports, not kept in a list. So a constant that moves to another file still counts.
+They are found by reading imports instead of a list, so that a constant that moves to another file still counts.
 """
 
 import hashlib
@@ -16,14 +15,12 @@ OURS: Final = __name__.partition(".")[0]
 IMPORT: Final = re.compile(
     r"^[ \t]*(?:from[ \t]+([\w.]+)[ \t]+import[ \t]+(\([^)]*\)|[^\n]*)|import[ \t]+([^\n]*))", re.MULTILINE
 )
-"""Matches an import anywhere in a file. It finds too much rather than too little, such as imports in docstrings."""
+"""Matches an import anywhere in a file. It errs towards matching too much, such as imports in docstrings."""
 NAME: Final = re.compile(r"[A-Za-z_][\w.]*")
 
 
 def digest_of(module: str) -> str:
-    """Returns a digest of all files that determine this module's code. Raises OSError if the module's own file cannot
-    be read.
-    """
+    """Returns a digest of all files that determine this module's code. Raises OSError if its file cannot be read."""
     digest = hashlib.sha256()
     for name, file in sorted(files_of(module).items()):
         digest.update(f"{name}\n{_read(file)[0]}\n".encode())
@@ -31,7 +28,7 @@ def digest_of(module: str) -> str:
 
 
 def files_of(module: str) -> Mapping[str, Path]:
-    """Returns the file of this module and of all modules that it imports, directly or indirectly, by module name. Only
+    """Returns the files of this module and of all modules that it imports, directly or indirectly, by module name. Only
     modules of our package, and of the given module's own package, count.
 
     Raises OSError if the given module has no file.
@@ -62,9 +59,7 @@ def _read(file: Path) -> tuple[str, frozenset[str]]:
 
 @cache
 def _file(module: str) -> Path | None:
-    """Returns the module's file, which is sought in the folders of its loaded package; None if there is
-    no such module.
-    """
+    """Returns the file of a module in the folders of its loaded package; None if there is no such module."""
     package, *parts = module.split(".")
     folders = getattr(sys.modules.get(package), "__path__", None)
     if folders is None:  # not a package, but a single module

@@ -1,8 +1,7 @@
 """The base class of recurrent cells, which can run every cell by a plain loop over time.
 
-Axes: G groups (a group is one lane, that is one seed's copy of the network, in one reading direction), T time steps,
-B sentences, I inputs from the layer below, H hidden units, X pre-activations, F outputs of the layer, Y numbers of a
-state [h; c].
+Axes: G groups = lanes * directions (a lane is one seed's copy of the network), T time steps, B sentences, I inputs from
+the layer below, H hidden units, X pre-activations, F outputs of the layer, Y entries of a state [h; c].
 """
 
 from abc import abstractmethod
@@ -23,35 +22,28 @@ from skipstack.models.layers.recurrence import Recurrence
 
 @dataclass(frozen=True, slots=True)
 class HiddenState:
-    """The state that a cell passes to the next time step: its output ``h``, and its internal state ``c``, which is None
-    in a cell without one.
-    """
+    """The state passed to the next step: the output ``h``, and the internal state ``c``, None if the cell has none."""
 
     h_GBF: Tensor
     c_GBH: Tensor | None = None
 
 
 class Cell(Layer):
-    """A layer whose steps each read the state of the previous step. Its computation has two parts.
+    """A layer whose steps each read the state of the previous step.
 
-    ``project`` computes everything that needs no earlier time step. It is called once for all time steps, so that all
-    inputs pass one matrix product. ``run`` then calls ``step``, which computes the rest, once for each time step. This
-    loop defines the results of the functions in ``models/kernels/layers.py``, which run a layer as one operation.
+    ``project`` computes everything that needs no earlier time step, for all steps at once. ``run`` then calls ``step``
+    once for each time step. This loop defines the results of the faster functions in ``models/kernels/layers.py``.
     """
 
     gate_names: ClassVar[tuple[str, ...]] = ()
-    """The names of the cell's sigmoid gates. The pre-activations begin with those of the gates, in this order, each
-    ``hidden`` wide.
-    """
+    """The names of the sigmoid gates, whose parts come first in the pre-activations, each ``hidden`` wide."""
 
     multiplies_previous: ClassVar[bool] = True
-    """Whether the pre-activations contain a matrix product of the previous state, U h_{t-1}. If False, only ``step``
-    reads the previous state.
-    """
+    """Whether the pre-activations contain U h_{t-1}. If False, only ``step`` reads the previous state."""
 
     def __init__(self, sizes: LayerSizes, gates: int) -> None:
         """Creates the weights W, U and b of ``gates`` pre-activations, each ``hidden`` wide. W multiplies the layer
-        below. U multiplies h_{t-1}, and exists only if ``multiplies_previous``.
+        below, and U multiplies h_{t-1}. There is no U unless ``multiplies_previous``.
         """
         super().__init__()
         self.hidden = self.features = sizes.hidden
@@ -64,8 +56,8 @@ class Cell(Layer):
     def project(self, below_GTBI: Tensor, skipped_GTBH: Tensor | None) -> tuple[Tensor, ...]:
         """Computes everything that needs no earlier time step, as tensors whose first axes are G, T, B.
 
-        The first tensor holds the pre-activations, W below + b; the others, if any, are passed on to ``step``. A cell
-        that reads ``skipped_GTBH``, the output of an earlier layer, overrides this method.
+        The first tensor holds the pre-activations, W below + b; ``step`` receives the others. A cell that reads
+        ``skipped_GTBH``, the output of an earlier layer, overrides this method.
         """
         assert skipped_GTBH is None, "this layer has no source"
         return (self.affine(below_GTBI),)
@@ -74,8 +66,8 @@ class Cell(Layer):
     def step(self, pre_GBX: Tensor, known_GBX: Sequence[Tensor], state: HiddenState) -> HiddenState:
         """Computes one time step, and returns the new state, whose ``h_GBF`` is the layer's output.
 
-        ``pre_GBX``: the step's pre-activations, U h_{t-1} included. ``known_GBX``: the other tensors that ``project``
-        computed, at this step. ``state``: the previous state.
+        ``pre_GBX``: the step's pre-activations, U h_{t-1} included. ``known_GBX``: the step's part of the other tensors
+        that ``project`` returned. ``state``: the previous state.
         """
 
     def start(self, like_GBX: Tensor) -> HiddenState:
@@ -83,14 +75,12 @@ class Cell(Layer):
         return HiddenState(self.zeros(like_GBX))
 
     def run(self, below_GTBI: Tensor, skipped_GTBH: Tensor | None = None, start: Tensor | None = None) -> Unrolled:
-        """Runs the layer step by step. The final state ``last`` of the result is [h; c], or h if the cell has no c."""
+        """Runs the layer step by step. The result's ``last`` state is [h; c], or h if the cell has no c."""
         return self.loop(self.project(below_GTBI, skipped_GTBH), start)
 
     def loop(self, projected: tuple[Tensor, ...], start: Tensor | None) -> Unrolled:
-        """Runs all steps on ``projected``, the output of ``project``. ``start`` is the state [h; c] before the first
-        step; None means the state that the method ``start`` returns.
-
-        In an export the result may lack ``last`` and ``states``.
+        """Runs all steps on the output of ``project``, from the state ``start`` = [h; c]; None means the method
+        ``start``. During an export the result may lack ``last`` and ``states``.
         """
         pre_GTBX, *known_GTBX = projected
         if exporting() and start is None and scan is not None:
@@ -110,18 +100,14 @@ class Cell(Layer):
         return Unrolled(output_GTBF, pre_GTBX, last=last_GBY, states=tuple(outputs))
 
     def pre_activations(self, pre_GTBX: Tensor) -> Callable[[int, Tensor], Tensor]:
-        """Returns a function that computes a step's complete pre-activations from the step's index and h_{t-1}. Call
-        that function once for each step, in order.
-        """
+        """Returns a function from (step, h_{t-1}) to full pre-activations; call it once per step, in order."""
         if self.multiplies_previous:
             return Recurrence(self.recurrent_weight(), pre_GTBX).pre
         each_GBX = pre_GTBX.unbind(1)
         return lambda step, _: each_GBX[step]
 
     def scanned(self, pre_GTBX: Tensor, known_GTBX: Sequence[Tensor]) -> Tensor:
-        """Runs the steps of ``loop`` as one operation, so that an exported program accepts any number of steps. Returns
-        the outputs of all steps: output_GTBF.
-        """
+        """Runs the steps as one operation, so that an exported program accepts any number of steps: output_GTBF."""
         weight_GFX = self.recurrent_weight() if self.multiplies_previous else None
 
         def step(carried: tuple[Tensor, ...], read: tuple[Tensor, ...]) -> tuple[tuple[Tensor, ...], Tensor]:
@@ -140,19 +126,15 @@ class Cell(Layer):
         return output_TGBF.transpose(0, 1)
 
     def openings(self, pre_GTBX: Tensor, below_GTBI: Tensor, skipped_GTBH: Tensor | None) -> Mapping[str, Tensor]:
-        """Computes the values of each gate, gate_GTBH, by the gate's name. ``pre_GTBX`` are complete pre-activations,
-        U h_{t-1} included.
-        """
+        """Computes the values of each gate, gate_GTBH, by gate name. ``pre_GTBX``: pre-activations with U h_{t-1}."""
         return dict(zip(self.gate_names, self.sigmoids(pre_GTBX), strict=False))
 
     def sigmoids(self, pre_GTBX: Tensor) -> tuple[Tensor, ...]:
-        """Computes the sigmoid of all pre-activations, split into parts of width ``hidden``: the gates' parts come
-        first.
-        """
+        """Computes the sigmoid of all pre-activations, split into parts of width ``hidden``, the gates first."""
         return torch.split(sigmoid(pre_GTBX), self.hidden, dim=-1)
 
     def affine(self, below_GTBI: Tensor) -> Tensor:
-        """Computes W below + b for all time steps: the pre-activations without U h_{t-1}, pre_GTBX."""
+        """Computes W below + b, the pre-activations without U h_{t-1}, for all time steps: pre_GTBX."""
         return project(below_GTBI, self.below, self.bias)
 
     def weights(self) -> Weights:
@@ -164,7 +146,7 @@ class Cell(Layer):
         return tuple(self.weights())
 
     def recurrent_weight(self) -> Tensor:
-        """Returns U, the matrix that multiplies h_{t-1}, with one axis for lanes and directions: weight_GFX."""
+        """Returns U with one axis for lanes and directions: weight_GFX."""
         return self.recurrent.flatten(0, 1)
 
     def zeros(self, like_GBX: Tensor) -> Tensor:

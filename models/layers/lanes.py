@@ -1,7 +1,7 @@
 """Lanes: replicas of one network that differ in their seeds, trained side by side in one batched computation.
 
 Every parameter and activation has a leading lane axis, R. A lane computes the same as a separate training with its
-seed: it has its own initialisation, dropout stream, data order and scalars. N: all numbers of a lane, in one axis.
+seed: it has its own initialisation, dropout stream, data order and scalars. Axis N: all entries of a lane.
 """
 
 from collections.abc import Callable, Sequence
@@ -20,8 +20,7 @@ from skipstack.models.kernels.draws import drawn
 class Lane:
     """A replica of the network: its seed, and scalars that override those of the config. None means the config's value.
 
-    When lanes of several trials train together, their networks may differ in these scalars
-    (``models/configs/shared.py``).
+    The lanes of several trials that train together may differ in these scalars (``models/configs/shared.py``).
     """
 
     seed: int
@@ -34,15 +33,15 @@ class Lane:
 
 
 def rates(rate: float, own_R: Sequence[float | None]) -> list[float]:
-    """Returns the scalar of each lane: the lane's own, or ``rate``, the config's, if the lane has none."""
+    """Returns the scalar of each lane: the lane's own, or the config's ``rate`` if the lane has none."""
     return [rate if own is None else own for own in own_R]
 
 
 def lane_by_lane(work: Callable[..., Tensor], *tensors_R: Tensor) -> Tensor:
     """Returns the result of ``work`` on tensors whose first axis is the lane; its result must have lanes first as well.
 
-    On a CPU, ``work`` is called for one lane after another: torch's order of summation there, and so the rounding,
-    depends on the number of lanes.
+    On a CPU, ``work`` is called for one lane at a time: torch's order of summation, and so the rounding, depends on the
+    number of lanes.
     """
     lanes = len(tensors_R[0])
     if lanes == 1 or tensors_R[0].device.type != "cpu":
@@ -51,10 +50,10 @@ def lane_by_lane(work: Callable[..., Tensor], *tensors_R: Tensor) -> Tensor:
 
 
 class Streams:
-    """Random streams, one for each lane.
+    """Random streams, one for each lane. Each draw is made for all lanes at once, and draws are counted.
 
-    Draws are counted, and each draw is made for all lanes at once. A lane's numbers depend only on its own seed and on
-    the number of earlier draws, on every kind of device (``models/kernels/draws.py``).
+    A lane's random numbers depend only on its seed and on the number of earlier draws, on every kind of device
+    (``models/kernels/draws.py``).
     """
 
     def __init__(self, seeds: Sequence[int], name: str, device: torch.device) -> None:
@@ -63,22 +62,18 @@ class Streams:
         self.draws: int | Tensor = 0
 
     def uniform(self, like_R: Tensor) -> Tensor:
-        """Draws numbers in [0, 1), in the shape of ``like_R``. The first axis counts lanes, or groups (each lane's
-        reading directions, lane after lane).
-        """
+        """Draws numbers in [0, 1), shaped like ``like_R``. Its first axis is lanes, or each lane's directions."""
         self.skip()
         return drawn(self.key_R, self.draws, like_R)
 
     def skip(self) -> None:
-        """Counts a draw without making it: because no lane needs its numbers, or because the caller computes them from
-        ``key_R`` and ``draws``. Later draws are then the same as if it had been made.
+        """Counts a draw without making it, because no lane needs its numbers, or because the caller computes them from
+        ``key_R`` and ``draws``. Later draws are the same as if it had been made.
         """
         self.draws += 1
 
     def count_on_device(self) -> None:
-        """Counts draws in a tensor on the device of the keys from now on, so that replays of captured steps can update
-        the count (``models/training/captured.py``).
-        """
+        """Counts draws in a tensor on the device from now on, so that replays of a captured step update the count."""
         self.draws = torch.as_tensor(self.draws).to(self.key_R.device)
 
     def get_state(self) -> Tensor:
@@ -94,11 +89,10 @@ class Streams:
 
 
 class Dropout(nn.Module):
-    """Sets a share of the units to zero in training, and scales the others by 1 / (1 - rate). Each lane has its own
-    rate.
+    """Sets a share of the units to zero in training, and scales the others by 1 / (1 - rate), with a rate for each
+    lane.
 
-    wu2017 scales the weights by 1 - rate at test time instead. Up to that constant factor, both are the same function
-    of the trained network.
+    wu2017 scales the weights by 1 - rate at test time instead; up to that constant factor, the functions are equal.
     """
 
     share_R: Tensor
@@ -106,19 +100,17 @@ class Dropout(nn.Module):
     def __init__(self, rates_R: Sequence[float], streams: Streams) -> None:
         super().__init__()
         self.rates_R = tuple(rates_R)
-        # Always float64, whatever the network's precision. Not saved with the weights: the rates come from the config.
+        # Always float64, whatever the network's precision. Not saved with the weights, since rates are in the config.
         self.register_buffer("share_R", torch.as_tensor(np.array(rates_R, dtype=np.float64)), persistent=False)
         self.streams = streams
 
     def forward(self, x: Tensor) -> Tensor:
-        """Applies dropout to ``x``, whose first axis counts lanes, or groups (each lane's reading directions)."""
+        """Applies dropout to ``x``, whose first axis is lanes, or each lane's reading directions."""
         factors = self.factors(x)
         return x if factors is None else x * factors
 
     def factors(self, x: Tensor) -> Tensor | None:
-        """Returns the factor of each number of ``x``: 0 if it is dropped, otherwise 1 / (1 - rate). None means that
-        nothing is dropped.
-        """
+        """Returns the factor of each entry of ``x``: 0 if dropped, otherwise 1 / (1 - rate). None means no dropout."""
         if not self.training:
             return None
         if not any(self.rates_R):

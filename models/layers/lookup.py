@@ -1,7 +1,7 @@
 """Tables of vectors, and lookups that compute each distinct form (word as written) once.
 
 Axes: R lanes (a lane is one seed's copy of the network), P tokens of a lane in any shape, N distinct forms of a lane,
-V rows of a lane's table or distinct forms of all lanes, E numbers of a vector, F features (in ``lengths_F``: all forms
+V rows of a lane's table or distinct forms of all lanes, E entries of a vector, F features (in ``lengths_F``: all forms
 of the corpus).
 """
 
@@ -24,11 +24,11 @@ class Lookup(nn.Module):
 
     by_row = False
     """Whether the table's gradient holds only the rows that were looked up (``models/kernels/rows.py``). Training sets
-    this if the optimiser's ``by_row`` asks for it and there is no L2 penalty.
+    this if the optimiser has ``by_row`` and there is no L2 penalty.
     """
 
     first_R: Tensor
-    """The index of each lane's first row in the table that joins those of all lanes, one lane after another."""
+    """The index of each lane's first row in the concatenation of all lanes' tables."""
 
     def __init__(self, lanes: int, rows: int, size: int) -> None:
         super().__init__()
@@ -41,11 +41,11 @@ class Lookup(nn.Module):
         return self.table.shape[1]
 
     def forward(self, ids: Tensor) -> Tensor:
-        """Looks up the vectors of ``ids``, whose first axis is the lane. The result has one axis more than ``ids``."""
+        """Looks up the vectors of ``ids``, whose first axis is the lane. The result has one more axis than ``ids``."""
         return self.sought(ids).vectors()
 
     def sought(self, ids: Tensor) -> "Sought":
-        """Returns the rows that belong to ``ids``, to be looked up later."""
+        """Returns the rows of ``ids``, to be looked up later."""
         if len(self.first_R) > 1:
             ids = ids + self.first_R.view(-1, *[1] * (ids.dim() - 1))
         return Sought(self.table, ids, self.by_row)
@@ -54,8 +54,8 @@ class Lookup(nn.Module):
 class Sought(NamedTuple):
     """Rows to be read from a table.
 
-    ``table_RVE``: the tables of all lanes. ``rows``: indices into the joined table of all lanes, in any shape.
-    ``by_row``: whether the table's gradient holds only these rows.
+    ``table_RVE``: the tables of all lanes. ``rows``: indices into the concatenated tables, in any shape. ``by_row``:
+    whether the table's gradient holds only these rows.
     """
 
     table_RVE: Tensor
@@ -63,7 +63,7 @@ class Sought(NamedTuple):
     by_row: bool = False
 
     def vectors(self) -> Tensor:
-        """Looks up the vectors of the rows. The result has one axis more than ``rows``."""
+        """Looks up the vectors of the rows. The result has one more axis than ``rows``."""
         if self.by_row:
             vectors: Tensor = LookUp.apply(self.table_RVE, self.rows)  # type: ignore[no-untyped-call]
             return vectors
@@ -71,12 +71,11 @@ class Sought(NamedTuple):
 
 
 class DistinctForms(NamedTuple):
-    """The distinct forms (words as written) of each lane of a batch, computed on the host before the batch is copied to
-    a device.
+    """The distinct forms (words as written) of each lane of a batch, computed on the host.
 
-    ``forms_RN``: the forms of each lane in ascending order. Lanes with fewer forms than another are padded with form 0,
-    the boundary, which stands for positions outside a sentence. ``place_RP``: for each token, the index of its form in
-    ``forms_RN``, flattened lane after lane. ``longest``: the number of characters of the longest form; None if unknown.
+    ``forms_RN``: the forms of each lane in ascending order, padded with form 0, which stands for positions outside a
+    sentence. ``place_RP``: for each token, the index of its form in ``forms_RN``, flattened lane after lane.
+    ``longest``: the number of characters of the longest form; None if unknown.
     """
 
     forms_RN: Ids
@@ -115,9 +114,7 @@ def _with_longest(forms_RN: Ids, place_RP: Ids, lengths_F: Ids | None) -> Distin
 
 @dataclass(frozen=True, slots=True)
 class Distinct:
-    """``DistinctForms`` as tensors on the device. Costly features are computed once for each of these forms instead of
-    for each token.
-    """
+    """``DistinctForms`` as tensors on the device. Costly features are computed once per form instead of per token."""
 
     forms_RN: Tensor
     place_RP: Tensor
@@ -125,7 +122,7 @@ class Distinct:
 
     @classmethod
     def all(cls, forms_RP: Tensor, forms: int) -> Self:
-        """Takes all ``forms`` of the corpus as the distinct forms of each lane, whether or not they occur in the batch.
+        """Takes all ``forms`` of the corpus as the distinct forms of each lane, whether or not the batch contains them.
         Shapes then do not depend on the batch, as exported programs need.
         """
         lanes = forms_RP.shape[0]
@@ -142,7 +139,5 @@ class Distinct:
         return Distinct(self.forms_RN.expand(lanes, -1), place_RP, self.longest)
 
     def spread(self, values_RNF: Tensor) -> Sought:
-        """Assigns to every token the values ``values_RNF`` computed for its form. Returns the rows to look up; their
-        vectors are values_RPF.
-        """
+        """Returns the rows that give every token its form's ``values_RNF``; their vectors are values_RPF."""
         return Sought(values_RNF, self.place_RP)

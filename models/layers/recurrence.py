@@ -1,7 +1,7 @@
-"""The recurrent matrix product U h_{t-1} at every time step. The gradient of U takes a single product over all steps.
+"""The recurrent matrix product U h_{t-1} at every time step. One product over all steps computes the gradient of U.
 
-Axes: G groups (a group is one lane, that is one seed's copy of the network, in one reading direction), T time steps,
-B sentences, X pre-activations, F numbers of h, the output of a step, which U multiplies.
+Axes: G groups = lanes * directions (a lane is one seed's copy of the network), T time steps, B sentences,
+X pre-activations, F entries of h, the output of a step, which U multiplies.
 """
 
 from typing import Any, NamedTuple
@@ -23,8 +23,8 @@ class State(NamedTuple):
 class Recurrence:
     """Computes pre_t = x_t + U h_{t-1} step by step, where x_t are the pre-activations computed before the loop.
 
-    Since dL/dU = sum_t dL/dpre_t h_{t-1}^T and dL/dpre_t = dL/dx_t, no step needs to add a term to the gradient of U.
-    One product over all steps computes it, once the gradient of x is complete. Within the loop U is a constant.
+    Within the loop U is a constant. Since dL/dU = sum_t dL/dpre_t h_{t-1}^T and dL/dpre_t = dL/dx_t, one product over
+    all steps computes the gradient of U, once the gradient of x is complete.
     """
 
     def __init__(self, weight_GFX: Tensor, x_GTBX: Tensor) -> None:
@@ -36,9 +36,7 @@ class Recurrence:
         self.x_TGBX: tuple[Tensor, ...] = x_GTBX.unbind(1)
 
     def pre(self, step: int, h_GBF: Tensor) -> Tensor:
-        """Returns x_t + U h_{t-1} of time step ``step``, where ``h_GBF`` is h_{t-1}. Call this once for each step, in
-        order.
-        """
+        """Returns x_t + U h_{t-1} of step t, where ``h_GBF`` is h_{t-1}. Call this once for each step, in order."""
         if self.learns:
             self.previous_TGBF.append(State(h_GBF.detach(), _version(h_GBF)))
         return plus_product(self.x_TGBX[step], h_GBF, self.constant_GFX)
@@ -46,9 +44,7 @@ class Recurrence:
 
 @multiplies
 class _Tap(torch.autograd.Function):
-    """Returns x unchanged. Its backward pass also computes the gradient of U, from the gradient of x and from
-    ``previous_TGBF``, the states that the loop read.
-    """
+    """Returns x unchanged. The backward pass also computes the gradient of U, from the loop's ``previous_TGBF``."""
 
     @staticmethod
     def forward(
@@ -60,9 +56,7 @@ class _Tap(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *gradients: Any) -> Any:
-        """Returns the gradients of x and U. Raises RuntimeError, as torch does, if a state has been overwritten since a
-        step read it.
-        """
+        """Returns the gradients of x and U. Raises RuntimeError if a state was overwritten after a step read it."""
         (pre_GTBX,), (constant_GFX,) = gradients, ctx.saved_tensors
         if any(_version(h_GBF) != version for h_GBF, version in ctx.previous_TGBF):
             raise RuntimeError("a state of a loop, from which a gradient is, has been modified by an inplace operation")
@@ -72,5 +66,5 @@ class _Tap(torch.autograd.Function):
 
 
 def _version(tensor: Tensor) -> int:
-    """Returns the number of times that the tensor was written to; 0 if torch does not report it."""
+    """Returns how often the tensor was written to; 0 if torch does not report it."""
     return getattr(tensor, "_version", 0)

@@ -39,10 +39,10 @@ from skipstack.models.parts.skips.reinforce import Reinforce
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Sizes:
-    """The properties of a corpus on which the shapes and the head of a network depend.
+    """The properties of a corpus that determine the shapes and the head of a network.
 
-    ``words``, ``characters``, ``tags``, ``classes``: the number of each, reserved ids included (tags have none);
-    ``classes`` are word classes that are read in addition to words. ``task``: the task of the corpus.
+    ``words``, ``characters``, ``tags``, ``classes``: the number of each, reserved ids included (tags have none).
+    ``classes`` are word classes, which may be read in addition to words.
     """
 
     words: int
@@ -77,10 +77,10 @@ class Sizes:
 def build(
     config: ModelConfig, *, sizes: Sizes, lanes: Sequence[Lane], dtype: torch.dtype, device: torch.device
 ) -> tuple[Network, Streams]:
-    """Build a network, and initialise its weights by the seeds of ``lanes``. Return it with the streams from which its
-    forward passes draw random numbers, such as for dropout.
+    """Build a network with a copy for each of ``lanes``, whose weights are initialised by the lane's seed.
 
-    Each of ``lanes`` becomes a lane, a copy of the network. Raises UserError as ``unfilled`` does.
+    Also return the streams of random numbers of its forward passes, as for dropout. Raises UserError as ``unfilled``
+    does.
     """
     model, streams = unfilled(config, sizes=sizes, lanes=lanes, dtype=dtype, device=device)
     initialise(model, [lane.seed for lane in lanes], config.initial_scale, config.initial_range)
@@ -96,11 +96,10 @@ def build(
 def unfilled(
     config: ModelConfig, *, sizes: Sizes, lanes: Sequence[Lane], dtype: torch.dtype, device: torch.device
 ) -> tuple[Network, Streams]:
-    """Build a network with uninitialised weights, for callers that load weights, and return it with its streams of
-    random numbers.
+    """Build the network and streams of ``build``, with uninitialised weights, for callers that load weights.
 
-    Otherwise the network is that of ``build``. Raises UserError if the config does not fit the corpus's task, label
-    scheme or number of words, and as ``build_stack`` does.
+    Raises UserError if the config does not fit the corpus's task, label scheme or number of words, and as
+    ``build_stack`` does.
     """
     check_task(config, sizes.task, has_scheme=sizes.transitions is not None, words=sizes.words - FIRST_KNOWN)
     streams = Streams([lane.seed for lane in lanes], "dropout", device)
@@ -141,10 +140,9 @@ def _reinforce(config: DynamicSkipConfig, lanes: Sequence[Lane]) -> Reinforce:
 
 
 def build_stack(config: StackConfig, below: int, lanes: Sequence[Lane], dropout: Dropout) -> Stack:
-    """Build the layers, connected as ``config.composition`` says. ``below``: the features per time step that the lowest
-    layer reads.
+    """Build the layers, connected as ``config.composition`` says. ``below``: the features per time step of the input.
 
-    Raises UserError if a stack with shortcuts has a user's cell that does not put out ``config.hidden`` features.
+    Raises UserError if a stack with shortcuts has a user's cell that does not output ``config.hidden`` features.
     """
     directions = 2 if config.directions == "both" else 1
     spread = directions if config.join == "each_layer" else 1
@@ -168,9 +166,7 @@ def build_stack(config: StackConfig, below: int, lanes: Sequence[Lane], dropout:
 
 
 def build_feedback(config: FeedbackConfig, *, below: int, lanes: int, tags: int) -> tuple[FeedbackLayer, FeedbackHead]:
-    """Build the layer and the head of a label-feedback network. ``below``: the features per time step that the layer
-    reads from the embedder.
-    """
+    """Build the layer and the head of a label-feedback network. ``below``: the embedder's features per time step."""
     directions = Directions(config.directions)
     sizes = LinkSizes(lanes=lanes, directions=len(directions), context=config.context, hidden=config.hidden)
     labels: LabelLink | LabelVectorLink | None = None

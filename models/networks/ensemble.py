@@ -9,12 +9,11 @@ from skipstack.models.parts.inputs.base import LexiconTensors
 
 
 class Ensemble(Network):
-    """An ensemble of networks, which are the lanes (copies with different seeds) of one network. It is not trained.
+    """An ensemble of the lanes (copies with different seeds) of one network. It is not trained.
 
-    Each member reads all tokens, and the head combines their features. The ensemble's tokens and decisions have one
-    lane. A head that computes likelihoods of labels averages the likelihoods; a head that scores whole sentences
-    averages the scores. Creating an ensemble sets ``together`` in the head of ``members``
-    (``models.parts.heads.base.Head``).
+    Each member reads all tokens, and the head combines their features: it averages the likelihoods of labels, or, if it
+    scores whole sentences, the scores. The ensemble's tokens and decisions have one lane. Creating an ensemble sets
+    ``together`` in the head of ``members`` (``models.parts.heads.base.Head``).
     """
 
     def __init__(self, members: Network) -> None:
@@ -25,9 +24,7 @@ class Ensemble(Network):
         self.lanes = len(next(members.parameters()))
 
     def read(self, tokens: Tokens, lexicon: LexiconTensors) -> tuple[Tensor, Tensor]:
-        """Return features_RUBF, the features of each member for the head, and counts_RB, the number of decisions in
-        each sentence, with one lane.
-        """
+        """Return features_RUBF of all members, and counts_RB, the decisions of each sentence, with one lane."""
         given = (tokens.forms_RTB, tokens.lengths_RB)
         forms_RTB, lengths_RB = (each.expand(self.lanes, *each.shape[1:]) for each in given)
         distinct = None if tokens.distinct is None else tokens.distinct.shared(self.lanes)

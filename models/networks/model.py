@@ -23,7 +23,7 @@ from skipstack.models.parts.skips.reinforce import Made, Reinforce, Rewards
 
 @dataclass(frozen=True, slots=True)
 class Tokens:
-    """The sentences that a batch holds for each lane (a lane is one seed's copy of the network).
+    """The sentences of a batch for each lane (a lane is one seed's copy of the network).
 
     ``forms_RTB``: the form id of each token; padding is form 0, at the end of a sentence. ``lengths_RB``: the number of
     tokens of each sentence. ``memory``: the states from which running text continues; None for separate sentences.
@@ -60,8 +60,8 @@ class Network(nn.Module, ABC):
             return self.head.decode(*self.read(tokens, lexicon))
 
     def measure(self, tokens: Tokens, gold: Gold, lexicon: LexiconTensors) -> tuple[Tensor, Decoded]:
-        """Return the losses of the gold tags, as ``Head.losses`` computes them, and the decisions of ``decode``, both
-        from one forward pass. In it, a label-feedback network feeds back no gold labels.
+        """Return the losses of the gold tags (``Head.losses``) and the decisions of ``decode``, both from one forward
+        pass. A label-feedback network feeds back no gold labels in that pass.
         """
         with products_in("float32"):
             features_RUBF, counts_RB = self.read(tokens, lexicon)
@@ -69,7 +69,7 @@ class Network(nn.Module, ABC):
 
 
 class Stacked(Network):
-    """A network with a stack of layers: computes the features of all tokens first, and decides on all tags afterwards.
+    """A network with a stack of layers. It computes the features of all tokens first, and then decides on all tags.
 
     ``pooling``: how the features of a text's tokens are pooled into one vector, from which the head predicts a tag for
     the whole text; None means a tag for each token. ``reinforce``: trains the policies of layers that choose which
@@ -93,9 +93,7 @@ class Stacked(Network):
         self.pooling = pooling
 
     def features(self, tokens: Tokens, lexicon: LexiconTensors, passed: list[Passed] | None = None) -> Tensor:
-        """Return features_RTBF, the stack's features of the tokens. The input and output of each layer are appended to
-        ``passed``, unless it is None.
-        """
+        """Return features_RTBF of the tokens. Append each layer's inputs and outputs to ``passed``, if given."""
         x_RTBI = self.embedder(tokens.forms_RTB, lexicon, tokens.distinct)
         if not exporting():
             check_shape(
@@ -108,7 +106,7 @@ class Stacked(Network):
         self, tokens: Tokens, lexicon: LexiconTensors, passed: list[Passed] | None = None
     ) -> tuple[Tensor, Tensor]:
         """Return features_RUBF, the features for the head, and counts_RB, the number of decisions in each sentence,
-        which is 1 with a ``pooling``. The input and output of each layer are appended to ``passed``, unless it is None.
+        which is 1 if there is ``pooling``. ``passed``: as in ``features``.
         """
         features_RTBF = self.features(tokens, lexicon, passed)
         if self.pooling is None:
@@ -117,16 +115,15 @@ class Stacked(Network):
         return features_R1BF, torch.ones_like(tokens.lengths_RB)
 
     def begin(self, epoch: int) -> None:
-        """Set the weight of a policy's entropy for this epoch, so that the policy may explore less in later epochs."""
+        """Set the weight of the policies' entropy for this epoch, since policies may explore less in later epochs."""
         if self.reinforce is not None:
             self.reinforce.begin(epoch)
 
     def loss(self, tokens: Tokens, gold: Gold, lexicon: LexiconTensors) -> Tensor:
-        """Return loss_RB, the head's loss of each sentence.
+        """Return loss_RB, the head's loss J_1 of each sentence.
 
         If layers choose which earlier state they read, the gradient of loss_RB is that of J_1 - J_2 (gui2019 eq. 6),
-        where J_1 is the loss and J_2 the objective of the policies (``models/parts/skips/reinforce.py``). The value of
-        loss_RB is J_1.
+        where J_2 is the objective of the policies (``models/parts/skips/reinforce.py``).
         """
         passed: list[Passed] | None = None if self.reinforce is None else []
         features_RUBF, counts_RB = self.read(tokens, lexicon, passed)

@@ -1,4 +1,4 @@
-"""Stacks of layers, which read in one direction or two."""
+"""Stacks of layers, which read in one direction or in both."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -30,10 +30,10 @@ BOTH_WAYS: Final[Mapping[type[nn.Module], CellKind]] = {
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Passed:
-    """The inputs and outputs of a layer in one forward pass. Dropout is not yet applied to the outputs.
+    """The inputs and outputs of a layer in one forward pass, before dropout is applied to the outputs.
 
-    ``below_GTBI``: the input from below. ``skipped_GTBH``: the value that the layer's shortcut brings, an earlier
-    layer's output or the stack's input; None without a shortcut. ``unrolled``: the layer's results.
+    ``below_GTBI``: the input from below. ``skipped_GTBH``: the shortcut's input, an earlier layer's output or the
+    stack's input; None without a shortcut. ``unrolled``: the layer's results.
     """
 
     layer: Layer
@@ -44,8 +44,8 @@ class Passed:
 
 @dataclass(slots=True, eq=False)
 class Memory:
-    """The final states of the layers after a batch of running text, from which the next batch starts. No gradient goes
-    through them.
+    """The final states of the layers, without gradients, after a batch of running text; the next batch starts from
+    them.
 
     ``states``: the state of each layer, bottom up; an empty list before the first batch.
     """
@@ -54,19 +54,19 @@ class Memory:
 
 
 class Stack(nn.Module):
-    """A stack of layers in one direction or two.
+    """A stack of layers in one direction or in both. A stack without layers returns its input.
 
-    ``cells``: the layers, from the bottom up. ``sources``: the source of each layer's shortcut: the number of a layer,
-    counted from 1, ``input`` for the stack's input, or 0 for no shortcut. ``below``: the number of features of the
-    stack's input.
+    ``cells``: the layers, bottom up. ``sources``: the source of each layer's shortcut: the number of a layer, counted
+    from 1, ``input`` for the stack's input, or 0 for no shortcut. ``below``: the number of features of the stack's
+    input.
 
-    ``join_each``: whether the directions are joined below every layer from the second on, so that the layer reads
-    [forward; backward] of the layer below. Otherwise each direction is a stack of its own, and they are joined once at
-    the top (wu2017 eq. 18). A shortcut comes from the layer's own direction in both cases, since it is added to a value
-    of the layer and must have the same width and direction of reading.
+    ``join_each``: whether every layer from the second on reads [forward; backward] of the layer below. Otherwise each
+    direction is a stack of its own, and the directions are joined once at the top (wu2017 eq. 18). A shortcut comes
+    from the layer's own direction in both cases, since it is added to a value of the layer and must have the same width
+    and reading order.
 
     Dropout is applied to the outputs of the first and of the last layer, for all layers that read them; the recurrent
-    connections inside a layer have no dropout. A stack without layers returns its input.
+    connections inside a layer have no dropout.
     """
 
     def __init__(
@@ -100,21 +100,21 @@ class Stack(nn.Module):
         text's order.
 
         ``passed``: a list to which the inputs and outputs of each layer are appended, bottom up. ``memory``: holds the
-        states from which the layers start, and afterwards their final states. So each text of a batch must continue
-        the text at the same place of the batch before.
+        states from which the layers start, and afterwards their final states. With ``memory``, each text of a batch
+        must continue the text at the same index of the previous batch.
         """
         if not self.cells:
             return x_RTBI
         order = ReadingOrder(lengths_RB, x_RTBI.shape[1]) if self.directions == 2 else None
         if order is not None and passed is None and memory is None and len(self.cells) == 1:
             (cell,) = self.cells
-            # Only exactly these classes: a user's subclass of one may compute something else.
+            # Subclasses are excluded: a user's subclass may compute something else.
             if isinstance(cell, Cell) and type(cell) in BOTH_WAYS and choose("both_ways", x_RTBI) == "compiled":
                 output_GTBH = x_RTBI.new_empty(2 * len(x_RTBI), *x_RTBI.shape[1:3], cell.features)
                 kept_GTBH = self.dropout.factors(output_GTBH)
                 return layer_both_ways(BOTH_WAYS[type(cell)], x_RTBI, lengths_RB, cell.all_weights(), kept_GTBH)
         below_GTBI = x_RTBI if order is None else order.apart(x_RTBI)
-        input_GTBI = below_GTBI if "input" in self.sources else None  # not kept alive unless a shortcut reads it
+        input_GTBI = below_GTBI if "input" in self.sources else None  # kept alive only if a shortcut reads it
         outputs_GTBF: list[Tensor] = []
         starts = memory.states if memory is not None and memory.states else [None] * len(self.cells)
         lasts = []

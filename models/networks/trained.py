@@ -13,17 +13,14 @@ from skipstack.models.networks.model import Network
 
 
 def lane_of(weights_R: Mapping[str, Tensor], lane: int) -> dict[str, Tensor]:
-    """Select the weights of lane number ``lane`` (one seed's copy of the network), as those of a network with one
-    lane.
-    """
+    """Select the weights of one lane (one seed's copy of the network), as weights of a network with one lane."""
     return {name: weight[lane : lane + 1] for name, weight in weights_R.items()}
 
 
 def trained(
     config: ModelConfig, *, sizes: Sizes, weights: Mapping[str, Tensor], dtype: torch.dtype, device: torch.device
 ) -> Network:
-    """Build a network with these weights, in evaluation mode. If the weights have several lanes, return an ensemble of
-    the lanes.
+    """Build a network with these weights, in evaluation mode. Several lanes become an ensemble.
 
     Raises RuntimeError if the weights do not fit the config, and UserError as ``unfilled`` does.
     """

@@ -1,25 +1,22 @@
 """CUDA graphs of training steps: recorded once for each batch shape, then replayed with one launch.
 
-On a GPU a step is hundreds of kernel launches, each of which takes the host longer than the device. A graph of these
-launches is one launch. Captured steps have requirements, which are met as follows:
+A step on a GPU consists of hundreds of kernel launches, each of which costs the host more time than the device. As a
+graph, the step is one launch. Captured steps need the following:
 
-- No operation in a step waits for the device (``models/conformance/accelerator/`` checks every network for that).
-- A graph reads and writes the memory that it was recorded with. Batches and learning rates are copied to that memory;
-  parameters, states of optimisers and policies, and counters are updated in place, by ``load_state_dict`` as well.
-- A Python number is a constant of a graph. So everything that changes from step to step is a tensor on the device:
-  the counts of draws and updates (``Streams.count_on_device``, ``LaneOptimiser.count_on``), the weight of the entropy
+- No operation in a step waits for the device (``models/conformance/accelerator/`` checks every network).
+- A graph reads and writes the memory that it was recorded with. So batches and learning rates are copied to this
+  memory; parameters, states of optimisers and policies, and counters are updated in place, also by ``load_state_dict``.
+- A Python number is a constant of a graph. So all values that change between steps are tensors on the device: the
+  counts of draws and updates (``Streams.count_on_device``, ``LaneOptimiser.count_on``), the weight of the entropy
   (``Reinforce.alpha_R``), and whether a loss may be inaccurate (``Doubts``).
-- There are few shapes of batches: sentences are padded to one of a few lengths (``data/store/batches.py``), and the
-  distinct forms of a batch to one of a few numbers (``models/training/loading.padded``).
+- Batches have few shapes: sentences are padded to a few lengths (``data/store/batches.py``), and the distinct forms of
+  a batch to a few numbers (``models/training/loading.padded``).
 
-A captured step runs the same operations on the same numbers, and gives the same training curve; only padding may change
-the rounding of sums. So capturing is not part of a trial's config or identity. Like the device, it is a run option of a
-study.
+A captured step gives the same training curve, except that padding may change the rounding of sums. So capturing is a
+run option of a study, like the device, and not part of a trial's config or identity.
 
 When the lanes of a program change (``models/training/together.py``; a lane is one seed's copy of the network), the next
-program records graphs of its own. Reusing the previous graphs would be possible only if the programs had the same
-shapes and differed only in seeds, weights and learning rates, which can be replaced. Every other setting of a trial,
-such as its dropout, is built into a graph.
+program records new graphs, since most settings of a trial, such as its dropout rate, are constants of a graph.
 """
 
 from collections import Counter
@@ -39,16 +36,16 @@ from skipstack.models.training.graphs import Graphs
 WARM = 2
 """The number of steps of a batch shape that run normally before a step is captured."""
 SHAPES = 64
-"""The maximum number of captured batch shapes. Steps of further shapes run normally. No captured shape is evicted: an
-epoch has the same sentence lengths as the one before, so the shapes that are the first to repeat are the frequent ones,
-and evicting them would mean recording them again and again."""
+"""The maximum number of captured batch shapes; steps of further shapes run normally. Captured shapes are not evicted:
+all epochs have the same sentence lengths, so the first shapes to repeat are the frequent ones, and would have to be
+recorded again."""
 
 OURS = "skipstack.", "torch."
-"""Prefixes of the packages whose network modules are known to keep all state that changes in tensors."""
+"""Prefixes of packages whose network modules keep all changing state in tensors."""
 
 Update = Callable[[Tokens, Gold, Tensor], tuple[Tensor, Tensor]]
-"""A function that makes one update from the tokens, the gold tags and the learning rates of the lanes. It returns
-loss_R and tags_R as ``Training.launched`` does."""
+"""A function that makes one update from the tokens, the gold tags and the learning rates of the lanes, and returns
+(loss_R, tags_R) like ``Training.launched``."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -56,8 +53,8 @@ class _Step:
     """A recorded step.
 
     ``reads``: the tensors to which a batch and learning rates are copied before a replay. ``replay``: runs the step.
-    ``loss_R``, ``states``, ``doubtful``: the outputs, which each replay overwrites: losses, the final states of layers
-    in running text, and whether a loss may be inaccurate (None if no loss may be).
+    The other fields are outputs, which each replay overwrites. ``loss_R``: losses. ``states``: final states of layers
+    in running text. ``doubtful``: whether a loss may be inaccurate; None if all losses are accurate.
     """
 
     reads: list[Tensor]
@@ -68,11 +65,10 @@ class _Step:
 
 
 class CapturedSteps:
-    """Runs the steps of a training: replays the graph of the batch's shape if it has one, and records graphs of shapes
-    that occur often.
+    """Runs training steps: records a graph for each batch shape that repeats, and replays it.
 
-    The function that makes an update is passed with each call and not stored. Stored, it would form a reference cycle
-    with this object, which would keep GPU memory alive.
+    The function that makes an update is passed with each call, because a stored one would form a reference cycle with
+    this object, which would keep GPU memory alive.
     """
 
     def __init__(self, head: Head, graphs: Graphs) -> None:
@@ -81,10 +77,10 @@ class CapturedSteps:
         self.steps: dict[Hashable, _Step] = {}
 
     def __call__(self, update: Update, tokens: Tokens, gold: Gold, rate_R: Tensor) -> tuple[Tensor, Tensor]:
-        """Make one update: run ``update``, or replay its graph. No later step overwrites the results."""
+        """Make one update: run ``update``, or replay its graph. Later steps do not overwrite the returned tensors."""
         given = tokens, gold, rate_R
         if self.head.may_doubt and self.head.doubts is None:
-            return update(*given)  # each loss is checked on the host, which a graph cannot do
+            return update(*given)  # without ``doubts``, each loss is checked on the host, which a graph cannot do
         shape = tuple(each.shape if isinstance(each, Tensor) else each for each in leaves(given))
         if shape not in self.steps:
             self.seen[shape] += 1
@@ -126,7 +122,7 @@ class CapturedSteps:
 
 
 def obstacle(model: Network) -> str | None:
-    """Return the reason why the steps of a network cannot be captured safely; None if they can."""
+    """Return the reason why the steps of a network cannot be captured, or None if they can."""
     for each in model.modules():
         if not type(each).__module__.startswith(OURS):
             return f"{type(each).__name__} is your own code, and a graph might freeze a number in it that should change"
@@ -139,9 +135,7 @@ def obstacle(model: Network) -> str | None:
 
 
 def leaves(value: Any) -> Iterator[Any]:
-    """Yield the values, of any type, that ``value`` holds in nested dataclasses, tuples and lists. A value of any
-    other type is yielded itself.
-    """
+    """Yield all values in nested dataclasses, tuples and lists. A value of another type is yielded itself."""
     if is_dataclass(value):
         value = [getattr(value, each.name) for each in fields(value)]
     if isinstance(value, list | tuple):

@@ -1,6 +1,4 @@
-"""Writes and reads tensors in safetensors files. A file is written under a temporary name and then renamed, so that no
-file is ever incomplete.
-"""
+"""Writes and reads tensors in safetensors files. Writing is atomic."""
 
 import hashlib
 import json
@@ -23,10 +21,9 @@ Tensors = Mapping[str, Tensor]
 
 
 def write_tensors(path: Path, tensors: Tensors, notes: Mapping[str, Any]) -> None:
-    """Write ``tensors``, and ``notes`` as JSON, to a safetensors file; ``path`` is replaced only when all is written.
+    """Write ``tensors``, and ``notes`` as JSON, to a safetensors file, atomically.
 
-    The header holds a digest of tensors and notes, with which ``read_tensors`` detects damage on the disk. Raises
-    OSError if writing fails; ``path`` is then unchanged.
+    The header has a digest of tensors and notes, so that ``read_tensors`` detects damage. Raises OSError on failure.
     """
     contiguous = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
     text = json.dumps(notes)
@@ -36,9 +33,9 @@ def write_tensors(path: Path, tensors: Tensors, notes: Mapping[str, Any]) -> Non
 
 
 def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
-    """Read a file of ``write_tensors``, and return its tensors, on the CPU, and its notes. No code in the file is run.
+    """Read a file of ``write_tensors``; return the tensors, on the CPU, and the notes. No code in the file is run.
 
-    Raises UserError if the file is missing, damaged, or not written by ``write_tensors``.
+    Raises UserError if the file is missing, damaged, or was not written by ``write_tensors``.
     """
     try:
         content = path.read_bytes()
@@ -53,10 +50,10 @@ def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
 
 
 def shapes(content: bytes, where: str) -> dict[str, tuple[int, ...]]:
-    """Return the shape of each tensor in a safetensors file, from its header only: no memory is allocated for tensors.
+    """Return the shape of each tensor in a safetensors file. Only the header is read; no tensor is allocated.
 
-    ``content``: the file's bytes. ``where``: the name of the file in errors. Raises UserError if the header is damaged
-    or larger than ``LARGEST_HEADER``.
+    ``content``: the file's bytes. ``where``: the file's name in errors. Raises UserError if the header is damaged or
+    larger than ``LARGEST_HEADER``.
     """
     try:
         found = {name: entry["shape"] for name, entry in _header(content).items() if name != "__metadata__"}
@@ -71,7 +68,7 @@ def shapes(content: bytes, where: str) -> dict[str, tuple[int, ...]]:
 def unpacked(content: bytes, where: str) -> dict[str, Tensor]:
     """Load the tensors of a safetensors file on the CPU. No code in the file is run.
 
-    ``content``: the file's bytes. ``where``: the name of the file in errors. Raises UserError if the file is damaged.
+    ``content``: the file's bytes. ``where``: the file's name in errors. Raises UserError if the file is damaged.
     """
     try:
         tensors: dict[str, Tensor] = load(content)
@@ -95,9 +92,9 @@ def _end_of_header(content: bytes) -> int:
 
 
 def _digest(notes: str, content: bytes) -> str:
-    """Compute the SHA-256 digest of ``notes`` and of a file's tensors, with their names and shapes.
+    """Compute the SHA-256 digest of ``notes`` and of the tensors, with names and shapes, in a file's bytes ``content``.
 
-    ``content`` is the file's bytes; notes inside ``content`` do not affect the digest.
+    The notes in ``content`` do not affect the digest.
     """
     tensors = {name: entry for name, entry in _header(content).items() if name != "__metadata__"}
     digest = hashlib.sha256(json.dumps([notes, tensors], sort_keys=True).encode())

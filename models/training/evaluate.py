@@ -1,6 +1,6 @@
 """Evaluates a network on a split of a corpus, all lanes at once (a lane is one seed's copy of the network).
 
-In shapes, L is the tags of the split, N its tokens, S its sentences, C the counts from which a measure is computed.
+Axes: R lanes, B sentences and U tags of a batch; L tags, N tokens and S sentences of the split; C counts of a measure.
 """
 
 from collections.abc import Iterator
@@ -27,22 +27,22 @@ from skipstack.models.parts.inputs.base import LexiconTensors
 from skipstack.models.training.loading import Loader, returned
 
 SENTENCES_AT_ONCE, POSITIONS_AT_ONCE, POSITIONS_ON_DEVICE = 64, 1024, 4096
-"""Sizes of batches, which affect speed only. A batch has the first number of sentences, or more if these, with their
-padding, have at most the second number of positions. On a GPU, where a launch costs the same however much it computes,
-the third number replaces the second."""
+"""Sizes of batches, which affect speed only. A batch has ``SENTENCES_AT_ONCE`` sentences, or more if their positions,
+padding included, are at most ``POSITIONS_AT_ONCE``. On a GPU, where a launch costs about the same for any size,
+``POSITIONS_ON_DEVICE`` is the limit instead."""
 
 STREAMS, STREAM_WINDOW = 10, 50
 """The number of parallel streams in which running text is read, and the tokens that a batch takes from each stream. All
-streams but the first start in the middle of the text, without the context to the left."""
+streams but the first start in the middle of the text, without left context."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Evaluation:
     """The results of all lanes on a split; each tuple has one value per lane.
 
-    ``measure``: the measure by which trials are ranked. ``correct``: the number of right tags. ``total``: the number of
-    all tags. ``loss``: the mean loss per tag. ``counts``: the counts from which ``measure`` is computed.
-    ``sentences_RSC``: the same counts for each sentence (``data.tasks.measure.Measure.sentences``).
+    ``measure``: the measure that ranks trials. ``correct``: the number of right tags. ``total``: the number of tags.
+    ``loss``: the mean loss per tag. ``counts``: the counts from which ``measure`` is computed. ``sentences_RSC``: the
+    counts of each sentence (``data.tasks.measure.Measure.sentences``).
     """
 
     measure: Measure
@@ -70,7 +70,7 @@ class Evaluation:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Read:
-    """The network's results on one batch: the losses of the gold tags, and the decisions. They may be on any device."""
+    """The losses of the gold tags of a batch, and the network's decisions; tensors may be on any device."""
 
     batch: Batch
     losses_RUB: Tensor
@@ -80,10 +80,7 @@ class _Read:
 @torch.no_grad()
 @subnormals_are_zero()
 def evaluate(model: Network, corpus: StoredCorpus, split: str, lexicon: LexiconTensors, lanes: int) -> Evaluation:
-    """Evaluate every lane on the same sentences. A gold tag that does not occur in train counts as an error.
-
-    Sets ``model`` to evaluation mode. Results are copied from the device only at the end.
-    """
+    """Evaluate every lane on a split, in evaluation mode. Gold tags that do not occur in train count as errors."""
     model.eval()
     task = TASKS[corpus.task]
     chosen = corpus.splits[split]
@@ -142,10 +139,7 @@ def _heads(decoded: Decoded) -> Tensor:
 
 
 def evaluated(corpus: StoredCorpus, split: str, device: torch.device) -> Iterator[Batch]:
-    """Return the batches that evaluate a split: all its sentences, or its running text for a language model.
-
-    ``device``: the device that computes, which decides how large batches of sentences are.
-    """
+    """Return the batches of a split: sentences, or running text for a language model. ``device`` affects their size."""
     chosen = corpus.splits[split]
     if TASKS[corpus.task].continues:
         return stream_batches(chosen, streams=STREAMS, window=STREAM_WINDOW)

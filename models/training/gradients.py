@@ -1,6 +1,6 @@
-"""Computes the gradients of the loss, and changes them before an update: adds the L2 penalty, and clips them.
+"""Computes the gradients of the loss, adds the L2 penalty, and clips gradients.
 
-In shapes, U is the rows of a table that a batch looked up.
+Axes: R lanes (a lane is one seed's copy of the network), B sentences, U rows of a table that a batch looked up.
 """
 
 from collections.abc import Sequence
@@ -16,16 +16,14 @@ from skipstack.models.layers.lanes import lane_by_lane
 from skipstack.models.training.lane_optimiser import Named
 
 run: Any = getattr(torch.autograd.graph, "_engine_run_backward", None)
-"""The private function that ``torch.autograd.backward`` calls; None if this version of torch lacks it."""
+"""The private function behind ``torch.autograd.backward``; None if this version of torch lacks the function."""
 
 
 def backward(loss_RB: Tensor, share_RB: Tensor) -> None:
-    """Add the gradient of ``(share_RB * loss_RB).sum()`` to every parameter's ``grad``, as ``torch.autograd.backward``
-    does.
+    """Add the gradient of ``(share_RB * loss_RB).sum()`` to every parameter's ``grad``.
 
-    ``loss_RB``: the loss of each sentence. ``share_RB``: its weight in the sum, of the same shape.
-    ``torch.autograd.backward`` would compare the two shapes symbolically and load sympy for this, which takes half a
-    second in every process that trains.
+    ``loss_RB``: the loss of each sentence. ``share_RB``: the weight of each sentence. ``torch.autograd.backward`` would
+    load sympy to compare the two shapes, which takes half a second in every process that trains.
     """
     assert share_RB.shape == loss_RB.shape
     if run is None:
@@ -36,11 +34,10 @@ def backward(loss_RB: Tensor, share_RB: Tensor) -> None:
 
 @torch.no_grad()
 def penalise(parameters: Named, l2_R: Sequence[float], *, biases: bool = False) -> None:
-    """Add the gradient of the penalty l2/2 |theta|^2 (dinarelli2016 eq. 1), which is l2 * theta, to the parameters'
-    gradients.
+    """Add l2 * theta, the gradient of the penalty l2/2 |theta|^2 (dinarelli2016 eq. 1), to the parameters' gradients.
 
-    ``l2_R``: the l2 of each lane. ``biases``: whether theta is all parameters, as in chen2017 eq. 20. If not, theta is
-    the parameters whose role decays: all but those of role ``BIAS``, since dinarelli2016 omits biases.
+    ``l2_R``: the l2 of each lane. ``biases``: whether theta is all parameters, as in chen2017 eq. 20. Otherwise theta
+    omits parameters with the role ``BIAS``, as dinarelli2016 omits biases.
     """
     for parameter in parameters.values():
         if parameter.grad is not None and (biases or role_of(parameter).decays):
@@ -53,9 +50,9 @@ def penalise(parameters: Named, l2_R: Sequence[float], *, biases: bool = False) 
 
 @torch.no_grad()
 def clip(parameters: Named, longest: float | Tensor) -> None:
-    """Scale each lane's gradient down to a Euclidean norm of at most ``longest``, taken over all parameters together.
+    """Scale each lane's gradient of all parameters down to a Euclidean norm of at most ``longest``.
 
-    ``longest``: one number for all lanes, or a tensor longest_R with a number for each lane.
+    ``longest``: a number for all lanes, or a tensor longest_R with a number for each lane.
     """
     learnt = [(each, each.grad) for each in parameters.values() if each.grad is not None]
     norm_R = lane_by_lane(_norm_of_norms, *(_norm(*each) for each in learnt))
@@ -69,7 +66,7 @@ def clip(parameters: Named, longest: float | Tensor) -> None:
 
 
 def _norm(parameter: Tensor, gradient: Tensor) -> Tensor:
-    """Return norm_R, the Euclidean norm of each lane's gradient of one parameter."""
+    """Return the Euclidean norm of each lane's gradient of one parameter: norm_R."""
     norm_R: Tensor
     if gradient.is_sparse:
         (lane_U, _), values_UE = gradient_rows(parameter)

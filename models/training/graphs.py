@@ -1,4 +1,4 @@
-"""CUDA graphs: record the launches of a step, and replay them as one."""
+"""CUDA graphs: records the kernel launches of a step, and replays all of them with one launch."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -13,26 +13,26 @@ Done = TypeVar("Done")
 
 
 class Graphs(ABC):
-    """Records the launches of a function, and replays them on the same memory without running its Python code again."""
+    """Records the launches of a function, and replays them on the same memory without the function's Python code."""
 
     @abstractmethod
     def warmed(self, work: Callable[[], Done]) -> Done:
-        """Run ``work`` normally and return its result. This loads libraries and compiles kernels, which must happen
-        before ``work`` is recorded.
+        """Run ``work`` normally and return the result. The first runs load libraries and compile kernels, which is not
+        possible while recording.
         """
 
     @abstractmethod
     def recorded(self, work: Callable[[], None]) -> Callable[[], None]:
-        """Record what ``work`` launches, without computing it, and return a function that replays the launches.
+        """Record the launches of ``work`` without computing anything; return a function that replays the launches.
 
-        Tensors that ``work`` creates keep their memory while the caller holds them. The memory of all its other tensors
-        is shared by all recordings, so each replay may overwrite it.
+        Tensors that ``work`` creates keep their memory while the caller holds references to them. All recordings share
+        the memory of temporary tensors, so each replay may overwrite it.
         """
 
 
 class CudaGraphs(Graphs):
-    """Records CUDA graphs on a GPU, all in one memory pool. ``device``: the GPU; None, or a device without an index,
-    means torch's current GPU.
+    """Records CUDA graphs on a GPU, in one memory pool. ``device``: the GPU; None, or a device without an index, means
+    torch's current GPU.
     """
 
     def __init__(self, device: torch.device | None = None) -> None:
@@ -43,7 +43,7 @@ class CudaGraphs(Graphs):
 
     def warmed(self, work: Callable[[], Done]) -> Done:
         """Run ``work`` on the recording stream and return its result. ``work`` waits for the current stream's earlier
-        launches, and the current stream's later launches wait for ``work``.
+        launches; the current stream's later launches wait for ``work``.
         """
         with current(self.device):
             before = torch.cuda.current_stream()
@@ -54,11 +54,11 @@ class CudaGraphs(Graphs):
         return done
 
     def recorded(self, work: Callable[[], None]) -> Callable[[], None]:
-        """Record what ``work`` launches, and return a function that replays it. Raises RuntimeError if ``work`` waits
-        for the device.
+        """Record the launches of ``work``, and return a function that replays them. Raises RuntimeError if ``work``
+        waits for the device.
         """
         graph = torch.cuda.CUDAGraph()
-        # "thread_local": threads that prepare batches or measure the GPU's use may call CUDA meanwhile
+        # "thread_local", since threads that prepare batches or measure the GPU's use may call CUDA at the same time
         with (
             current(self.device),
             torch.cuda.graph(graph, pool=self.pool, stream=self.stream, capture_error_mode="thread_local"),
@@ -74,9 +74,9 @@ class CudaGraphs(Graphs):
 
 @cache
 def recording_stream(number: int) -> torch.cuda.Stream:
-    """Return this process's one stream for recordings on GPU ``number``.
+    """Return this process's stream for recordings on GPU ``number``.
 
-    There is only one, because cuBLAS keeps memory to the end of the process for each stream on which matrices were
-    multiplied (``models/ground/device_memory.py``).
+    All recordings use the same stream, because cuBLAS keeps memory, until the process ends, for each stream on which
+    matrices were multiplied (``models/ground/device_memory.py``).
     """
     return torch.cuda.Stream(number)  # type: ignore[no-untyped-call]

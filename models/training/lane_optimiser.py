@@ -1,8 +1,7 @@
-"""The base class of optimisers. Each lane (one seed's copy of the network) has its own learning rate, and no lane's
-update depends on another lane.
+"""The base class of optimisers, which update each lane (one seed's copy of the network) independently.
 
 Every parameter, gradient and slot (an optimiser's state for a parameter, such as its momentum) has the lane axis first.
-In shapes, U is the rows of a table that a batch looked up.
+Axes: R lanes, U rows of a table that a batch looked up, E numbers of a row.
 """
 
 from abc import ABC, abstractmethod
@@ -24,18 +23,17 @@ if TYPE_CHECKING:
 Named = Mapping[str, Tensor]
 
 MANY_ROWS = 2_000
-"""The number of rows that a table on a CPU must have to be updated by rows. Smaller tables are updated whole, which is
-as fast. Affects speed only."""
+"""The minimum number of rows of a table on a CPU that is updated by rows. Updating smaller tables whole is as fast. The
+number affects speed only."""
 
 
 class LaneOptimiser(ABC):
-    """Updates parameters in place from their gradients. Its slots are named ``slot.parameter``.
+    """Updates parameters in place from their gradients. Slots have names of the form ``slot.parameter``.
 
-    The gradient of a table of vectors may have only the rows that were looked up (``models/kernels/rows.py``); all
-    other rows are then not updated. On a CPU, where updating all rows can take longer than the rest of a step, tables
-    of at least ``MANY_ROWS`` rows are updated in this way if the result equals an update of the whole table to the last
-    bit. It does not if a row without a gradient moves nevertheless: by momentum, by Adam's averages, or by an L2
-    penalty.
+    The gradient of a table of vectors may have only the rows that were looked up (``models/kernels/rows.py``); other
+    rows are then not updated. On a CPU, where updating all rows can take longer than the rest of a step, tables of at
+    least ``MANY_ROWS`` rows are updated in this way if the result is bit-identical to an update of the whole table. The
+    result differs if rows without a gradient move: by momentum, by Adam's averages, or by an L2 penalty.
     """
 
     def __init__(self, parameters: Named, slots: tuple[str, ...]) -> None:
@@ -55,7 +53,7 @@ class LaneOptimiser(ABC):
 
     @torch.no_grad()
     def step(self, learning_rate_R: Tensor) -> None:
-        """Update every parameter that has a gradient once, with each lane's learning rate."""
+        """Update every parameter that has a gradient, with each lane's learning rate."""
         self.steps += 1
         gradients = {name: each.grad for name, each in self.parameters.items() if each.grad is not None}
         by_row = [name for name, each in gradients.items() if each.is_sparse]
@@ -63,12 +61,12 @@ class LaneOptimiser(ABC):
             self.update(whole, learning_rate_R)
         for name in by_row:
             self.update_rows(name, learning_rate_R)
-        # Kernels write into memory without torch's knowledge. The new version number lets torch notice if a later
-        # backward pass needs the overwritten values.
+        # Torch does not know that kernels have overwritten memory. With the new version number, torch raises an error
+        # if a later backward pass needs the old values.
         increment_version([self.parameters[name] for name in gradients])
 
     def update(self, gradients: Named, learning_rate_R: Tensor) -> None:
-        """Subtract each lane's learning rate times the ``direction`` from each parameter named in ``gradients``."""
+        """Subtract the learning rate times the ``direction`` from each parameter named in ``gradients``."""
         if choose("updates", learning_rate_R) == "compiled":
             self._compiled(tuple(gradients))(list(gradients.values()), learning_rate_R, self.constants())
             return
@@ -77,7 +75,7 @@ class LaneOptimiser(ABC):
             self._move(self.tensors[name], gradient, rate)
 
     def update_rows(self, name: str, learning_rate_R: Tensor) -> None:
-        """Update the table called ``name`` only in the rows that have a gradient."""
+        """Update the rows of the table ``name`` that have a gradient."""
         places_2U, gradient_UE = gradient_rows(self.parameters[name])
         if choose("updates", learning_rate_R) == "compiled":
             lanes, size, _ = self.parameters[name].shape
@@ -104,29 +102,23 @@ class LaneOptimiser(ABC):
 
     @abstractmethod
     def direction(self, gradient: Tensor, slots: Sequence[Tensor]) -> Tensor:
-        """Update the slots of a parameter, or of some of its rows, with the gradient, and return the direction of the
-        update.
-        """
+        """Update the slots of a parameter, or of some rows, with the gradient; return the direction of the update."""
 
     @property
     @abstractmethod
     def rule(self) -> str:
-        """The name of this optimiser's compiled kernel (``models/kernels/compiled/updates.py``)."""
+        """The name of the compiled kernel (``models/kernels/compiled/updates.py``)."""
 
     @abstractmethod
     def constants(self) -> tuple[float, ...]:
-        """Return the constants that the compiled kernel takes in addition to the learning rate."""
+        """Return the arguments of the compiled kernel besides the learning rate."""
 
     def by_row(self, table: Tensor) -> bool:
-        """Whether the gradient of a table should have only the rows that were looked up: no, unless a subclass
-        overrides this.
-        """
+        """Whether the gradient of a table should have only the rows that were looked up; by default False."""
         return False
 
     def count_on(self, device: torch.device) -> None:
-        """Count steps in a tensor on ``device`` from now on, so that replays of captured steps can update the count
-        (``models/training/captured.py``).
-        """
+        """Count steps in a tensor on ``device`` from now on, so that replays of captured steps update the count."""
         self.steps = torch.as_tensor(self.steps).to(device)
 
     def state(self) -> dict[str, Tensor]:
@@ -134,7 +126,7 @@ class LaneOptimiser(ABC):
         return {**self.slots, "steps": torch.as_tensor(self.steps).clone()}
 
     def load(self, state: Named) -> None:
-        """Restore the slots and the number of steps from the result of an earlier ``state()``."""
+        """Restore the slots and the number of steps from a result of ``state``."""
         for name, tensor in self.slots.items():
             tensor.copy_(state[name])
         if isinstance(self.steps, int):
@@ -144,5 +136,5 @@ class LaneOptimiser(ABC):
 
 
 def many_rows(table: Tensor) -> bool:
-    """Whether a table is on a CPU and has at least ``MANY_ROWS`` rows, so that updating it by rows pays."""
+    """Whether updating a table by rows saves time: on a CPU, with at least ``MANY_ROWS`` rows."""
     return table.shape[1] >= MANY_ROWS and table.device.type == "cpu"

@@ -1,6 +1,6 @@
-"""Loads batches to the device that computes on them.
+"""Loads batches to the device that trains or evaluates the network.
 
-In shapes, P is the tokens of a lane, in any number of axes; N is distinct forms, or sentences in a list.
+Axes: R lanes (a lane is one seed's copy of the network), P tokens in any shape, N distinct forms or sentences.
 """
 
 import math
@@ -28,17 +28,17 @@ Made = TypeVar("Made")
 AHEAD = 2
 """The number of batches that are prepared in advance, while the device computes."""
 AT_ONCE = 8
-"""The number of batches that are prepared together, before the first of them is used, if the network runs on a CPU. The
-data that preparation reads then stays in the CPU's caches; a training step in between would evict it."""
+"""The number of batches that are prepared together if the network runs on a CPU. Preparing each batch just before its
+step would be slower, because the steps in between evict the data that preparation reads from the CPU's caches."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Loader:
-    """Turns batches into tensors on ``device``, for ``lanes`` lanes (a lane is one seed's copy of the network).
+    """Converts batches to tensors on ``device``, for ``lanes`` lanes (a lane is one seed's copy of the network).
 
-    Everything that depends on a batch alone is computed on the host, in numpy, without waiting for the device. On a
-    CPU, tensors share the memory of the batch's arrays, and ``AT_ONCE`` batches are prepared together. Another device
-    gets each batch by one asynchronous copy from pinned memory, while a thread prepares the next batches.
+    All preparation runs on the host, in numpy, without waiting for the device. On a CPU, tensors share the memory of
+    the batch's arrays, and ``AT_ONCE`` batches are prepared together. Another device receives each batch by one
+    asynchronous copy from pinned memory, while a thread prepares the next batches.
     """
 
     embedder: Embedder
@@ -46,12 +46,12 @@ class Loader:
     lanes: int
     device: torch.device
     pads: bool = False
-    """Whether the distinct forms of a batch are ``padded``, so that batches have few distinct shapes."""
+    """Whether to pad the distinct forms (``padded``), so that batches have few different shapes."""
 
     def __call__(
         self, batches: Iterable[Batch], memory: Memory | None = None
     ) -> Iterator[tuple[Batch, tuple[Tokens, Gold]]]:
-        """Yield each batch with its tokens and gold tags. ``memory``: the states from which running text continues."""
+        """Yield each batch with its tokens and gold tags. ``memory``: the states carried along running text."""
         made = ((batch, self.distinct(batch)) for batch in batches)
         here = self.device.type == "cpu"
         there = (
@@ -61,23 +61,20 @@ class Loader:
         return at_once(there) if here else there
 
     def load(self, batch: Batch, memory: Memory | None = None) -> tuple[Tokens, Gold]:
-        """Return the tokens and gold tags of one batch. ``memory``: the states from which running text continues."""
+        """Return the tokens and gold tags of one batch. ``memory``: the states carried along running text."""
         return on_device(batch, self.lanes, self.device, memory, self.distinct(batch))
 
     def distinct(self, batch: Batch) -> DistinctForms | None:
-        """Find the distinct forms of a batch, whose features the network computes only once; None if the embedder makes
-        no use of them.
-        """
+        """Return the distinct forms of a batch, or None if the embedder does not need them (``Embedder.distinct``)."""
         found = self.embedder.distinct(batch.forms_RTB, self.lexicon)
         return padded(found, self.lexicon.spelling_FC.shape[1]) if self.pads and found is not None else found
 
 
 def padded(found: DistinctForms, widest: int) -> DistinctForms:
-    """Pad distinct forms: their number to the next power of two, and the length of the longest one to the next power of
-    two or ``widest``, whichever is smaller.
+    """Pad distinct forms: their number to the next power of two, and their maximum length to the next power of two, but
+    at most to ``widest``, the number of characters per form in the lexicon.
 
-    ``widest``: the characters for which the lexicon has room. The added forms are boundaries (form 0), whose features
-    nothing reads.
+    The added forms are boundaries (form 0), whose features are never read.
     """
     lanes, forms = found.forms_RN.shape
     further = _power_of_two(forms) - forms
@@ -92,18 +89,13 @@ def _power_of_two(count: int) -> int:
 
 
 def at_once(made: Iterator[Made]) -> Iterator[Made]:
-    """Yield the items of ``made`` in groups of ``AT_ONCE``: all items of a group are prepared before the first of them
-    is yielded.
-    """
+    """Yield the items of ``made``; groups of ``AT_ONCE`` items are prepared before their first item is yielded."""
     while some := list(islice(made, AT_ONCE)):
         yield from some
 
 
 def ahead(made: Iterator[Made]) -> Iterator[Made]:
-    """Yield the items of ``made``, which a thread prepares while the caller uses earlier items.
-
-    An error in preparing an item is raised when the item would be yielded.
-    """
+    """Yield the items of ``made``, which a thread prepares in advance. Errors are raised in the order of the items."""
     with ThreadPoolExecutor(max_workers=1) as thread:
         coming = deque(thread.submit(next, made, None) for _ in range(AHEAD))
         while (each := coming.popleft().result()) is not None:
@@ -120,8 +112,8 @@ def on_device(
 ) -> tuple[Tokens, Gold]:
     """Return the tokens and gold tags of ``batch`` as tensors on ``device``, for ``lanes`` lanes.
 
-    A batch that all lanes share is expanded to them without a copy. ``memory``: the states from which running text
-    continues. ``distinct``: the forms whose features are computed only once.
+    A batch with a single lane is expanded to all lanes without a copy. ``memory``: the states carried along running
+    text. ``distinct``: the distinct forms of the batch.
     """
     own = {
         "forms": batch.forms_RTB,
@@ -149,8 +141,8 @@ def on_device(
 
 
 def sent(arrays: Mapping[str, Ids], device: torch.device) -> dict[str, Tensor]:
-    """Return arrays as tensors on ``device``. On a CPU they share the arrays' memory; elsewhere they are parts of one
-    asynchronous copy.
+    """Return arrays as tensors on ``device``. On a CPU the tensors share the arrays' memory; on other devices they are
+    parts of one asynchronous copy.
     """
     if device.type == "cpu":
         return {name: torch.from_numpy(array) for name, array in arrays.items()}
@@ -160,8 +152,8 @@ def sent(arrays: Mapping[str, Ids], device: torch.device) -> dict[str, Tensor]:
 
 
 def returned(values: Iterable[Tensor]) -> list[Ids]:
-    """Return tensors as arrays on the host. Tensors on a device are copied in one copy, which waits until they are
-    computed; tensors on a CPU share their memory with the arrays.
+    """Return tensors as arrays on the host. Tensors on a CPU share their memory with the arrays; others are transferred
+    by one copy, which waits for the device.
     """
     values = list(values)
     if all(value.device.type == "cpu" for value in values):
@@ -171,14 +163,14 @@ def returned(values: Iterable[Tensor]) -> list[Ids]:
 
 
 def _apart(whole: Tensor, shapes: Sequence[Sequence[int]]) -> list[Tensor]:
-    """Split ``whole`` into consecutive tensors of these shapes."""
+    """Split ``whole`` into consecutive tensors of the given shapes."""
     parts = torch.split(whole, [math.prod(shape) for shape in shapes])
     return [part.view(tuple(shape)) for part, shape in zip(parts, shapes, strict=True)]
 
 
 def _open(batch: Batch, lanes: int) -> tuple[Ids, Ids]:
-    """Find the sentences with a gold tag that does not occur in train. Return lane_N and sentence_N: the lane of each
-    such sentence, and the sentence's index in the batch.
+    """Return the sentences with a gold tag that does not occur in train: their lanes lane_N, and their indices in the
+    batch sentence_N.
     """
     lacking_RUB = batch.tags_RUB < 0
     if np.count_nonzero(lacking_RUB) == lacking_RUB.size - batch.tag_counts_RB.sum():  # only padding lacks tags

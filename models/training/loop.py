@@ -1,6 +1,6 @@
-"""Trains a network for epochs over a corpus, all lanes at once (a lane is one seed's copy of the network).
+"""The training loop, which trains all lanes at once (a lane is one seed's copy of the network).
 
-Nothing here depends on ray or mlflow.
+Axes: R lanes, B sentences.
 """
 
 import warnings
@@ -43,13 +43,12 @@ from skipstack.models.training.schedule import next_learning_rate
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class EpochReport:
-    """The report of an epoch of all lanes; each tuple has one value per lane.
+    """The results of an epoch; each tuple has one value per lane.
 
     ``epoch``: the epoch's number, counted from 1. ``train_loss``, ``dev_loss``: the mean loss per tag.
-    ``dev_accuracy``: the share of right tags. ``dev_score``: the score by which trials are ranked, computed from
-    ``dev_counts`` (``data.tasks.measure``). ``learning_rate``: the rates of this epoch. ``seconds``: the time of
-    training and evaluation. ``latency``: the seconds in which a lane evaluates 1,000 tokens of dev, that is, the time
-    of all lanes together divided by their number.
+    ``dev_accuracy``: the share of right tags. ``dev_score``: the score that ranks trials, computed from ``dev_counts``
+    (``data.tasks.measure``). ``learning_rate``: the rates of this epoch. ``seconds``: the time of training and
+    evaluation. ``latency``: the seconds per 1,000 dev tokens in evaluation, divided by the number of lanes.
     """
 
     epoch: int
@@ -64,18 +63,17 @@ class EpochReport:
 
 
 class Training:
-    """A network in training. The same seeds give the same training curve, bit for bit on a CPU with the same number of
-    threads.
+    """A network in training. Equal seeds give equal training curves, bit for bit on a CPU with equally many threads.
 
-    ``lanes``: the seed of each lane, and the settings in which lanes differ. ``order_seed``: the seed that determines
-    how batches of short and of long sentences follow each other, for all lanes alike; every other random choice comes
-    from the lane's own seed. ``graphs``: if set, steps are captured (``models/training/captured.py``); if they cannot
-    be, a warning says why and they run normally. ``state``: the result of ``state_dict`` to continue from; no initial
-    weights are drawn then. ``recipes``: the training config of each lane, if these configs differ, as
-    ``models/configs/shared.py`` allows; None means that all lanes have ``training``.
+    ``lanes``: the seed of each lane, and the settings in which lanes differ. ``order_seed``: the seed of the order in
+    which batches of different sentence lengths follow each other, the same for all lanes; all other random numbers of a
+    lane depend on the lane's own seed. ``graphs``: if set, steps are captured (``models/training/captured.py``), or run
+    normally with a warning if capturing is impossible. ``state``: a result of ``state_dict`` to continue from, in place
+    of random initial weights. ``recipes``: the training config of each lane, if configs differ (as
+    ``models/configs/shared.py`` allows); None means ``training`` for all lanes.
 
-    A run resumed by ``load_state_dict`` equals the uninterrupted run. On another kind of device it continues with the
-    same weights and random numbers.
+    A run resumed by ``load_state_dict`` equals the uninterrupted run. On another kind of device, only the loaded
+    weights and the random numbers are the same.
     """
 
     def __init__(
@@ -132,9 +130,7 @@ class Training:
             self.load_state_dict(state)
 
     def run_epoch(self, tick: Callable[[], None] = lambda: None) -> EpochReport:
-        """Train for one epoch as ``train_epoch`` does, evaluate on dev, set the next epoch's learning rates, and return
-        the epoch's report.
-        """
+        """Call ``train_epoch``, evaluate on dev, set the next epoch's learning rates, and return the report."""
         started = clock(self.device)
         learning_rate_R = self.learning_rate_R
         train_loss_R = self.train_epoch(tick)
@@ -157,10 +153,7 @@ class Training:
         )
 
     def _next_rates(self, error_R: Tensor) -> Tensor:
-        """Compute each lane's learning rate of the next epoch, by the lane's own schedule and number of epochs.
-
-        ``error_R``: the dev error of each lane after this epoch.
-        """
+        """Compute each lane's learning rate of the next epoch. ``error_R``: each lane's dev error after this epoch."""
         each_R = [torch.split(each, 1) for each in (self.learning_rate_R, self.error_R, error_R)]
         return torch.cat(
             [
@@ -170,8 +163,8 @@ class Training:
         )
 
     def _clip_norm(self) -> float | Tensor | None:
-        """Return the maximum norm of a lane's gradient: a number if all lanes have the same, or else a tensor with one
-        per lane, on the device. None means that gradients are not clipped.
+        """Return the maximum norm of a lane's gradient: a number if it is the same for all lanes, otherwise a tensor on
+        the device, with a number for each lane. None means that gradients are not clipped.
         """
         if self.config.clip_norm is None:
             return None
@@ -187,14 +180,12 @@ class Training:
 
     @subnormals_are_zero()
     def train_epoch(self, tick: Callable[[], None] = lambda: None) -> Tensor:
-        """Train on all of train once, and return loss_R, each lane's mean loss over the epoch's tags.
+        """Train one epoch, and return loss_R, each lane's mean loss over the epoch's tags.
 
-        The first epoch starts with pretraining, if configured; a run that is resumed after that epoch does not repeat
-        it. ``tick`` is called before every update; an error that it raises ends the epoch.
+        Epoch 0 begins with pretraining, if configured. ``tick`` is called before each update; its errors end the epoch.
 
-        On a GPU, whether any loss of the epoch may be inaccurate is checked only at the end of the epoch
-        (``models/parts/heads/doubts.py``). If one may be, the epoch is undone and repeated, and from then on each loss
-        is checked at once.
+        On a GPU, losses are checked for inaccuracy only at the end of the epoch (``models/parts/heads/doubts.py``). If
+        a loss may be inaccurate, the epoch is undone and repeated, and from then on each loss is checked immediately.
         """
         if self.epoch == 0:
             self.pretrain()
@@ -221,9 +212,7 @@ class Training:
         return loss_R / torch.stack([tags for _, tags in totals]).sum(dim=0)
 
     def batches(self) -> Iterator[Batch]:
-        """Return the batches of one epoch over train: its sentences in the epoch's order, or running text in the text's
-        order.
-        """
+        """Return the batches of the next epoch: sentences in the epoch's random order, or running text in order."""
         stored, size = self.corpus.stored, self.config.batch_size
         if TASKS[stored.task].continues:
             return stream_batches(stored.splits["train"], streams=size, window=self.config.window)
@@ -233,25 +222,22 @@ class Training:
         )
 
     def step(self, batch: Batch, memory: Memory | None = None) -> tuple[Tensor, Tensor]:
-        """Make one update from ``batch``, and return loss_R and tags_R as ``launched`` does.
-
-        ``memory``: the states from which running text continues.
-        """
+        """Make one update from ``batch``; return (loss_R, tags_R) like ``launched``. ``memory``: see ``Loader``."""
         return self.update(*self.loader.load(batch, memory), self.rates())
 
     def update(self, tokens: Tokens, gold: Gold, rate_R: Tensor) -> tuple[Tensor, Tensor]:
-        """Make one update, by a captured step if steps are captured; return loss_R and tags_R as ``launched`` does."""
+        """Make one update, by a captured step if steps are captured; return (loss_R, tags_R) like ``launched``."""
         if self.captured is None:
             return self.launched(tokens, gold, rate_R)
         return self.captured(self.launched, tokens, gold, rate_R)
 
     def launched(self, tokens: Tokens, gold: Gold, rate_R: Tensor) -> tuple[Tensor, Tensor]:
-        """Make one update, operation by operation. Return loss_R, each lane's loss before the update, summed over the
-        tags of the batch, and tags_R, the number of each lane's tags in the batch.
+        """Make one update without capturing. Return (loss_R, tags_R): each lane's loss before the update, summed over
+        the batch, and each lane's number of tags in the batch.
 
-        The objective of a lane is the mean of its loss over tags (wu2017 eq. 3) or sentences (chen2017 eq. 20), plus
-        the L2 penalty on its weights if there is one. The objective of the program is the sum over lanes, so the
-        gradient of a lane's weights does not depend on other lanes.
+        The objective of a lane is its mean loss over tags (wu2017 eq. 3) or sentences (chen2017 eq. 20), plus the L2
+        penalty, if any. The objective of the program is the sum over lanes, so the gradient of a lane's weights does
+        not depend on other lanes.
         """
         tags_R = gold.counted_R
         assert tags_R is not None, "a batch knows how many tags it has"
@@ -270,18 +256,15 @@ class Training:
         return lane_by_lane(_of_sentences, loss_RB.detach()), tags_R
 
     def _shares(self, loss_RB: Tensor, tags_R: Tensor) -> Tensor:
-        """Return share_RB, the weight of each sentence's loss in the objective. As configured, it is 1 / the number of
-        the lane's tags in the batch, or 1 / the number of sentences in the batch.
+        """Return share_RB, the weight of each sentence's loss in the objective: depending on ``averaged_over``, 1 / the
+        number of the lane's tags in the batch, or 1 / the number of sentences in the batch.
         """
         if self.config.averaged_over == "sentences":
             return loss_RB.new_full((), 1 / loss_RB.shape[1]).expand_as(loss_RB)
         return tags_R.to(loss_RB.dtype).reciprocal().unsqueeze(1).expand_as(loss_RB)
 
     def _captured(self, graphs: Graphs) -> CapturedSteps | None:
-        """Prepare captured steps: move counters to the device, so that graphs can update them.
-
-        If steps cannot be captured, warn and return None.
-        """
+        """Create the captured steps, and count on the device from now on; if impossible, warn and return None."""
         if (reason := obstacle(self.model)) is not None:
             warnings.warn(f"steps are not captured: {reason}", stacklevel=3)
             return None
@@ -290,22 +273,20 @@ class Training:
         return CapturedSteps(self.model.head, graphs)
 
     def rates(self) -> Tensor:
-        """Return rate_R, the current learning rates as updates read them: on the device, in the network's dtype."""
+        """Return the current learning rates on the device, in the network's dtype: rate_R."""
         return self.learning_rate_R.to(self.device, dtype_of(self.config))
 
     def evaluate(self, split: str) -> Evaluation:
-        """Evaluate every lane on ``split`` with its current weights."""
+        """Evaluate every lane on ``split``."""
         return evaluate(self.model, self.corpus.stored, split, self.lexicon, len(self.lanes))
 
     def weights(self) -> dict[str, Tensor]:
-        """Return the weights of the network by name, lanes first. They are not copied."""
+        """Return the weights of the network by name, not copied; the first axis is the lanes."""
         weights: dict[str, Tensor] = self.model.state_dict()
         return weights
 
     def state_dict(self) -> dict[str, Tensor]:
-        """Return everything that the rest of the run depends on, as named tensors. Most are not copied, so later epochs
-        change them.
-        """
+        """Return the complete state of the run as named tensors. Most are not copied, so later epochs change them."""
         return {
             **{f"model.{name}": tensor for name, tensor in self.model.state_dict().items()},
             **{f"optimiser.{name}": tensor for name, tensor in self.optimiser.state().items()},
@@ -315,7 +296,7 @@ class Training:
         }
 
     def counters(self) -> dict[str, Tensor]:
-        """Return copies of the counters, the tensors of ``state_dict`` that all lanes share, by their names there."""
+        """Return copies of the counters, that is, the tensors of ``state_dict`` without a lane axis, by name."""
         return {
             "optimiser.steps": torch.as_tensor(self.optimiser.steps).clone(),
             "dropout_streams": self.streams.get_state(),
@@ -338,9 +319,8 @@ def dtype_of(training: TrainingConfig) -> torch.dtype:
 
 
 def _pretrained(embedder: Embedder, corpus: PreparedCorpus) -> PretrainedRows | None:
-    """Write the corpus's pretrained vectors into the embedder's table of words, and return the rows that have one.
-
-    Returns None if the corpus has no pretrained vectors or the embedder reads no words.
+    """Write the corpus's pretrained vectors into the embedder's table of words, and return the rows written. Returns
+    None if the corpus has no pretrained vectors, or the embedder reads no words.
     """
     if corpus.vectors is None or embedder.words is None:
         return None

@@ -1,4 +1,4 @@
-"""Optimisers that update each lane (one seed's copy of the network) with the lane's own learning rate."""
+"""SGD, AdaGrad and Adam with a learning rate for each lane (one seed's copy of the network)."""
 
 from collections.abc import Sequence
 from functools import cache
@@ -12,10 +12,7 @@ from skipstack.models.training.lane_optimiser import LaneOptimiser, Named, many_
 
 
 class LaneSgd(LaneOptimiser):
-    """Stochastic gradient descent with classical momentum: v = momentum * v + gradient; the direction is v.
-
-    Without momentum, the rows of a table that have a gradient can be updated alone.
-    """
+    """Stochastic gradient descent with classical momentum: v = momentum * v + gradient; the direction is v."""
 
     def __init__(self, parameters: Named, config: Sgd) -> None:
         super().__init__(parameters, ("velocity",) if config.momentum else ())
@@ -27,7 +24,7 @@ class LaneSgd(LaneOptimiser):
 
     @property
     def rule(self) -> str:
-        """The name of the compiled kernel: without momentum it is a simpler one, without a velocity."""
+        """The name of the compiled kernel; the kernel ``sgd`` has no velocity."""
         return "momentum" if self.momentum else "sgd"
 
     def constants(self) -> tuple[float, ...]:
@@ -35,18 +32,13 @@ class LaneSgd(LaneOptimiser):
         return (self.momentum,)
 
     def by_row(self, table: Tensor) -> bool:
-        """Whether the gradient of a table should have only the rows that were looked up.
-
-        True for large tables on a CPU if there is no momentum: a row without a gradient then does not move.
-        """
+        """Whether to update a table by rows: on a CPU, if large and without momentum, since other rows do not move."""
         return not self.momentum and many_rows(table)
 
 
 class LaneAdagrad(LaneOptimiser):
-    """AdaGrad: s = s + g^2, where g is the gradient; the direction is g / (sqrt(s) + epsilon) (Duchi, Hazan and Singer,
-    2011, diagonal matrices).
-
-    The rows of a table that have a gradient can be updated alone.
+    """AdaGrad, diagonal (Duchi, Hazan and Singer, 2011): s = s + g^2; the direction is g / (sqrt(s) + epsilon), where g
+    is the gradient.
     """
 
     def __init__(self, parameters: Named, config: Adagrad) -> None:
@@ -54,7 +46,7 @@ class LaneAdagrad(LaneOptimiser):
         self.epsilon = config.epsilon
 
     def direction(self, gradient: Tensor, slots: Sequence[Tensor]) -> Tensor:
-        """Add the squared gradient to s, and return the gradient divided by the root of s plus epsilon."""
+        """Add g^2 to s, and return g / (sqrt(s) + epsilon)."""
         square = slots[0].addcmul_(gradient, gradient)
         return gradient / square.sqrt().add_(self.epsilon)
 
@@ -64,24 +56,21 @@ class LaneAdagrad(LaneOptimiser):
         return "adagrad"
 
     def constants(self) -> tuple[float, ...]:
-        """Return the epsilon that avoids a division by zero."""
+        """Return epsilon."""
         return (self.epsilon,)
 
     def by_row(self, table: Tensor) -> bool:
-        """Whether the gradient of a table should have only the rows that were looked up.
-
-        True for large tables on a CPU: a row without a gradient does not change, nor does its sum s.
-        """
+        """Whether to update a table by rows: on a CPU, if large, since other rows and their s do not change."""
         return many_rows(table)
 
 
 class LaneAdam(LaneOptimiser):
-    """Adam: m = b1 m + (1 - b1) g and v = b2 v + (1 - b2) g^2, both corrected for their start at 0, where g is the
-    gradient; the direction is m / (sqrt(v) + epsilon) (Kingma and Ba, 2015, algorithm 1).
+    """Adam (Kingma and Ba, 2015, algorithm 1): m = b1 m + (1 - b1) g and v = b2 v + (1 - b2) g^2, where g is the
+    gradient; the direction is m / (sqrt(v) + epsilon), with m and v corrected for bias.
 
-    All parameters of a lane, except tables whose gradient has only some rows, are updated in one call of torch's fused
-    kernel, which reads and writes each number once. The kernel is not used if torch lacks it, nor in float64 on a GPU,
-    where it takes learning rates in float32 only.
+    All parameters of a lane, except tables whose gradient has only some rows, are updated by one call of torch's fused
+    kernel, which reads and writes each number once. The kernel is not used in versions of torch without it, nor in
+    float64 on a GPU, where the kernel accepts only learning rates in float32.
     """
 
     def __init__(self, parameters: Named, config: Adam | LazyAdam) -> None:
@@ -90,9 +79,7 @@ class LaneAdam(LaneOptimiser):
         self._by_lane = cache(self._views)
 
     def update(self, gradients: Named, learning_rate_R: Tensor) -> None:
-        """Subtract each lane's learning rate times the direction from each parameter named in ``gradients``, by torch's
-        fused kernel if it can.
-        """
+        """Update each parameter named in ``gradients``, by torch's fused kernel if possible."""
         refused = learning_rate_R.dtype != torch.float32 and not learning_rate_R.is_cpu
         if refused or not hasattr(torch, "_fused_adam_"):
             super().update(gradients, learning_rate_R)
@@ -122,16 +109,13 @@ class LaneAdam(LaneOptimiser):
             )
 
     def _done(self, rate: Tensor) -> Tensor:
-        """Return the number of updates, the current one included, as torch's kernel reads it: a tensor in float32."""
+        """Return the number of updates, including the current one, as a float32 tensor for torch's kernel."""
         if isinstance(self.steps, int):
             return rate.new_full((), float(self.steps), dtype=torch.float32)
         return self.steps.float()
 
     def direction(self, gradient: Tensor, slots: Sequence[Tensor]) -> Tensor:
-        """Update the averages m and v, and return the direction that torch's kernel would compute.
-
-        Used where neither torch's kernel nor a compiled one updates the parameters.
-        """
+        """Update m and v, and return the direction. Used where neither torch's nor a compiled kernel is available."""
         mean, square = slots
         done = float(self.steps) if isinstance(self.steps, int) else self.steps.double()
         beta1, beta2 = self.config.beta1, self.config.beta2
@@ -142,20 +126,18 @@ class LaneAdam(LaneOptimiser):
 
     @property
     def rule(self) -> str:
-        """The name of the compiled kernel. It updates rows of tables, and whole parameters only if torch's kernel,
-        which is as fast, cannot.
+        """The name of the compiled kernel, which updates rows of tables, and whole parameters only without torch's
+        kernel, which is as fast.
         """
         return "adam"
 
     def constants(self) -> tuple[float, ...]:
-        """Return beta1, beta2, epsilon, and the current step's bias corrections of both averages."""
+        """Return beta1, beta2, epsilon, and the bias corrections of m and v at the current step."""
         beta1, beta2, done = self.config.beta1, self.config.beta2, float(self.steps)
         return beta1, beta2, self.config.epsilon, 1 - beta1**done, 1 - beta2**done
 
     def _views(self, names: tuple[str, ...]) -> list[tuple[list[Tensor], ...]]:
-        """Return for each lane three lists: the parameters with these names, their averages m, and their averages v, as
-        views that can be updated in place.
-        """
+        """Return three lists for each lane: the parameters with these names, their m, and their v, as views."""
         by_name = [[each.detach().unbind() for each in self.tensors[name]] for name in names]
         return [
             tuple([tensors[kind][lane] for tensors in by_name] for kind in range(3))
@@ -164,17 +146,17 @@ class LaneAdam(LaneOptimiser):
 
 
 class LaneLazyAdam(LaneAdam):
-    """Adam that updates only the rows of tables that were looked up, on every device, unless there is an L2 penalty.
-    ``LazyAdam`` in ``models/configs/training.py`` tells how the result differs from Adam's.
+    """Adam that updates only the rows of tables that were looked up, on every device, unless there is an L2 penalty
+    (``LazyAdam`` in ``models/configs/training.py`` describes the differences from Adam).
     """
 
     def by_row(self, table: Tensor) -> bool:
-        """Return True: updating only the rows that were looked up is what defines this optimiser."""
+        """Return True, on every device and for every size."""
         return True
 
 
 def optimiser(config: Optimiser, parameters: Named) -> LaneOptimiser:
-    """Create the optimiser that ``config`` describes."""
+    """Create the optimiser for a config."""
     match config:
         case Sgd():
             return LaneSgd(parameters, config)

@@ -1,7 +1,7 @@
-"""Compiles kernels for float32 beforehand, so that the first training need not. The kernels of the cells ``gru``,
-``min_gru`` and ``min_lstm`` are left to their first use.
+"""Compiles the kernels for float32 before the first training, except those of the cells ``gru``, ``min_gru`` and
+``min_lstm``, which are compiled at their first use.
 
-Run it with ``python -m skipstack.models.training.prepare``.
+Run this with ``python -m skipstack.models.training.prepare``.
 """
 
 import torch
@@ -25,9 +25,7 @@ from skipstack.models.training.optimisers import optimiser
 
 
 def prepare() -> None:
-    """Run tiny layers, an embedder, a head and an update in float32, forward and backward, so that their kernels are
-    compiled.
-    """
+    """Compile kernels by running tiny layers, an embedder, a head and an update in float32, forward and backward."""
     one, streams = torch.ones(1, 1, dtype=torch.int64), Streams([1], "dropout", torch.device("cpu"))
     x_GTBI = torch.zeros(1, 1, 1, 1, requires_grad=True)
     order = ReadingOrder(one, 1)
@@ -49,9 +47,7 @@ def prepare() -> None:
 
 
 def _inputs(streams: Streams) -> TokenEmbedder:
-    """Create an embedder with a table of words, whose gradient has only the rows that were looked up, a character CNN,
-    and dropout.
-    """
+    """Create an embedder with dropout, a character CNN, and a table of words that is updated by rows."""
     spelling = CharacterCnnConfig(size=1, filters=1)
     config = EmbedderConfig(word_size=1, capital_size=0, affix_characters=0, spelling=spelling, window=0)
     embedder = TokenEmbedder(

@@ -1,6 +1,7 @@
 """Pretrained word vectors in a network's table of words (``data/store/vectors.py``).
 
-In shapes, P is the rows with a pretrained vector, U the rows that a batch looked up.
+Axes: R lanes (a lane is one seed's copy of the network), V rows of the table, E numbers of a vector, P rows with a
+pretrained vector, U rows that a batch looked up.
 """
 
 from typing import Self
@@ -14,8 +15,7 @@ from skipstack.models.kernels.rows import gradient_rows
 
 
 class PretrainedRows:
-    """The rows of a word table that are initialised with pretrained vectors, unscaled and the same in every lane (one
-    seed's copy of the network).
+    """The rows of a table of words that are initialised with pretrained vectors, unscaled, the same in every lane.
 
     With ``frozen``, these rows stay constant under every optimiser: ``hold`` sets their gradient to exactly 0 at each
     step, so momentum never accumulates.
@@ -28,8 +28,8 @@ class PretrainedRows:
 
     @classmethod
     def placed(cls, table: nn.Parameter, vectors: Pretrained, *, frozen: bool) -> Self:
-        """Write ``vectors`` into ``table``, of shape RVE, and return the rows written. Raises UserError if the vectors
-        have another size than those of the table.
+        """Write ``vectors`` into ``table`` (shape RVE), and return the rows written. Raises UserError if the vectors do
+        not have the size of the table's vectors.
         """
         size, wanted = vectors.values_PE.shape[1], table.shape[-1]
         if size != wanted:
@@ -40,8 +40,8 @@ class PretrainedRows:
         return cls(table, rows_P, frozen=frozen)
 
     def hold(self) -> None:
-        """Set the gradient of the rows to zero if they are ``frozen``, or else do nothing. Call this at each step,
-        after the backward pass and the L2 penalty, before gradients are clipped.
+        """Set the gradient of the rows to zero if ``frozen``; otherwise do nothing. Call this at each step, after the
+        backward pass and the L2 penalty, before gradients are clipped.
         """
         if not self.frozen or self.table.grad is None:
             return

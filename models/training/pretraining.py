@@ -1,7 +1,7 @@
-"""Pretraining: trains language models of words and of labels, whose vectors initialise those of a network.
+"""Pretraining: trains language models of words and of labels, whose vectors initialise the vectors of a network.
 
-In shapes, N is the tokens of train, P the predictions of a batch, W the 2k items of a window, V the rows of a table,
-including that of the boundary.
+Axes: R lanes (a lane is one seed's copy of the network), N tokens of train, P predictions of a batch, W = 2k items of a
+window, I inputs of the hidden layer, H hidden units, V rows of a table with the boundary, E numbers of a vector.
 """
 
 from collections.abc import Sequence
@@ -32,11 +32,11 @@ class WindowModel(nn.Module):
     """A language model that predicts a word or label from the k items on either side:
     P(w_t | its window) = softmax(O sigm(H [E(w_{t-k}) ... E(w_{t-1}) E(w_{t+1}) ... E(w_{t+k})] + b) + d)
 
-    This is the network of Bengio et al. (2003), which dinarelli2016 names, without direct connections from input to
-    output. It differs in that "it uses both words/labels in the past and in the future to predict next word/label".
-    Positions beyond the ends of a sentence hold the boundary, which has a row of E and is never a target.
+    This is the network of Bengio et al. (2003), to which dinarelli2016 refers, without direct connections from input to
+    output, and with "both words/labels in the past and in the future" as inputs (dinarelli2016). Positions beyond the
+    ends of a sentence are the boundary, which has a row of E and is never a target.
 
-    ``rows``: the rows of E. ``size``: the size of its vectors. ``window``: 2k. ``hidden``: the number of hidden units.
+    ``rows``: the number of rows of E. ``size``: the size of a row. ``window``: 2k. ``hidden``: the hidden units.
     """
 
     def __init__(self, *, lanes: int, rows: int, size: int, window: int, hidden: int) -> None:
@@ -48,7 +48,7 @@ class WindowModel(nn.Module):
         self.bias_output = parameter(lanes, 1, rows, role=BIAS)
 
     def loss(self, windows_RPW: Tensor, targets_RP: Tensor) -> Tensor:
-        """Return loss_RP, the -log P of each target in nats."""
+        """Return -log P of each target in nats: loss_RP."""
         inputs_RPI = self.items(windows_RPW).flatten(2)
         hidden_RPH = sigmoid(product(inputs_RPI, self.window, self.bias_window))
         scores_RPV = product(hidden_RPH, self.output, self.bias_output)
@@ -58,12 +58,11 @@ class WindowModel(nn.Module):
 def pretrain(
     config: PretrainingConfig, network: Network, corpus: PreparedCorpus, seeds: Sequence[int], scale: float
 ) -> None:
-    """Train language models, and copy their vectors into the word table of ``network`` and, if it has one, into its
-    table of label vectors. A table for which ``config`` has 0 epochs is left as it is.
+    """Train language models, and copy their vectors into the tables of words and of labels of ``network``. A table that
+    the network does not have, or for which ``config`` has 0 epochs, is left out.
 
-    ``seeds``: the seed of each lane (one seed's copy of the network), on which alone its language models depend.
-    ``scale``: the factor of the language models' initial weights. A word or label that does not occur in train keeps
-    the vector that its language model started with.
+    ``seeds``: the seed of each lane, which alone determines the random numbers of its language models. ``scale``: the
+    factor of the language models' initial weights. Words and labels that train lacks keep the models' initial vectors.
     """
     train = corpus.stored.splits["train"]
     words = network.embedder.words
@@ -92,12 +91,11 @@ def vectors(
     seeds: Sequence[int],
     scale: float,
 ) -> Tensor:
-    """Train a language model in each lane, and return its final vectors, in the shape and on the device of
-    ``like_RVE``.
+    """Train a language model in each lane; return the final vectors, with the shape and device of ``like_RVE``.
 
     ``name``: "words" or "labels", which selects the number of epochs and the random numbers. ``ids_N``: the word or
-    label id of each token of ``split``. ``boundary``: the id that stands beyond the ends of a sentence. ``seeds``: the
-    seed of each lane. ``scale``: the factor of initial weights. The order of predictions is shuffled in each epoch.
+    label id of each token of ``split``. ``boundary``: the id of positions beyond the ends of a sentence. ``seeds``,
+    ``scale``: as in ``pretrain``. Predictions are made in a new random order in each epoch.
     """
     lanes, rows, size = like_RVE.shape
     own = [derive(seed, "pretraining", name) for seed in seeds]
@@ -123,8 +121,8 @@ def vectors(
 
 
 def windows(ids_N: Ids, split: Split, context: int, boundary: int) -> Ids:
-    """Return windows_NW: for the token at position t of its sentence, the ids at t-k ... t-1, t+1 ... t+k, where k is
-    ``context``. Positions beyond the ends of the sentence hold ``boundary``.
+    """Return the window of each token, windows_NW: the ids at positions t-k ... t-1, t+1 ... t+k of the sentence, where
+    t is the token's position and k is ``context``; ``boundary`` beyond the ends of the sentence.
     """
     last_N = np.repeat(split.offsets_S1[1:], split.lengths_S) - 1
     first_N = np.repeat(split.offsets_S1[:-1], split.lengths_S)

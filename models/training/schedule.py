@@ -1,4 +1,4 @@
-"""Schedules of the learning rate over epochs, for each lane (one seed's copy of the network) apart."""
+"""Schedules of the learning rate over epochs, separate for each lane (one seed's copy of the network)."""
 
 from typing import assert_never
 
@@ -14,19 +14,11 @@ def next_learning_rate(
     """Compute each lane's learning rate of the next epoch.
 
     ``learning_rate_R``: the rates of the epoch that just ended. ``previous_error_R``, ``error_R``: the dev errors
-    before and after that epoch. ``done``: the number of finished epochs. ``left``: the number of epochs that follow.
+    before and after that epoch. ``done``: the number of finished epochs. ``left``: the number of remaining epochs.
 
-    ``halving`` (wu2017): a rate >= ``minimum`` is halved if |e_p - e_c| / e_p <= ``tolerance``. ``previous_error_R`` is
-    NaN before the first epoch, so no rate is halved after it. At e_p = 0 the paper's quotient is undefined; an error
-    that stays at 0 counts as unchanged, so the rate is halved.
-
-    ``linear`` (dinarelli2016): the rate falls by the same amount after each epoch, and would be 0 after the last.
-
-    ``decay`` (Zaremba et al., 2014): the rate is constant for ``after`` epochs, then falls by the same factor after
-    each.
-
-    ``inverse_time`` (Ma and Hovy, 2016): the rate of epoch e, counted from 0, is the initial rate / (1 + rho e), where
-    rho is ``decay``.
+    The schedules are defined in ``models/configs/training.py``. In ``halving``, ``previous_error_R`` is NaN before the
+    first epoch, so no rate is halved after the first epoch. With a previous error of 0, where the paper's quotient is
+    undefined, the rate is halved if the error stays 0.
     """
     match config:
         case Constant():

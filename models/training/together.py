@@ -1,9 +1,9 @@
 """Trains several runs as one program, in which each seed of each run is a lane, a copy of the network.
 
 Runs can share a program if their configs differ only in fields in which lanes may differ
-(``models/configs/shared.py``), and if they are at the same epoch, since the order of an epoch's batches depends on its
-number. The results of each run equal those of the run trained alone, on a CPU bit for bit. The exceptions are runs with
-a setting that ``apart_on_cpu`` in ``models/configs/shared.py`` returns; the search lets them share no program on a CPU.
+(``models/configs/shared.py``), and if they are at the same epoch, since the order of batches depends on the epoch's
+number. Each run has the same results as if trained alone; on a CPU bit for bit, except with a setting that
+``apart_on_cpu`` returns, with which the search never lets runs share a program on a CPU.
 """
 
 from collections.abc import Callable, Sequence
@@ -24,11 +24,11 @@ from skipstack.models.training.graphs import Graphs
 from skipstack.models.training.loop import EpochReport, Training
 
 State = dict[str, Tensor]
-"""The content of ``Training.state_dict``: tensors whose first axis is the lanes, and counters without axes."""
+"""The result of ``Training.state_dict``: tensors whose first axis is the lanes, and counters without axes."""
 
 
 def lane(model: ModelConfig, seed: int) -> Lane:
-    """Create the lane of a run for one seed, with the values of all fields of the network in which lanes may differ."""
+    """Return the lane of a seed, with the values of all fields of ``model`` in which lanes may differ."""
     skip = model.stack.skip if isinstance(model.stack, StackConfig) else None
     policy = skip if isinstance(skip, DynamicSkipConfig) else None
     return Lane(
@@ -43,9 +43,9 @@ def lane(model: ModelConfig, seed: int) -> Lane:
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class Run:
-    """The settings of one run, from which ``Training`` is created, with a lane for each of its ``seeds``.
+    """The settings of a run, with a lane for each of its ``seeds``.
 
-    ``order_seed``: as in ``Training``. ``graphs``: creates the graphs of a program; None means that its steps are not
+    ``order_seed``: as in ``Training``. ``graphs``: creates the graphs of a program; None means that steps are not
     captured. ``beside``: any further value in which runs must agree to share a program.
     """
 
@@ -63,14 +63,13 @@ class Run:
         return [lane(self.model, seed) for seed in self.seeds]
 
     def kind(self) -> tuple[object, ...]:
-        """Return a key that is equal for runs that can share a program whenever they are at the same epoch."""
+        """Return a key. Runs with equal keys can share a program while they are at the same epoch."""
         configs = tuple(canonical_json(each) for each in in_common(self.model, self.training))
         return *configs, id(self.corpus), self.order_seed, self.device, self.graphs is None, self.beside
 
     def program(self, company: "Sequence[Run]", state: State | None = None) -> Training:
-        """Create the program of all runs in ``company``, in this order. Their keys from ``kind`` must equal this run's.
-
-        ``state``: the state from which the program continues; None means that it starts from initial weights.
+        """Create the program of all runs in ``company``, which must have the same ``kind``, in this order. ``state``:
+        the state from which the program continues; None means initial weights.
         """
         return Training(
             model=self.model,
@@ -87,30 +86,24 @@ class Run:
 
 @final
 class Together:
-    """Trains the epochs of runs, as one program where runs can share one. Runs may join and leave between any two
-    epochs.
-    """
+    """Trains runs epoch by epoch, in one program where possible. Runs may join and leave between any two epochs."""
 
     def __init__(self) -> None:
         self._parts: list[Part] = []
 
     def join(self, run: Run) -> "Part":
-        """Add a run that has not trained an epoch, and return the object that trains it. Raises UserError as
-        ``Training`` does.
-        """
+        """Add an untrained run, and return the ``Part`` that trains the run. Raises UserError as ``Training`` does."""
         part = Part(self, run)
         self._parts.append(part)
         return part
 
     def leave(self, part: "Part") -> None:
-        """Remove a run that will not train any more."""
+        """Remove a run, which must not train any more."""
         if part in self._parts:
             self._parts.remove(part)
 
     def company(self, part: "Part") -> "list[Part]":
-        """Return the runs that would train their next epoch in one program with ``part``, including ``part``, in the
-        order in which they joined.
-        """
+        """Return ``part`` and all runs that would share the program of its next epoch, in the order of joining."""
         if part.apart:
             return [part]
         counters = part.counters()
@@ -122,11 +115,11 @@ class Together:
         ]
 
     def train(self, part: "Part", tick: Callable[[], None]) -> None:
-        """Train the next epoch of ``part`` and of all runs of its ``company``; afterwards each of them has a report.
+        """Train the next epoch of all runs in the ``company`` of ``part``; afterwards each run has a report.
 
-        ``tick``: called before every update. If an error ends an epoch of several runs, all of them return to their
-        states before the epoch, and each trains its next epoch alone; ``part`` does so at once. So an error is raised
-        only by the run that causes it. An interruption (a BaseException that is no Exception) is raised at once.
+        ``tick``: called before every update. If an error ends an epoch of several runs, all runs return to their states
+        before the epoch and train their next epoch alone, ``part`` immediately. So only the run that causes an error
+        raises it. An interruption (a BaseException that is not an Exception) is raised immediately.
         """
         company = self.company(part)
         training = part.program(company)
@@ -148,11 +141,10 @@ class Together:
 
 @final
 class Part:
-    """A run of a ``Together``. It is used like a ``Training`` of this run alone, although its epochs may be trained in
-    one program with other runs.
+    """A run of a ``Together``, used like a ``Training`` of this run alone.
 
-    The run's state is a part of the state of the program in which the run trained last, unless a state was loaded that
-    has not trained since: this object stores such a state itself.
+    The state of the run is a part of the state of its last program. A state that was loaded after the last epoch is
+    stored in this object instead.
     """
 
     def __init__(self, together: Together, run: Run) -> None:
@@ -160,26 +152,25 @@ class Part:
         self.lanes = tuple(run.lanes())
         self.kind = run.kind()
         self.apart = False
-        """Whether the run trains its next epoch alone, after an error in an epoch of several runs."""
+        """Whether the run trains its next epoch alone, because an epoch of several runs ended with an error."""
         self._report: EpochReport | None = None
         self._program = _Program(run.program([run]), (self,))
         self._state: State | None = None
-        """The run's state; None if it is a part of the program's state."""
+        """The loaded state; None if the state is a part of the program's state."""
 
     @property
     def epoch(self) -> int:
-        """The number of epochs of which ``run_epoch`` has returned the report."""
+        """The number of epochs whose reports ``run_epoch`` has returned."""
         return self.counters()["epoch"] - (self._report is not None)
 
     @property
     def waits(self) -> bool:
-        """Whether ``run_epoch`` has returned the reports of all trained epochs, so the run waits for its next epoch."""
+        """Whether the run waits for its next epoch: ``run_epoch`` has returned the reports of all trained epochs."""
         return self._report is None
 
     def run_epoch(self, tick: Callable[[], None] = lambda: None) -> EpochReport:
-        """Return the report of the next epoch, and train the epoch first if no other run's call has trained it already.
-
-        ``tick`` is called before every update, as in ``Training.run_epoch``, if this call trains the epoch.
+        """Return the report of the next epoch. Train the epoch first, unless another run's call has already done so.
+        ``tick`` is called before every update.
         """
         if self._report is None:
             self._together.train(self, tick)
@@ -192,13 +183,13 @@ class Part:
         return self._own(self._program.training.state_dict()) if self._state is None else self._state
 
     def weights(self) -> State:
-        """Return the weights of the run's network. After ``load_state_dict``, train an epoch before calling this: until
-        then these are the old weights.
+        """Return the weights of the run's network. After ``load_state_dict`` these are the old weights until the next
+        epoch is trained.
         """
         return self._own(self._program.training.weights())
 
     def load_state_dict(self, state: State) -> None:
-        """Continue from a result of ``state_dict``, which may also be that of a ``Training`` of this run alone."""
+        """Continue from a result of ``state_dict``, of this class or of a ``Training`` of this run alone."""
         self._state, self._report = state, None
 
     def copied(self) -> State:
@@ -206,7 +197,7 @@ class Part:
         return {name: tensor.to("cpu", copy=True) for name, tensor in self.state_dict().items()}
 
     def leave(self) -> None:
-        """Remove the run from its ``Together``: it will not train any more."""
+        """Remove the run from its ``Together``; the run must not train any more."""
         self._together.leave(self)
 
     def counters(self) -> dict[str, int]:
@@ -216,8 +207,8 @@ class Part:
         return {name: int(tensor) for name, tensor in self._state.items() if not tensor.dim()}
 
     def program(self, company: "Sequence[Part]") -> Training:
-        """Return the program of the runs in ``company``: the current one if it has exactly these runs, or else a new
-        program that continues from their states.
+        """Return the program of the runs in ``company``: the current program if it has exactly these runs and none has
+        loaded a state, otherwise a new program that continues from the states of the runs.
         """
         if self._program.company != tuple(company) or any(each._state is not None for each in company):
             state = joined([each.state_dict() for each in company])
@@ -227,7 +218,7 @@ class Part:
         return self._program.training
 
     def trained(self, report: EpochReport) -> None:
-        """Store this run's part of a program's report, until ``run_epoch`` returns it."""
+        """Store this run's part of a program's report; ``run_epoch`` returns it."""
         own, lanes = self._slice(), len(self._program.training.lanes)
         self.apart = False
         self._report = replace(
@@ -253,17 +244,14 @@ class Part:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Program:
-    """A program: a ``Training``, and the runs whose lanes it has, in order."""
+    """A program: a ``Training``, and its runs in the order of their lanes."""
 
     training: Training
     company: tuple[Part, ...]
 
 
 def joined(states: Sequence[State]) -> State:
-    """Join states into the state of one program with all their lanes, on the device of the first state.
-
-    The counters of all states must be equal.
-    """
+    """Concatenate the lanes of all states, on the device of the first. All states must have the same counters."""
     first = states[0]
     return {
         name: torch.cat([state[name].to(tensor.device) for state in states]) if tensor.dim() else tensor

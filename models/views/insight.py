@@ -1,7 +1,8 @@
-"""Inspects a trained network: how open its gates are, which earlier steps its layers choose, and how far back the
-gradient of the loss reaches.
+"""Inspects a trained network: how open its gates are, which earlier states its policies choose, and how far back in
+time the gradient of the loss reaches.
 
-The network has one lane (one seed's copy), so arrays have the axis D (directions) where others have G.
+The network has one lane (one seed's copy), so arrays have the axis D (directions) in place of G. Axes: T time steps,
+B sentences, J last outputs that a step may read, F features, H hidden units, X pre-activations.
 """
 
 from collections.abc import Mapping, Sequence
@@ -26,12 +27,12 @@ from skipstack.models.parts.skips.layers import SkipLayer
 class LayerInsight:
     """Values of one direction of a layer, at each time step of each sentence of a batch.
 
-    Time steps are in the direction's own order of reading; values at padding are arbitrary. ``layer``: the layer's
-    number, counted from 1 at the bottom. ``direction``: "forward" or "backward". ``gates``: by a gate's name, the mean
-    of the gate over its units at each step, an array TB. ``back_TB``: the number of steps by which the state that the
-    policy chose lies back, 1 for the previous state; None without a policy. ``norm_TB``: the Euclidean norm of dL/dh_t,
-    where L is the loss of the decision on the token that the direction reads last (gui2019 Figure 4; we take the
-    network's own decision in place of the gold tag). None for layers without a cell (``cell_of``).
+    Time steps are in the direction's reading order; values at padding are arbitrary. ``layer``: the layer's number,
+    counted from 1 at the bottom. ``direction``: "forward" or "backward". ``gates``: each gate's mean over its units,
+    gate_TB, by name. ``back_TB``: the distance of the state that the policy chose, in steps, 1 for the previous state;
+    None without a policy. ``norm_TB``: the Euclidean norm of dL/dh_t, where L is the loss of the decision on the token
+    that the direction reads last (gui2019 Figure 4, but with the network's own decision in place of the gold tag); None
+    for layers without a cell (``cell_of``).
     """
 
     layer: int
@@ -45,7 +46,7 @@ class LayerInsight:
 class LayerView:
     """The values of a ``LayerInsight`` for one sentence, as Python numbers.
 
-    ``gates`` and ``back`` are in the order of the text. ``norms`` are in the direction's own order of reading.
+    ``gates`` and ``back`` are in the order of the text, ``norms`` in the direction's reading order.
     """
 
     layer: int
@@ -56,13 +57,12 @@ class LayerView:
 
     @property
     def name(self) -> str:
-        """The name of the layer and direction, such as ``layer 2 backward``."""
+        """The name of the layer and its direction, such as ``layer 2 backward``."""
         return f"layer {self.layer} {self.direction}"
 
 
 def views(model: Network, tokens: Tokens, lexicon: LexiconTensors) -> list[tuple[LayerView, ...]]:
-    """Inspect a network of one lane: return for each sentence of ``tokens`` the values of all layers and directions.
-
+    """Inspect a network of one lane: return the views of all layers and directions, for each sentence of ``tokens``.
     Raises UserError for an ensemble and for a network with label feedback.
     """
     if isinstance(model, Ensemble):
@@ -89,7 +89,7 @@ def _view(seen: LayerInsight, place: int, length: int) -> LayerView:
 
 
 def insights(model: Stacked, tokens: Tokens, lexicon: LexiconTensors) -> list[LayerInsight]:
-    """Inspect a network of one lane on a batch: return the values of each layer, bottom up, forward before backward."""
+    """Inspect a network of one lane on a batch; return the insights bottom up, forward before backward."""
     passed: list[Passed] = []
     with torch.enable_grad(), watched():
         features_RUBF, counts_RB = model.read(tokens, lexicon, passed)
@@ -112,11 +112,10 @@ def insights(model: Stacked, tokens: Tokens, lexicon: LexiconTensors) -> list[La
 
 @torch.no_grad()
 def openings(passed: Passed) -> Mapping[str, Tensor]:
-    """Compute the gates of a layer, gate_DTBH, by their names: first the gates of its cell, then those of its shortcut.
-    A layer without a cell has none.
+    """Return the gates of a layer's cell and of its shortcut by name, gate_DTBH. A layer without a cell has no gates.
 
-    Layers do not keep their gates. A gate is a function of the layer's inputs and of the earlier outputs that the step
-    read, so it is computed again from these.
+    Layers do not keep the gates of a forward pass. So gates are recomputed from the layer's inputs and from the earlier
+    outputs that each step read.
     """
     cell, pre_DTBX = cell_of(passed.layer), passed.unrolled.pre_GTBX
     if cell is None or pre_DTBX is None:
@@ -128,25 +127,19 @@ def openings(passed: Passed) -> Mapping[str, Tensor]:
 
 
 def cell_of(layer: Layer) -> Cell | None:
-    """Return the cell of a layer, which holds the gates' weights; None for a layer without one, such as
-    ``feedforward``.
-    """
+    """Return the cell of a layer, which has the gates' weights; None for a layer without a cell (``feedforward``)."""
     cell = layer.cell if isinstance(layer, SkipLayer) else layer
     return cell if isinstance(cell, Cell) else None
 
 
 def _read(passed: Passed) -> Tensor | None:
-    """Return read_DTBJ, the weight with which each time step read each of the J last outputs; None if the layer reads
-    only the previous output.
-    """
+    """Return each step's weights of the J last outputs, read_DTBJ; None if steps read only the previous output."""
     return None if passed.unrolled.read is None else passed.unrolled.read()
 
 
 def before(output_DTBF: Tensor, read_DTBJ: Tensor | None) -> Tensor:
-    """Return before_DTBF, the earlier output that each time step read: the previous one, or the mixture of the J last
-    ones.
-
-    ``read_DTBJ``: the weights of the mixture; None means the previous output.
+    """Return the earlier output that each step read, before_DTBF: a mixture of the J last outputs with the weights
+    ``read_DTBJ``, or the previous output if ``read_DTBJ`` is None.
     """
     reach = 1 if read_DTBJ is None else read_DTBJ.shape[-1]
     steps = output_DTBF.shape[1]
@@ -158,13 +151,12 @@ def before(output_DTBF: Tensor, read_DTBJ: Tensor | None) -> Tensor:
 
 
 def _norms(model: Stacked, features_RUBF: Tensor, counts_RB: Tensor, passed: Sequence[Passed]) -> list[Tensor | None]:
-    """Compute norm_DTB of each layer: |dL/dh_t| at each time step; None for a layer without a cell.
+    """Return |dL/dh_t| at each time step of each layer, norm_DTB; None for a layer without a cell.
 
-    ``passed``: the inputs and outputs of the layers, from the forward pass. If a layer kept the tensors of its states,
-    autograd gives the gradient of each h_t directly. Otherwise h_t is read by the layers above and by later steps of
-    its own layer, and the gradient is a sum: that of the output, as other layers read it, plus U pre' for each later
-    step that read h_t, with the weight at which the step read it. U is the recurrent weight and pre' the gradient of
-    the later step's pre-activations. The dependence of an attention's weights on h_t is ignored.
+    ``passed``: the inputs and outputs of the layers in the forward pass. If a layer kept its states, autograd returns
+    the gradient of h_t. Otherwise the gradient is a sum over the readers of h_t: the gradient of the output, which
+    other layers read, plus U pre' for each later step of the layer, times the step's weight of h_t. U is the recurrent
+    weight, pre' the gradient of the later step's pre-activations. The dependence of attention on h_t is ignored.
     """
     wanted = [_differentiated(each.unrolled) for each in passed]
     given = [tensor for group in wanted for tensor in group]
@@ -193,8 +185,8 @@ def _norms(model: Stacked, features_RUBF: Tensor, counts_RB: Tensor, passed: Seq
 
 
 def _differentiated(unrolled: Unrolled) -> Sequence[Tensor]:
-    """Return the tensors of a layer by which the loss is differentiated: its states if it kept them, or else its output
-    and pre-activations.
+    """Return the tensors of a layer with respect to which the loss is differentiated: the states if the layer kept
+    them, otherwise output and pre-activations.
     """
     if unrolled.states is not None:
         return unrolled.states
@@ -202,10 +194,11 @@ def _differentiated(unrolled: Unrolled) -> Sequence[Tensor]:
 
 
 def _with_later(output_TBF: Tensor, later_TBF: Tensor, read_TBJ: Tensor | None) -> Tensor:
-    """Add to the gradient of each output the contributions of the later steps that read the output.
+    """Return the gradient of each output, including the contributions of later steps that read the output.
 
-    ``output_TBF``: the gradient of the outputs as other layers read them. ``later_TBF``: the gradient of what each step
-    read. ``read_TBJ``: the weight with which a step read each of the J last outputs; None means only the previous one.
+    ``output_TBF``: the gradient of the outputs through other layers. ``later_TBF``: the gradient of the mixture of
+    outputs that each step read. ``read_TBJ``: each step's weights of the J last outputs; None means that steps read
+    only the previous output.
     """
     total_TBF, steps = output_TBF.clone(), len(output_TBF)
     reach = 1 if read_TBJ is None else read_TBJ.shape[-1]
@@ -216,9 +209,8 @@ def _with_later(output_TBF: Tensor, later_TBF: Tensor, read_TBJ: Tensor | None) 
 
 
 def _last_loss(model: Stacked, features_RUBF: Tensor, counts_RB: Tensor, *, backward: bool) -> Tensor:
-    """Return the loss of the decision on the token that a direction reads last, summed over the sentences.
-
-    That token is the first of a sentence if ``backward``, or else the last.
+    """Return the loss of the decision on the token that a direction reads last (the first of the sentence if
+    ``backward``), summed over sentences.
     """
     place_RB = torch.zeros_like(counts_RB) if backward else counts_RB - 1
     return model.head.decision_loss(features_RUBF, counts_RB, place_RB).sum()

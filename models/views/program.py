@@ -14,22 +14,21 @@ from skipstack.models.networks.model import Network, Tokens
 from skipstack.models.parts.inputs.base import LexiconTensors
 
 LONGEST = 4096
-"""The maximum number of tokens in a text, for programs that take texts of any length."""
+"""The maximum number of tokens of a text in programs for texts of any length."""
 
 Inputs = dict[str, Tensor]
-"""The inputs of a program by name, or its outputs. The inputs:
+"""The inputs or outputs of a program by name. The inputs:
 
-``forms_TB``: the index of each token's form among the F forms, 0 at padding. ``lengths_B``: the number of tokens of
-each text. ``word_F``, ``capital_F``, ``prefix_FA``, ``suffix_FA``, ``spelling_FC`` (where C is 64), ``class_F``: the
-features of each form (``data.store.features.Lexicon``); form 0 is the boundary."""
+``forms_TB``: each token's form, as an index into the F forms; 0 at padding. ``lengths_B``: the number of tokens of each
+text. ``word_F``, ``capital_F``, ``prefix_FA``, ``suffix_FA``, ``spelling_FC`` (C is 64), ``class_F``: the features of
+each form (``data.store.features.Lexicon``); form 0 is the boundary."""
 
 
 class Program(nn.Module):
-    """A module that maps plain tensors to a network's decisions.
+    """A module that computes a network's decisions from plain tensors.
 
-    Its outputs: ``tags_UB``, the ids of labels; ``scores_UBK``, the scores of all labels
-    (``models.parts.heads.base.Head.opinion``); and for a parser ``heads_TB``, the head of each word. Values at padding
-    are arbitrary.
+    Outputs: ``tags_UB``, the ids of labels; ``scores_UBK``, the scores of all labels
+    (``models.parts.heads.base.Head.opinion``); in parsing also ``heads_TB``, the heads. Padding has arbitrary values.
     """
 
     def __init__(self, network: Network) -> None:
@@ -47,7 +46,7 @@ class Program(nn.Module):
         spelling_FC: Tensor,
         class_F: Tensor,
     ) -> Inputs:
-        """Return the decisions and scores by name; ``Inputs`` describes the arguments."""
+        """Return the outputs by name. The arguments are described in ``Inputs``."""
         tokens = Tokens(forms_TB.unsqueeze(0), lengths_B.unsqueeze(0))
         known = LexiconTensors(word_F, capital_F, prefix_FA, suffix_FA, spelling_FC, class_F)
         features_RUBF, counts_RB = self.network.read(tokens, known)
@@ -57,9 +56,8 @@ class Program(nn.Module):
 
 
 def inputs_of(tokens: Tokens, lexicon: LexiconTensors, length: int | None = None) -> Inputs:
-    """Return the inputs of a program for ``tokens``, which must be the same in all lanes.
-
-    Texts are padded to at least ``length`` tokens; None means the minimum of two tokens.
+    """Return the inputs of a program for ``tokens``, which must be the same in all lanes. Texts are padded to at least
+    ``length`` tokens; None means 2, the minimum.
     """
     forms_TB = tokens.forms_RTB[0]
     behind = max(2 if length is None else length, len(forms_TB)) - len(forms_TB)
@@ -77,20 +75,18 @@ def inputs_of(tokens: Tokens, lexicon: LexiconTensors, length: int | None = None
 
 
 def why_not(config: ModelConfig) -> str | None:
-    """Return the reason why a network with this config cannot be exported; None if it can."""
+    """Return the reason why a network with this config cannot be exported, or None if it can."""
     if isinstance(config.head, BiaffineConfig) and config.head.decoder == "tree":
         return "the best tree is computed outside of torch (allowed: model.head.decoder greedy, and all other heads)"
     return None
 
 
 def takes_any_length(config: ModelConfig) -> bool:
-    """Whether the program of a network with this config takes texts of any number of tokens, with its loop over time
-    exported as one operation.
+    """Whether the exported program accepts texts of any length, with the loop over time exported as one operation.
 
-    If not, loops are unrolled step by step, for texts of up to a fixed number of tokens. They are unrolled for layers
-    that skip, for networks with label feedback, for chains and users' own heads, for every network if torch has no
-    ``scan`` to export, and for an embedder that loops over characters (``blstm``): torch 2.13 cannot export two loops
-    of any length over different axes, since it requires the two lengths to be equal.
+    Otherwise loops are unrolled for texts of up to a fixed number of tokens. This is the case for layers that skip back
+    in time, label feedback, chains and users' own heads; for all networks if torch has no ``scan``; and for an embedder
+    that loops over characters (``blstm``), since torch 2.13 requires two exported loops to have the same length.
     """
     stack, embedder = config.stack, config.embedder
     if scan is None:
@@ -105,11 +101,11 @@ def takes_any_length(config: ModelConfig) -> bool:
 def exported(network: Network, inputs: Inputs, *, any_length: bool) -> ExportedProgram:
     """Export a network in evaluation mode. Afterwards the parameters of ``network`` require no gradient.
 
-    ``inputs``: an example of the program's inputs. ``any_length``: whether the program takes texts of 2 to ``LONGEST``
-    tokens, or only texts padded to the length of the example. The program takes any number of texts, and two or more
-    forms.
+    ``inputs``: an example of the program's inputs. ``any_length``: whether the program accepts texts of 2 to
+    ``LONGEST`` tokens, or only texts padded to the length of the example. The program accepts any number of texts, and
+    at least two forms.
     """
-    torch.compiler.reset()  # earlier exports in this process would forbid the lengths that they saw
+    torch.compiler.reset()  # without this, earlier exports in this process would forbid the lengths that they had
     program = Program(network).eval().requires_grad_(False)  # tensors written in place have no gradient
     steps, texts, forms = Dim("T", min=2, max=LONGEST), Dim("B", min=1), Dim("F", min=2)
     dynamic = {name: {0: forms} for name in inputs if name not in ("forms_TB", "lengths_B")}

@@ -45,7 +45,7 @@ REACHED: Final = "reached"
 
 @dataclass(frozen=True, kw_only=True)
 class StudyFrames:
-    """The frames of a study, as it was when it was read.
+    """The frames of a study at the time of reading.
 
     A frame is computed, or read from the cache, on first access. ``COLUMNS`` describes the columns of most frames.
 
@@ -53,10 +53,8 @@ class StudyFrames:
     ``study``: the study's config, including extensions.
     ``corpora``: the prepared corpora by the identity of their configs.
     ``base``: the number of the base config's trial; None if there is no such trial.
-    ``finished``: whether nothing of the study is left to run, ablations included.
-    ``searched``: whether the search itself is finished.
+    ``finished``, ``searched``: whether the study is finished with its ablations, and whether its search is finished.
     ``ablated``: whether the study has an ablation.
-    ``warnings``: the warnings of the study's record.
     ``enough``: the expected gain of further trials at which the stopping rule ended the search; None if it did not.
     ``over``: the study's limit of hours if it was reached; else None.
     ``lost``: the number of attempts at trials that were lost with their machine.
@@ -75,10 +73,7 @@ class StudyFrames:
     over: HoursOver | None
     lost: int
     cached: Callable[[str], pd.DataFrame | None]
-    """A function from the name of a frame to the cached frame; None if it is not cached.
-
-    The names are those in ``MADE``, ``IMPORTANCES`` and ``REACHED``.
-    """
+    """A function from a name in ``MADE``, ``IMPORTANCES`` or ``REACHED`` to the cached frame or None."""
     read: Callable[[], StudyRecord]
 
     @classmethod
@@ -103,7 +98,7 @@ class StudyFrames:
 
     @cached_property
     def record(self) -> StudyRecord:
-        """The record of the study. If the frames come from the cache, the first access reads the ledger and is slow."""
+        """The record of the study. If the frames are cached, the first access is slow, since it reads the ledger."""
         return self.read()
 
     @cached_property
@@ -159,7 +154,7 @@ class StudyFrames:
         )
         known = self.__dict__.get(IMPORTANCES, self.cached(IMPORTANCES))
         if known is not None:
-            found.__dict__[IMPORTANCES] = known  # sets the value of the cached property of that name
+            found.__dict__[IMPORTANCES] = known  # the value of its cached property ``importances``
         return found
 
     @cached_property
@@ -174,12 +169,12 @@ class StudyFrames:
 
     @cached_property
     def space(self) -> Space:
-        """The space that was searched."""
+        """The space that the search explores."""
         return Space(self.study.space)
 
     @property
     def measure(self) -> Measure:
-        """The measure that ranks the trials; it is the same on all corpora of the study."""
+        """The measure that ranks the trials, which is the same for all corpora of the study."""
         return measure_of(self.study.space.base, self.corpora)
 
     @property
@@ -195,10 +190,7 @@ class StudyFrames:
 
     @property
     def baseline(self) -> tuple[float, float] | None:
-        """The baseline's scores on dev and test of the base config's corpus.
-
-        None if the base is not a network or its corpus is not prepared.
-        """
+        """The baseline's scores on dev and test of the base's corpus; None for a function or an unprepared corpus."""
         base = self.study.space.base
         prepared = self.corpora.get(identity(base.data.corpus)) if isinstance(base, TrialConfig) else None
         return None if prepared is None else (prepared.baseline_dev, prepared.baseline_test)
@@ -270,7 +262,7 @@ def are_at_hand(path: Path) -> bool:
 
 
 def _stamp(ledger: Ledger) -> str | None:
-    """Return the stamp of the ledger's frames (``stamp``); None for a short ledger, which needs no cache to be fast."""
+    """Return the stamp of the ledger's frames (``stamp``); None for a short ledger, whose frames are not cached."""
     files = ledger.files()
     return stamp(files) if sum(file.stat().st_size for file in files) >= LONG else None
 

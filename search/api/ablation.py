@@ -18,7 +18,7 @@ from skipstack.search.study.record.study_record import StudyRecord
 @dataclass(frozen=True, slots=True)
 class PreparedAblation:
     """An ablation that is ready to begin. ``path``: the study's folder. ``record``: the record of the study's search.
-    ``experiment``: the plan of the ablation. ``first``: the first events of the ablation.
+    ``experiment``: the plan of the ablation. ``first``: its first events.
     """
 
     path: Path
@@ -40,14 +40,14 @@ def prepare_ablation(
     parts: bool = True,
     data_dir: Path | None,
 ) -> PreparedAblation | None:
-    """Prepare the next ablation of the finished study in the folder ``path``. Returns None if there is nothing to
-    compare, since no config differs from the base.
+    """Prepare the next ablation of the finished study in the folder ``path``. Returns None if no config differs from
+    the base, so that there is nothing to compare.
 
     ``code``: the files of the study's own code, needed only if they were moved. ``seeds``: the number of seeds of each
-    row of the ablation. ``top``: how many of the best configs are compared. ``beside``: the folders of other searches
-    with the same base. ``data_dir``: the folder of the named corpora. ``greedy_path`` is the argument ``path`` of
-    ``experiment``; ``corpora``, ``without`` and ``parts`` are its arguments of the same names. Raises UserError as
-    ``read_finished``, ``experiment``, ``load_constraints``, ``load_code`` and ``first_events`` do.
+    row. ``top``: the number of best configs to compare. ``beside``: the folders of other searches with the same base.
+    ``data_dir``: the folder of the named corpora. ``greedy_path`` is the argument ``path`` of ``experiment``;
+    ``corpora``, ``without`` and ``parts`` have the same names there. Raises UserError as ``read_finished``,
+    ``experiment``, ``load_constraints``, ``load_code`` and ``first_events`` do.
     """
     record = read_finished(path)
     load_constraints(path, record.study.space, code)

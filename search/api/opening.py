@@ -38,11 +38,11 @@ def open_study(
 ) -> None:
     """Check a study, prepare its corpora and start its ledger in ``folder``.
 
-    ``data_dir``: the folder of the named corpora. ``corpus_folder``: the folder at which relative paths start: those of
-    the user's corpus files, vectors and earlier studies. ``clock``: returns the time in Unix seconds. ``placed``:
-    returns the events that record the run options; it is called once the ledger is open, and its events are written
-    together with the first events, so that every study on disk has them. Raises UserError for a study that cannot run,
-    for corpora and vectors that cannot be read, and for an earlier study of which no trial can be used.
+    ``data_dir``: the folder of the named corpora. ``corpus_folder``: the folder to which the paths of the user's corpus
+    files, vectors and earlier studies are relative. ``clock``: returns the time in Unix seconds. ``placed``: returns
+    the events that record the run options; it is called once the ledger is open, and its events are written together
+    with the first events, so that every study on disk has them. Raises UserError for a study that cannot run, for
+    unreadable corpora and vectors, and for an earlier study without a usable trial.
     """
     check_study(study)
     earlier = earlier_studies(study, corpus_folder)
@@ -54,9 +54,7 @@ def open_study(
 
 @dataclass(frozen=True, slots=True)
 class Rehearsal:
-    """A study that was opened in a temporary folder, to be described. ``absent``: a line that names the corpus that
-    this machine lacks; None means that the study was opened with all its corpora.
-    """
+    """A study opened in a temporary folder to be described. ``absent``: a line about a missing corpus, or None."""
 
     folder: StudyFolder
     absent: str | None
@@ -64,11 +62,11 @@ class Rehearsal:
 
 @contextmanager
 def rehearsed(study: StudyConfig, *, data_dir: Path | None, corpus_folder: Path) -> Iterator[Rehearsal]:
-    """Opens a study as the command ``search`` does, but in a temporary folder that is removed on exit.
+    """Opens a study as the command ``search`` does, but in a temporary folder that is removed on exit. Commands that
+    only describe a study use this, so that they refuse every study that ``search`` cannot open.
 
-    Commands that only describe a study use this, so that they refuse every study that ``search`` cannot open. Raises
-    UserError as ``open_study`` does, with one exception: if this machine lacks a named corpus, ``absent`` of the result
-    says so, since a study may be described before its corpus is fetched.
+    Raises UserError as ``open_study`` does, except for a named corpus that this machine lacks: ``absent`` then names
+    it, since a study may be described before its corpus is fetched.
     """
     with tempfile.TemporaryDirectory(prefix="skipstack-") as scratch:
         folder, absent = StudyFolder(Path(scratch)), None
@@ -94,11 +92,10 @@ def extend_study(
 ) -> list[Event]:
     """Check an extension of a study, prepare the corpora that it adds, and return the events to append to the ledger.
 
-    ``trials``: how many trials to add. ``seeds``: how many seeds to add to each further trial. ``choices``: the values
-    to add, by axis. ``points``: further trials, which are tried next, as ``given_point`` reads them. ``asked_by``: the
-    user who asked for ``points``. ``data_dir``, ``corpus_folder`` and ``clock``: as in ``open_study``. Raises UserError
-    if the extension would change nothing, for a point that the study has tried or does not allow, and as ``open_study``
-    does.
+    ``trials``: the number of trials to add. ``seeds``: the number of seeds to add to each further trial. ``choices``:
+    the values to add, by axis. ``points``: points to try next (``given_point``). ``asked_by``: the user who asked for
+    ``points``. ``data_dir``, ``corpus_folder`` and ``clock``: as in ``open_study``. Raises UserError if the extension
+    changes nothing, for a point that the study has tried or does not allow, and as ``open_study`` does.
     """
     choices = typed_choices(record.space, choices)
     by = extension(
@@ -119,10 +116,8 @@ def extend_study(
 
 
 def new_points(record: StudyRecord, space: Space, given: Sequence[Mapping[str, Json]]) -> tuple[Point, ...]:
-    """Convert the points that a user gives into points of ``space``, for a study that is to try them.
-
-    Raises UserError as ``given_point`` does, for a point that the study has tried already, and for a point that is
-    given twice.
+    """Convert points that a user gives for a study into points of ``space``. Raises UserError as ``given_point`` does,
+    for a point that the study has already tried, and for a repeated point.
     """
     owners = {canonical_json(trial.point): f"trial {number} has" for number, trial in record.trials.items()}
     points = []

@@ -1,6 +1,4 @@
-"""The run options of a study, and the engine and MLflow runs that follow from them. Torch and ray are imported only
-when they are needed.
-"""
+"""The run options of a study, with its engine and MLflow runs. Torch and ray are imported only when needed."""
 
 import os
 import shlex
@@ -43,14 +41,10 @@ from skipstack.search.study.record.study_record import StudyRecord
 from skipstack.search.study.task import TrialTask, Workers
 
 CLUSTER: Final = "RAY_ADDRESS"
-"""The environment variable that names the Ray cluster for a study that is run without ``--address``. Ray sets it for a
-submitted job, which so finds its cluster.
-"""
+"""The environment variable with the Ray cluster for a study without ``--address``. Ray sets it for submitted jobs."""
 
 LEAST_ADDRESSES: Final[Mapping[EngineName, float]] = {"ray": 4e9, "serial": 3e9}
-"""The smallest address space, in bytes, with which a small study ran on two CPUs in a test, by engine. With less, a
-study of networks, or one on Ray, is not started.
-"""
+"""The minimum address space in bytes, by engine: the smallest with which a small study ran on two CPUs in a test."""
 
 Watch = Callable[[StudyRecord, StudyFolder], AbstractContextManager[Reader]]
 """Creates a reader of a study's events, from the record so far and the study's folder. Returns a context manager that
@@ -59,26 +53,26 @@ is entered while the study runs; its value is called with each event.
 
 
 def unwatched(record: StudyRecord, folder: StudyFolder) -> AbstractContextManager[Reader]:
-    """Create a reader that ignores all events: the default of ``Execution.watch``."""
+    """Create a reader that ignores all events, the default of ``Execution.watch``."""
     return nullcontext(lambda event: None)
 
 
 def unoccupied() -> None:
-    """Do nothing: the default of ``Execution.meanwhile``."""
+    """Do nothing, the default of ``Execution.meanwhile``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Execution(RunOptions):
     """The options of a run, with the user's function and the callbacks that follow the run.
 
-    ``address``: None means the Ray cluster that ``RAY_ADDRESS`` names, or else one that is started for the study.
-    ``tracking_uri``: None means the store that ``MLFLOW_TRACKING_URI`` names, or else a file in the study's folder.
+    ``address``: None means the Ray cluster in ``RAY_ADDRESS``, if set; otherwise a new one for the study.
+    ``tracking_uri``: None means the store in ``MLFLOW_TRACKING_URI``, if set; otherwise a file in the study's folder.
 
     ``function``: the function that trials call; None means that they train the networks of this project. ``say``:
     receives lines of information. ``warn``: receives lines about failures and missing data. ``watch``: creates a reader
     of the study's events. ``meanwhile``: called at most once, in a thread, as soon as a CPU is idle: while the last
-    trials end, or after them before the engine closes. ``compare``: whether MLflow is asked which events it has of
-    every run, even if its store is marked as having all events of the study.
+    trials end, or after them before the engine closes. ``compare``: whether MLflow is asked for the events of every
+    run, even if its store is marked as having all events of the study.
 
     Raises UserError for a value that is not allowed, if Ray is needed and not installed, and if an MLflow store is
     named and MLflow is not installed.
@@ -101,20 +95,16 @@ class Execution(RunOptions):
 
     @property
     def store(self) -> str | None:
-        """The URI of the MLflow store that the options or the environment name. None means a file in the study's
-        folder.
-        """
+        """The URI of the MLflow store in the options or the environment; None means a file in the study's folder."""
         return chosen_store(self.tracking_uri)
 
     def runs(self, folder: StudyFolder) -> str:
-        """The URI of the MLflow store that has the runs of the study in ``folder``."""
+        """The URI of the MLflow store with the runs of the study in ``folder``."""
         return self.store or f"sqlite:///{folder.runs_database.resolve()}"
 
     def start(self, runs: TrackedRuns | None = None) -> Engine:
-        """Start the engine that trains networks, or that calls the user's function. Raises UserError if it cannot
-        start.
-
-        ``runs``: gives a function the MLflow runs that it may write to; None means that it has no runs.
+        """Start the engine that trains networks or calls the user's function. Raises UserError if it cannot start.
+        ``runs``: the MLflow runs that a function may write to; None means no runs.
         """
         function, on_ray, trials = self.function, self.engine == "ray", self.trials_per_program
         if function is None or on_ray:
@@ -135,7 +125,7 @@ class Execution(RunOptions):
     def _ray(self, worker: Workers) -> Engine:
         address, trains, trials = cluster(self.address), self.function is None, self.trials_per_program
         if address is None and is_claimed():
-            # Ray reads this when it is imported. With 0, its processes listen only to connections of this machine.
+            # Ray reads this when it is imported. With 0, its processes accept only connections from this machine.
             os.environ.setdefault("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "0")
         with uncollected():  # ray takes seconds to import; torch is imported only in the workers
             from skipstack.search.execution.engines.ray.engine import RayEngine
@@ -157,28 +147,23 @@ class Execution(RunOptions):
         return engine
 
     def tracked(self, folder: StudyFolder, opened: StudyOpened) -> TrackedRuns:
-        """The MLflow runs of the study in ``folder`` that the user's function can write to. ``opened``: the study's
-        first event.
-        """
+        """The MLflow runs for the user's function. ``opened``: the first event of the study in ``folder``."""
         named = experiment(experiment_of(StudyRecord.of([opened]).study))
         return TrialRuns(from_anywhere(self.runs(folder)), named, study_id(opened), folder.ablation)
 
     def track(self, tracker: TrackingProcess, folder: StudyFolder) -> None:
-        """Make ``tracker`` write the study's events to MLflow: the past ones that MLflow lacks, and
-        those from now on.
-        """
+        """Make ``tracker`` write the study's events to MLflow: missing past events, and all future events."""
         tracker.record(self.runs(folder), folder.path, private=self.store is None, compare=self.compare)
 
     def publish(
         self, tracker: TrackingProcess, folder: StudyFolder, record: StudyRecord, made: Callable[[], Publication]
     ) -> dict[str, str]:
-        """Publish the report and models of a finished study in MLflow. Call this once ``tracker`` has written all
-        events.
+        """Publish the report and models of a finished study in MLflow, after ``tracker`` has written all events. If
+        something cannot be published, ``warn`` receives a line.
 
-        ``made``: creates the report and models; it is called only if they are not published already, or if ``compare``
-        is True. Returns the addresses at which a browser shows the study, by the names of the views (``trials``,
-        ``charts``, ``ablation 1``); empty if they are not known. If something could not be published, ``warn`` receives
-        a line.
+        ``made``: creates the report and models; called only if they are not published already, or if ``compare`` is
+        True. Returns the addresses at which a browser shows the study, by the names of the views (``trials``,
+        ``charts``, ``ablation 1``); empty if they are not known.
         """
         assert record.opened is not None, "a ledger begins with study_opened"
         own, named = study_id(record.opened), experiment(experiment_of(record.study))
@@ -198,9 +183,7 @@ class Execution(RunOptions):
         return {title(name): at(name) for name in names(record.ablations)}
 
     def register(self, folder: StudyFolder, record: StudyRecord, bundle: BestBundle, name: str) -> int:
-        """Register the model in ``bundle`` in MLflow's model registry as ``name``, and return its version. Raises
-        UserError if that fails.
-        """
+        """Register the model in ``bundle`` in MLflow as ``name``; return its version. Raises UserError on failure."""
         assert record.opened is not None, "a ledger begins with study_opened"
         named = experiment(experiment_of(record.study))
         with TrackingProcess() as process:
@@ -208,8 +191,8 @@ class Execution(RunOptions):
 
 
 def cluster(address: str | None) -> str | None:
-    """The address of the Ray cluster that a study joins, from its option ``--address``. ``auto`` means the cluster that
-    ``RAY_ADDRESS`` names, or else one that runs on this machine. None means that one is started for the study.
+    """The address of the Ray cluster that a study joins, from its option ``--address``. ``auto`` means the cluster in
+    ``RAY_ADDRESS``, if set; otherwise one that runs on this machine. None means a new cluster for the study.
     """
     if address is None and os.environ.get(CLUSTER) not in (None, "", "local"):
         return "auto"
@@ -226,17 +209,13 @@ def _names(record: StudyRecord) -> Iterator[str]:
 
 
 def check_trials_per_program(trials: int, *, is_function: bool) -> None:
-    """Check the option ``--trials-per-program``. Raises UserError if ``trials`` is more than 1 for a study of a
-    function, whose trials cannot share a program.
-    """
+    """Raise UserError for more than 1 trial per program in a study of a function: its calls share no program."""
     if trials > 1 and is_function:
         raise UserError(f"--trials-per-program: got {trials} for a function (allowed: 1, or a study of networks)")
 
 
 def check_addresses(engine: EngineName) -> None:
-    """Check the limit on the address space of this process. Raises UserError if it is too small, since torch, numba or
-    Ray would fail at an arbitrary place.
-    """
+    """Raise UserError if the address space is too small: torch, numba or Ray would fail at an arbitrary point."""
     most = address_limit()
     if most is not None and most < LEAST_ADDRESSES[engine]:
         least = " or ".join(f"{size / 1e9:.0f} GB with --engine {name}" for name, size in LEAST_ADDRESSES.items())

@@ -1,6 +1,6 @@
-"""Runs a study whose trials are trained by the user's own loop, which asks the study for trials and reports to it.
+"""Runs a study for the user's own training loop, which asks the study for trials and reports to it.
 
-The study runs in a thread, with an engine that trains nothing itself. Meanwhile the loop calls the study's driver.
+The study runs in a thread, with an engine that trains nothing and lends the study's driver to the loop.
 """
 
 import time
@@ -27,17 +27,17 @@ from skipstack.spaces.function import FunctionConfig
 
 
 class LeftOpenError(StudyInterruptedError):
-    """Raised in the thread of a study when the user's loop leaves the study before its end."""
+    """Raised in the thread of a study when the user's loop leaves before the end of the study."""
 
 
 @final
 class OwnLoop:
     """A running study for the user's own training loop. ``ask`` returns the next trial, to which the loop reports with
-    ``AskedTrial.report``.
+    ``AskedTrial.report``. Several threads may use the object.
 
     Use it as a context manager. On exit without an error it finishes the study if all trials have ended. Otherwise it
-    leaves the study as an interruption does; ``skipstack.begin`` with the same folder then continues the study and
-    hands out the open trials again. Several threads may use the object.
+    leaves the study like an interruption does; ``skipstack.begin`` with the same folder then continues the study and
+    returns the open trials again.
 
     ``run``: the started study. ``ended``: called once the study is finished.
     """
@@ -49,17 +49,17 @@ class OwnLoop:
         self._ended = ended
         self._failed: BaseException | None = None
         self._next: TrialTask | None = None
-        """A trial that was taken from the driver only to see whether there is one; ``ask`` returns it next."""
+        """A trial that was requested from the driver only to see whether there is one; ``ask`` returns it next."""
         self._thread = Thread(target=self._run, args=[run], name="study", daemon=True)
         self._thread.start()
 
     def ask(self) -> "AskedTrial | None":
-        """The next trial to train; None if there is none now. If no trial that ``ask`` returned is still open, None
+        """The next trial to train; None if there is none now. If all trials that ``ask`` returned have ended, None
         means that the study has no more trials.
 
-        Trials that were open when the last loop ended come first. A paused trial is returned again once it is promoted.
-        Raises the exception that ended the study, if any, such as one for a full disk, and UserError if the study has
-        ended without one.
+        Trials that an earlier loop left open come first. A paused trial is returned again once it is promoted. Raises
+        the exception that ended the study, if any, such as one for a full disk, and UserError if the study has ended
+        without one.
         """
         with self._engine.turn:
             driver = self._driver()
@@ -67,9 +67,7 @@ class OwnLoop:
             return None if task is None else AskedTrial(task, driver, self._engine)
 
     def finish(self) -> None:
-        """Finish the study and publish it in MLflow. Raises UserError if the study has further trials, or if a trial is
-        still open.
-        """
+        """Finish the study and publish it in MLflow. Raises UserError if a trial is open or not yet asked for."""
         with self._engine.turn:
             if not self._at_end():
                 raise UserError(
@@ -125,10 +123,9 @@ class AskedTrial:
     """A trial for the user's loop to train. ``config`` has the values of its axes, and ``report(score=0.93)`` ends an
     epoch.
 
-    If the study has several seeds, there is a config for each of them, ``configs[seed]``, and an epoch of the trial
-    ends once ``report(score=..., seed=seed)`` was called for each seed. With replicates, each replicate of each seed
-    has a number, which takes the place of the seed in ``configs`` and in the methods; its config has the seed and the
-    replicate.
+    If the study has several seeds, ``configs[seed]`` is the config for each seed, and an epoch of the trial ends once
+    ``report(score=..., seed=seed)`` was called for each seed. With replicates, each replicate of each seed has a
+    number, which replaces the seed in ``configs`` and in the methods; its config has the seed and the replicate.
     """
 
     def __init__(self, task: TrialTask, driver: Driver, engine: "_Asked") -> None:
@@ -153,20 +150,16 @@ class AskedTrial:
 
     @property
     def seeds(self) -> Sequence[int]:
-        """The seeds with which the trial is trained, or the keys of ``configs`` if there are replicates."""
+        """The seeds of the trial; with replicates, the numbers that are the keys of ``configs``."""
         return tuple(self.configs)
 
     @property
     def config(self) -> Values:
-        """The values of the trial's axes, and its seed under ``seed``. Raises UserError if the trial
-        has several seeds.
-        """
+        """The values of the trial's axes, and its seed under ``seed``. Raises UserError for several seeds."""
         return self.configs[self._only(None)]
 
     def folder(self, seed: int | None = None) -> Path:
-        """The folder in which the files of a seed survive interruptions. ``seed``: may be left out if there is only
-        one.
-        """
+        """The folder in which the files of a seed survive interruptions. ``seed``: optional if there is only one."""
         return self._reports[self._only(seed)].folder
 
     def report(
@@ -179,8 +172,8 @@ class AskedTrial:
         model: Path | str | None = None,
         **metrics: float,
     ) -> bool:
-        """End an epoch of a seed, as ``Report`` does, and return whether the trial goes on. The decision is made once
-        all seeds have reported the epoch; until then the trial goes on. If the trial does not go on, a report is
+        """End an epoch of a seed, as ``Report`` does, and return whether the trial continues. The study decides once
+        all seeds have reported the epoch; until then the trial continues. Reports of a trial that does not continue are
         ignored.
 
         Raises ReportError for an invalid report, and UserError for a seed that the trial does not have.
@@ -204,19 +197,17 @@ class AskedTrial:
             self._reports[self._only(seed)].artifact(path)
 
     def checkpoint(self, state: Path | str | bytes, *, seed: int | None = None, epoch: int | None = None) -> None:
-        """Save the state from which a seed resumes, as ``Report.checkpoint`` does. Does nothing if the trial does not
-        go on.
-        """
+        """Save the state from which a seed resumes (``Report.checkpoint``). Ignored if the trial does not continue."""
         report = self._reports[self._only(seed)]
         with self._turn:
             if self.goes_on:
                 report.checkpoint(state, epoch=epoch)
 
     def restore(self, seed: int | None = None) -> Path | None:
-        """The path of a seed's last checkpoint, as ``Report.restore`` returns it; None if the seed has none.
+        """The path of a seed's last checkpoint (``Report.restore``); None if the seed has none.
 
-        After this call, the seed's reports continue with the epoch after the checkpoint. Reports of epochs that the
-        ledger has already do not count again.
+        After this call, the seed's reports continue with the epoch after the checkpoint. Reports of epochs that are
+        already in the ledger do not count again.
         """
         with self._turn:
             return self._reports[self._only(seed)].restore()
@@ -228,19 +219,15 @@ class AskedTrial:
         return self._tracked[self._only(seed)]
 
     def end(self) -> None:
-        """Tell the study that the training of this trial ended before the last possible epoch. Does nothing if the
-        trial does not go on.
-        """
+        """Report that training ended before the last possible epoch. Ignored if the trial does not continue."""
         with self._turn:
             if self.goes_on:
                 self.goes_on = False
                 self._driver.returned(self.number)
 
     def fail(self, error: BaseException | str) -> None:
-        """Tell the study that the training of this trial failed. The trial ends with the reason ``failed``, and is not
-        handed out again. Does nothing if the trial does not go on.
-
-        ``error``: the error, or a line that describes it.
+        """Report that the training of this trial failed: it ends with the reason ``failed`` and is not returned again.
+        Ignored if the trial does not continue. ``error``: the error, or a line that describes it.
         """
         with self._turn:
             if self.goes_on:
@@ -272,36 +259,32 @@ class AskedTrial:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OwnLoopExecution(Execution):
-    """The run options of a study whose trials the user's loop trains."""
+    """The run options of a study for the user's own training loop."""
 
     function: Any = asked
 
     def start(self, runs: TrackedRuns | None = None) -> Engine:
-        """The engine that passes the driver to the user's loop instead of training trials."""
+        """Create the engine that lends the driver to the user's loop instead of training trials."""
         return _Asked(runs or NoRuns())
 
 
 @final
 class _Asked(Engine):
-    """An engine that passes the driver to the user's loop, and waits until the loop leaves the study."""
+    """An engine that lends the driver to the user's loop, and waits until the loop leaves the study."""
 
     words = "trials are trained by who asks for them"
 
     def __init__(self, runs: TrackedRuns) -> None:
         self.runs: Final = runs
         self.turn: Final = Condition(RLock())
-        """The lock that a thread must hold while it uses the driver. It is notified when the driver is available, and
-        when the loop has left.
-        """
+        """The lock for any use of the driver. Notified when the driver is available and when the loop has left."""
         self._driver: Driver | None = None
         self._left: bool | None = None
 
     def run(self, driver: Driver) -> None:
-        """Wait until the loop has left the study. Raises LeftOpenError if the study is then not at its end, or got
-        further points as the loop left.
-        """
+        """Wait until the loop has left. Raises LeftOpenError if it left early, or if points came in as it left."""
         with self.turn:
-            # The study runs the engine again if points were asked for at the last moment.
+            # If further points were requested at the last moment, the study runs the engine again.
             again = self._left is not None
             self._driver = driver
             self.turn.notify_all()
@@ -311,15 +294,13 @@ class _Asked(Engine):
             raise LeftOpenError("whoever asked for trials has left")
 
     def wait(self) -> Driver | None:
-        """Wait for the driver, and return it; None if the study has ended, or if the loop has left it."""
+        """Wait for the driver, and return it; None if the study has ended or the loop has left it."""
         with self.turn:
             self.turn.wait_for(lambda: self._driver is not None or self._left is not None)
             return self._driver
 
     def leave(self, *, finished: bool) -> None:
-        """Record that the loop has left the study. ``finished``: whether the study was at its end. Only the first call
-        counts.
-        """
+        """Record that the loop has left the study, at its end if ``finished``. Only the first call counts."""
         with self.turn:
             self._left = finished if self._left is None else self._left
             self.turn.notify_all()

@@ -13,21 +13,20 @@ from typing import Final
 from skipstack.data.basis.redaction import redacted, without_secrets
 
 LONGEST: Final = 2000
-"""Maximum length of a recorded command, in characters."""
+"""The maximum length of a recorded command, in characters."""
 
 PATIENCE: Final = 10.0
 """The timeout of a git command in seconds, in case the disk hangs."""
 
 
 def provenance() -> Mapping[str, str]:
-    """The ``command``, ``user`` and ``commit`` of this process, by these names. Each is empty if it is not known."""
+    """The ``command``, ``user`` and ``commit`` of this process, by these names; empty if unknown."""
     return {"command": command(), "user": _user(), "commit": commit()}
 
 
 def command(arguments: list[str] | None = None) -> str:
-    """The command line, quoted for a shell, without secrets and without the folder of the program.
-
-    ``arguments``: the program and its arguments; None means those of this process.
+    """The command line, quoted for a shell, without secrets and without the folder of the program. ``arguments``: the
+    program and its arguments; None means this process.
     """
     program, *others = sys.argv if arguments is None else arguments
     return redacted(shlex.join([Path(program).name, *map(_without_secrets, others)]))[:LONGEST]
@@ -35,17 +34,15 @@ def command(arguments: list[str] | None = None) -> str:
 
 @cache
 def commit() -> str:
-    """The commit of the git checkout that has this file. Empty for an installed package, and if git is missing or
-    fails.
-    """
+    """The commit of the git checkout of this file. Empty for an installed package, or if git is missing or fails."""
     here = Path(__file__).resolve()
     if _git(here.parent, "ls-files", "--error-unmatch", here.name) != here.name:
-        return ""  # git does not track this file: the folder may lie in a checkout of another project
+        return ""  # git does not track this file: the folder may be in a checkout of another project
     return _git(here.parent, "rev-parse", "HEAD")
 
 
 def _without_secrets(argument: str) -> str:
-    """Remove the secrets from a command-line argument, if it is an address or an option with an address."""
+    """Remove the secrets from a command-line argument if it is an address or an option with an address."""
     option, equals, address = argument.partition("=") if argument.startswith("-") else ("", "", argument)
     return f"{option}{equals}{without_secrets(address) if re.match(r'[a-z0-9+]+:/', address) else address}"
 
@@ -53,7 +50,7 @@ def _without_secrets(argument: str) -> str:
 def _user() -> str:
     try:
         return getpass.getuser()
-    except (KeyError, OSError):  # a number without a name, as in many containers
+    except (KeyError, OSError):  # a user ID without a name, as in many containers
         return ""
 
 

@@ -1,4 +1,4 @@
-"""Records the run options of a study in its ledger, and reads them back when the study is resumed."""
+"""Records the run options of a study in its ledger, and restores them when the study is resumed."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -25,21 +25,19 @@ from skipstack.spaces.constraint_functions import check_given
 from skipstack.spaces.trial import code_of
 
 OPTIONS: Final = tuple(option.name for option in fields(RunOptions))
-"""The fields of ``Execution`` that are recorded in the ledger: the event ``Placed`` has fields of the same names."""
+"""The fields of ``Execution`` that the event ``Placed`` records under the same names."""
 
 CONTACTED: Final = {"address": "--address", "tracking_uri": "--tracking-uri"}
-"""The recorded options that name a server, with their command-line names. Such a server may be sent secrets from the
-environment.
-"""
+"""The recorded options that name a server, with their command-line names. A server may receive secrets."""
 
 
 def execution_of(options: Mapping[str, Any], before: Path | None = None) -> Execution:
-    """Build the ``Execution`` of a study from ``options``, by name. Options that are missing or None are taken from the
-    last run of the study in the folder ``before``; if it is None or has no recorded run, they have their defaults.
+    """Build the ``Execution`` of a study from ``options``, by name. Options that are missing or None have the values of
+    the last run of the study in the folder ``before``, or their defaults without such a run.
 
-    A copied or moved study may come from somebody else, and its ledger could name any server or file. So for such a
-    study UserError is raised if the recorded options name a server to contact, a listener of the user's own or a code
-    file, and ``options`` do not name these. (The recorded MLflow store may be named by the environment instead.)
+    A copied or moved study may come from another person, whose ledger could name any server or file. For such a study,
+    UserError is raised if its recorded options name a server, a listener of the user's own or a code file, and
+    ``options`` do not. (The environment can name the recorded MLflow store instead.)
     """
     given = {name: value for name, value in options.items() if value is not None}
     if code := given.pop("code", ()):
@@ -51,7 +49,7 @@ def execution_of(options: Mapping[str, Any], before: Path | None = None) -> Exec
     recorded = placed.model_dump(include=set(OPTIONS))
     environment = os.environ.get(URI, "")
     if environment and without_secrets(from_anywhere(environment)) == recorded["tracking_uri"]:
-        given.setdefault("tracking_uri", environment)  # it has the secrets, which the ledger leaves out
+        given.setdefault("tracking_uri", environment)  # with its secrets, which the ledger leaves out
     if placed.place != _place(folder, folder.path):
         if given.get("engine", recorded["engine"]) == "serial":
             recorded["address"] = None
@@ -72,11 +70,11 @@ def execution_of(options: Mapping[str, Any], before: Path | None = None) -> Exec
 
 
 def load_code(path: Path, code: Sequence[CodeFile], given: Sequence[Path] = ()) -> None:
-    """Load the user's own code of the study in the folder ``path``, from the files ``given`` or, without these, from
-    the paths of its last run. ``code``: the recorded code files. If there are none, this does nothing.
+    """Load the user's own code of the study in the folder ``path`` from the files ``given`` or, without these, from the
+    paths of its last run. ``code``: the recorded code files; without any, nothing is loaded.
 
     Raises UserError as ``load_recorded`` does. Raises UserError also if no files are given for a study that was copied
-    or moved, since a ledger from somebody else could name any file.
+    or moved, since a ledger from another person could name any file.
     """
     if not code:
         return
@@ -89,11 +87,8 @@ def load_code(path: Path, code: Sequence[CodeFile], given: Sequence[Path] = ()) 
 
 
 def load_constraints(path: Path, space: SpaceConfig, given: Sequence[Path] = ()) -> None:
-    """Load the code files with the functions that constrain ``space``, of the study in the folder ``path``, as
-    ``load_code`` does.
-
-    Raises UserError as ``load_code`` does, and for a constraint function that has no code file and was not passed in
-    Python either.
+    """Load the code files with the functions that constrain ``space``, as ``load_code`` does. Raises UserError as
+    ``load_code`` does, and for a constraint function without a code file that was not passed in Python either.
     """
     load_code(path, [file for file in space.code if set(file.constraints) & set(space.constraints)], given)
     check_given(space.constraint_functions)
@@ -112,10 +107,8 @@ def _unasked(path: Path | None, recorded: Sequence[str]) -> str:
 
 
 def placement(execution: Execution, folder: StudyFolder, time: float, *, path: Path | None = None) -> list[Placed]:
-    """The event that records the options of this run, as a list. The list is empty if the options and the folder are
-    those of the last run.
-
-    ``time``: of the event, in Unix seconds. ``path``: the folder's final path, if it still has a temporary name.
+    """The event that records the options of this run, in a list; empty if the options and the folder are unchanged
+    since the last run. ``time``: in Unix seconds. ``path``: the folder's final path, if it still has a temporary name.
     """
     options = {name: getattr(execution, name) for name in OPTIONS}
     options["also"] = with_whole_paths(execution.also)
@@ -132,5 +125,5 @@ def _last(folder: StudyFolder) -> Placed | None:
 
 
 def _place(folder: StudyFolder, path: Path) -> str:
-    """A hash of the folder's path and of its ledger's inode number, by which a copied or moved study is recognised."""
+    """A hash of the folder's path and of its ledger's inode number, which differs after a copy or move."""
     return identity({"path": str(path.resolve()), "inode": folder.ledger.stat().st_ino})

@@ -1,5 +1,5 @@
-"""Runs a study to its end: connects the ledger, driver, engine, MLflow and the deletion of weights that are not needed.
-Nothing is printed.
+"""Runs a study to its end: connects the ledger, driver, engine, MLflow and the deletion of unneeded weights. Prints
+nothing.
 
 ``begin``, ``resume``, ``extend`` and ``ablate`` check their arguments, start the engine and test that every machine can
 train the study. They return a ``Run``, which finishes the study. Torch and ray are imported only for a valid study.
@@ -68,11 +68,11 @@ class Run:
     """A study that is ready to run; ``finish`` runs it to its end.
 
     ``folder``: the study's folder. ``execution``: the run options. ``engine``: the started engine; None if the study is
-    finished already. ``resuming``: whether an earlier process started the study. ``first``: the events that are written
-    before all others of this run. ``data_dir`` and ``corpus_folder``: the folders where the study's corpora are looked
-    for. ``ablation``: the number of the ablation to run; None means that the search is run. ``tracker``: the process
-    that writes to MLflow; None without MLflow. ``listeners``: the process of the listeners that ``--also`` names; None
-    without any. ``missing``: a line for each thing that MLflow or the listeners did not receive.
+    already finished. ``resuming``: whether an earlier process started the study. ``first``: the first events to write
+    in this run. ``data_dir`` and ``corpus_folder``: the folders with the study's corpora. ``ablation``: the number of
+    the ablation to run; None means the search. ``tracker``: the process that writes to MLflow; None without MLflow.
+    ``listeners``: the process of the listeners in ``--also``; None without any. ``missing``: a line for each thing that
+    MLflow or the listeners did not receive.
     """
 
     folder: StudyFolder
@@ -99,19 +99,19 @@ class Run:
         ]
 
     def finish(self) -> StudyRecord:
-        """Run the study to its end, and return its record. Exceptions are those of ``finished``."""
+        """Run the study to its end, and return its record. Raises the exceptions of ``finished``."""
         with self.finished() as record:
             return record
 
     @contextmanager
     def finished(self) -> Iterator[StudyRecord]:
-        """Runs the study to its end. If it is finished already, only passes to MLflow and the listeners the events that
-        they lack.
+        """Runs the study to its end. If it is already finished, only passes the missing events to MLflow and the
+        listeners.
 
         The body of the ``with`` statement receives the record as soon as all trials have ended and the selected ones
-        are measured on the test split. On exit, the engine is closed and the last events are written to MLflow, also
+        are evaluated on the test split. On exit, the engine is closed and the last events are written to MLflow, also
         after an error while trials run. KeyboardInterrupt and StudyInterruptedError (a UserError) leave a study that
-        can be resumed; after a second KeyboardInterrupt, MLflow is not waited for.
+        can be resumed; after a second KeyboardInterrupt, the run does not wait for MLflow.
         """
         try:
             if self.engine is None:
@@ -128,9 +128,7 @@ class Run:
             raise
 
     def close(self) -> None:
-        """End the engine, the process that writes to MLflow and that of the listeners, without waiting for the events
-        that they still lack.
-        """
+        """End the engine and the processes of MLflow and the listeners, without waiting for their missing events."""
         for process in (self.tracker, self.listeners):
             if process is not None:
                 process.end()
@@ -140,7 +138,7 @@ class Run:
     @contextmanager
     def _open_ledger(self) -> Iterator[Ledger]:
         """Opens the ledger for writing. Raises LedgerLostError, which counts as an interruption, if the disk is full or
-        fails: the study exists and can be resumed.
+        fails, since the study exists and can be resumed.
         """
         with ExitStack() as opened:
             try:
@@ -211,13 +209,13 @@ class Run:
             if not _interrupted_twice(sys.exception()):
                 self._end_publishing()
             self._warn(retention.close())
-        if self.ablation is not None:  # all rows are measured, and only trials of the search are exported
+        if self.ablation is not None:  # all rows are evaluated, and only trials of the search are exported
             delete_all_but_logs(folder)
 
     def publish(
         self, made: Callable[[StudyRecord, StudyFolder], Publication], record: StudyRecord | None = None
     ) -> dict[str, str]:
-        """Publish the report and models of the study in MLflow, and end the process that writes there. Does nothing if
+        """Publish the report and models of the study in MLflow, and end the process that writes to it. Does nothing if
         MLflow lacks events of the study. Call this after ``finish``.
 
         ``made``: creates the report and models from the record and the folder. ``record``: the current record of the
@@ -246,9 +244,7 @@ class Run:
         return self.tracker is not None and self.execution.store is None
 
     def _begin_publishing(self) -> None:
-        """Start the processes that read the ledger and pass its events to MLflow and to the listeners, one process for
-        each.
-        """
+        """Start a process for MLflow and one for the listeners; both read the ledger and pass its events on."""
         execution, folder = self.execution, self.folder
         if is_installed("mlflow"):
             self.tracker = self.tracker or TrackingProcess()
@@ -267,9 +263,7 @@ class Run:
             self.tracker.let_end()
 
     def _end_publishing(self) -> None:
-        """Wait until MLflow and the listeners have all events. Warn about each thing that they did not receive, and add
-        it to ``missing``.
-        """
+        """Wait until MLflow and the listeners have all events. Warn about missing ones, also in ``missing``."""
         trouble = None if self.tracker is None else self.tracker.close()
         self.recorded = self.tracker is not None and trouble is None
         lines = [] if self.listeners is None else self.listeners.close()
@@ -317,13 +311,13 @@ def begin(
 
 
 def resume(path: Path, execution: Execution, *, enough: bool = False, hours: float | None = None) -> Run:
-    """Continue the study in the folder ``path``: an interrupted search or ablation, a search that ended because its
-    hours were over (if ``hours`` are given), or a finished one for which points were asked. Returns it ready to run. If
-    nothing of this applies, the returned run only publishes.
+    """Continue the study in the folder ``path``, and return it ready to run. The study can be an interrupted search or
+    ablation, a search whose time was up (if ``hours`` are given), or a finished search with requested points. In any
+    other case, the returned run only publishes.
 
-    ``enough``: start no further trial. ``hours``: the new time limit of the whole study, which includes the hours
-    already spent; None leaves the limit as it is. Raises UserError if both are given, if one is given for an ablation,
-    if ``hours`` leave no time or nothing to run, if the engine cannot start, and if a machine cannot train the study.
+    ``enough``: start no further trial. ``hours``: the new time limit of the whole study, including the hours already
+    spent; None keeps the limit. Raises UserError if both are given, if one is given for an ablation, if ``hours`` leave
+    no time or nothing to run, if the engine cannot start, and if a machine cannot train the study.
     """
     folder, finished = StudyFolder(path), is_finished(path)
     options = {"--enough": enough, "--hours": hours is not None}
@@ -358,9 +352,9 @@ def extend(
     data_dir: Path | None,
     corpus_folder: Path,
 ) -> Run:
-    """Extend the study in the folder ``path``, finished or not, and return it ready to run. The other arguments are
-    those of ``extend_study``. Raises UserError as ``extend_study`` does, if the engine cannot start, and if a machine
-    cannot train the study.
+    """Extend the study in the folder ``path``, finished or not, and return it ready to run. All other arguments are
+    arguments of ``extend_study``. Raises UserError as ``extend_study`` does, if the engine cannot start, and if a
+    machine cannot train the study.
     """
     record, folder = read_searched(path), StudyFolder(path)
     load_recorded(record.study.space.code, [Path(each) for each in execution.code])
@@ -382,10 +376,9 @@ def extend(
 
 
 def ask_for(path: Path, points: Sequence[Mapping[str, Json]]) -> None:
-    """Ask the study in the folder ``path`` to try ``points`` next. If a process runs the study now, that process tries
-    them; otherwise the process that resumes the study does.
-
-    Raises UserError as ``read_searched`` and ``new_points`` do.
+    """Request that the study in the folder ``path`` tries ``points`` next. If a process runs the study now, it tries
+    them; otherwise the next process that resumes the study does. Raises UserError as ``read_searched`` and
+    ``new_points`` do.
     """
     record = read_searched(path)
     asked = new_points(record, record.space, points)
@@ -408,7 +401,7 @@ def ablate(prepared: PreparedAblation, execution: Execution) -> Run:
 
 
 def sync_to_mlflow(path: Path, execution: Execution) -> Run:
-    """Write to MLflow the events that it lacks of the study in the folder ``path``, finished or not. The attribute
+    """Write the missing events of the study in the folder ``path``, finished or not, to MLflow. The attribute
     ``missing`` of the returned run says what MLflow still lacks.
 
     Raises UserError if MLflow is not installed, and if another process runs the study, since that process writes to
@@ -441,9 +434,9 @@ def _started(run: Run, record: Callable[[], StudyRecord], path: Path) -> Run:
     """Start the engine of ``run``, test that every machine can train the study, and return the run.
 
     First checks that a study of a function gets its function, and that no other study gets one, and loads the study's
-    own code. If a machine fails its test, the engine is closed and UserError is raised. ``record``: reads the study,
-    which is slow; it is called only if there are machines to test. ``path``: the study's final folder, which ``run``
-    may still have under a temporary name.
+    own code. If a machine fails its test, the engine is closed and UserError is raised. ``record``: reads the study;
+    called only if there are machines to test, since reading is slow. ``path``: the study's final folder; ``run`` may
+    still have it under a temporary name.
     """
     folder, execution = run.folder, run.execution
     if (changed := check_function_given(folder, execution.function)) is not None:
@@ -465,9 +458,7 @@ def _started(run: Run, record: Callable[[], StudyRecord], path: Path) -> Run:
 
 
 def _runs_of(run: Run, path: Path) -> TrackedRuns:
-    """The MLflow runs that a study's function can write to. A study of networks, or one without MLflow, has no runs.
-    ``path``: the study's final folder.
-    """
+    """The MLflow runs for the study's function; none for networks or without MLflow. ``path``: the final folder."""
     if run.execution.function is None or not is_installed("mlflow"):
         return NoRuns()
     opened = next(iter(Ledger(run.folder.ledger).replay()), None)
@@ -490,10 +481,9 @@ def _interrupted_twice(error: BaseException | None) -> bool:
 
 
 def parameter_counter(record: Callable[[], StudyRecord], folder: StudyFolder) -> Callable[[Subject], int | None]:
-    """Create a function that counts the parameters of a config's network. The function returns None if the network
-    cannot be built; the worker that trains the trial then reports the error.
-
-    ``record``: returns the driver's record; it is called at the first count. ``folder``: the study's folder.
+    """Create a function that counts the parameters of a config's network. It returns None if the network cannot be
+    built; the worker that trains the trial then reports the error. ``record``: returns the driver's record; called at
+    the first count.
     """
 
     @cache
@@ -512,9 +502,7 @@ def parameter_counter(record: Callable[[], StudyRecord], folder: StudyFolder) ->
 
 
 def vectors_coverage(name: str, vectors: VectorsPrepared) -> str:
-    """A line for the user that says how many words have a pretrained vector: ``data.vectors glove.txt: 74.9% of 8,120
-    words, ...``.
-    """
+    """The coverage of pretrained vectors, for the user: ``data.vectors glove.txt: 74.9% of 8,120 words, ...``."""
     words = f"{vectors.covered_words / max(vectors.words, 1):.1%} of {vectors.words:,} words"
     tokens = f"{vectors.covered_tokens / max(vectors.tokens, 1):.1%} of {vectors.tokens:,} train tokens"
     cut = "" if vectors.cut_line is None else f"; line {vectors.cut_line}, its last, is cut off and left out"

@@ -1,7 +1,7 @@
 """The options of a run: where and how trials run, and which listeners receive the study's events.
 
 The names, defaults, help texts and checks of these options are defined only here. The command line, the signatures of
-the library and the fields of the ledger follow them.
+the library and the fields of the ledger follow these definitions.
 """
 
 from collections.abc import Sequence
@@ -19,9 +19,7 @@ Concurrent = int | Literal["auto"]
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """The presentation of an option on the command line. ``help``: its help text. ``metavar``: the placeholder for its
-    value; None means the default of the command line's parser.
-    """
+    """An option on the command line. ``metavar``: the placeholder for its value; None means the parser's default."""
 
     help: str
     metavar: str | None = None
@@ -29,9 +27,7 @@ class Option:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunOptions:
-    """The options of a run, checked. Numbers may be passed as text. Raises UserError for a value that
-    is not allowed.
-    """
+    """The options of a run. Numbers may be passed as text. Raises UserError for a value that is not allowed."""
 
     engine: Annotated[
         EngineName,
@@ -121,17 +117,17 @@ class RunOptions:
 
     @property
     def most_at_a_time(self) -> int | None:
-        """The maximum number of trials that run at a time. None means as many as there is capacity for."""
+        """The maximum number of concurrent trials; None means as many as there is capacity for."""
         return None if self.concurrent == "auto" else self.concurrent
 
 
 class GivenOptions(TypedDict, total=False):
-    """The options of a run, as keyword arguments of the library's functions. An option that is left out, or None, has
-    the value of the study's last run, or its default if there was none.
+    """The options of a run, as keyword arguments of the library's functions. An option that is missing or None has the
+    value of the study's last run, or its default if there was none.
 
-    ``code``: the files of the study's own code, needed only if they or the study were moved since the last run. A study
-    that begins names these files in its config. ``progress``: whether the progress of the study is shown on stderr; if
-    not, the messages to the user go to the logger ``skipstack``.
+    ``code``: the files of the study's own code, needed only if they or the study were moved since the last run. (A new
+    study names these files in its config.) ``progress``: whether the progress of the study is shown on stderr; if not,
+    the messages to the user go to the logger ``skipstack``.
     """
 
     engine: EngineName | None
@@ -162,7 +158,7 @@ def _share(given: str | float) -> Share:
 
 
 def _whole(options: RunOptions, name: str) -> int:
-    """Convert the option ``name`` into a whole number from 1 on. Raises UserError for any other value."""
+    """Convert the option ``name`` into a positive integer. Raises UserError for any other value."""
     given = getattr(options, name)
     is_whole = isinstance(given, int) and not isinstance(given, bool)
     number = int(given) if is_whole or str(given).isdecimal() else 0

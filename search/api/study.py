@@ -18,8 +18,7 @@ if TYPE_CHECKING:
 
 @final
 class Study:
-    """Reads the study in ``folder`` and gives its results as pandas frames. The results are those at the time when this
-    object was created.
+    """Reads the study in ``folder`` and returns its results, as of the creation of this object, as pandas frames.
 
     ``page``: returns the HTML with which a notebook shows the study; None means that a notebook shows a line of text.
     Frames have the columns of ``skipstack.search.analysis.frames.columns.COLUMNS``. Raises UserError if ``folder`` has
@@ -31,7 +30,7 @@ class Study:
 
         self.folder = Path(folder)
         self.frames = study_frames(self.folder)
-        """The frames of the study, from which the methods copy; it also has the study's config and space."""
+        """The frames of the study, with its config and space. The methods return copies of them."""
         self._page = page
 
     @property
@@ -49,29 +48,23 @@ class Study:
         return self.frames.trials.copy()
 
     def best(self, n: int = 1) -> "pd.DataFrame":
-        """The ``n`` best trials, the best first, as rows of ``trials``. There are fewer rows if fewer trials have a
-        score.
-        """
+        """The ``n`` best trials, the best first, as rows of ``trials``; fewer if fewer trials have a score."""
         return self.frames.trials.loc[[trial.number for trial in self.record.ranked()[:n]]]
 
     def front(self) -> "pd.DataFrame":
-        """The trials on the Pareto front of several objectives, the best score first, as rows of ``trials``. Empty for
-        a study with a single objective.
-        """
+        """The trials on the Pareto front, the best score first, as rows of ``trials``; empty for one objective."""
         return self.frames.trials.loc[[trial.number for trial in self.record.front()]]
 
     def curves(self) -> "pd.DataFrame":
-        """A row for each epoch of each seed of each trial, with every metric that was reported."""
+        """A row for each epoch of each seed of each trial, with every reported metric."""
         return self._calls_told_apart(self.frames.curves)
 
     def seeds(self) -> "pd.DataFrame":
-        """A row for each seed of each trial with a score: the seed's result on dev, and on test if the trial was
-        tested.
-        """
+        """A row for each seed of each trial with a score: its result on dev and, if the trial was tested, on test."""
         return self._calls_told_apart(self.frames.seeds)
 
     def _calls_told_apart(self, frame: "pd.DataFrame") -> "pd.DataFrame":
-        """Replace the number of each call of the user's function by its seed and its replicate, as two columns. Without
+        """Replace the number of each call of the user's function by two columns, the seed and the replicate. Without
         replicates, return a copy of the frame.
         """
         replicates = self.frames.study.search.repeated
@@ -84,40 +77,31 @@ class Study:
         return told[[*first, *(name for name in told.columns if name not in first)]]
 
     def sentences(self) -> "pd.DataFrame":
-        """A row for each test sentence and seed of each tested trial, with the counts from which the measure is
-        computed.
-        """
+        """A row for each test sentence and seed of each tested trial, with the counts that the measure is based on."""
         return self.frames.sentences.copy()
 
     def usage(self) -> "pd.DataFrame":
-        """A row for each epoch of each trial, with the CPU, GPU and memory use of the worker that trained it. Empty for
-        a study that ran without the option ``system_metrics``.
+        """A row for each epoch of each trial, with the CPU, GPU and memory use of its worker. Empty for a study that
+        ran without the option ``system_metrics``.
         """
         return self.frames.usage.copy()
 
     def events(self) -> "pd.DataFrame":
-        """A row for each event of the ledger, from which all other frames are made."""
+        """A row for each event of the ledger, the source of all other frames."""
         return self.frames.events.copy()
 
     def to_parquet(self, folder: str | Path) -> Path:
-        """Write each frame to ``folder`` as a Parquet file of its name, such as ``trials.parquet``, and return the path
-        of the folder.
-        """
+        """Write each frame to ``folder`` as a Parquet file, such as ``trials.parquet``, and return the folder."""
         self.frames.to_parquet(Path(folder))
         return Path(folder)
 
     def explored(self, by: Sequence[str] = ()) -> "Exploration":
-        """Analyse the search. ``by``: the axes of the analysis's table; empty means all axes.
-
-        Raises UserError for a name in ``by`` that is no axis.
-        """
+        """Analyse the search, in a table over the axes ``by`` (all if empty). Raises UserError for an unknown axis."""
         return self.frames.exploration(by)
 
     def exploration(self, by: Sequence[str] = ()) -> "pd.DataFrame":
         """The table of the search's analysis as a frame, with a row for each value of each axis. ``by``: the axes;
-        empty means all axes.
-
-        Raises UserError for a name in ``by`` that is no axis.
+        empty means all axes. Raises UserError for an unknown axis.
         """
         from skipstack.search.analysis.exploration.exploration_frame import exploration_frame
 
@@ -139,12 +123,12 @@ class Study:
         the trial's network, or with the model that the study's function reported. Without further arguments, the best
         trial is exported.
 
-        ``to``: the path of the bundle; if several trials are exported, of a folder with a bundle for each. ``best``:
+        ``to``: the path of the bundle; for several trials, the path of a folder with a bundle for each. ``best``:
         export this many of the best trials. ``trial``: export the trial with this number. ``pareto``: export all trials
         on the Pareto front of several objectives. ``ensemble``: export all seeds of a trial together instead of the
         best seed. ``retrain``: train the network again on train and dev together. ``device``: where to compute.
-        ``code``: the files of the network's own code, if it has any; they are executed. Empty means those of the last
-        run.
+        ``code``: the files of the network's own code, if it has any; they are executed. Empty means the files of the
+        last run.
 
         Raises UserError if the files in ``code`` are not the recorded ones, if ``to`` exists, if more than one of
         ``best``, ``trial`` and ``pareto`` is given, if there is no such trial, if a trial's weights were not kept and
@@ -173,21 +157,19 @@ class Study:
         return Path(to)
 
     def enqueue(self, *points: "Mapping[str, Json]") -> None:
-        """Ask the study to try these points next. If a process runs the study now, that process tries them; otherwise
-        the next ``resume`` does.
+        """Request that the study tries these points next. If a process runs the study now, it tries them; otherwise the
+        next ``resume`` does.
 
-        A point has values by axis. An axis is named by its dotted path, or by an unambiguous end of it; axes that are
-        not named have the base's value. Raises UserError for an unknown axis, for a value that is not allowed, and for
-        a point that the study has tried already.
+        A point has values by axis. An axis is named by its dotted path, or by an unambiguous end of it; all other axes
+        have the base's value. Raises UserError for an unknown axis, for a value that is not allowed, and for a point
+        that the study has already tried.
         """
         from skipstack.search.api.run import ask_for
 
         ask_for(self.folder, points)
 
     def _repr_html_(self) -> str | None:
-        """The HTML with which a notebook shows the study: the best trials, and the charts of the search. None means
-        that the notebook shows the line of ``repr``.
-        """
+        """The HTML for a notebook: the best trials, and the charts of the search. None means ``repr`` instead."""
         return None if self._page is None else self._page(self)
 
     def __repr__(self) -> str:
@@ -201,9 +183,7 @@ class Study:
 
 
 def exploration_of(record: StudyRecord, by: Sequence[str] = ()) -> "Exploration":
-    """Analyse a study's search from its record. ``by``: the axes of the analysis's table; empty means all axes. Raises
-    UserError for a name in ``by`` that is no axis.
-    """
+    """Analyse a study's search from its record, as ``Study.explored`` does."""
     from skipstack.search.analysis.study_frames import StudyFrames
 
     return StudyFrames.of(record, Path()).exploration(by)  # the folder is needed only for the frame of events

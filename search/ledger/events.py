@@ -1,12 +1,11 @@
 """The events of a study, which the ledger records.
 
-An event is written once and never changed. Its ``time`` is in Unix seconds and is set by the caller: no code in this
-file reads a clock. Trials are numbered 0, 1, 2, ... in the order of proposal. Epochs count from 1. A higher score is
-better. A lane is one seed's copy of the network, or one call of a user's function, and a metric has one value for each
-lane.
+An event never changes. Its ``time`` is in Unix seconds and is set by the caller: no code in this file reads a clock.
+Trials are numbered 0, 1, 2, ... in the order of proposal. Epochs count from 1. A higher score is better. A lane is one
+seed's copy of the network, or one call of a user's function; a metric has one value for each lane.
 
-JSON has no NaN and no infinities, but a diverged trial reports them. They are written as the texts ``"nan"``, ``"inf"``
-and ``"-inf"``, and read back as the same numbers.
+JSON has no NaN and no infinities, but the scores of a diverged trial can be such numbers. They are written as the texts
+``"nan"``, ``"inf"`` and ``"-inf"``, and read back as numbers.
 """
 
 import json
@@ -39,29 +38,23 @@ Number = Annotated[float, Field(allow_inf_nan=True), PlainSerializer(_number, wh
 """A measured number. Unlike the numbers of a config, it may be NaN or infinite."""
 
 FORMAT: Final = 3
-"""The format of the ledgers that this version writes. ``skipstack upgrade`` rewrites ledgers of earlier formats
-(``search/study/upgrading.py``).
-"""
+"""The ledger format of this version. ``skipstack upgrade`` rewrites earlier formats (``search/study/upgrading.py``)."""
 
 FARTHEST: Final = 1e11
-"""The largest absolute value of an event's time, in seconds since 1970: about 3,000 years. An event with a larger one
-is refused.
-"""
+"""The largest absolute value of an event's time, in Unix seconds: about 3,000 years."""
 
 Parameters = Annotated[NonNegativeInt, Field(lt=1 << 63)]
-"""A number of network parameters. It is limited to 63 bits, since data frames store it as a 64-bit integer."""
+"""A number of network parameters. It has at most 63 bits, since data frames store it as a 64-bit integer."""
 
 SeedNumber = Annotated[int, Field(ge=-(1 << 63), lt=1 << 63)]
-"""The seed of a lane. It is limited to 64 bits, since data frames store it as a 64-bit integer."""
+"""The seed of a lane. It has at most 64 bits, since data frames store it as a 64-bit integer."""
 
 Metrics = dict[str, tuple[Number, ...]]
-"""The values of metrics, by the metric's name, such as ``train_loss`` or ``dev_accuracy``. Each has one value for each
-lane.
-"""
+"""The values of each metric, one per lane, by the metric's name, such as ``train_loss`` or ``dev_accuracy``."""
 
 Loss = Literal["lost", "preempted"]
-"""The two ways in which a trial loses its machine. ``lost``: the machine was lost without notice. ``preempted``: its
-owner took it back with notice. Neither is the fault of the trial.
+"""The ways in which a trial can lose its machine through no fault of its own. ``lost``: without notice. ``preempted``:
+the machine's owner took it back with notice.
 """
 
 FaultReason = Literal["failed", "crashed", "out_of_memory", "timed_out", Loss]
@@ -72,19 +65,19 @@ machine was lost.
 
 Reason = Literal["completed", "stopped", "diverged", FaultReason]
 """The reason why a trial ended. ``completed``: it trained to its end, or its function returned. ``stopped``: the
-scheduler stopped it, nothing could promote it any more, or the study's hours were over. ``diverged``: its score is not
-finite. Otherwise, a fault ended it.
+scheduler stopped it, no report could promote it any more, or the study's time was up. ``diverged``: its score is not
+finite. All other reasons are faults.
 """
 
 FAULTS: Final[tuple[FaultReason, ...]] = get_args(FaultReason)
 
 SCORELESS: Final[tuple[Reason, ...]] = ("diverged", *FAULTS)
-"""The reasons for which an ended trial has no score, neither in the ranking nor for the proposer."""
+"""Reasons that leave an ended trial without a score, both in the ranking and for the proposer."""
 
 LOSSES: Final[tuple[Loss, ...]] = get_args(Loss)
 
 RetryCause = Literal["crashed", "out_of_memory", Loss]
-"""The faults after which a trial may be retried."""
+"""Faults after which a trial may be retried."""
 
 
 class _Happened(Frozen):
@@ -92,11 +85,11 @@ class _Happened(Frozen):
 
 
 class StudyOpened(_Happened):
-    """The first event of a study, or of an ablation: its config, and the version of the code that runs it.
+    """The first event of a study or an ablation: its config, and the version of the code that runs it.
 
     ``study``: the JSON of the whole ``StudyConfig``. ``format``: the format of the ledger. ``earlier_identity``: the
-    hash that this event had before ``skipstack upgrade`` rewrote it, so that the study keeps its identity; None if it
-    was never rewritten.
+    hash that this event had before ``skipstack upgrade`` rewrote it, which keeps the study's identity; None if it was
+    never rewritten.
     """
 
     kind: Literal["study_opened"] = "study_opened"
@@ -109,11 +102,10 @@ class StudyOpened(_Happened):
 class VectorsPrepared(Frozen):
     """Pretrained vectors that were stored for a study.
 
-    ``sha256``: the SHA-256 of the file that they were read from. ``store``: the folder in which they are stored.
-    ``size``: the length of each vector. ``covered_words``, ``words``: how many words of the base's vocabulary have a
-    vector, and how many words it has. ``covered_tokens``, ``tokens``: how many tokens of train have a vector, and how
-    many tokens train has. ``cut_line``: the number of an incomplete last line of the file, which is left out; None if
-    the file is complete.
+    ``sha256``: the SHA-256 of their source file. ``store``: the folder in which they are stored. ``size``: the length
+    of each vector. ``covered_words``, ``words``: the number of words with a vector, and the number of all words, in the
+    base's vocabulary. ``covered_tokens``, ``tokens``: the same numbers for the tokens of train. ``cut_line``: the
+    number of an incomplete last line of the file, which is left out; None if the file is complete.
     """
 
     sha256: str
@@ -129,8 +121,8 @@ class VectorsPrepared(Frozen):
 class CorpusPrepared(_Happened, Brief):
     """A corpus was stored in the study's folder.
 
-    ``corpus``: the identity of the corpus's config. ``fingerprint``: the hash of its content. ``store``: the folder in
-    which it is stored. ``baseline_dev``, ``baseline_test``: the scores of a baseline that needs no network
+    ``corpus``: the identity of the corpus's config. ``fingerprint``: the hash of its content. ``store``: the folder of
+    the stored corpus. ``baseline_dev``, ``baseline_test``: the scores of a baseline without a network
     (``data.tasks.task.Task.baseline``). ``measure``: the measure that ranks the trials and scores the baselines.
     ``vectors``: the pretrained vectors that a trial may use, by their path in the config. ``health``: statistics of the
     corpus. ``warnings``: one line for each property that invalidates comparisons (``data/health/spoiling.py``).
@@ -155,8 +147,8 @@ class Proposed(_Happened):
     """The proposer chose a trial.
 
     ``point``: the chosen point of the space, a value for each active axis. ``config_identity``: the hash of the trial's
-    config. ``seeds``: lane i of the trial has seed ``seeds[i]``; with replicates, these are the numbers of its calls.
-    If seeds race, ``seeds`` is the first group of seeds.
+    config. ``seeds``: the seed of each lane; with replicates, the number of each call. If seeds race, ``seeds`` is the
+    first group of seeds.
     """
 
     kind: Literal["proposed"] = "proposed"
@@ -165,12 +157,12 @@ class Proposed(_Happened):
     config_identity: str
     seeds: tuple[SeedNumber, ...]
     parameters: Parameters | None = None
-    """The number of parameters of one lane; None if ``parameters`` is not an objective of the study."""
+    """The number of parameters of one lane; None if ``parameters`` is not an objective."""
 
 
 class Started(_Happened):
-    """A trial was started or continued. In the serial engine a worker trains it from now on; on Ray it waits for a
-    worker, and ``Begun`` follows when a worker takes it up.
+    """A trial was started or continued. The serial engine trains it at once; on Ray the trial waits for a worker, whose
+    start is the event ``Begun``.
     """
 
     kind: Literal["started"] = "started"
@@ -178,14 +170,14 @@ class Started(_Happened):
 
 
 class Begun(_Happened):
-    """A worker of Ray began to train a trial, which had waited for a worker since the event ``Started``."""
+    """A Ray worker began to train a trial that had waited for a worker since ``Started``."""
 
     kind: Literal["begun"] = "begun"
     trial: NonNegativeInt
 
 
 class Reported(_Happened):
-    """A trial finished an epoch, in which training and evaluation took ``seconds``.
+    """A trial finished an epoch, whose training and evaluation took ``seconds``.
 
     ``seeds``: the group of seeds that was trained, if seeds race; empty if all seeds are trained together.
     """
@@ -203,7 +195,7 @@ class Reported(_Happened):
 
 class Decided(_Happened):
     """The scheduler decided on a report. ``rung``: the rung that the report reached, in the unit of the scheduler's
-    resource, such as epochs; None if it reached no rung, or the trial is complete or diverged.
+    resource, such as epochs; None if it reached no rung, or if the trial is complete or diverged.
     """
 
     kind: Literal["decided"] = "decided"
@@ -216,14 +208,13 @@ class Decided(_Happened):
 class Usage(Frozen):
     """The CPU, memory and GPU use of one epoch.
 
-    ``machine``, ``process``: the name of the machine, and the number of the process on it that trained the epoch.
-    ``process_cpu``: the process's CPU time over the epoch, in percent of one core. ``process_memory``: the memory of
-    the process. ``machine_cpu``: the CPU use of all processes over the epoch, in percent of all cores.
-    ``machine_memory``, ``machine_memory_total``: the used and the total memory of the machine. ``gpu``: the percentage
-    of time for which the GPU was busy with any process, at the end of the epoch; None if the GPU's driver does not
-    report it, as for a part of a GPU (MIG). ``gpu_memory``, ``gpu_memory_total``: the used and the total memory of the
-    GPU. All memory is in bytes, at the end of the epoch. All GPU fields are None for an epoch that was not trained on a
-    GPU.
+    ``machine``, ``process``: the machine's name, and the ID of the process that trained the epoch. ``process_cpu``: the
+    process's CPU time over the epoch, in percent of one core. ``process_memory``: the memory of the process.
+    ``machine_cpu``: the CPU use of all processes over the epoch, in percent of all cores. ``machine_memory``,
+    ``machine_memory_total``: the used and the total memory of the machine. ``gpu``: the percentage of time for which
+    the GPU was busy with any process, at the end of the epoch; None if the GPU's driver does not report it, as for a
+    part of a GPU (MIG). ``gpu_memory``, ``gpu_memory_total``: the used and the total memory of the GPU. Memory is in
+    bytes, at the end of the epoch. All GPU fields are None for an epoch that was not trained on a GPU.
     """
 
     machine: str
@@ -252,16 +243,14 @@ class Used(_Happened):
 
 
 class Promoted(_Happened):
-    """The scheduler promoted a paused trial. A worker continues it next."""
+    """The scheduler promoted a paused trial, which a worker continues next."""
 
     kind: Literal["promoted"] = "promoted"
     trial: NonNegativeInt
 
 
 class Retried(_Happened):
-    """A fault ended an attempt at a trial. The trial is retried from its last checkpoint, or from the start if it has
-    none. ``message``: the error.
-    """
+    """A fault ended an attempt at a trial, which restarts from its last checkpoint, if any. ``message``: the error."""
 
     kind: Literal["retried"] = "retried"
     trial: NonNegativeInt
@@ -270,8 +259,8 @@ class Retried(_Happened):
 
 
 class Ended(_Happened):
-    """A trial ended. ``message``: the fault that ended it, the way in which the end of the study's hours ended it, or a
-    note of the tool from which it was imported; otherwise empty.
+    """A trial ended. ``message``: the fault that ended it, how the end of the study's time ended it, or a note of the
+    tool from which it was imported; otherwise empty.
     """
 
     kind: Literal["ended"] = "ended"
@@ -302,11 +291,10 @@ class Observed(Brief):
     """A trial of an earlier study, translated into this study.
 
     ``trial``: its number in the earlier study. ``point``: its point in this study's space. ``config_identity``: the
-    identity of this study's config at that point. ``reason``: the reason of its end, by the standard of this study.
-    ``curve``: pairs of an epoch and its score; a single pair of the number of seeds and their score, if seeds race in
-    this study. ``reported``: if the trial called a function, its values of the objectives after the score, by the name
-    of the metric. ``recording``: the results to reuse if the proposer chooses this point; None if they cannot be
-    reused.
+    identity of this study's config at that point. ``reason``: why it ended, by the standard of this study. ``curve``:
+    pairs of an epoch and its score; a single pair of the number of seeds and their score, if seeds race in this study.
+    ``reported``: if the trial called a function, its values of the objectives other than the score, by the name of the
+    metric. ``recording``: the results to reuse if the proposer chooses this point; None if they cannot be reused.
     """
 
     trial: NonNegativeInt
@@ -324,7 +312,7 @@ class WarmStarted(_Happened):
     """The proposer learns from the trials of an earlier study on the same corpus.
 
     ``study``: the folder of the earlier study. ``observed``: the trials to learn from. ``left_out``: the number of
-    other trials of that study, by the reason for which they are not used.
+    unused trials, by the reason.
     """
 
     kind: Literal["warm_started"] = "warm_started"
@@ -336,8 +324,8 @@ class WarmStarted(_Happened):
 class Suggestion(Frozen):
     """A trial of an earlier study on another corpus, suggested as a point of this study's space.
 
-    ``study``, ``trial``: the earlier study's folder, and the number of the trial in that study. ``similarity``: the
-    similarity of that trial's corpus to this study's corpus. ``point``: the suggested point.
+    ``study``, ``trial``: the earlier study's folder, and the number of the trial. ``similarity``: the similarity of the
+    two studies' corpora. ``point``: the suggested point.
     """
 
     study: str
@@ -349,8 +337,9 @@ class Suggestion(Frozen):
 class Suggested(_Happened):
     """The study tries points that were good on other corpora, in the order of ``suggestions``, after its base config.
 
-    ``similarities``: the similarity of each earlier study on another corpus, by its folder, even if no trial of it is
-    suggested. ``left_out``: the number of trials that cannot be used, by the earlier study's folder and the reason.
+    ``similarities``: the similarity of each earlier study's corpus, by the study's folder, even if no trial of the
+    study is suggested. ``left_out``: the number of trials that cannot be used, by the earlier study's folder and the
+    reason.
     """
 
     kind: Literal["suggested"] = "suggested"
@@ -360,12 +349,12 @@ class Suggested(_Happened):
 
 
 class Reused(_Happened):
-    """A trial is not trained: the results of an earlier trial with the same config and seeds are reused, and its
-    reports follow as reports of this trial.
+    """A trial is not trained, because an earlier trial had the same config and seeds. The reports of the earlier trial
+    follow as reports of this trial.
 
-    ``study``, ``source``: the folder of the earlier study (empty: this study), and the number of the trial in it.
-    ``config_identity``: the config identity in the weights file of the earlier trial. ``code_version``: the version of
-    the code that ran the earlier trial.
+    ``study``, ``source``: the folder of the earlier study (empty for this study), and the number of the earlier trial
+    in it. ``config_identity``: the config identity in the weights file of the earlier trial. ``code_version``: the
+    version of the code that ran the earlier trial.
     """
 
     kind: Literal["reused"] = "reused"
@@ -377,8 +366,8 @@ class Reused(_Happened):
 
 
 class Interrupted(_Happened):
-    """The driver was interrupted, by the user or by the loss of something that all trials need, such as the disk.
-    Running trials continue once the study is resumed.
+    """The driver was interrupted by the user, or because all trials lost a shared resource such as the disk. Running
+    trials continue when the study is resumed.
     """
 
     kind: Literal["interrupted"] = "interrupted"
@@ -392,18 +381,17 @@ class Resumed(_Happened):
 
 
 class Placed(_Happened):
-    """The options with which the study runs from now on. Neither ``address`` nor ``tracking_uri`` contains a secret.
+    """The options with which the study runs from now on. ``address`` and ``tracking_uri`` contain no secrets.
 
     ``place``: a hash of the path of the study's folder and of its ledger's inode, which shows whether the study was
     copied or moved. ``engine``: ``serial`` or ``ray``. ``address``: the address of the Ray cluster; None if none was
     given. ``gpus_per_trial``: the share of a GPU for each trial. ``device``: the device of the trials.
-    ``tracking_uri``: the MLflow store; None if there is none. ``system_metrics``: whether workers measure the resources
-    that they use. ``also``: the listeners that receive the study's events beside MLflow. ``code``: the paths of the
-    user's code files. ``concurrent``: the largest number of trials that run at a time. ``cpus_per_trial``: the number
-    of CPUs for each trial on Ray. ``trials_per_program``: the largest number of trials that train as one program.
-
-    ``command``: the command line without secrets. ``user``: the user who typed it. ``commit``: the commit of the code.
-    Each of these three is empty if it is unknown.
+    ``tracking_uri``: the MLflow store; None if there is none. ``system_metrics``: whether workers measure their
+    resource usage. ``also``: the listeners that receive the study's events besides MLflow. ``code``: the paths of the
+    user's code files. ``concurrent``: the maximum number of concurrent trials. ``cpus_per_trial``: the number of CPUs
+    for each trial on Ray. ``trials_per_program``: the maximum number of trials that train as one program. ``command``:
+    the command line without secrets. ``user``: the user who typed it. ``commit``: the commit of the code. The last
+    three are empty if unknown.
     """
 
     kind: Literal["placed"] = "placed"
@@ -427,12 +415,12 @@ class Placed(_Happened):
 class Extended(_Happened, Brief):
     """The user extended the study.
 
-    ``trials``: the number of additional trials. ``seeds``: the number of additional seeds of each trial that is
-    proposed from now on. ``choices``: additional values of axes, by the axis's path; for an axis with named values,
-    each is a mapping from the name to the value. ``hours``: the new limit of hours for the whole study; None means that
-    the limit stays. ``points``: the points (values of the axes) of the next trials, which count among the additional
-    ``trials``. ``asked_by``: the user who asked for these points. ``request``: the name of the file in the study's
-    folder with the request for them; empty if there was no such file.
+    ``trials``: the number of additional trials. ``seeds``: the number of additional seeds of each trial proposed from
+    now on. ``choices``: additional values of axes, by the axis's path; for an axis with named values, mappings from a
+    name to a value. ``hours``: the new limit of hours for the whole study; None keeps the limit. ``points``: the points
+    (values of the axes) of the next trials, which count among the additional ``trials``. ``asked_by``: the user who
+    asked for these points. ``request``: the name of the request file for the points in the study's folder; empty if
+    there was none.
     """
 
     kind: Literal["extended"] = "extended"
@@ -448,10 +436,10 @@ class Extended(_Happened, Brief):
 class Gain(Frozen):
     """The expected gain of further trials.
 
-    ``trials``: the number of further trials. ``hours``: the time that they take at the pace so far. It is the study's
-    ``search.enough.hours``, unless a single trial takes longer. ``most``: the larger of two estimates of the rise of
-    the best score (``search/strategy/objectives/stopping_rule.py``). ``seed_deviation``: the standard deviation of
-    scores between the seeds of a trial.
+    ``trials``: the number of further trials. ``hours``: their time at the pace so far: ``search.enough.hours``, unless
+    a single trial takes longer. ``most``: the larger of two estimates of the rise of the best score
+    (``search/strategy/objectives/stopping_rule.py``). ``seed_deviation``: the standard deviation of scores between the
+    seeds of a trial.
     """
 
     trials: PositiveInt
@@ -461,8 +449,8 @@ class Gain(Frozen):
 
 
 class HoursOver(Frozen):
-    """The end of a study's hours. ``hours``: the limit, ``search.hours``. ``left_out``: the largest number of further
-    trials that the study could still have proposed.
+    """The study's time is up. ``hours``: the limit ``search.hours``. ``left_out``: the maximum number of further trials
+    that the study could have proposed.
     """
 
     hours: Annotated[float, Field(gt=0)]
@@ -470,8 +458,9 @@ class HoursOver(Frozen):
 
 
 class Shortened(_Happened):
-    """The study ends after its first ``trials`` trials. The reason is a request of the user; or the stopping rule
-    ``search.enough``, with the expected ``gain`` of further trials; or the limit ``search.hours``, which is ``over``.
+    """The study ends after its first ``trials`` trials: by a request of the user; by the stopping rule
+    ``search.enough``, with the expected ``gain`` of further trials; or by the limit ``search.hours``, described by
+    ``over``.
     """
 
     kind: Literal["shortened"] = "shortened"
@@ -481,17 +470,17 @@ class Shortened(_Happened):
 
 
 class Measuring(_Happened):
-    """A worker began to measure a selected trial on the test split. Versions before 0.3.0 did not write it."""
+    """A worker began to evaluate a selected trial on the test split. Versions before 0.3.0 did not write this event."""
 
     kind: Literal["measuring"] = "measuring"
     trial: NonNegativeInt
 
 
 class Tested(_Happened):
-    """A selected trial was measured on the test split.
+    """A selected trial was evaluated on the test split.
 
-    ``metrics``: the metrics on the test split. ``sentences``: the measure's counts for each sentence, which versions
-    before 0.2.0 did not write.
+    ``metrics``: the metrics on the test split. ``sentences``: the measure's counts for each sentence; versions before
+    0.2.0 did not write them.
     """
 
     kind: Literal["tested"] = "tested"
@@ -501,10 +490,10 @@ class Tested(_Happened):
 
 
 class Untested(_Happened):
-    """Measuring a selected trial on the test split failed.
+    """The evaluation of a selected trial on the test split failed.
 
-    ``then``: what follows. ``measure``: the trial is measured again. ``train``: its weights are lost, so it is trained
-    again and then measured. ``give_up``: it is not measured.
+    ``then``: the next step. ``measure``: repeat the evaluation. ``train``: the weights are lost, so train the trial
+    again and then evaluate it. ``give_up``: leave the trial without test metrics.
     """
 
     kind: Literal["untested"] = "untested"
@@ -515,7 +504,7 @@ class Untested(_Happened):
 
 
 class Finished(_Happened):
-    """The study is finished: no trial remains to be trained or measured."""
+    """The study is finished: no trial remains to be trained or evaluated."""
 
     kind: Literal["finished"] = "finished"
 
@@ -524,14 +513,14 @@ RoleKind = Literal["base", "winner", "beside", "without_several", "without", "al
 
 
 class Role(Frozen):
-    """The reason for which an ablation has a row.
+    """The reason why an ablation has a row.
 
     ``kind``: the role of the row's config. ``base``: the base config. ``winner``: a winner. ``beside``: the best config
-    of another search, which is compared with the best winner. ``without_several``: a winner with several changes taken
-    back. ``without``: a winner with one change taken back. ``alone``: the base with one change of a winner.
+    of another search, for comparison with the best winner. ``without_several``: a winner with several changes undone.
+    ``without``: a winner with one change undone. ``alone``: the base with one change of a winner.
 
     ``winner``: the trial number of the winner, in its own search. ``axis``: the axis of the change, or the paths of
-    several changes, joined by commas. ``study``: the name of the other search, which is the name of its folder.
+    several changes, joined by commas. ``study``: the name of the other search's folder.
     """
 
     kind: RoleKind
@@ -541,8 +530,8 @@ class Role(Frozen):
 
 
 class ListedRow(Frozen):
-    """A row of an ablation: a config to train. ``roles``: all its roles, since equal configs share a row. ``point``:
-    its point in the ablation's space, on the ablation's first corpus.
+    """A row of an ablation, that is, a config to train. ``roles``: all its roles, since equal configs share a row.
+    ``point``: its point in the ablation's space, on the ablation's first corpus.
     """
 
     roles: tuple[Role, ...]
@@ -550,7 +539,7 @@ class ListedRow(Frozen):
 
 
 class LeftOut(Frozen):
-    """A row of an ablation that is left out, since the space does not allow it. ``why``: the reason, in one line."""
+    """A row that an ablation leaves out, since the space does not allow it. ``why``: the reason, in one line."""
 
     role: Role
     why: str
@@ -561,8 +550,8 @@ class AblationPlanned(_Happened):
 
     ``rows``: its rows. ``left_out``: the rows that the space does not allow. ``corpora``: the names of the corpora on
     which each row is trained; empty means the base's corpus. ``path``: whether the greedy path from the base to the
-    first winner is also trained. ``winners``: the trial numbers of the winners, the best first. Ledgers of version
-    0.2.0 have none; in these, the winners are in the order of their rows.
+    first winner is also trained. ``winners``: the trial numbers of the winners, the best first; empty in ledgers of
+    version 0.2.0, where the rows give the order of the winners.
     """
 
     kind: Literal["settled"] = "settled"
@@ -604,9 +593,7 @@ OwnEvent = Annotated[
 
 
 class Ablated(_Happened):
-    """An event of an ablation. An ablation is a study of its own, but its events are in the ledger of its search.
-    ``ablation``: the number of the ablation.
-    """
+    """An event of the ablation with the number ``ablation``, a study of its own in the ledger of the search."""
 
     kind: Literal["ablated"] = "ablated"
     ablation: PositiveInt
@@ -622,24 +609,19 @@ def _events() -> TypeAdapter[tuple[Event, ...]]:
 
 
 def to_json(events: Sequence[Event]) -> str:
-    """Convert events to JSON: one line of ASCII. Keys stay in the given order, since the order of a study's axes
-    matters.
-    """
+    """Convert events to one line of ASCII JSON. Keys keep their order, since the order of a study's axes matters."""
     plain = [event.model_dump(mode="json") for event in events]
     return json.dumps(plain, separators=(",", ":"), allow_nan=False)
 
 
 def from_json(text: str | bytes) -> tuple[Event, ...]:
-    """Parse the JSON text of events; the inverse of ``to_json``.
-
-    Raises ValueError on broken JSON, an unknown kind, an unknown key and a value of the wrong type.
-    """
+    """Parse the text of ``to_json``. Raises ValueError on broken JSON, an unknown kind or key, or a wrong type."""
     return _events().validate_json(text)
 
 
 def format_of(text: bytes) -> int | None:
     """Read the format of a ledger from the JSON text of events, even if this version does not know the events. Returns
-    None if no event is ``study_opened``, or if the text is not JSON.
+    None without an event ``study_opened``, or if the text is not JSON.
     """
     if b'"study_opened"' not in text:
         return None

@@ -1,4 +1,4 @@
-"""Follows a ledger: reads the events that another process, the driver, appends, as they are appended."""
+"""Follows a ledger: reads the events while another process, the driver, appends them."""
 
 import os
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ from skipstack.search.ledger.lines import SUFFIX, Line, damaged, decoded, lines_
 
 
 class Following:
-    """Follows the ledger in ``folder``. A call of ``events`` or ``lines`` yields only what no earlier call yielded."""
+    """Follows the ledger in ``folder``. Each call of ``events`` or ``lines`` yields only new events or lines."""
 
     def __init__(self, folder: Path) -> None:
         self._ledger = Ledger(folder)
@@ -22,11 +22,10 @@ class Following:
         self._lines = 0
 
     def events(self) -> Iterator[Event]:
-        """Yield the events that were not yielded before, up to the last complete append. Their lines are on the disk
-        before they are yielded. The ledger is not changed.
+        """Yields the new events, up to the last complete append. Their lines are on the disk before they are yielded.
 
-        If an iteration fails or is abandoned, the next call continues after the last append of which an event was
-        yielded. Raises OSError if a file cannot be read, and UserError, with file and line, as ``Ledger.read`` does.
+        If an iteration fails or is abandoned, the next call continues after the last append with a yielded event.
+        Raises OSError if a file cannot be read, and UserError, with file and line, as ``Ledger.read`` does.
         """
         for line in self._unread():
             events = events_of(line)
@@ -34,9 +33,7 @@ class Following:
             yield from events
 
     def lines(self) -> Iterator[Line]:
-        """Yield the lines that were not yielded before, without parsing their events. Each line is one append. Raises
-        the errors of ``events``.
-        """
+        """Yields the new lines, one for each append, without parsing their events. Raises the errors of ``events``."""
         for line in self._unread():
             self._appends += 1
             yield line
@@ -62,11 +59,11 @@ class Following:
             yield line
 
     def _added(self, file: Path) -> Iterator[Line]:
-        """Yield the complete lines of a segment after the position at which the last reading ended."""
+        """Yields the complete lines of a segment from the end of the last reading on."""
         end = file.stat().st_size
         if end == self._place:
             return
-        if os.access(file, os.W_OK):  # a file that nobody can write does not grow
+        if os.access(file, os.W_OK):  # a read-only file does not grow
             fsync_path(file)  # the driver may not have called fsync yet, and a power cut could undo the line
         with opened(file) as segment:
             segment.seek(self._place)

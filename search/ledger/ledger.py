@@ -1,8 +1,8 @@
 """The ledger: all events of a study, in order. All other data of a study are derived from it.
 
 The events are appended to files in a folder (``search/ledger/segments.py``). Either all events of an append are stored
-or none is. Once ``append`` returns, its events survive a power cut. If the last append is torn, its line is dropped,
-and ``Ledger.cut`` says so. Damage anywhere else is an error. Only one driver can write at a time.
+or none is. Once ``append`` returns, its events survive a power cut. If the last append is torn (incomplete), its line
+is dropped, and ``Ledger.cut`` says so. Damage anywhere else is an error. Only one driver can write at a time.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator
@@ -22,15 +22,15 @@ from skipstack.search.ledger.lines import SUFFIX, Line, compacted
 from skipstack.search.ledger.segments import WORTH_COMPACTING, Checked, Segments, Version
 
 ADDRESS: Final = "address"
-"""The name of the file in which version 0.1.0 wrote the address of a ledger on an object store."""
+"""The file in which version 0.1.0 wrote the address of a ledger on an object store."""
 
 Value = TypeVar("Value")
 
 RARE: Final = frozenset({"extended", "finished", "placed", "resumed"})
-"""Kinds of events that are rare: each run of a study writes only a few of them."""
+"""Kinds of events of which each run of a study writes only a few."""
 
 READINGS: Final = 3
-"""Maximum number of attempts to read a ledger. An attempt fails if a compaction removes files that are being read."""
+"""The maximum number of attempts to read a ledger while compactions remove files that are being read."""
 
 
 class Ledger:
@@ -42,8 +42,8 @@ class Ledger:
             past = ledger.read()
             ledger.append(Reported(...), Decided(...))
 
-    ``worth_compacting``: opening the ledger for writing compacts it first if at least this number of appends are
-    outside of the compacted file. Raises UserError for a ledger on an object store, without contacting the store.
+    ``worth_compacting``: opening for writing first compacts a ledger with at least this number of appends outside the
+    compacted file. Raises UserError for a ledger on an object store, without contacting the store.
     """
 
     def __init__(self, folder: Path, *, worth_compacting: int = WORTH_COMPACTING) -> None:
@@ -57,22 +57,19 @@ class Ledger:
 
     @property
     def cut(self) -> str | None:
-        """A line about a torn append that was dropped when the ledger was read or opened; None if there was none."""
+        """A message about a torn append that was dropped when the ledger was read or opened; None without one."""
         return self._segments.cut
 
     def read(self) -> list[Event]:
-        """Read all events in order. The list is empty if there is no ledger yet. The ledger is not changed.
-
-        Raises UserError as ``whole`` does.
-        """
+        """Read all events in order; none if there is no ledger yet. Raises UserError as ``whole`` does."""
         return self.whole(lambda: list(self._events()))
 
     def whole(self, reading: Callable[[], Value]) -> Value:
         """Call ``reading``, which reads the ledger from its start, and return its result.
 
-        The call is repeated, up to ``READINGS`` calls in all, if a compaction removes files meanwhile. Raises
-        UserError, with file and line, on damage before the last line and on events that this version does not know.
-        Raises UserError also if a segment is missing or the ledger cannot be read.
+        If a compaction removes files during the call, the call is repeated, up to ``READINGS`` calls in all. Raises
+        UserError, with file and line, on damage before the last line and on unknown events. Raises UserError also if a
+        segment is missing or the ledger cannot be read.
         """
         for attempt in range(READINGS):
             try:
@@ -85,22 +82,16 @@ class Ledger:
         raise AssertionError("every reading returns, is repeated or raises")
 
     def files(self) -> tuple[Path, ...]:
-        """Return the files that hold the ledger's lines, in order. Call this only in a function that is passed to
-        ``whole``.
-        """
+        """Return the files with the ledger's lines, in order. Call this only in a function passed to ``whole``."""
         return self._segments.files()
 
     def lines(self) -> Iterator[Line]:
-        """Yield the complete lines in order, one for each append. Call this only in a function that is passed to
-        ``whole``.
-        """
+        """Yields the complete lines in order, one per append. Call this only in a function passed to ``whole``."""
         return self._segments.lines()
 
     def replay(self) -> Iterator[Event]:
-        """Yield all events in order, without keeping them in memory. A compaction by another driver may end the
-        iteration with UserError; ``read`` starts again in this case.
-
-        Raises UserError as ``read`` does, once the iteration reaches the damage.
+        """Yields all events in order, without keeping them in memory. Raises UserError when the iteration reaches
+        damage, or if another driver's compaction removes files; in the second case, ``read`` would start again.
         """
         try:
             yield from self._events()
@@ -108,17 +99,13 @@ class Ledger:
             raise self._unreadable(error) from error
 
     def packed(self) -> bytes:
-        """Return the whole ledger as the content of one compacted file. Raises UserError for a damaged ledger, and
-        OSError if a file cannot be read.
-        """
+        """Return the whole ledger as one compacted file. Raises UserError on damage, OSError for an unreadable file."""
         return compacted(self._segments.lines())
 
     @contextmanager
     def kept(self) -> Iterator[None]:
-        """Context in which no driver can write the ledger. The ledger itself is not changed. Raises UserError if a
-        driver is writing it.
-
-        If the folder cannot be written, no lock is taken, as none is needed.
+        """Context in which no driver can write the ledger. Raises UserError if a driver is writing it. If the folder is
+        read-only, no lock is needed, and none is taken.
         """
         with self._segments.locked():
             yield
@@ -137,11 +124,10 @@ class Ledger:
         return (event for event in self.only("extended") if isinstance(event, Extended))
 
     def only(self, *kinds: str) -> Iterator[Event]:
-        """Yield the events of the given kinds. This is much faster than reading all events. Raises UserError as
-        ``replay`` does.
+        """Yields the events of the given kinds, much faster than reading all events. Raises UserError as ``replay``
+        does.
 
-        If all given kinds are in ``RARE``, the events come from a cache where possible, as long as the ledger does not
-        change.
+        If all kinds are in ``RARE``, the events come from a cache where possible, until the ledger changes.
         """
         try:
             known = self._survey() if set(kinds) <= RARE else None
@@ -159,16 +145,15 @@ class Ledger:
         return None if known is None else known.checked
 
     def append(self, *events: Event) -> None:
-        """Append events that belong together: after a crash, either all of them are stored or none.
-
-        Raises OSError if they cannot be written, or if another driver has started to write.
+        """Append events that belong together: after a crash, either all of them are stored or none. Raises OSError if
+        they cannot be written, or if another driver has started to write.
         """
         number = self._segments.appends + 1
         self._segments.append(f"{number} {to_json(events)}".encode())
         self._segments.appends = number
 
     def __enter__(self) -> Self:
-        """Lock the ledger, cut a torn last append, and start a segment. The folder is created if it is missing.
+        """Lock the ledger, cut a torn last append, and start a segment. Creates a missing folder.
 
         Raises UserError if another process is writing or the ledger is damaged; then no segment has changed. Raises
         UserError also if the ledger cannot be written.
@@ -195,9 +180,7 @@ class Ledger:
 
 @dataclass(frozen=True, slots=True)
 class _Survey:
-    """The result of reading a whole ledger. ``checked``: the check of its lines. ``events``: its events of the kinds in
-    ``RARE``.
-    """
+    """The result of reading a whole ledger. ``checked``: the check of its lines. ``events``: its events in ``RARE``."""
 
     checked: Checked
     events: tuple[Event, ...]
@@ -205,9 +188,7 @@ class _Survey:
 
 @lru_cache(maxsize=4)
 def _surveyed(folder: Path, version: Version) -> _Survey:
-    """Read the whole ledger in ``folder``, and return the result. ``version``: the current version of the ledger, the
-    key of the cache. Raises UserError as ``Segments.lines`` does.
-    """
+    """Read the whole ledger in ``folder``. ``version``: the cache key. Raises UserError as ``Segments.lines`` does."""
     segments = Segments(folder)
     loose, events = 0, list[Event]()
     for line in segments.lines():
@@ -217,7 +198,7 @@ def _surveyed(folder: Path, version: Version) -> _Survey:
 
 
 def _found(lines: Iterable[Line], kinds: Collection[str]) -> Iterator[Event]:
-    """Yield the events of the given kinds. Only lines in which such a kind occurs are parsed."""
+    """Yields the events of the given kinds. Only lines that contain such a kind are parsed."""
     marks = [f'"kind":"{kind}"'.encode() for kind in kinds]  # never inside a JSON string, where quotes are escaped
     for line in lines:
         if line.payload is not None and any(mark in line.payload for mark in marks):
@@ -226,9 +207,7 @@ def _found(lines: Iterable[Line], kinds: Collection[str]) -> Iterator[Event]:
 
 @dataclass(frozen=True, slots=True)
 class PastEvents:
-    """The first ``count`` events of the ledger in ``folder``; all events if ``count`` is None. Each iteration reads
-    them from the disk.
-    """
+    """The first ``count`` events of the ledger in ``folder``, or all events. Each iteration reads the disk."""
 
     folder: Path
     count: int | None = None
@@ -238,9 +217,7 @@ class PastEvents:
 
 
 def events_of(line: Line) -> tuple[Event, ...]:
-    """Parse the events of an undamaged line. Raises UserError, with file and line, for a ledger of another format, and
-    for events that this version does not know.
-    """
+    """Parse an undamaged line. Raises UserError, with file and line, for another format and for unknown events."""
     assert line.payload is not None
     text = line.payload.partition(b" ")[2]
     if (found := format_of(text) or FORMAT) != FORMAT:

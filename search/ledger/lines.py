@@ -1,11 +1,10 @@
-"""The files of a ledger. They consist of lines, one for each append; a file into which many lines were compacted is
-compressed (gzip). A line is::
+"""The lines of a ledger's files. A file into which many lines were compacted is compressed (gzip). A line is::
 
     crc payload newline
 
 ``payload`` is the number of the append, counted from 1, a space, and the JSON of its events. ``crc`` is the CRC-32 of
-the payload's bytes, in 8 hexadecimal digits. As a report and the decision on it are one append, either both are stored
-or neither. The numbers reveal an append that is missing, doubled or misplaced.
+the payload's bytes, in 8 hexadecimal digits. A report and the decision on it are one append, so that either both are
+stored or neither. The numbers reveal a missing, doubled or misplaced append.
 """
 
 import gzip
@@ -21,22 +20,20 @@ from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.ordinary_files import opened
 
 SUFFIX: Final = ".jsonl.gz"
-"""The suffix of the name of a compacted file."""
+"""The suffix of a compacted file's name."""
 
 LEVEL: Final = 3
-"""The compression level of gzip. Files are a few percent larger than at the highest level, and are written three times
-as fast.
-"""
+"""The compression level of gzip: almost as small as the highest level, and written three times as fast."""
 
 LONGEST: Final = 1 << 28
-"""Maximum number of bytes of an unpacked line of a compacted file; a longer line counts as damaged. The limit is needed
-since a file from an untrusted source may unpack to a thousand times its size.
+"""The maximum number of bytes of an unpacked line of a compacted file; a longer line counts as damaged. An untrusted
+file could unpack to a thousand times its size.
 """
 
 
 class Line(NamedTuple):
-    """A line of a file, which is one append. ``segment``: the path of its file. ``number``: the number of the line in
-    its file, counted from 1. ``payload``: its payload; None if the line is damaged.
+    """A line of a file, which is one append. ``segment``: the path of the file. ``number``: the line number, counted
+    from 1. ``payload``: None if the line is damaged.
     """
 
     segment: str
@@ -45,9 +42,7 @@ class Line(NamedTuple):
 
 
 def damaged(place: str, why: str = "its checksum does not match") -> UserError:
-    """Create the error for damage that cannot be a torn append. ``place``: the file, or the file and line. ``why``: the
-    kind of damage.
-    """
+    """Create the error for damage other than a torn append. ``place``: the file, or the file and line."""
     return UserError(
         f"{place}: damaged, {why} (allowed: only the last line of the ledger may be torn); restore the file from a copy"
     )
@@ -70,9 +65,7 @@ def checksum(payload: bytes) -> bytes:
 
 
 def lines_in(path: Path) -> Iterator[Line]:
-    """Yield the lines of a file, in order. Raises UserError if a compacted file is damaged, since a compacted file is
-    never torn.
-    """
+    """Yields the lines of a file. Raises UserError if a compacted file is damaged, as it can never be torn."""
     return _compacted_lines(path) if path.name.endswith(SUFFIX) else _appended_lines(path)
 
 
@@ -99,9 +92,7 @@ def _compacted_lines(path: Path) -> Iterator[Line]:
 
 
 def compacted(lines: Iterable[Line]) -> bytes:
-    """Return the content of a compacted file with the given lines, without the damaged ones. Equal lines give equal
-    content.
-    """
+    """Return the content of a compacted file with the undamaged lines. Equal lines give equal content."""
     packed = BytesIO()
     with gzip.GzipFile("", "wb", LEVEL, packed, mtime=0) as file:
         for line in lines:
@@ -111,9 +102,7 @@ def compacted(lines: Iterable[Line]) -> bytes:
 
 
 def write_compacted(path: Path, lines: Callable[[], Iterable[Line]]) -> None:
-    """Write a compacted file atomically and durably. ``lines`` is called twice, to write the lines and to compare them
-    with the file. Raises OSError if the file does not contain what was written.
-    """
+    """Write a compacted file atomically and durably. Raises OSError if it does not match ``lines``, called twice."""
     with atomic_file(path, fsync=True) as temporary:
         temporary.write_bytes(compacted(lines()))
         if not _same(_compacted_lines(temporary), lines()):

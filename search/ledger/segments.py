@@ -1,11 +1,11 @@
 """Segments: append-only files of lines in a folder. Each append is flushed to the disk (``fsync``) before it returns.
 
-The folder holds ``000001.jsonl``, ``000002.jsonl``, ...: each time the ledger is opened for writing, it starts a new
-segment. Nothing is ever added to earlier segments. Compaction replaces, for example, the segments up to 57 by one file,
+The folder contains ``000001.jsonl``, ``000002.jsonl``, ...: each driver that opens the ledger for writing starts a new
+segment, and earlier segments do not change. Compaction replaces, for example, the segments up to 57 by one file,
 ``000057.jsonl.gz``.
 
-A driver that is killed while it writes may leave a torn last line. The append of that line never returned, so nothing
-depends on it, and the next driver cuts the line. Damage anywhere else is an error.
+A driver that is killed while it writes may leave a torn (incomplete) last line. The append of that line never returned,
+so nothing depends on it, and the next driver cuts the line. Damage anywhere else is an error.
 """
 
 import fcntl
@@ -25,32 +25,32 @@ from skipstack.data.basis.errors import UserError, older
 from skipstack.search.ledger.lines import SUFFIX, Line, damaged, encoded, lines_in, write_compacted
 
 WORTH_COMPACTING = 10_000
-"""Number of lines outside of the compacted file from which on opening a ledger for writing compacts it."""
+"""Opening for writing compacts a ledger with at least this number of lines outside the compacted file."""
 
 SETTLED: Final = 2.0
-"""Seconds since the last change of a file after which its size and time of change reveal every further change. A change
-within the same tick of the disk's slow clock would leave the time as it is.
+"""The seconds without a change after which a file's size and modification time reveal every further change. Two changes
+within the same tick of the disk's coarse clock could have the same time.
 """
 
 Version = tuple[tuple[str, int, int, int], ...]
-"""The version of a ledger: the name, inode, size, and time of change in nanoseconds of each file that is not empty."""
+"""The version of a ledger: the name, inode, size and modification time (ns) of each file that is not empty."""
 
 SEGMENT = re.compile(r"(\d{6})\.jsonl")
 COMPACTED = re.compile(r"(\d{6})\.jsonl\.gz")
 HALF_COMPACTED = re.compile(r"\.\d{6}\.jsonl\.gz(\.\w+)?")
-"""The name of an incomplete compacted file, which a driver left that was killed during compaction."""
+"""The name of an incomplete compacted file, left by a driver that was killed during compaction."""
 
 PARQUET = re.compile(r"\d{6}\.parquet")
-"""The name of a compacted file of versions up to 0.2.0, which ``skipstack upgrade`` rewrites."""
+"""A compacted file of versions up to 0.2.0, which ``skipstack upgrade`` rewrites."""
 
 
 class TakenOverError(OSError):
-    """Raised by an append if another driver has started to write the ledger. The append is not part of the ledger."""
+    """Raised by an append that is not stored because another driver has started to write the ledger."""
 
 
 class FolderGoneError(OSError):
-    """Raised by an append if the folder was moved or deleted while its driver was writing. ``deleted``: whether the
-    folder was deleted, not moved. ``now``: the new path of a moved folder; None if it is unknown.
+    """Raised by an append if the folder was moved or deleted while its driver was writing. ``deleted``: whether it was
+    deleted, not moved. ``now``: the new path of a moved folder; None if it is unknown.
     """
 
     def __init__(self, *, deleted: bool, now: Path | None = None) -> None:
@@ -61,8 +61,8 @@ class FolderGoneError(OSError):
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """The result of reading a whole ledger that is not damaged. ``appends``: the number of appends. ``loose``: the
-    number of lines outside of the compacted file. ``cut``: a line about a torn append; None if there is none.
+    """The result of reading a whole undamaged ledger. ``appends``: the number of appends. ``loose``: the number of
+    lines outside the compacted file. ``cut``: a message about a torn append; None without one.
     """
 
     appends: int
@@ -72,9 +72,9 @@ class Checked:
 
 @dataclass(frozen=True, slots=True)
 class _Content:
-    """The files of a ledger's folder. ``compacted``: the newest compacted file; None if there is none. ``segments``:
-    the segments after it. ``last``: the number of the last segment, or of the compacted file if no segment follows it.
-    ``stale``: files that are no longer part of the ledger and are to be deleted.
+    """The files of a ledger's folder. ``compacted``: the newest compacted file; None without one. ``segments``: the
+    segments after it. ``last``: the number of the last segment, or of the compacted file if no segment follows it.
+    ``stale``: files that no longer belong to the ledger and should be deleted.
     """
 
     compacted: Path | None
@@ -84,16 +84,16 @@ class _Content:
 
     @property
     def files(self) -> tuple[Path, ...]:
-        """The files that hold the ledger's lines, in order."""
+        """The files with the ledger's lines, in order."""
         return (*(() if self.compacted is None else (self.compacted,)), *self.segments)
 
 
 class Segments:
     """Reads and writes the segments in ``folder``. Reading needs no lock. Only one driver can write at a time.
 
-    The writer locks the file ``lock`` (flock) until ``close``, or until its process ends. On a shared disk that
-    supports locks, the lock holds for all machines. ``worth_compacting``: the number of lines outside of the compacted
-    file from which on ``open`` compacts. ``pause``: a function that waits for a number of seconds.
+    The writer locks the file ``lock`` (flock) until ``close`` or the end of its process. On a shared disk that supports
+    locks, the lock holds for all machines. ``worth_compacting``: ``open`` compacts at least this number of lines
+    outside the compacted file. ``pause``: a function that waits for a number of seconds.
     """
 
     def __init__(
@@ -101,7 +101,7 @@ class Segments:
     ) -> None:
         self.folder = folder
         self.cut: str | None = None
-        """A line about a torn append that was dropped by reading or opening; None if there was none."""
+        """A message about a torn append that reading or opening dropped; None without one."""
         self.appends = 0
         """The number of appends in the last complete reading, plus the number of appends since then."""
         self._worth_compacting = worth_compacting
@@ -112,22 +112,20 @@ class Segments:
         self._size = 0
 
     def lines(self) -> Iterator[Line]:
-        """Yield the complete lines of all segments in order; none if nothing was written yet. The files are not
-        changed.
-
-        Raises UserError, with segment and line, on damage before the last line. Raises UserError also if a segment is
-        missing.
+        """Yields the complete lines of all segments in order. Raises UserError, with segment and line, on damage before
+        the last line and for a missing segment.
         """
         return self._whole(self._content())
 
     def files(self) -> tuple[Path, ...]:
-        """Return the files that hold the ledger's lines, in order. Raises UserError if a segment is missing."""
+        """Return the files with the ledger's lines, in order. Raises UserError if a segment is missing."""
         return self._content().files
 
     def version(self) -> Version | None:
-        """Return the version of the ledger, or None if it is uncertain. That is so if a file changed within the last
-        ``SETTLED`` seconds, since a further change could leave the version the same, and while a compaction removes
-        files. Raises UserError if a segment is missing.
+        """Return the version of the ledger. Raises UserError if a segment is missing.
+
+        Returns None if the version is uncertain, because a compaction is removing files or because a file changed
+        within the last ``SETTLED`` seconds, when a further change could leave the version the same.
         """
         try:
             stats = [(path.name, path.stat()) for path in self.files()]
@@ -139,12 +137,11 @@ class Segments:
         return tuple((name, each.st_ino, each.st_size, each.st_mtime_ns) for name, each in filled)
 
     def open(self, known: Callable[[], Checked | None] = lambda: None) -> None:
-        """Lock the folder, cut a torn last line, compact old segments, and start a segment. The folder is created if it
-        is missing.
+        """Lock the folder, cut a torn last line, compact old segments, and start a segment. Creates a missing folder.
 
-        ``known``: a function that is called once the folder is locked. It returns the result of an earlier reading of
-        the same content, or None; after None, the content is read here. Raises UserError if another driver is writing
-        or the ledger is damaged. In these cases no segment has changed.
+        ``known``: called once the folder is locked; returns the result of an earlier reading of the same content, or
+        None, upon which the content is read here. Raises UserError if another driver is writing or the ledger is
+        damaged; then no segment has changed.
         """
         self.folder.mkdir(parents=True, exist_ok=True)
         self._lock = _locked(self.folder)
@@ -176,11 +173,11 @@ class Segments:
                 os.close(lock)
 
     def append(self, payload: bytes) -> None:
-        """Write one line to the disk. A failed write is retried after each of ``PAUSES``, unless a retry cannot help,
-        as on a full disk.
+        """Write one line to the disk. A failed write is retried after each of ``PAUSES`` seconds, unless a retry cannot
+        help, as on a full disk.
 
         Raises OSError if the write still fails, TakenOverError if another driver has started to write, and
-        FolderGoneError if the folder was moved or deleted. Earlier lines never change.
+        FolderGoneError if the folder was moved or deleted.
         """
         for pause in (*PAUSES, None):
             try:
@@ -212,24 +209,22 @@ class Segments:
         self._size += len(line)
 
     def _check_place(self, segment: int) -> None:
-        """Raise TakenOverError if another driver has started to write, and FolderGoneError if the segment is no longer
-        in the folder.
-        """
+        """Raise TakenOverError if another driver has started to write, and FolderGoneError if the folder is gone."""
         following, own = self._path(self._number + 1), os.fstat(segment)
         if _is_at(own, self._path(self._number)):
             if following.exists():
                 raise TakenOverError(f"another driver has begun to write, in {following.name}")
             return
-        if own.st_nlink:  # Linux tells the file's path; a file server renames a deleted file that is still open
+        if own.st_nlink:  # Linux knows the file's path; a file server renames a deleted file that is still open
             now = _open_file(segment)
             renamed = now is not None and now.name != self._path(self._number).name
             raise FolderGoneError(deleted=renamed, now=None if now is None or renamed else now.parent)
         if following.exists() or self._compacted(self._number).exists() or self._later():
-            raise TakenOverError(f"another driver has begun to write, in {following.name}")  # and compacted this
+            raise TakenOverError(f"another driver has begun to write, in {following.name}")  # and compacted
         raise FolderGoneError(deleted=True)
 
     def _later(self) -> bool:
-        """Whether the folder has files that follow this segment. Another driver must have written them."""
+        """Whether another driver has written files that follow this segment."""
         return self._content().last > self._number
 
     def _path(self, number: int) -> Path:
@@ -265,10 +260,7 @@ class Segments:
             yield from lines_in(path)
 
     def _whole(self, content: _Content) -> Iterator[Line]:
-        """Yield the complete lines. A torn last line is not yielded; ``cut`` is then set to a line about it.
-
-        Raises UserError on damage before the last line, and on a missing, doubled or misplaced append.
-        """
+        """Yields the complete lines, and sets ``cut`` if the last line is torn. Raises UserError on other damage."""
         torn: Line | None = None
         appends = 0
         for line in self._lines(content):
@@ -293,9 +285,7 @@ class Segments:
         return Checked(self.appends, loose, self.cut)
 
     def _cut_torn(self, content: _Content, checked: Checked) -> int:
-        """Cut a torn last line from its file, if ``checked`` reports one. Returns the number of lines outside of the
-        compacted file.
-        """
+        """Cut a torn last line that ``checked`` reports. Returns the number of loose lines (``Checked``)."""
         self.appends, self.cut = checked.appends, checked.cut
         if self.cut is not None:
             written = [segment for segment in content.segments if segment.stat().st_size]
@@ -304,9 +294,7 @@ class Segments:
         return checked.loose
 
     def _compact(self, content: _Content) -> _Content:
-        """Write all lines into one compacted file, compare the file with them, and delete the old files only after
-        that.
-        """
+        """Write all lines into one compacted file, compare the file with them, and only then delete the old files."""
         path = self._compacted(content.last)
         write_compacted(path, lambda: self._lines(content))
         for old in content.files:
@@ -331,7 +319,7 @@ def _open_file(descriptor: int) -> Path | None:
 
 def _locked(folder: Path) -> int:
     """Lock the folder, and return the descriptor of the lock file. The lock lasts until the descriptor is closed or the
-    process ends, in whatever way. Raises UserError if another process holds the lock.
+    process ends. Raises UserError if another process has the lock.
     """
     descriptor = os.open(folder / "lock", os.O_RDWR | os.O_CREAT, 0o644)
     try:
@@ -343,7 +331,7 @@ def _locked(folder: Path) -> int:
     except BaseException:
         os.close(descriptor)
         raise
-    with suppress(OSError):  # the lock also holds without this name, as on a full disk
+    with suppress(OSError):  # the lock is valid without the holder's name, which a full disk refuses
         os.ftruncate(descriptor, 0)
         os.pwrite(descriptor, f"{os.getpid()} on {socket.gethostname()}".encode(), 0)
     return descriptor
@@ -355,7 +343,7 @@ def _write(descriptor: int, text: bytes) -> None:
 
 
 def _shorten(segment: Path, number: int) -> None:
-    """Cut the last line of a segment. ``number``: the number of that line, counted from 1."""
+    """Cut the last line of a segment. ``number``: the line number, counted from 1."""
     with segment.open("r+b") as file:
         for _ in range(number - 1):
             file.readline()

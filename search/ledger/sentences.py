@@ -1,7 +1,4 @@
-"""Compresses the measure's counts for each test sentence, for the ledger.
-
-Array legend: R seeds, S sentences, C counts.
-"""
+"""Compresses the measure's counts for each test sentence, for the ledger. Shapes: R seeds, S sentences, C counts."""
 
 import base64
 import zlib
@@ -17,16 +14,14 @@ from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.frozen import Frozen
 
 Width = Literal["<u1", "<u2", "<u4", "<f4", "<f8"]
-"""The numpy dtype in which counts are stored: unsigned integer or float, little-endian. The digit is the number of
-bytes of a count.
-"""
+"""The numpy dtype of stored counts: little-endian unsigned integer or float, with the number of bytes."""
 
 WHOLE: Final = ("<u1", "<u2", "<u4")
 
 
 class Packed(Frozen):
-    """The values of one count for all seeds and sentences. ``width``: their dtype. ``stream``: base64 of the values
-    compressed with zlib, all sentences of the first seed, then of the next.
+    """The values of one count. ``width``: their dtype. ``stream``: base64 of the values compressed with zlib, all
+    sentences of the first seed, then of the next seed, and so on.
     """
 
     width: Width
@@ -36,9 +31,8 @@ class Packed(Frozen):
 class SentenceCounts(Frozen):
     """The measure's counts for each test sentence, compressed.
 
-    ``seeds``, ``sentences``: the number of seeds and of sentences. ``counts``: the values of each count of the measure
-    (``data.tasks.measure.Measure.counted``), by its name. Each count has the smallest dtype that holds all its values
-    exactly.
+    ``seeds``, ``sentences``: the numbers of seeds and sentences. ``counts``: the values of each count
+    (``data.tasks.measure.Measure.counted``), by its name, in the smallest dtype that holds all of them exactly.
     """
 
     seeds: PositiveInt
@@ -47,15 +41,13 @@ class SentenceCounts(Frozen):
 
     @classmethod
     def of(cls, counts_RSC: Numbers, names: Sequence[str]) -> "SentenceCounts":
-        """Compress the counts ``counts_RSC``. ``names``: the names of the C counts, in order."""
+        """Compress the counts. ``names``: the names of the C counts, in order."""
         seeds, sentences, _ = counts_RSC.shape
         columns = zip(names, np.moveaxis(counts_RSC, -1, 0), strict=True)
         return cls(seeds=seeds, sentences=sentences, counts={name: _packed(count_RS) for name, count_RS in columns})
 
     def array(self, names: Sequence[str]) -> NDArray[np.float64]:
-        """Decompress the counts with the given names into an array counts_RSC. Raises UserError if one is missing or
-        damaged.
-        """
+        """Decompress the named counts, of shape (R, S, C). Raises UserError if one is missing or damaged."""
         try:
             return np.stack([self._unpacked(self.counts[name]) for name in names], axis=-1)
         except KeyError as error:
@@ -80,7 +72,7 @@ def _packed(count_RS: Numbers) -> Packed:
 
 
 def _holds(width: Width, count_RS: Numbers) -> bool:
-    """Whether this dtype holds the numbers exactly. Returns True for ``<f8``."""
+    """Whether this dtype can store the numbers exactly."""
     if width in WHOLE:
         return bool(((count_RS >= 0) & (count_RS <= np.iinfo(width).max) & (count_RS == np.floor(count_RS))).all())
     with np.errstate(over="ignore"):

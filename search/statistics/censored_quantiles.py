@@ -11,8 +11,8 @@ def quantile(waits: Sequence[float], share: float) -> float:
     """Return the quantile at ``share`` (from 0 to 1) of waiting times, some of which may be infinite.
 
     The n sorted waits are interpolated linearly at index (n - 1) * ``share``. If this index lies between a finite and
-    an infinite wait, the quantile is infinite: all that is known is that it exceeds the finite one. Raises ValueError
-    if ``waits`` is empty.
+    an infinite wait, the quantile is infinite, since it is only known to exceed the finite wait. Raises ValueError if
+    ``waits`` is empty.
     """
     if not waits:
         raise ValueError("got no waits (allowed: one or more)")

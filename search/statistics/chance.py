@@ -12,15 +12,15 @@ import numpy as np
 from skipstack.search.statistics.pseudo_values import Values
 
 SMALLEST_P = 1e-12
-"""The smallest p value that is reported: smaller ones are raised to it."""
+"""The smallest p value that is reported. Smaller values are raised to it."""
 
 
 @dataclass(frozen=True, slots=True)
 class MeanSquares:
     """The mean squares of a table D of seeds x sentences, for the random-effects model D_rs = mu + a_r + b_s + e_rs.
 
-    Here a_r is the effect of seed r, b_s that of sentence s and e_rs the error of the cell. A dot stands for the mean
-    over that index.
+    a_r: the effect of seed r; b_s: the effect of sentence s; e_rs: the error of the cell. A dot means the mean over the
+    index.
 
     ``seeds``: S sum_r (D_r. - D..)^2 / (R - 1), which estimates var(e) + S var(a).
     ``sentences``: R sum_s (D_.s - D..)^2 / (S - 1), which estimates var(e) + R var(b).
@@ -37,7 +37,7 @@ class MeanSquares:
 
 @dataclass(frozen=True, slots=True)
 class VarianceComponent:
-    """A component of the variance of a mean, such as that due to seeds, and the degrees of freedom of its estimate."""
+    """A component of the variance of a mean, such as the part due to seeds, and its estimate's degrees of freedom."""
 
     variance: Values
     degrees: float
@@ -61,9 +61,9 @@ def mean_squares(table_RS: Values) -> MeanSquares:
 def chance(*tables_RS: Values) -> tuple[VarianceComponent, ...]:
     """Return the components of the variance of a mean: one for the seeds of each table, then one for the sentences.
 
-    Pass one table (of a network, or of the differences of two networks paired by seed) for the variance of its mean.
-    Pass the tables of two networks with different seeds on the same sentences for the variance of the difference of
-    their means. The variance is
+    For one table (of a network, or of the differences of two networks paired by seed), the mean is that of the table.
+    For the tables of two networks with different seeds on the same sentences, it is the difference of their means. The
+    variance is
 
         sum over tables of seeds / (R S)  +  max(0, v / S - sum over tables of rest / (R S)),
 
@@ -107,7 +107,7 @@ def half_width_at(parts: Sequence[VarianceComponent], level: float) -> Values:
     """Return half the width of the interval that matches ``p_value``: the square root of sum_i t_i(level)^2 v_i.
 
     v_i, t_i: as in ``p_value``. The interval contains 0 if and only if ``p_value`` is above ``level`` (which must not
-    be below ``SMALLEST_P``). Unlike that of ``half_width``, it is valid for small levels.
+    be below ``SMALLEST_P``). Unlike the interval of ``half_width``, it is valid at small levels.
     """
     from scipy.special import stdtrit
 

@@ -10,8 +10,8 @@ from skipstack.search.statistics.rounding import is_rounding
 def mean(values: Sequence[float]) -> float:
     """Return the mean; NaN for an empty sequence.
 
-    Unlike ``fmean``, it raises nothing for infinities of both signs or for a sum too large for a float: diverged seeds
-    have such scores.
+    Unlike ``fmean``, this does not raise for infinities of both signs or a sum too large for a float, which occur in
+    scores of diverged seeds.
     """
     try:
         return statistics.fmean(values) if values else math.nan
@@ -22,7 +22,8 @@ def mean(values: Sequence[float]) -> float:
 def deviation(values: Sequence[float]) -> float:
     """Return the sample standard deviation.
 
-    NaN for fewer than two values or if any of them is not finite; infinite if the squares are too large for a float.
+    The result is NaN for fewer than two values, or if a value is not finite. It is infinite if the squares are too
+    large for a float.
     """
     if len(values) < 2 or not all(map(math.isfinite, values)):
         return math.nan
@@ -39,9 +40,10 @@ def effect_size(ours: Sequence[float], theirs: Sequence[float]) -> float | None:
 
     This is the formula for equal numbers of seeds. n: the number of seeds of both networks together; v: the sample
     variance over the seeds. The first factor corrects the bias of few seeds (Hedges 1981, in the approximation of
-    statsmodels). At g = 1 a seed of the better network beats a seed of the other one in about three of four pairs.
+    statsmodels). At g = 1, a seed of the better network beats a seed of the other network in about three of four pairs.
 
-    None if a network has fewer than two seeds, or if neither network's scores differ between seeds beyond rounding.
+    Returns None if a network has fewer than two seeds, or if neither network's scores differ between seeds beyond
+    rounding.
     """
     import numpy as np
     from statsmodels.stats.meta_analysis import effectsize_smd
@@ -58,8 +60,8 @@ def effect_size(ours: Sequence[float], theirs: Sequence[float]) -> float | None:
 def rank_correlation(one: Sequence[float], other: Sequence[float]) -> float | None:
     """Return Spearman's rank correlation of two lists of equal length, in [-1, 1].
 
-    This is Pearson's correlation of the ranks, where equal values share the mean of their ranks. It is undefined, and
-    None is returned, for fewer than two values or if all values of a list are equal.
+    This is Pearson's correlation of the ranks, where equal values share the mean of their ranks. Returns None if it is
+    undefined: for fewer than two values, or if all values of a list are equal.
     """
     from scipy.stats import spearmanr
 

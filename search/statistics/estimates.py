@@ -29,16 +29,16 @@ class Estimate:
     """A score, or a difference of scores, with its 95 % confidence interval.
 
     ``value``: the score or difference.
-    ``seeds``: the number of seeds; of a mean over corpora, the smallest number of seeds on any of them.
-    ``sentences``: the number of sentences, if the interval is over new seeds and new sentences. None if the counts by
-    sentence are unknown: then the interval covers the variation of seeds only.
-    ``documents``: the number of documents, if the sentences come in documents and the interval is over new documents.
-    ``corpora``: the number of corpora that ``value`` is a mean over; if several, the interval is over new corpora.
-    ``over``: the calls that the interval is over, in words such as ``5 folds``; empty if these are just seeds.
+    ``seeds``: the number of seeds; for a mean over corpora, the smallest number of seeds on a corpus.
+    ``sentences``: the number of sentences, if the interval includes the variation of sentences. None if the counts by
+    sentence are unknown: then the interval includes the variation of seeds only.
+    ``documents``: the number of documents, if the interval includes the variation of documents, each drawn as a whole.
+    ``corpora``: the number of corpora of which ``value`` is the mean; if several, the interval is over corpora.
+    ``over``: the calls over which the interval is taken, in words such as ``5 folds``; empty if they are plain seeds.
     ``error``, ``degrees``: the standard error and its effective degrees of freedom.
     ``low``, ``high``: the ends of the interval: value -+ t(0.975; degrees) error.
     ``p``: an upper bound of the probability of a value at least as far from 0 by chance.
-    ``why``: the reason if there is no interval; then ``error``, ``degrees``, ``low``, ``high`` and ``p`` are None.
+    ``why``: the reason why there is no interval; then ``error``, ``degrees``, ``low``, ``high`` and ``p`` are None.
     ``parts``: the components of the variance; empty if there is no interval.
     """
 
@@ -63,7 +63,7 @@ class Estimate:
 
     @property
     def reversed(self) -> "Estimate":
-        """The same difference with the two networks exchanged: value and interval change their sign."""
+        """The difference with the two networks exchanged: value and interval change their sign."""
         low, high = (None if bound is None else -bound for bound in (self.high, self.low))
         return replace(self, value=-self.value, low=low, high=high)
 
@@ -87,7 +87,7 @@ def over_seeds(values_R: Sequence[float], *, scale: float | None = None) -> Esti
 
     ``values_R``: a value for each seed. ``scale``: the size of the scores that were subtracted, if the values are
     differences; None means that the values are scores themselves. There is no interval if the spread of the values is
-    only rounding beside this size.
+    only rounding error for scores of this size.
     """
     values = np.asarray(values_R, dtype=np.float64)
     seeds = len(values)
@@ -133,8 +133,8 @@ def mean_over_corpora(estimates: Sequence[Estimate]) -> Estimate:
     The true effects may differ between corpora, and their errors may be unequal: the spread of the effects includes
     both. The interval has at least its nominal coverage, however unequal the errors are (Ibragimov and Müller 2010). It
     equals the interval of Hartung, Knapp, Sidik and Jonkman with equal weights. Their weights from estimated errors are
-    not used: with few seeds, their interval covers as little as 88 %, or 100 % if it may not be narrower than without
-    their correction.
+    not used: with few seeds, the coverage of that interval is as low as 88 %, or 100 % in the variant that is never
+    narrower than the uncorrected interval.
     """
     over = over_seeds([each.value for each in estimates])
     why = over.why and (SAME_ON_ALL_CORPORA if len(estimates) > 1 else ONE_CORPUS)
@@ -144,7 +144,7 @@ def mean_over_corpora(estimates: Sequence[Estimate]) -> Estimate:
 def with_interval(plain: Estimate, parts: Sequence[VarianceComponent], *, scale: float) -> Estimate:
     """Return ``plain`` with the interval that follows from the components ``parts`` of its variance.
 
-    If the standard error is only rounding beside numbers of size ``scale``, the estimate stays without an interval.
+    If the standard error is only rounding error for numbers of size ``scale``, the estimate gets no interval.
     """
     from scipy.special import stdtridf
 

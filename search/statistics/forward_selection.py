@@ -1,17 +1,17 @@
-"""Forward selection of the factors that a response depends on, each tested beside the factors already selected.
+"""Forward selection of the factors on which a response depends, each tested given the factors already selected.
 
 Array legend: N observations; M observations that have the factor; K columns of the factor; C columns of all factors
 selected before, and of the constant.
 
 Only the order of the responses counts: the k-th smallest of M responses is replaced by the normal score
-z((k - 3/8) / (M + 1/4)), z being the quantiles of the normal distribution (Blom, "Statistical Estimates and Transformed
-Beta-Variables", 1958). So neither outliers nor skew decide. These scores are regressed by least squares on the C
-columns and on the factor's own K columns. The factor's p is that of the F test of its own columns,
+z((k - 3/8) / (M + 1/4)), where z is the quantile function of the normal distribution (Blom, "Statistical Estimates and
+Transformed Beta-Variables", 1958). Outliers and skew therefore have no influence. These scores are regressed by least
+squares on the C columns and on the factor's own K columns. The factor's p comes from the F test of its own columns,
 
     F = (explained / K) / (left / (M - C - K)),
 
-explained: the sum of squares that the K columns explain beside the C columns; left: the sum that remains. Without any
-effect, the share of cases with p below a level equals that level
+explained: the sum of squares that the K columns explain in addition to the C columns; left: the residual sum of
+squares. Without any effect, the share of cases with p below a level equals that level
 (``tests/search/statistics/test_forward_selection.py``). Equal responses are put in random order, since otherwise the
 test fails if all responses within a group are equal.
 """
@@ -31,16 +31,16 @@ NOTHING: Final = 1e-9
 
 
 def selected(response_N: Values, factors: Mapping[str, Sequence[Values]], level: float) -> list[str]:
-    """Select the factors that the response depends on, and return their names in the order of selection.
+    """Select the factors on which the response depends, and return their names in the order of selection.
 
     ``response_N``: the response of each observation.
-    ``factors``: for each factor one or several alternative encodings, each of shape (N, K); the one with the smallest p
+    ``factors``: one or more alternative encodings of each factor, of shape (N, K); the encoding with the smallest p
     counts. A row of NaN is an observation without the factor: the factor is tested among the other observations.
     ``level``: if no factor has an effect, at most this share of experiments selects any.
 
     In each round every remaining factor is tested. Its p is multiplied by the number of its encodings and by the number
-    of remaining factors (Bonferroni). The factor with the smallest product is selected if that is below ``level``, and
-    the next round tests the others beside it; otherwise the selection ends.
+    of remaining factors (Bonferroni). The factor with the smallest product is selected if the product is below
+    ``level``; otherwise the selection ends.
     """
     found: dict[str, Values] = {}
     while len(found) < len(factors):
@@ -59,7 +59,7 @@ def selected(response_N: Values, factors: Mapping[str, Sequence[Values]], level:
 
 
 def _known(number: int, found: Sequence[Values]) -> Values:
-    """Return the C columns that a further factor is tested beside.
+    """Return the C columns that are held fixed in the test of a further factor.
 
     These are a column of ones and, for each factor in ``found``, its own columns (0 for observations without the
     factor) and a column that is 1 for observations without the factor.
@@ -72,9 +72,9 @@ def _known(number: int, found: Sequence[Values]) -> Values:
 
 
 def _p(response_N: Values, columns_NK: Values, known_NC: Values) -> float:
-    """Return the p of the factor with ``columns_NK``, tested beside the columns ``known_NC``.
+    """Return the p of the factor with ``columns_NK``, tested given the columns ``known_NC``.
 
-    It is 1 if the factor's columns are linear combinations of the known ones, or if it has too few observations.
+    p is 1 if the factor's columns are linear combinations of the known ones, or if it has too few observations.
     """
     from scipy.special import fdtrc  # imported here, since it takes a while to load
 

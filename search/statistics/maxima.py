@@ -21,14 +21,14 @@ def gain_of_more(scores: Sequence[float], more: float, *, best: int) -> float:
         E[max of n] - E[max of n - 1] = E[v_1 - v_2] / n,
 
     since the last draw is the best with probability 1 / n. If the tail is no heavier than an exponential one, the
-    expected normalised spacings j (v_j - v_{j+1}) only decrease towards the top (Barlow & Proschan, 1966). So
+    expected normalised spacings j (v_j - v_{j+1}) do not increase towards the top (Barlow & Proschan, 1966). So
     E[v_1 - v_2] is at most their mean over the k best scores,
 
         s = (v_1 + ... + v_k) / k - v_{k+1},
 
     and h more draws add at most s (1 / (N + 1) + ... + 1 / (N + h)) <= s log((N + h) / N). The bound is evaluated after
-    every trial, so a single small s must not decide: s is replaced by its upper confidence limit 2 k s / q, q being the
-    lower quantile at 1 - ``CONFIDENCE`` of chi-squared with 2 k degrees of freedom.
+    every trial, so that one small s by chance must not decide: s is replaced by its upper confidence limit 2 k s / q,
+    where q is the quantile at 1 - ``CONFIDENCE`` of chi-squared with 2 k degrees of freedom.
     """
     from scipy.special import chdtri  # imported here, since it takes a while to load
 

@@ -1,9 +1,9 @@
-"""Power analysis before training: how often a true difference is marked, and how much the marked ones overstate it.
+"""Power analysis before training: how often a true difference is marked, and how much marked estimates overstate it.
 
 A difference is marked (found significant) if its ``chance.p_value`` is below ``LEVEL`` after Holm's correction over a
-family of questions. Power here is that of one row of the family when no other row has an effect. Holm's threshold for
-it is that of his first step: the level divided by the number of questions. (Another row may be marked by chance, which
-makes the threshold less strict. That is rare, and left out.)
+family of questions. Power is the probability that a row of the family is marked when no other row has an effect. The
+row's threshold is that of the first step of Holm's procedure: the level divided by the number of questions. (Another
+row may be marked by chance, which makes the threshold less strict. This is rare, and ignored.)
 
 Array legend: R seeds; S sentences; K nodes (grid points) of the true variance of the seeds, given its estimate; A, B, C
 nodes of the three mean squares: of seeds, of sentences and of the rest; X combinations of B and C, or of A, B and C.
@@ -25,7 +25,7 @@ POWER: Final = 0.8
 """A difference is detectable if at least this share of experiments marks it."""
 
 MOST_SEEDS: Final = 1000
-"""The largest number of seeds that is considered."""
+"""The maximum number of seeds that is considered."""
 
 SHARED_REFERENCE: Final = 0.25
 """The correlation of the estimated variances of two differences that share a reference, if all networks vary alike.
@@ -57,7 +57,7 @@ class Noise:
 
 @dataclass(frozen=True, slots=True)
 class Chances:
-    """The power of experiments for a true difference, and by how much those that mark it overstate it.
+    """The power of experiments for a true difference, and the overstatement by the experiments that mark it.
 
     ``marked``: the share of experiments that mark the difference. ``overstated``: the mean size of the difference in
     those experiments, as a multiple of the true one (Gelman and Carlin's type M error, 2014); infinite if no experiment
@@ -72,8 +72,8 @@ def noise(tables_RS: Sequence[Values]) -> Noise | None:
     """Estimate the variance components of tables of differences, averaged over the tables.
 
     Tables with fewer than two seeds are skipped; None if no table remains. The components follow from the mean squares
-    (``MeanSquares``). By chance, a component may be negative: it is kept, since setting it to 0 would make the noise
-    too large on average. All tables are assumed to be differences to the same reference.
+    (``MeanSquares``). A component that is negative by chance is kept, since setting it to 0 would make the noise too
+    large on average. All tables are assumed to be differences to the same reference.
     """
     squares = [mean_squares(table) for table in tables_RS if len(table) > 1]
     if not squares:
@@ -87,10 +87,10 @@ def noise(tables_RS: Sequence[Values]) -> Noise | None:
 
 
 def chances(noise: Noise, difference: float, *, seeds: int, sentences: int, questions: int = 1) -> Chances:
-    """Compute how often a true ``difference`` is marked, and by how much the marked ones overstate it.
+    """Compute how often a true ``difference`` is marked, and by how much marked estimates overstate it.
 
     ``noise``: the variance components of the experiments. ``seeds``, ``sentences``: their numbers in an experiment.
-    ``questions``: the number of questions in the family that the difference belongs to.
+    ``questions``: the number of questions in the family of the difference.
 
     For normally distributed tables, the mean and the three mean squares (of seeds, of sentences and of the rest) are
     independent, and the mean squares follow chi-squared distributions. Given the mean squares, a difference is marked
@@ -106,9 +106,7 @@ def chances(noise: Noise, difference: float, *, seeds: int, sentences: int, ques
 def smallest_difference(noise: Noise, *, seeds: int, sentences: int, questions: int = 1) -> float:
     """Return the smallest true difference that a share ``POWER`` of experiments marks.
 
-    It is infinite for one seed, and 0 if nothing varies.
-
-    The arguments are those of ``chances``.
+    The result is infinite for one seed, and 0 if nothing varies. The arguments are those of ``chances``.
     """
     from scipy.optimize import brentq
 
@@ -140,9 +138,8 @@ def seeds_needed(noise: Noise, difference: float, *, sentences: int, questions: 
 
 
 def _fewest(enough: Callable[[int], bool]) -> int | None:
-    """Return the smallest number of seeds, from 2 on, for which ``enough`` returns True.
-
-    It must also return True for every larger number. None if it returns False for ``MOST_SEEDS``.
+    """Return the smallest number of seeds, from 2 on, for which ``enough`` returns True; None if it exceeds
+    ``MOST_SEEDS``. ``enough`` must also return True for every larger number.
     """
     low, high = 1, 2
     while not enough(high):
@@ -189,7 +186,7 @@ def _experiment(noise: Noise, seeds: int, sentences: int, questions: int) -> _De
 def _chi_squared(degrees: float, nodes: int) -> Values:
     """Return quantiles of chi-squared divided by its degrees of freedom, at the middles of ``nodes`` equal shares.
 
-    A single 1 for infinite degrees of freedom.
+    For infinite degrees of freedom, the result is a single 1.
     """
     from scipy.special import chdtri
 

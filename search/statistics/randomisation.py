@@ -24,7 +24,7 @@ def over_sentences(
     ``ours_RSC``, ``theirs_RSC``: the counts of two networks on the same sentences. ``of_counts``: the score of counts.
     ``generator``: draws the swaps. ``resamples``: the number of random swaps.
 
-    It tests whether *these* trained networks differ on other sentences, not whether networks of other seeds would
+    The test asks whether *these* trained networks differ on other sentences, not whether networks of other seeds would
     differ: a small difference between lucky seeds can be significant. So this p decides no significance mark.
     """
     from scipy.stats import permutation_test

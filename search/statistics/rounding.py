@@ -1,4 +1,4 @@
-"""Tells a real spread of numbers from one that is only rounding."""
+"""Distinguishes a real spread of numbers from rounding error."""
 
 import math
 from collections.abc import Sequence

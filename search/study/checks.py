@@ -48,9 +48,7 @@ def check_study(study: StudyConfig) -> None:
 
 
 def check_enough(search: SearchConfig) -> None:
-    """Raise UserError for a search that cannot use the stopping rule ``search.enough``, since the gain of further hours
-    cannot be estimated.
-    """
+    """Raise UserError if the stopping rule ``search.enough`` cannot estimate the gain of further hours."""
     if search.replicates:
         raise UserError(
             f"search.enough: got it with replicates (allowed: with seeds alone, since the gain of more trials is "
@@ -77,9 +75,7 @@ def check_enough(search: SearchConfig) -> None:
 
 
 def check_function(search: SearchConfig, base: FunctionConfig) -> None:
-    """Raise UserError for options of ``search`` that do not work with a user's function, and for replicates that have
-    the name of a value of ``base``.
-    """
+    """Raise UserError for options that a function does not allow, and for replicates named like a value of ``base``."""
     if len(search.objectives) > 1 and not search.reported:
         got = ", ".join(search.objectives)
         raise UserError(

@@ -15,9 +15,7 @@ from skipstack.spaces.function import Direction
 from skipstack.spaces.replicates import Replicates, checked
 
 SEEDS_OF_A_SEARCH: Final = 1_000_000
-"""Number of seeds that a search may use: its seeds are below this number. The seeds of its n-th ablation start at n
-times this number, so that no seed is used twice.
-"""
+"""The seeds of a search are below this number. Its n-th ablation starts at n times the number, so all seeds differ."""
 
 MOST_TRIALS: Final = 1_000_000_000
 """The largest number of trials. Trial numbers fit into 32 bits."""
@@ -27,14 +25,12 @@ BY_KIND = ("proposer", "scheduler")
 
 
 def of_kind(value: Any) -> Any:
-    """Expand a word to a mapping with the word as its ``kind``, and None to the kind ``none``. Other values are
-    returned unchanged.
-    """
+    """Expand a word to a mapping with this ``kind``, and None to the kind ``none``; return other values unchanged."""
     return {"kind": "none" if value is None else value} if value is None or isinstance(value, str) else value
 
 
 def switched(value: Any) -> Any:
-    """Convert True to an empty mapping, and False to None. Other values are returned unchanged."""
+    """Convert True to an empty mapping, and False to None; return other values unchanged."""
     return ({} if value else None) if isinstance(value, bool) else value
 
 
@@ -133,9 +129,7 @@ class SearchConfig(Frozen):
 
     @property
     def reported(self) -> dict[str, Direction]:
-        """The objectives of a study of a function: the direction of each, by the name under which the function reports
-        it. Empty if the objectives have no directions, as in a study of networks.
-        """
+        """The directions of the objectives that a function reports, by name; empty if they have none."""
         return self.objectives if isinstance(self.objectives, dict) else {}
 
     @property
@@ -145,9 +139,7 @@ class SearchConfig(Frozen):
 
     @property
     def lane_seeds(self) -> range:
-        """The seeds of a trial that was trained with all its seeds. With ``replicates``, they are the numbers of its
-        calls.
-        """
+        """The seeds of a trial that was trained with all its seeds; with ``replicates``, the numbers of its calls."""
         return self.repeated.calls(range(self.first_seed, self.first_seed + self.seeds))
 
     @property

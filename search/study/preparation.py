@@ -1,6 +1,4 @@
-"""Prepares a study: finds all corpora and vectors that its trials may read, and stores them in the study's folder
-before training.
-"""
+"""Stores all corpora and vectors that a study's trials may read in the study's folder before training."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
@@ -46,7 +44,7 @@ VECTORS, WORD_SIZE, EMBEDDER = "data.vectors", "model.embedder.word_size", "mode
 class Needed:
     """A corpus that trials of the study may read, and all the ways in which they may read it.
 
-    Each dictionary but ``vectors`` is used as an ordered set of its keys. ``tags``: pairs of a tag scheme and a minimum
+    The dictionaries except ``vectors`` are ordered sets of their keys. ``tags``: pairs of a tag scheme and a minimum
     count of tags. ``words``: configs of vocabularies. ``models``: pairs of a network and its vocabulary, which must fit
     the task of the corpus. ``lengths``: the maximum lengths, in tokens, to which texts are cut. ``vectors``: for each
     path of pretrained vectors, the word sizes of the networks that read them.
@@ -69,17 +67,16 @@ def prepared(
     clock: Callable[[], float],
     ready: Mapping[str, CorpusPrepared] = MappingProxyType({}),
 ) -> list[CorpusPrepared]:
-    """Store every corpus of the study, with its pretrained vectors. Returns the events that record this, that of the
-    base's corpus first.
+    """Store every corpus of the study with its pretrained vectors, and return the events that record this.
 
-    ``folder``: the folder of the study. ``data_dir``: the folder of the named corpora. ``corpus_folder``: the folder at
-    which relative paths of the user's corpora and of vectors start. ``clock``: returns the time in Unix seconds.
-    ``ready``: the events of corpora that are stored already, by the identity of the corpus's config; these corpora get
-    a new event only if further vectors were stored for them.
+    The event of the base's corpus comes first. ``data_dir``: the folder of the named corpora. ``corpus_folder``: the
+    folder at which relative paths of the user's corpora and of vectors start. ``clock``: returns the time in Unix
+    seconds. ``ready``: the events of corpora that are stored already, by the identity of the corpus's config; these
+    corpora get a new event only if further vectors were stored for them.
 
-    Raises UserError if a file cannot be read, if corpora have different measures, or if the size of vectors differs
-    from the word size of a network, unless that is 0. Raises UserError also if a scheme, a minimum count of tags, word
-    classes or a network does not fit its corpus.
+    Raises UserError if a file cannot be read, if corpora have different measures, if the size of vectors differs from
+    the word size of a network (unless that is 0), or if a scheme, a minimum count of tags, word classes or a network
+    does not fit its corpus.
     """
     events = []
     for needed in needs(study.space):
@@ -153,8 +150,8 @@ def _check_sizes(name: str, size: int, sizes: set[int]) -> None:
 
 
 def needs(space: SpaceConfig) -> list[Needed]:
-    """Return the corpora that trials of the space may read, the base's corpus first. The list is empty if trials call a
-    function. Raises UserError if an axis that determines what trials read is continuous.
+    """Return the corpora that trials of the space may read, the base's corpus first; none if trials call a function.
+    Raises UserError if an axis that determines what trials read is continuous.
     """
     if isinstance(space.base, FunctionConfig):
         return []

@@ -19,19 +19,18 @@ from skipstack.spaces.subject import Subject
 class TrialTask:
     """The task of a worker: train or continue one trial, or measure it on the test split.
 
-    ``number``: the trial's number. ``config``: its config. ``seeds``: the seeds to train; with ``replicates``, the
-    numbers of the function's calls. ``order_seed``: the seed of the study, which determines the order of batches.
-    ``lanes``: the number of seeds to train in one batch. ``folder``: the folder of the trial's weights. ``device``: the
-    device on which it is trained. ``corpus``: the folder of the prepared corpus; None if the trial reads none.
-    ``reported``: the number of epochs of these seeds that are in the ledger; the next result is that of the epoch after
-    them. ``vectors``: the folder of the pretrained vectors; None if the trial reads none.
+    ``number``: the trial's number. ``seeds``: the seeds to train; with ``replicates``, the numbers of the function's
+    calls. ``order_seed``: the seed of the study, which determines the order of batches. ``lanes``: the number of seeds
+    to train in one batch. ``folder``: the folder of the trial's weights. ``corpus``, ``vectors``: the folders of the
+    prepared corpus and of the pretrained vectors; None if the trial reads none. ``reported``: the number of epochs of
+    these seeds in the ledger; the next result is that of the epoch after them.
 
-    ``earlier``: if seeds race, the seeds of this trial that were trained before ``seeds``. ``attempt``: the number of
-    workers that this trial has had, including this one; an abandoned worker writes nothing once a later one has
-    started. ``share``: the trial's share of the device, as a multiple of the share of an ordinary trial. ``time_left``:
-    the seconds that the trial may still train; None means no limit. ``gpu_share``: the fraction of a GPU's memory that
-    the trial's process may use; None means no limit. ``best``: the epoch whose weights are to be measured on test; None
-    means the weights in the file, whatever their epoch.
+    ``earlier``: if seeds race (are trained in groups, one after another), the seeds of earlier groups. ``attempt``: the
+    number of workers that this trial has had, including this one; an abandoned worker writes nothing once a later one
+    has started. ``share``: the trial's share of the device, as a multiple of the share of an ordinary trial.
+    ``time_left``: the seconds that the trial may still train; None means no limit. ``gpu_share``: the fraction of a
+    GPU's memory that the trial's process may use; None means no limit. ``best``: the epoch whose weights are to be
+    measured on test; None means the weights in the file, whatever their epoch.
 
     ``code``: the files of the user's code that the network needs, with the content that this process loaded.
     ``replicates``: the replicates of each seed of a function. ``objectives``: the names of the objectives that a
@@ -71,8 +70,8 @@ def trial_task(
     device: str,
     trial: TrialRecord | None = None,
 ) -> TrialTask:
-    """Create the task to train or test a trial of the study ``record``. ``folder``: the folder of the study. ``trial``:
-    the record of the trial; None if it has not started. The other arguments are those of ``TrialTask``.
+    """Create the task to train or test a trial of the study ``record``. ``folder``: the study's folder. ``trial``: the
+    record of the trial; None if it has not started. The other arguments are those of ``TrialTask``.
     """
     corpus, vectors = record.read_by(config), record.vectors_of(config)
     limit = record.study.search.time_limit
@@ -101,9 +100,7 @@ def trial_task(
 def task_of(
     record: StudyRecord, folder: StudyFolder, number: int, *, device: str, group: range | None = None
 ) -> TrialTask:
-    """Create the task to start or continue trial ``number`` on ``device``. ``group``: if seeds race, the group of seeds
-    to train now.
-    """
+    """Create the task to start or continue trial ``number``. ``group``: if seeds race, the group to train now."""
     trial = record.trials[number]
     task = trial_task(record, folder, trial.config, number=number, seeds=trial.seeds, device=device, trial=trial)
     if group is None:
@@ -117,11 +114,11 @@ def task_of(
 class EpochResult:
     """The result of one epoch of a trial.
 
-    ``epoch``: its number, counted from 1. ``score``: for a network, the mean over the lanes of the measure on dev, such
-    as accuracy or F1; for a function, the mean of the values that its calls reported, negated if lower values are
-    better. A lane is one seed's copy of the network, or one call of the function. ``metrics``: the metrics of the
-    epoch. ``seconds``: the seconds of training and evaluation. ``latency``: the seconds in which one lane reads 1,000
-    tokens of dev; None if it was not measured. ``usage``: the worker's use of its machine; None if it was not measured.
+    ``epoch``: its number, from 1. ``score``: for a network, the mean over the lanes of the measure on dev, such as
+    accuracy or F1; for a function, the mean of the values that its calls reported, negated if lower values are better.
+    A lane is one seed's copy of the network, or one call of the function. ``seconds``: the seconds of training and
+    evaluation. ``latency``: the seconds in which one lane reads 1,000 tokens of dev; None if it was not measured.
+    ``usage``: the worker's use of its machine; None if it was not measured.
     """
 
     epoch: int
@@ -134,9 +131,7 @@ class EpochResult:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Measured:
-    """The results of a trial's best weights on the test split. ``metrics``: the metrics, by name. ``sentences``: the
-    measure's counts for each sentence.
-    """
+    """The metrics of a trial's best weights on the test split, and the measure's counts for each sentence."""
 
     metrics: Metrics
     sentences: SentenceCounts | None = None
@@ -153,8 +148,8 @@ class Workers(Protocol):
 
 
 class Worker(ABC):
-    """Trains one trial, one epoch for each call of ``run_epoch``. A worker can run in any process. A new worker for the
-    same trial returns the epochs after those in the ledger.
+    """Trains one trial, one epoch for each call of ``run_epoch``, in any process. A new worker for the same trial
+    returns the epochs after those in the ledger.
     """
 
     def __init__(self, task: TrialTask) -> None:

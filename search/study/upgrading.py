@@ -39,18 +39,16 @@ from skipstack.search.study.study_files.document import FORMER_KEYS
 COLUMNS: Final = ["crc", "payload"]
 
 ROWS: Final = 10_000
-"""Number of lines that are in memory at the same time."""
+"""The number of lines that are in memory at the same time."""
 
 STREAMS: Final = "dropout_streams"
-"""The end of the names of those tensors in a checkpoint that count the random numbers drawn so far. In version 0.1.0,
-tensors of these names held the states of generators.
+"""The end of the names of a checkpoint's tensors that count the random numbers drawn so far. In version 0.1.0, tensors
+of these names held the states of generators.
 """
 
 
 def upgrade(folder: Path) -> list[str]:
-    """Rewrite the files in a study's ``folder`` that have an earlier format. Returns one sentence for each thing that
-    was done.
-
+    """Rewrite the files in a study's ``folder`` that have an earlier format, and return a sentence for each of them.
     Raises UserError if there is no study, if a driver is writing it, and for damaged files, which are not changed.
     """
     study = StudyFolder(folder)
@@ -58,14 +56,12 @@ def upgrade(folder: Path) -> list[str]:
         raise UserError(f"{folder}: is no study's folder, it has no ledger/ (allowed: a folder given to --out)")
     with Ledger(study.ledger).kept():
         checkpoints = map(_continuable, sorted(study.trials.glob(f"*/{CHECKPOINT}")))
-        files = map(_rewritten, sorted(study.ledger.iterdir()))  # last: a current ledger means that all is rewritten
+        files = map(_rewritten, sorted(study.ledger.iterdir()))  # ledger last: if it is current, so are all files
         return [done for done in (*checkpoints, *files) if done is not None]
 
 
 def _rewritten(path: Path) -> str | None:
-    """Rewrite one file of a ledger in the current format. Returns a sentence about it; None if there was nothing to
-    rewrite.
-    """
+    """Rewrite one file of a ledger in the current format. Returns a sentence about it; None if it was current."""
     if PARQUET.fullmatch(path.name):
         to = path.with_suffix(SUFFIX)
         write_compacted(to, lambda: map(_line, parquet_lines(path)))
@@ -88,7 +84,6 @@ def _rewritten(path: Path) -> str | None:
 
 def _line(line: Line) -> Line:
     """Return a line of a ledger with its events in the current format. Only the first line of a ledger ever changes.
-
     Raises UserError for a study that no version can have written, and for a format of a later version.
     """
     assert line.payload is not None
@@ -105,8 +100,8 @@ def _line(line: Line) -> Line:
 
 
 def _opened(event: dict[str, Any]) -> dict[str, Any]:
-    """Return a ``study_opened`` event of format 1 or 2 in the current format. It keeps the study's identity, by which
-    the study's runs in MLflow are found.
+    """Return a ``study_opened`` event of format 1 or 2 in the current format. It keeps the identity of the study, by
+    which the study's runs in MLflow are found.
     """
     if "format" in event:
         return {**event, "format": FORMAT, "earlier_identity": identity(StudyOpened.model_validate(event))}
@@ -124,9 +119,7 @@ def _search(search: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _continuable(path: Path) -> str | None:
-    """Rewrite a trial's checkpoint if version 0.1.0 wrote it, so that the trial can continue from it. Returns a
-    sentence about it, otherwise None.
-    """
+    """Convert a checkpoint if it is of version 0.1.0. Returns a sentence about it, otherwise None."""
     from skipstack.models.training.checkpoint import read_tensors, write_tensors  # loads torch
 
     try:
@@ -141,10 +134,8 @@ def _continuable(path: Path) -> str | None:
 
 
 def parquet_lines(path: Path) -> Iterator[Line]:
-    """Yield the lines of the compacted ledger of a version up to 0.2.0. Raises UserError if the file is damaged.
-
-    The memory that this takes has no limit: in a file from an untrusted source, a page of a few bytes may unpack to
-    gigabytes.
+    """Yield the lines of the compacted ledger of a version up to 0.2.0. Raises UserError if the file is damaged. Memory
+    use has no limit: in an untrusted file, a page of a few bytes may unpack to gigabytes.
     """
     import pyarrow as pa  # loaded only if there is such a file
     import pyarrow.parquet as pq

@@ -19,8 +19,8 @@ from skipstack.spaces.short_names import names_by_path
 def ablated_report(record: StudyRecord, found: Confirmation) -> Report:
     """The report of a confirmed table with its verdict. ``record``: the study or the ablation with the table's trials.
 
-    If the ablation walked a path from the base to the winner, the details end with its steps. If the trials were fixed
-    in advance and an axis is numeric, there is also a chart of the scores along this axis.
+    If the ablation walked a path from the base to the winner, the details end with the steps of the path. If the trials
+    were fixed in advance and an axis is numeric, a chart shows the scores along this axis.
     """
     report, verdict, path = confirmation_report(found), of_table(record, found), tuple(_path(record))
     said = in_a_sentence(verdict)
@@ -36,16 +36,14 @@ def ablated_report(record: StudyRecord, found: Confirmation) -> Report:
 def with_next_step(report: Report, record: StudyRecord, found: Confirmation, folder: str) -> Report:
     """The report of an ablation that has just ended, with the commands to type next.
 
-    ``found``: the table of the report; ``folder``: the study's folder as it is shown in the commands.
+    ``found``: the table of the report. ``folder``: the study's folder, as shown in the commands.
     """
     step = after_ablation(record.study.space.base, of_table(record, found), folder)
     return replace(report, page=replace(report.page, groups=(*report.page.groups, step), whole=whole_report(folder)))
 
 
 def _path(record: StudyRecord) -> Iterator[Sentence]:
-    """Yield the steps of an ablation's path, each with the alternatives. The steps were chosen on dev, so they are only
-    described, not tested.
-    """
+    """Yield the steps of an ablation's path with their alternatives. The steps were chosen on dev, and not tested."""
     measure = record.measure
     taken = list(walked(record))
     if taken:

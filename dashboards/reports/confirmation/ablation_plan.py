@@ -1,4 +1,4 @@
-"""The page that is shown before an ablation starts: its rows, their cost, and the smallest difference it can detect."""
+"""The page shown before an ablation starts: its rows, their cost, and the smallest detectable difference."""
 
 from collections.abc import Iterator
 from itertools import groupby
@@ -15,19 +15,19 @@ from skipstack.spaces.space import Space
 
 
 def ablation_page(made: Experiment, expected: Forecast, measure: Measure) -> Page:
-    """The page of a planned ablation: its rows, their cost, and the smallest difference that it is likely to detect."""
+    """The page of a planned ablation."""
     costs = map(Sentence, _costs(made, expected, measure))
     return Page(made.study.name, (tuple(_rows(made)), tuple(costs)))
 
 
 def nothing_to_compare() -> Page:
-    """The page for an ablation with nothing to test, since the best config of the search is the base."""
+    """The page of an ablation that has nothing to test, since the best config of the search is the base."""
     why = "the best config of the search is its base: there is no change to take back, and nothing is trained"
     return Page("", ((Sentence(why),),))
 
 
 def _rows(made: Experiment) -> Iterator[Block]:
-    """Yield the rows by section, then the rows that are left out, with the reasons."""
+    """Yield the rows by section, then the rows left out, with the reasons."""
     space, planned = Space(made.study.space), made.plan
     named = [(label(space, planned, row.roles[0]), row.roles[1:]) for row in planned.rows]
     for section, rows in groupby(named, key=lambda one: one[0].section):
@@ -44,7 +44,7 @@ def _rows(made: Experiment) -> Iterator[Block]:
 
 
 def _costs(made: Experiment, expected: Forecast, measure: Measure) -> Iterator[str]:
-    """Yield the lines on the number of trials, their time, and the differences that they can detect."""
+    """Yield the lines on the number of trials, their time, and the detectable differences."""
     rows, corpora = len(made.plan.rows), max(1, len(made.plan.corpora))
     each = f"{counted(rows, 'row')} x {counted(expected.seeds, 'seed')}"
     if (repeated := made.study.search.repeated).name:
@@ -76,7 +76,7 @@ def _costs(made: Experiment, expected: Forecast, measure: Measure) -> Iterator[s
 
 
 def _time(expected: Forecast) -> str:
-    """The clause on the expected time, and on why it is a range; empty if the time is not known."""
+    """The clause on the expected time, and on the reason why it is a range; empty if the time is not known."""
     if expected.seconds is None:
         return ""
     least, most = map(duration, expected.seconds)

@@ -1,6 +1,4 @@
-"""The report that compares a study with a table of a paper. It is written from the numbers of its machine-readable
-form.
-"""
+"""The report that compares a study with a paper's table, written from its machine-readable numbers."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -22,11 +20,11 @@ from skipstack.data.tasks.measure import Measure
 from skipstack.search.analysis.confirmation.against import ComparedRow, PaperComparison
 
 DISAGREES = "≠"
-"""Marks a row of ours whose whole interval has the opposite sign of the paper's difference."""
+"""Marks a row in which the whole interval of our difference has the opposite sign of the paper's difference."""
 
 
 def comparison_report(comparison: PaperComparison) -> Report:
-    """The report of a study beside a paper's table."""
+    """The report of a study beside a table of a paper."""
     records = [_numbers(row) for row in comparison.rows]
     title = f"{comparison.study} on {comparison.corpus}, against {comparison.table}: {comparison.title}"
     groups = ((_table(comparison, records),), tuple(Sentence(each) for each in _sentences(comparison)))
@@ -40,9 +38,7 @@ def comparison_report(comparison: PaperComparison) -> Report:
 
 
 def _numbers(row: ComparedRow) -> Numbers:
-    """The numbers of a row: first the paper's, then ours. Scores and differences are larger if better, and not scaled
-    for display (``data.tasks.measure``).
-    """
+    """The numbers of a row, the paper's and ours: unscaled, and larger if better (``data.tasks.measure``)."""
     return {
         "disagrees": row.disagrees,
         "paper_dev": row.paper_dev,
@@ -69,9 +65,7 @@ def _content(comparison: PaperComparison, records: Sequence[Numbers]) -> Mapping
 
 
 def _table(comparison: PaperComparison, records: Sequence[Numbers]) -> Table:
-    """The table of the paper's rows beside ours. On a narrow page, the columns of the split that is compared stay
-    longest.
-    """
+    """The table of the paper's rows beside ours. A narrow page may drop trials and the split that is not compared."""
     columns = [replace(column, heading=heading_of(column.heading, comparison.measure)) for column in COLUMNS]
     best = {name: best_scores(records, number, comparison.measure) for name, number in SCORES.items()}
     other = heading_of("test %" if comparison.split == "dev" else "dev %", comparison.measure)
@@ -88,7 +82,7 @@ def _table(comparison: PaperComparison, records: Sequence[Numbers]) -> Table:
 
 
 def _row(numbers: Numbers, measure: Measure, best: set[str]) -> TableRow:
-    """A table row. ``best``: the names of the columns in which it has the best score."""
+    """A table row. ``best``: the names of the columns in which the row has the best score."""
     label = str(numbers["row"])
     return TableRow(
         names=(label,),
@@ -102,7 +96,7 @@ def _row(numbers: Numbers, measure: Measure, best: set[str]) -> TableRow:
 
 
 def _sentences(comparison: PaperComparison) -> Iterator[str]:
-    """Yield sentences on the agreement of paper and study as a whole, and on the marks."""
+    """Yield sentences on the overall agreement of paper and study, and on the marks."""
     value = "not defined" if comparison.correlation is None else f"{comparison.correlation:+.2f}"
     rows = counted(comparison.shared, "row")
     yield f"Spearman's rank correlation of paper and ours on {comparison.split}, over {rows} that both have: {value}"
@@ -155,7 +149,7 @@ COLUMNS: Mapping[Column, Callable[[Numbers, Measure], str]] = {
     Column("test %", "ours"): _ours("test"),
     Column("trial", "ours"): lambda numbers, _: NONE if numbers["trial"] is None else str(numbers["trial"]),
 }
-"""The columns of the printed table, each with the function that writes its cells."""
+"""The columns of the printed table, with the functions that write their cells."""
 
 SCORES = {"paper: dev %": "paper_dev", "paper: test %": "paper_test", "ours: dev %": "dev", "ours: test %": "test"}
-"""The columns with scores, each with the name of its number."""
+"""The columns with scores, with the names of their numbers."""

@@ -99,9 +99,9 @@ def confirmed_table(
 ) -> Table:
     """The table of confirmed rows, with the best score of each corpus in bold.
 
-    ``records``: the numbers of the rows. ``split``: the split of the scores. ``reference``: the text that a reference
-    row has in place of a difference. ``about``: what the study asks. ``ablation``: the number of the ablation that the
-    rows belong to; None if they belong to none.
+    ``records``: the numbers of the rows. ``split``: the split of the scores. ``reference``: the text of a reference row
+    in the column of differences. ``about``: the question of the study. ``ablation``: the number of the rows' ablation;
+    None if they belong to none.
     """
     asked = any(numbers["p_randomised"] is not None for numbers in records)
     reached = {Column(f"{split} %"): lambda numbers, measure: estimate_text(split, numbers, measure)}
@@ -127,7 +127,7 @@ def confirmed_table(
 
 
 def _labels(records: Sequence[Numbers]) -> Iterator[str]:
-    """Yield the label of each row. The path of a changed axis is shortened to the shortest end that is unique."""
+    """Yield the label of each row, with the path of a changed axis cut to its shortest unique end."""
     short = names_by_path(str(numbers["axis"]) for numbers in records if numbers["axis"])
     for numbers in records:
         axis, colon, change = str(numbers["row"]).partition(": ")
@@ -137,9 +137,7 @@ def _labels(records: Sequence[Numbers]) -> Iterator[str]:
 def _row(
     numbers: Numbers, label: str, measure: Measure, columns: Mapping[Column, Writer], reference: str, best: str
 ) -> TableRow:
-    """A table row from the numbers of a confirmed row. ``best``: the heading of the column to print in bold; empty for
-    none.
-    """
+    """A table row from the numbers of a confirmed row. ``best``: the heading of the column in bold, or empty."""
     section = " on ".join(str(each) for each in (numbers["section"], numbers["corpus"]) if each)
     texts = {column.heading: write(numbers, measure) for column, write in columns.items()}
     if numbers["is_reference"]:
@@ -170,9 +168,7 @@ def _sentences(confirmation: Confirmation) -> Iterator[str]:
 
 
 def _measured_on(confirmation: Confirmation) -> str:
-    """The phrase that says on what the rows were measured: new partitions of the data, held-out examples, or their own
-    seeds.
-    """
+    """The phrase that says on what rows were measured: new partitions, held-out examples, or seeds of their own."""
     folds = any(row.difference.over and row.difference.corpora == 1 for row in confirmation.rows if row.difference)
     if folds and confirmation.ablation is not None:
         return "on new partitions of the data by which the search chose"
@@ -180,8 +176,8 @@ def _measured_on(confirmation: Confirmation) -> str:
 
 
 def _reference(confirmation: Confirmation) -> str:
-    """The phrase that names the reference of the rows: the base; or also "what the heading names", if some rows of an
-    ablation are compared with another row, such as the winner.
+    """The phrase that names the reference of the rows: the base; if some rows of an ablation are compared with another
+    row, such as the winner, also "what the heading names".
     """
     references = {row.reference for row in confirmation.rows if row.section and row.reference is not None}
     bases = {row.trial for row in confirmation.rows if row.is_reference}
@@ -189,9 +185,7 @@ def _reference(confirmation: Confirmation) -> str:
 
 
 def _reach(reach: Reach, measure: Measure) -> str:
-    """The sentences on the smallest difference that the experiment is likely to detect, and on how a smaller one would
-    appear.
-    """
+    """The sentences on the smallest difference that is likely to be detected, and on a difference of half that size."""
     smallest, half, sought = (
         f"{measure.factor * each:.2g}" for each in (reach.smallest, reach.smallest / 2, reach.sought)
     )
@@ -206,7 +200,7 @@ def _reach(reach: Reach, measure: Measure) -> str:
 
 
 def _effect(numbers: Numbers, measure: Measure) -> str:
-    """The effect size with the sign of the printed difference: for a perplexity, plus is worse."""
+    """The effect size with the sign of the printed difference: for a perplexity, plus means worse."""
     size = numbers["effect_size"]
     return f"{measure.score(size):+.1f}" if isinstance(size, float) else NONE
 
@@ -220,4 +214,4 @@ COLUMNS: Mapping[Column, Writer] = {
     Column(RANDOMISED): lambda numbers, _: p_text(numbers["p_randomised"]),
     Column("trial"): lambda numbers, _: NONE if numbers["trial"] is None else str(numbers["trial"]),
 }
-"""The printed columns after the score, each with the function that writes its cells."""
+"""The printed columns after the score, with the functions that write their cells."""

@@ -1,4 +1,4 @@
-"""The numbers of estimates, by the names that all reports use, and the sentences that explain them."""
+"""The numbers of estimates, by the names used in all reports, and the sentences that explain them."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -13,17 +13,15 @@ from skipstack.search.statistics.estimates import Estimate
 from skipstack.spaces.subject import Scalar
 
 MARK = "*"
-"""Marks a significant difference. If no row had an effect, at most 5 in 100 families (rows that are corrected together)
-would contain a mark.
-"""
+"""Marks a significant difference. At most 5 % of families (rows corrected together) without effects have a mark."""
 
 BOLD = "Bold: the best score."
 """The sentence that explains bold cells."""
 
 
 def best_scores(records: Sequence[Numbers], name: str, measure: Measure) -> set[int]:
-    """The positions of the records with the best score of their corpus. ``name``: the name of the score to compare.
-    Scores that print alike are equal.
+    """The positions of the records with the best score of their corpus. Scores with the same printed text count as
+    equal. ``name``: the name of the score to compare.
     """
     best: dict[Scalar, float] = {}
     for numbers in records:
@@ -38,9 +36,7 @@ def best_scores(records: Sequence[Numbers], name: str, measure: Measure) -> set[
 
 
 def confirmed_numbers(row: ConfirmedRow) -> Numbers:
-    """The numbers of a confirmed row, by name. Scores and differences are larger if better, and not scaled for display
-    (``data.tasks.measure``).
-    """
+    """The numbers of a confirmed row, by name: unscaled, and larger if better (``data.tasks.measure``)."""
     return {
         "row": row.label,
         "section": row.section,
@@ -71,7 +67,7 @@ def confirmed_numbers(row: ConfirmedRow) -> Numbers:
 
 
 def estimate_text(name: str, numbers: Numbers, measure: Measure, sign: str = "") -> str:
-    """The estimate ``name`` as text, with half its interval: ``96.41 ± 0.12``."""
+    """The estimate ``name`` as text, with half its interval, such as ``96.41 ± 0.12``."""
     return with_error(numbers[name], numbers[f"{name}_half"], measure, sign)
 
 
@@ -80,7 +76,7 @@ def meaning(
 ) -> Iterator[str]:
     """Yield sentences that explain ± and the mark in a table of confirmed rows.
 
-    ``split``: the split of the scores; ``reference``: the words for whatever the rows are compared with.
+    ``split``: the split of the scores. ``reference``: the words for the row with which the rows are compared.
     """
     of_split = [row.test if split == "test" else row.dev for row in rows]
     every = [each for row, score in zip(rows, of_split, strict=True) for each in (row.difference, score) if each]
@@ -116,8 +112,8 @@ def meaning(
 
 
 def _corrected(families: Sequence[int]) -> str:
-    """The clause that says for how many rows the marks are corrected. The rows of one corpus are a family; so are the
-    means. ``families``: the number of rows in each family.
+    """The clause that says for how many rows the marks are corrected. The rows of each corpus form a family, and the
+    means over corpora another. ``families``: the number of rows in each family.
     """
     if len(families) > 1:
         return ", corrected for the rows of a corpus together, and for the means together (Holm)"

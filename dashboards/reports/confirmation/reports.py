@@ -1,4 +1,4 @@
-"""The reports of a study's confirmed tables, alone or before the report of its search."""
+"""The reports of a study's confirmed tables, alone or before the report of the search."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -13,7 +13,7 @@ from skipstack.search.study.record.study_record import StudyRecord
 
 
 def confirmed_tables(record: StudyRecord, *, randomise: bool = False) -> Iterator[tuple[StudyRecord, Confirmation]]:
-    """Yield each table of rows fixed in advance, with the record of the table's trials: the study's, or an ablation's.
+    """Yield each table of rows fixed in advance, with the record of the study or ablation that trained the rows.
 
     Tables with one seed confirm nothing, and come last.
     """
@@ -21,7 +21,7 @@ def confirmed_tables(record: StudyRecord, *, randomise: bool = False) -> Iterato
 
 
 def in_order(tables: Tables) -> Tables:
-    """The tables in their order, but those that confirm something before the others."""
+    """Move the tables that confirm nothing to the end, and keep the order otherwise."""
     return sorted(tables, key=lambda each: not each[1].confirmed)
 
 
@@ -44,18 +44,13 @@ def confirmed_reports(record: StudyRecord, *, randomise: bool = False, alone: bo
 
 
 def first_shown(tables: Tables) -> int | None:
-    """The position of the table that a report begins with: the table that decides the verdict, or else the study's own.
-
-    None if there is neither.
-    """
+    """The position of the first table in a report: the table that decides the verdict, or the study's own, or None."""
     own = next((place for place, (record, _) in enumerate(tables) if record.plan is None), None)
     return own if (decisive := decisive_table(tables)) is None else decisive
 
 
 def one_report(reports: Sequence[Report], verdict: str = "") -> Report:
-    """Join the reports of several confirmed tables into one, under the ``verdict`` on them. A single report is returned
-    unchanged.
-    """
+    """Join the reports of several confirmed tables under one ``verdict``. A single report is returned unchanged."""
     if len(reports) == 1:
         return reports[0]
     page = Page("", tuple(_groups(reports)), verdict, tuple(part for each in reports for part in _details(each)))
@@ -70,11 +65,11 @@ def one_report(reports: Sequence[Report], verdict: str = "") -> Report:
 
 
 def with_confirmed(explored: Report, reports: Sequence[Report], first: int | None) -> Report:
-    """The report of a search, preceded by the confirmed table at position ``first``; the other tables go to the
-    details.
+    """The report of a search with its confirmed tables: the table at position ``first`` is shown before the search, and
+    the others become details.
 
-    ``explored``: the report of the search; ``reports``: those of the confirmed tables. The CSV has only the results of
-    the search.
+    ``explored``: the report of the search. ``reports``: the reports of the confirmed tables. The CSV has only the
+    results of the search.
     """
     if not reports:
         return explored

@@ -1,4 +1,4 @@
-"""The report that compares several studies: rows confirmed in more than one of them, and what each explored."""
+"""The report that compares several studies: rows confirmed in more than one of them, and the exploration of each."""
 
 from collections.abc import Iterator
 from dataclasses import asdict, replace

@@ -12,7 +12,7 @@ from skipstack.spaces.short_names import names_by_path
 
 
 def together(found: Sequence[Interaction], measure: Measure) -> tuple[Block, ...]:
-    """A heading, and a line for each interaction, the significant ones first."""
+    """A heading, and a line for each interaction, with the significant ones first."""
     short = names_by_path(axis for each in found for axis in each.axes)
     ordered = sorted(found, key=lambda each: (not each.marked, -abs(each.estimate.value)))
     heading = (

@@ -27,7 +27,7 @@ from skipstack.search.analysis.exploration.shuffled import TIMES
 from skipstack.search.analysis.exploration.standing_out import LEVEL
 
 NAMED: Final = 3
-"""The most pairs of values that the page names."""
+"""The maximum number of pairs of values that the page lists."""
 
 STANDS_OUT: Final = "›"
 """Marks an axis whose importance stands out from chance."""
@@ -36,9 +36,7 @@ Content = Mapping[str, Any]
 
 
 def contents(exploration: Exploration) -> Content:
-    """The numbers of all details, by their full names. Scores are larger if better, and not scaled for display
-    (``data.tasks.measure``).
-    """
+    """The numbers of all details, by full name. Scores are unscaled, and larger if better (``data.tasks.measure``)."""
     model = exploration.effects
     return {
         "effects": {
@@ -56,9 +54,7 @@ def contents(exploration: Exploration) -> Content:
 
 
 def parts(content: Content, measure: Measure) -> Iterator[FoldedPart]:
-    """Yield the details that are not empty: importance, pairs, rungs and forecasts. ``content``: the result of
-    ``contents``.
-    """
+    """Yield the details that are not empty. ``content``: the result of ``contents``."""
     if content["importances"]:
         yield FoldedPart("importance", (_importances(content["importances"]),))
     if content["pairs"]:
@@ -100,8 +96,8 @@ def _importances(found: Sequence[Numbers]) -> tuple[Block, ...]:
 
 
 def _pairs(content: Content, measure: Measure) -> tuple[Block, ...]:
-    """A list of the pairs of values (up to ``NAMED``) whose joint effect differs from the sum of their effects by more
-    than any pair does by chance; or a sentence if there are none.
+    """A list of pairs of values whose joint effect differs from the sum of their effects by more than any pair's does
+    by chance (at most ``NAMED``), or a sentence if there are none.
     """
     named = sorted(
         (pair for pair in content["pairs"] if pair["stands_out"]), key=lambda pair: -abs(pair["interaction"])
@@ -149,7 +145,7 @@ def _continued_content(found: Continued) -> Content:
 
 
 def _continued(found: Content, measure: Measure) -> str:
-    """The sentences on the gain of the last trials, and on the gain to expect of as many more."""
+    """The sentences on the gain from the last trials, and on the expected gain from as many further trials."""
     said = f"The last {counted(found['trials'], 'trial')} raised the best by {size_of(found['last'], measure)}"
     if found["most"] is not None:
         said += (
@@ -169,6 +165,6 @@ def _share(value: Any) -> str:
 
 
 def _records(frame: pd.DataFrame) -> list[dict[str, Any]]:
-    """The rows of a frame as plain values by column. Missing values are None."""
+    """The rows of a frame as dictionaries of plain values. Missing values are None."""
     rows = frame.astype(object).to_dict("records")
     return [{str(name): None if pd.isna(value) else value for name, value in row.items()} for row in rows]

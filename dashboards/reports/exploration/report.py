@@ -1,4 +1,4 @@
-"""The report of a search. It describes the search, and tests nothing.
+"""The report of a search, which describes the search and tests nothing.
 
 The page is written from the raw numbers of the machine-readable formats, so that all formats agree.
 """
@@ -55,17 +55,16 @@ from skipstack.spaces.trial import CORPUS, TrialConfig
 CONFIRM = "To confirm, `skipstack ablate DIR` trains the best config and each of its changes again."
 
 BLIND = ("random", *FIXED_DESIGNS)
-"""The proposers that choose trials without looking at scores."""
+"""The proposers that choose trials without using scores."""
 
 
 def exploration_report(seen: Exploration, by: Sequence[str] = (), *, tables: Tables = (), folder: str = DIR) -> Report:
-    """The report of a search: the verdict, the best trial beside base and baseline, the cost, and the next step. All
-    else is in the report's details.
+    """The report of a search: the verdict, the best trial beside base and baseline, the cost, and the next step.
+    Everything else is in the details.
 
-    ``seen``: the exploration of the search. ``by``: the axes that were chosen to be shown; if there are any, the table
-    of their values moves from the details to the page. ``tables``: the confirmed tables of the study, which may decide
-    the verdict. ``with_confirmed`` adds them to the report. ``folder``: the study's folder as it is shown in suggested
-    commands.
+    ``seen``: the exploration of the search. ``by``: the axes that the user chose; if there are any, the table of their
+    values moves from the details to the page. ``tables``: the confirmed tables of the study, which may decide the
+    verdict; ``with_confirmed`` adds them to the report. ``folder``: the study's folder, as shown in suggested commands.
     """
     more, found = contents(seen), verdict(seen, tables)
     confirmed = _confirmed(seen, found)
@@ -73,7 +72,7 @@ def exploration_report(seen: Exploration, by: Sequence[str] = (), *, tables: Tab
     said = in_a_sentence(found)
     values = FoldedPart("values", tuple(_values(seen, records, found)))
     best, further = tuple(_best(seen)), tuple(_further(seen))
-    decided = decisive_table(tables) is not None  # then the confirmed table shows the changes of the best config
+    decided = decisive_table(tables) is not None  # if so, the confirmed table shows the changes of the best config
     return Report(
         page=Page(
             seen.study,
@@ -109,10 +108,8 @@ def _headline(seen: Exploration, records: Sequence[Numbers]) -> tuple[Block, ...
 
 
 def _confirmed(seen: Exploration, found: Verdict) -> Mapping[tuple[str, str], WinnerChange]:
-    """The winner's changes that an ablation has tested.
-
-    They are keyed by the axis, and by the label of the part of the axis, a value or a range, that holds the changed
-    value.
+    """The winner's changes that an ablation has tested, by axis and by the label of the part of the axis (a value or a
+    range) that contains the changed value.
     """
     changes = found.changes if isinstance(found, WinnerTested) else ()
     return {
@@ -131,9 +128,7 @@ def _values(seen: Exploration, records: Sequence[Numbers], found: Verdict) -> It
 
 
 def about(search: SearchConfig) -> str:
-    """The sentences on what a search decided by scores while it ran, and on why no number of its report has an
-    interval.
-    """
+    """The sentences on the choices that a search based on scores, and on why its numbers have no intervals."""
     blind = search.proposer.kind in BLIND
     chose = [
         *([] if blind else ["which trials to run"]),
@@ -174,9 +169,7 @@ def _content(exploration: Exploration, records: Sequence[Numbers]) -> Mapping[st
 
 
 def _caption(study: StudyConfig) -> Iterator[str]:
-    """Yield the sentences of the caption: the corpus or function that was trained, unless an axis varies it, and the
-    study's description.
-    """
+    """Yield the caption: the corpus or function that was trained, unless it varies, and the study's description."""
     base = study.space.base
     if not isinstance(base, TrialConfig):
         yield f"Function: {base.title}."
@@ -187,9 +180,7 @@ def _caption(study: StudyConfig) -> Iterator[str]:
 
 
 def _cost(exploration: Exploration) -> Iterator[Block]:
-    """Yield the number of trials by how they ended, their cost, why no further trial was started, and the size of the
-    Pareto front.
-    """
+    """Yield the number of trials by outcome, their cost, why no more were started, and the Pareto front's size."""
     ends = ", ".join(f"{count} {reason_in_words(reason)}" for reason, count in exploration.ends.items())
     yield Sentence(
         f"{counted(sum(exploration.ends.values()), 'trial')}{': ' if ends else ''}{ends}; "
@@ -209,7 +200,7 @@ def _cost(exploration: Exploration) -> Iterator[Block]:
 
 
 def _further(exploration: Exploration) -> Iterator[Block]:
-    """Yield further facts on the trials: the Pareto front, lost attempts, and training that could have been spared."""
+    """Yield further facts on the trials: the Pareto front, lost attempts, and unnecessary training."""
     if exploration.front:
         yield Sentence(f"on the Pareto front of {', '.join(exploration.objectives)}:")
         yield Listing(
@@ -292,7 +283,7 @@ def _of_values(exploration: Exploration, records: Sequence[Numbers]) -> Iterator
 
 
 def _of_confirmed(records: Sequence[Numbers], found: Verdict) -> Iterator[str]:
-    """Yield a sentence that explains the column of confirmed differences, if it has any."""
+    """Yield a sentence that explains the column of confirmed differences, if there are any."""
     if isinstance(found, WinnerTested) and any(numbers["confirmed"] is not None for numbers in records):
         where = f"on {found.split} ({found.corpus})" if found.corpus else f"on {found.split}"
         marked = any(numbers["confirmed_marked"] for numbers in records)
@@ -304,7 +295,7 @@ def _of_confirmed(records: Sequence[Numbers], found: Verdict) -> Iterator[str]:
 
 
 def _of_effects(model: Effects, measure: Measure) -> Iterator[str]:
-    """Yield sentences that explain the column of effects, and why some or all values have none."""
+    """Yield sentences that explain the column of effects, and why some or all values have no effect."""
     stopped = f", {counted(model.stopped, 'stopped one')} as censored" if model.stopped else ""
     fitted = f"an additive model of {counted(model.whole, 'whole trial')}{stopped}"
     if not model.of and not model.untold:

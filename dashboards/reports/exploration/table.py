@@ -13,18 +13,16 @@ from skipstack.search.analysis.verdict.verdicts import WinnerChange
 from skipstack.search.statistics.descriptive import deviation, mean
 
 LEADS, CUT, FRONT, REUSED = "›", "†", "◆", "="
-"""Marks, in this order: the best value of its axis; a trial not trained to its end; a trial on the Pareto front; a
-reused trial, which was not trained.
-"""
+"""Marks: the best value of its axis; a trial not trained to its end; one on the Pareto front; a reused trial."""
 
 OPEN = "open"
 """Printed in place of an effect whose 95 % band contains 0."""
 
 CONFIRMED = Column("confirmed")
-"""The column of the differences that an ablation has tested. It is left out if there are none."""
+"""The column of differences that an ablation has tested. It is left out if there are none."""
 
 WHOLE = (BASELINE, BASE, BEST)
-"""The ``axis`` of the rows that belong to no axis: baseline, base and best trial."""
+"""The ``axis`` of the rows without an axis: baseline, base and best trial."""
 
 HEADLINE = ("dev %", "deviation", "test %")
 """The columns of the table of baseline, base and best trial."""
@@ -36,9 +34,8 @@ OPTIONAL = ("trial", "seconds", "epochs", "deviation", "test %", "n")
 def numbers_of(row: ValueRow, confirmed: WinnerChange | None = None) -> Numbers:
     """The numbers of a row, by name.
 
-    Scores and effects are larger if better, and not scaled for display (``data.tasks.measure``): accuracies in [0, 1],
-    negative perplexities. ``confirmed``: the winner's change to the value of this row, if an ablation has tested this
-    change; None otherwise.
+    Scores and effects are unscaled, and larger if better (``data.tasks.measure``): accuracies in [0, 1], negative
+    perplexities. ``confirmed``: the winner's change to the value of this row, if an ablation has tested the change.
     """
     return {
         "axis": row.axis,
@@ -90,14 +87,14 @@ def _confirmed_numbers(change: WinnerChange | None) -> Numbers:
 
 
 def by_seed(row: ValueRow) -> Mapping[str, tuple[float, ...]]:
-    """The seeds of a row, and its scores on dev and test in the order of these seeds."""
+    """The seeds of a row, and its scores on dev and test in the order of the seeds."""
     return {"seeds": row.seeds, **{name: values for name, values in (("dev", row.dev), ("test", row.test)) if values}}
 
 
 def headline(records: Sequence[Numbers], measure: Measure, caption: str = "") -> Table:
     """The table of baseline, base and best trial.
 
-    ``records``: the numbers of all rows, of which only these three are shown; ``caption``: sentences on the study.
+    ``records``: the numbers of all rows, from which these three are selected. ``caption``: sentences on the study.
     """
     shown = [column for column in COLUMNS if column.heading in HEADLINE]
     return Table(
@@ -113,7 +110,7 @@ def headline(records: Sequence[Numbers], measure: Measure, caption: str = "") ->
 def table(records: Sequence[Numbers], measure: Measure, caption: str = "") -> Table:
     """The table of all values of all axes.
 
-    ``records``: the numbers of all rows, of which only those of values are shown; ``caption``: sentences on the study.
+    ``records``: the numbers of all rows, from which those of values are selected. ``caption``: sentences on the study.
     """
     of_axes = [record for record in records if record["axis"] not in WHOLE]
     none = all(record["confirmed"] is None for record in of_axes)
@@ -129,7 +126,7 @@ def table(records: Sequence[Numbers], measure: Measure, caption: str = "") -> Ta
 
 
 def _split(split: str, values: Sequence[float]) -> Numbers:
-    """The mean and the sample standard deviation over the seeds, by name. None for what cannot be computed."""
+    """The mean and the sample standard deviation over the seeds, by name; None if there are too few seeds."""
     return {
         f"{split}_mean": mean(values) if values else None,
         f"{split}_deviation": deviation(values) if len(values) > 1 else None,
@@ -139,7 +136,7 @@ def _split(split: str, values: Sequence[float]) -> Numbers:
 def _row(numbers: Numbers, measure: Measure, columns: Sequence[Column]) -> TableRow:
     axis, value = str(numbers["axis"]), str(numbers["value"])
     of_axis = axis not in WHOLE
-    label = value if of_axis else axis if axis == BASELINE else f"{axis}, {value}"  # a footnote says which
+    label = value if of_axis else axis if axis == BASELINE else f"{axis}, {value}"  # a footnote describes the baseline
     leads = bool(numbers["best_of_axis"])
     return TableRow(
         names=(axis, value),
@@ -198,4 +195,4 @@ COLUMNS: Mapping[Column, Callable[[Numbers, Measure], str]] = {
     Column("epochs"): _spent("epochs", ",d"),
     Column("seconds"): _spent("seconds", ",.1f"),
 }
-"""The printed columns, each with the function that writes its cells from the numbers of their row."""
+"""The printed columns, with the functions that write their cells from the numbers of a row."""

@@ -1,7 +1,7 @@
-"""The pictures of confirmed rows: their differences with intervals, alone or beside those of a paper.
+"""The pictures of confirmed rows: their differences with intervals, alone or beside a paper's differences.
 
-Alone, a difference has the interval that is corrected for several comparisons, like its mark; beside a paper's, it has
-the uncorrected interval.
+Alone, a difference has the interval corrected for several comparisons, in agreement with its mark. Beside a paper's
+difference, it has the uncorrected interval.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,16 +19,14 @@ if TYPE_CHECKING:
 
 
 def confirmed_pictures(heading: str, records: Sequence[Numbers], measure: Measure) -> tuple[Picture, ...]:
-    """A picture of the rows' differences to their references; with several corpora, one for the mean and one for each
-    corpus. ``records``: the numbers of the rows.
+    """A picture of the rows' differences to their references. With several corpora, a picture of the means comes first,
+    followed by one for each corpus. ``records``: the numbers of the rows.
     """
     return pictured(confirmed_charts(heading, records, measure))
 
 
 def confirmed_charts(heading: str, records: Sequence[Numbers], measure: Measure) -> Iterator[Drawn]:
-    """Yield the charts of ``confirmed_pictures``. With several corpora, the mean's chart comes first, then one for each
-    corpus.
-    """
+    """Yield the charts of ``confirmed_pictures``."""
     from skipstack.dashboards.charts.effects import effects
 
     *corpora, last = dict.fromkeys(numbers.get("corpus") for numbers in records) or [None]
@@ -82,7 +80,7 @@ def compared_chart(records: Sequence[Numbers], measure: Measure, split: Split) -
 
 
 def _label(numbers: Numbers, short: Mapping[str, str]) -> str:
-    """The name of a row, which begins with the shortest end of its axis's path that is unique among the rows."""
+    """The name of a row, in which the path of the axis is cut to its shortest end that is unique among the rows."""
     row, axis = str(numbers["row"]), str(numbers.get("axis"))
     return f"{short[axis]}{row.removeprefix(axis)}" if axis in short and row.startswith(axis) else row
 
@@ -97,7 +95,5 @@ def _ours(numbers: Numbers, measure: Measure, interval: str = "") -> dict[str, f
 
 
 def _own(score: object, measure: Measure) -> float | None:
-    """A difference of scores as a difference of the measure: for a perplexity, with the opposite sign. None if there is
-    none.
-    """
+    """A difference of scores (or None) as a difference of the measure: with the opposite sign for a perplexity."""
     return measure.score(score) if isinstance(score, float) else None

@@ -1,6 +1,6 @@
-"""Draws the pictures of reports in a process of its own. If that process dies or hangs, only pictures are missing.
+"""Draws the pictures of reports in a child process. If it dies or hangs, only pictures are missing.
 
-The process loads V8 (``charts/rendering.py``), but neither Altair nor the study.
+The child process loads V8 (``charts/rendering.py``), but neither Altair nor the study.
 """
 
 import atexit
@@ -14,19 +14,18 @@ from skipstack.data.basis.errors import one_line
 from skipstack.data.basis.system import address_limit
 
 PATIENCE: Final = 120.0
-"""The most seconds that the process may take to start, and to draw one picture. Either usually takes a second."""
+"""The maximum seconds for the process to start, and to draw one picture. Each usually takes a second."""
 
 
 class UndrawnError(Exception):
-    """Raised if a picture cannot be drawn. The message is one line that says why."""
+    """Raised if a picture cannot be drawn. The message gives the reason in one line."""
 
 
 class DrawingProcess:
     """Draws pictures one after another in a child process, which starts with ``begin`` or with the first picture.
 
-    The child process lasts until ``end``, or until this process ends. After it has died or hung, ``trouble`` says why
-    in one line; from then on every picture fails at once, so that a page waits only once, until ``end`` clears
-    ``trouble``.
+    The child process lasts until ``end``, or until this process ends. If it died or hung, ``trouble`` gives the reason
+    in one line, and every further picture fails at once, so that a page waits only once. ``end`` clears ``trouble``.
     """
 
     def __init__(self) -> None:
@@ -48,7 +47,7 @@ class DrawingProcess:
         with self._lock:
             self._begin()
             if not self._ready:
-                self._answer()  # before it is ready the child reads nothing, and sending a lot would block
+                self._answer()  # the child reads nothing before it is ready, so sending much would block
                 self._ready = True
             if self._child is not None:
                 self._child.send((specification, version))
@@ -58,7 +57,7 @@ class DrawingProcess:
         return str(found)
 
     def end(self) -> None:
-        """End the child process, if there is one. A picture that is drawn later starts another."""
+        """End the child process, if there is one. A later picture starts another child process."""
         with self._lock:
             self._end(None)
 
@@ -91,13 +90,11 @@ class DrawingProcess:
 
 
 DRAWING: Final = DrawingProcess()
-"""The drawing process that all pictures of this Python process use."""
+"""The drawing process for all pictures of this Python process."""
 
 
 def serve(link: Link) -> None:
-    """Run the loop of the child process: it answers each specification that arrives on ``link`` with a picture or an
-    error.
-    """
+    """Run the loop of the child process: answer each specification from ``link`` with a picture or an error."""
     from skipstack.dashboards.charts import rendering
 
     rendering.load()
@@ -112,7 +109,7 @@ def serve(link: Link) -> None:
 
 
 def _limited() -> str:
-    """A note on the limit of the address space, which is the likely cause of a failure; empty if there is no limit."""
+    """A note on the limit of the address space, the likely cause of a failure; empty if there is no limit."""
     most = address_limit()
     if most is None:
         return ""

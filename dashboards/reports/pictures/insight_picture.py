@@ -1,6 +1,4 @@
-"""Draws what a network does inside on sentences: arcs to the states that were read, and bars for gates and
-gradients.
-"""
+"""Draws the inside of a network on sentences: arcs to the states that were read, and bars for gates and gradients."""
 
 from collections.abc import Sequence
 from xml.sax.saxutils import escape
@@ -11,9 +9,7 @@ from skipstack.models.views.insight import LayerView
 from skipstack.search.publishing.bundles.inspection import SentenceView
 
 WIDTH, MARGIN, LINE, CURVE = 900, 24, 18, 120
-"""Pixels: the width and margin of the picture, the height of a line of text, and the height of the tallest gradient
-bar.
-"""
+"""The width and margin of the picture, the height of a line of text, and that of the tallest bar, in pixels."""
 
 INK, PALE, ARC, BAR = "#1f2328", "#d0d7de", "#0969da", "#8250df"
 
@@ -39,7 +35,7 @@ class StackedShapes:
         self.top += LINE / 2
 
     def svg(self, title: str) -> str:
-        """The collected shapes as one SVG without external files."""
+        """The collected shapes as a self-contained SVG."""
         height = self.top + MARGIN
         return (
             f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{height:.0f}" '
@@ -50,8 +46,8 @@ class StackedShapes:
 
 
 def picture(sentences: Sequence[SentenceView]) -> str:
-    """The picture of ``sentences`` as SVG: the states that were read (as in gui2019 Figure 6), the mean opening of each
-    gate, and the gradient by step (as in Figure 4).
+    """Draw ``sentences`` as SVG: the states that were read (as in gui2019 Figure 6), the mean opening of each gate, and
+    the gradient by step (as in gui2019 Figure 4).
     """
     page = StackedShapes()
     for sentence in sentences:
@@ -71,9 +67,7 @@ def picture(sentences: Sequence[SentenceView]) -> str:
 
 
 def _arcs(page: StackedShapes, words: Sequence[str], view: LayerView) -> None:
-    """Draw an arc from each word to the word whose state it read. There is none if it read the state of the previous
-    step, or the initial state.
-    """
+    """Draw an arc from each word to the word whose state it read, unless this is the previous or the initial state."""
     assert view.back is not None
     step = (WIDTH - 2 * MARGIN) / len(words)
     sign = -1 if view.direction == "forward" else 1

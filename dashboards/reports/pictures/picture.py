@@ -12,8 +12,8 @@ from skipstack.dashboards.reports.pictures.drawing_process import DRAWING, Undra
 class Drawn:
     """A chart to draw: its heading, and the function that draws it.
 
-    If there is nothing to draw, ``draw`` is the reason, as a part of a sentence. ``wide``: whether the chart takes the
-    whole width of a page in a browser.
+    If there is nothing to draw, ``draw`` is the reason instead, as a part of a sentence. ``wide``: whether the chart
+    takes the whole width of a page in a browser.
     """
 
     heading: str
@@ -22,9 +22,7 @@ class Drawn:
 
 
 def pictured(drawn: Iterable[Drawn]) -> tuple[Picture, ...]:
-    """The charts as SVG pictures, each with its title and sentences as text. A chart that could not be drawn is
-    replaced by the reason.
-    """
+    """Draw the charts as SVG pictures, with their texts. A chart that cannot be drawn is replaced by the reason."""
     return tuple(map(_picture, drawn))
 
 

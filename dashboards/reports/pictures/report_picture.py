@@ -34,9 +34,9 @@ FRAME = """<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}
 
 
 def picture(exploration: Exploration, *, folder: str = DIR, width: int = PAGE) -> str:
-    """The report of a search without its details, as SVG. The same exploration always gives the same text.
+    """Draw the report of a search, without its details, as SVG. Equal explorations give equal texts.
 
-    ``folder``: the study's folder as it is shown in suggested commands. ``width``: the width in characters.
+    ``folder``: the study's folder, as shown in suggested commands. ``width``: the width in characters.
     """
     console = Console(
         file=StringIO(), record=True, width=width, force_terminal=True, color_system="standard", highlight=False

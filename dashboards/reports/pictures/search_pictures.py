@@ -1,4 +1,4 @@
-"""The pictures of a search. If a chart would be empty, a sentence says why."""
+"""The pictures of a search. In place of an empty chart, a sentence gives the reason."""
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
@@ -31,7 +31,7 @@ def search_charts(exploration: "Exploration") -> Iterator[Drawn]:
 
 
 def objective_charts(exploration: "Exploration") -> Iterator[Drawn]:
-    """Yield a chart for each objective that the user's function reports after its score; none for other studies."""
+    """Yield a chart for each objective that the user's function reports beside its score, if there are any."""
     from skipstack.dashboards.charts.costs import score_against_objective
 
     for each in exploration.further if exploration.config.search.reported else ():
@@ -48,7 +48,7 @@ def objective_charts(exploration: "Exploration") -> Iterator[Drawn]:
 
 
 def search_chart(heading: str, exploration: "Exploration") -> Drawn:
-    """The chart under this heading. No other chart is computed."""
+    """The chart under this heading. The other charts are not computed."""
     wide = heading in ("Effects of values", "Pairs of axes")
     return Drawn(heading, CHARTS[heading](exploration), wide=wide)
 
@@ -163,4 +163,4 @@ CHARTS: Final[Mapping[str, Callable[["Exploration"], Draw]]] = {
     "Score and parameters": _parameters,
     "Expected best": _budgets,
 }
-"""The charts by heading, in reading order, each with the function that makes it from the exploration of a search."""
+"""The functions that make the charts from the exploration of a search, by heading, in reading order."""

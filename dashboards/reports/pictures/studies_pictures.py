@@ -1,6 +1,4 @@
-"""The pictures that compare several studies: differences of rows that more than one confirmed, and what each
-explored.
-"""
+"""The pictures that compare studies: rows confirmed in more than one of them, and their explorations."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -19,7 +17,7 @@ def studies_pictures(records: Sequence[Numbers], budgets: "pd.DataFrame", measur
     """The pictures of several studies.
 
     ``records``: the numbers of the confirmed rows. ``budgets``: for each study and several numbers of its trials, the
-    best score to expect of that many trials, and the epochs that they cost. ``measure``: the measure of all studies.
+    expected best score of that many trials, and the epochs that they cost. ``measure``: the measure of all studies.
     """
     return pictured(studies_charts(records, budgets, measure))
 
@@ -30,7 +28,7 @@ def studies_charts(records: Sequence[Numbers], budgets: "pd.DataFrame", measure:
 
 
 def _confirmed(records: Sequence[Numbers], measure: Measure) -> Drawn:
-    """The forest plot of confirmed rows: below each config, the studies that have it, except the reference study."""
+    """The forest plot of confirmed rows: below each config, the studies that have it except the reference study."""
     from skipstack.dashboards.charts.effects import effects
 
     firsts = {str(numbers["row"]) for numbers in records if numbers["is_reference"]}

@@ -11,9 +11,7 @@ from skipstack.spaces.short_names import names_by_path
 
 
 def trend_pictures(record: StudyRecord) -> tuple[Picture, ...]:
-    """A picture of the scores along each numeric axis; none if the study has no such axis, or chose its trials by
-    scores.
-    """
+    """A picture of the scores along each numeric axis; none if the study chose its trials by scores."""
     return pictured(trend_charts(record))
 
 

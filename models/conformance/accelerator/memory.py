@@ -1,4 +1,4 @@
-"""Counts the memory that tensors take on the simulated device."""
+"""Counts the memory of tensors on the simulated device."""
 
 import weakref
 from collections.abc import Iterable
@@ -9,10 +9,9 @@ from skipstack.models.ground.device_memory import BLOCK
 
 
 class Memory:
-    """Counts the bytes of the tensors on the simulated device, in whole blocks of torch's allocator. Views take none.
+    """Counts the bytes of tensors on the simulated device, in whole blocks of torch's allocator. Views count as 0.
 
-    ``held``: the bytes of all tensors that exist now. ``most``: the maximum of ``held`` since the last call of
-    ``begin``.
+    ``held``: the bytes of all existing tensors. ``most``: the maximum of ``held`` since the last call of ``begin``.
     """
 
     def __init__(self) -> None:
@@ -25,7 +24,7 @@ class Memory:
         return self.held
 
     def take_in(self, made: Iterable[Tensor]) -> None:
-        """Count the tensors of ``made`` that are on the simulated device and new, until they are freed."""
+        """Count the new tensors on the simulated device among ``made``, until they are freed."""
         for each in made:
             if not hasattr(each, "fake_device"):
                 continue
@@ -37,12 +36,12 @@ class Memory:
                 self.taken(place, size)
 
     def taken(self, place: int, size: int) -> None:
-        """Count a new tensor of ``size`` bytes. ``place``: a number that identifies the tensor until it is freed."""
+        """Count a new tensor of ``size`` bytes. ``place``: the tensor's id, unique until the tensor is freed."""
         self.held += size
         self.most = max(self.most, self.held)
 
     def freed(self, place: int, size: int) -> None:
-        """Stop counting the tensor of ``size`` bytes that ``place`` identifies."""
+        """Stop counting the tensor of ``size`` bytes with the id ``place``."""
         self.held -= size
 
     def _let_go(self, place: int) -> None:

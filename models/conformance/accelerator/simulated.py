@@ -1,7 +1,7 @@
 """A simulated accelerator, whose tensors have a shape and a device but no numbers.
 
-Running a program on it shows, without a GPU, whether the program mixes tensors of host and device, where it would wait
-for the device, and how many operations it would launch.
+Without a GPU, a run on this device shows whether a program mixes tensors of host and device, where the program would
+wait for the device, and how many operations the program would launch.
 """
 
 import functools
@@ -31,27 +31,27 @@ except ImportError as error:
 
 
 class HostReadsError(RuntimeError):
-    """The program reads a number that the device computes; on a GPU, the program would wait for it."""
+    """The program reads a number that the device computes; on a GPU, the program would wait for the device."""
 
 
 class DevicesMixError(RuntimeError):
-    """An operation got tensors of the device together with tensors of the host."""
+    """An operation received tensors of both the device and the host."""
 
 
 class RefusedError(RuntimeError):
-    """An operation got arguments that its GPU kernel refuses, although its CPU kernel accepts them."""
+    """An operation received arguments that its CPU kernel accepts, but its GPU kernel refuses."""
 
 
 @functools.cache
 def simulated() -> torch.device:
-    """Register the simulated device with torch, for the rest of this process, and return it."""
+    """Register the simulated device with torch for the rest of this process, and return the device."""
     _setup_privateuseone_for_python_backend(SIMULATED)
     return torch.device(SIMULATED, 0)
 
 
 class _FromLists(TorchFunctionMode):
-    """Context in which ``torch.tensor`` and ``new_tensor`` create tensors from Python numbers on the host and copy them
-    to the simulated device.
+    """Context in which ``torch.tensor`` and ``new_tensor``, asked for the simulated device, create tensors on the host
+    and copy them.
     """
 
     def __torch_function__(
@@ -71,15 +71,15 @@ class _FromLists(TorchFunctionMode):
 class Accelerator(TorchDispatchMode):  # type: ignore[no-untyped-call]
     """Context in which programs may use the simulated device.
 
-    ``device``: the device. ``work``: counts the operations on it. ``memory``: counts the memory of its tensors.
+    ``device``: the device. ``work``: counts its operations. ``memory``: counts the memory of its tensors.
 
     Operations on the host run normally. A copy to the host returns zeros, and counts as a wait. A copy from the host
-    counts as a wait unless it starts from pinned memory and is non-blocking.
+    counts as a wait unless it is non-blocking and from pinned memory.
 
-    Create the first instance before the first backward pass of the process: torch counts devices then, and gradients
-    would not work afterwards. Operations raise HostReadsError if control flow or the size of a tensor depends on a
-    number of the device, DevicesMixError if they mix tensors of device and host, and RefusedError if a GPU kernel would
-    refuse the arguments.
+    The first instance must be created before the first backward pass of the process, when torch counts the devices;
+    gradients would not work otherwise. Operations raise HostReadsError if control flow or the size of a tensor depends
+    on a number of the device, DevicesMixError if they mix tensors of device and host, and RefusedError if a GPU kernel
+    would refuse the arguments.
     """
 
     def __init__(self, memory: Memory | None = None) -> None:
@@ -88,7 +88,7 @@ class Accelerator(TorchDispatchMode):  # type: ignore[no-untyped-call]
         self.work = Work()
         self.memory = Memory() if memory is None else memory
         self._shapes = FakeTensorMode(allow_non_fake_inputs=True)
-        self._pinned: dict[int, Tensor] = {}  # by address; a tensor is kept so that its address is not reused
+        self._pinned: dict[int, Tensor] = {}  # by address; holding the tensors prevents a reuse of their addresses
         self._lists = _FromLists()
 
     def __enter__(self) -> Self:
@@ -129,7 +129,7 @@ class Accelerator(TorchDispatchMode):  # type: ignore[no-untyped-call]
         return made
 
     def _result(self, func: Any, what: Operation, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Run an operation on shapes only, and return its result. If it writes in place, return the tensor written to.
+        """Run an operation on shapes only, and return its result; for an in-place operation, the tensor written to.
 
         ``what``: the description of the operation ``func``. Raises HostReadsError if the operation needs a number of
         the device.
@@ -149,9 +149,7 @@ class Accelerator(TorchDispatchMode):  # type: ignore[no-untyped-call]
             return func(*args, **kwargs)
 
     def _on_host(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Run an operation on the host normally. Only pinning of memory is imitated, since torch pins memory only for
-        real devices.
-        """
+        """Run an operation on the host. The pinning of memory is imitated, since torch pins only for real devices."""
         if func is torch.ops.aten.is_pinned.default:
             return args[0].untyped_storage().data_ptr() in self._pinned
         if func is torch.ops.aten._pin_memory.default:
@@ -195,10 +193,8 @@ def _tensors(values: Iterable[Any]) -> Iterator[Tensor]:
 
 
 def refusal(func: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> str | None:
-    """Return the reason why the GPU kernel of an operation would refuse arguments that its CPU kernel accepts; None if
-    no reason is known. Only torch's fused Adam is checked.
-
-    ``func``: the operation. ``args``, ``kwargs``: its arguments.
+    """Return the reason why the GPU kernel of the operation ``func`` would refuse arguments that its CPU kernel
+    accepts, or None. Only torch's fused Adam is checked.
     """
     if func is torch.ops.aten._fused_adam_.tensor_lr:
         parameters, gradients, means, squares, _, steps = args[:6]
@@ -207,9 +203,9 @@ def refusal(func: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> str | 
 
 
 def _adam(parts: Sequence[Sequence[Tensor]], numbers: Sequence[Tensor]) -> str | None:
-    """Return the reason why torch's ``FusedAdamKernel.cu`` would refuse its arguments; None if it would not.
+    """Return the reason why torch's ``FusedAdamKernel.cu`` would refuse its arguments, or None.
 
-    ``parts``: each parameter with its gradient and averages, which must have one type and layout. ``numbers``: the
+    ``parts``: each parameter with its gradient and averages, which must have the same type and layout. ``numbers``: the
     learning rate and the numbers of steps, which must be in float32.
     """
     for each in numbers:

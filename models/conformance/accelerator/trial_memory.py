@@ -1,7 +1,7 @@
-"""Counts the GPU memory that a trial takes, on the simulated device, where nothing is computed.
+"""Counts the GPU memory of a trial on the simulated device, where nothing is computed.
 
-The count includes an update and an evaluation, with batches as large as on a GPU, the memory of cuBLAS, and that of
-captured steps. Memory that single operations use internally is not counted, since torch does not report it.
+The count includes an update and an evaluation with batches of the same size as on a GPU, the memory of cuBLAS, and the
+memory of captured steps. Memory that single operations use internally is not counted, since torch does not report it.
 """
 
 import gc
@@ -30,12 +30,11 @@ from skipstack.models.training.pretraining import pretrain
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TrialMemory:
-    """The GPU memory that a trial takes, in bytes.
+    """The GPU memory of a trial in bytes, in parts that add up to ``together``.
 
-    ``resident``: weights, the optimiser's state and the lexicon. All other fields count in addition to it. ``step``: an
-    update, including gradients, or pretraining, whichever takes more. ``evaluation``: the largest batch of an
-    evaluation, and the results of all batches. ``graphs``: captured steps. ``libraries``: cuBLAS, and memory that torch
-    reserves on the GPU before it is needed.
+    ``resident``: weights, the optimiser's state and the lexicon. ``step``: an update, including gradients, or
+    pretraining, whichever takes more. ``evaluation``: the largest batch of an evaluation, and the results of all
+    batches. ``graphs``: captured steps. ``libraries``: cuBLAS, and memory that torch reserves in advance.
     """
 
     resident: int
@@ -46,8 +45,8 @@ class TrialMemory:
 
     @property
     def together(self) -> int:
-        """The sum of all fields: torch keeps the memory of an update during an evaluation, and can reuse little of it,
-        since the sizes of tensors differ.
+        """The sum of all fields. It includes both ``step`` and ``evaluation``, because torch keeps the memory of an
+        update, and can reuse little of it in an evaluation, where tensors have other sizes.
         """
         return self.resident + self.step + self.evaluation + self.graphs + self.libraries
 
@@ -63,8 +62,8 @@ def trial_memory(
 ) -> TrialMemory:
     """Count the memory of training ``lanes``, copies of one network, as one program.
 
-    ``captured``: whether steps are captured as CUDA graphs. ``memory``: the counter that the simulated device uses;
-    None means a new one. The process must not have run a backward pass before its first ``Accelerator``.
+    ``captured``: whether steps are captured as CUDA graphs. ``memory``: the counter of the simulated device; None means
+    a new counter. The process must not have run a backward pass before its first ``Accelerator``.
     """
     accelerator = Accelerator(memory)
     memory = accelerator.memory
@@ -91,9 +90,7 @@ def trial_memory(
 
 
 def _step(run: Training, memory: Memory) -> tuple[int, int]:
-    """Return the bytes that an update on the largest batch takes, and the most bytes that captured steps may keep as
-    their inputs: one batch for each step, each counted as the largest.
-    """
+    """Return bytes: the peak of an update on the largest batch, and an upper bound of the inputs of captured steps."""
     run.model.train()
     run.model.begin(0)
     states = States() if TASKS[run.corpus.stored.task].continues else None
@@ -108,7 +105,7 @@ def _step(run: Training, memory: Memory) -> tuple[int, int]:
         run.model.head.doubts = None
 
     if states is not None:
-        update()  # running text has states from the second update on
+        update()  # running text has states only from the second update on
     for each in run.model.parameters():
         each.grad = None
     return _most(memory, update), inputs
@@ -131,7 +128,7 @@ def _evaluation(run: Training, memory: Memory, split: str) -> int:
     before = memory.held
     most = _most(memory, read)
     kept = (memory.held - before) * sum(batches) // batch.forms_RTB.size
-    return max(most + kept, 2 * kept)  # at the end the results are concatenated, to be copied at once
+    return max(most + kept, 2 * kept)  # at the end the results are concatenated, for a single copy to the host
 
 
 def _largest(batches: Callable[[], Iterable[Batch]]) -> tuple[Batch, int]:
@@ -141,7 +138,7 @@ def _largest(batches: Callable[[], Iterable[Batch]]) -> tuple[Batch, int]:
 
 
 def _most(memory: Memory, work: Callable[[], object]) -> int:
-    """Run ``work``, and return the bytes that it takes at its peak, in addition to the bytes held before."""
+    """Run ``work``, and return its peak memory in bytes, not counting the memory held before."""
     gc.collect()  # unreachable tensors must not count
     before = memory.begin()
     work()
@@ -149,9 +146,7 @@ def _most(memory: Memory, work: Callable[[], object]) -> int:
 
 
 def _pretrain(run: Training) -> None:
-    """Pretrain for one epoch on a few sentences, if pretraining is configured. The memory of the language models does
-    not depend on the number of sentences.
-    """
+    """Pretrain for one epoch on a few sentences, if configured; memory does not depend on the number of sentences."""
     config = run.config.pretraining
     if config is None:
         return
@@ -165,7 +160,7 @@ def _pretrain(run: Training) -> None:
 
 
 def _pretraining_ids(run: Training) -> int:
-    """Return the bytes of the windows, targets and orders in pretraining, which are ids for all tokens of train."""
+    """Return the bytes of the windows, targets and orders in pretraining, which cover all tokens of train."""
     config = run.config.pretraining
     if config is None:
         return 0
@@ -174,7 +169,7 @@ def _pretraining_ids(run: Training) -> int:
 
 
 def _beginning(split: Split, tokens: int) -> Split:
-    """Return a split of the first sentences that together have at least ``tokens`` tokens, or of all sentences."""
+    """Return a split of the first sentences with at least ``tokens`` tokens together, or of all sentences."""
     sentences = min(1 + int(split.offsets_S1.searchsorted(tokens)), len(split.lengths_S))
     ends, tag_ends = split.offsets_S1[: sentences + 1], split.tag_offsets_S1[: sentences + 1]
     return Split(split.forms_N[: ends[-1]], split.tags_L[: tag_ends[-1]], split.lengths_S[:sentences], ends, tag_ends)

@@ -17,23 +17,22 @@ LAUNCHES_NOTHING = frozenset(
 """Operations that only allocate memory or return a view."""
 
 COPIES_FIRST = frozenset({"aten::baddbmm"})
-"""Operations that launch twice: they first copy a tensor to the memory of the result, and then add a product to it."""
+"""Operations with two launches: one copies a tensor to the memory of the result, one adds a product."""
 
 READS_ROWS = frozenset(f"aten::{name}" for name in ("embedding", "gather", "index", "index_select"))
-"""Operations that read only a part of their first tensor, as large as their result."""
+"""Operations that read only a part of their first tensor, of the size of the result."""
 
 WRITES_PLACES = frozenset(f"aten::{name}" for name in ("index_put_", "_index_put_impl_"))
-"""Operations that write at indices, which are their second argument. If the indices are given as a boolean mask, the
-host has to wait and count them."""
+"""Operations that write at indices, their second argument. The host must wait and count if these are a boolean mask."""
 
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """The use that an operation of torch makes of a device.
+    """The device usage of a torch operation.
 
-    ``launches``: the number of launches: 0, 1, or 2 if the operation first copies a tensor. ``reads_rows``: whether it
-    is one of ``READS_ROWS``. ``writes_places``: whether it is one of ``WRITES_PLACES``. ``into``: the position and name
-    of the argument that the operation writes and returns; None if it returns another tensor.
+    ``launches``: the number of launches, from 0 to 2 (``COPIES_FIRST``). ``reads_rows``: whether the operation is in
+    ``READS_ROWS``. ``writes_places``: whether the operation is in ``WRITES_PLACES``. ``into``: the position and name of
+    the argument that the operation writes and returns; None if the operation returns another tensor.
     """
 
     launches: int
@@ -44,9 +43,7 @@ class Operation:
 
 @functools.cache
 def operation(func: Any) -> Operation:
-    """Derive from the schema of ``func``, an operation of torch, which use it makes of a device. An operation that only
-    returns views of its arguments launches nothing.
-    """
+    """Return the device usage of a torch operation, derived from its schema; views of arguments launch nothing."""
     schema = func._schema
     views = [each.alias_info is not None and not each.alias_info.is_write for each in schema.returns]
     nothing = schema.name in LAUNCHES_NOTHING or (bool(views) and all(views))
@@ -68,9 +65,9 @@ def operation(func: Any) -> Operation:
 class Work:
     """Counts the work of a program on a device.
 
-    ``launches``: operations, each counted once whatever its number of kernels, and copies that operations make first.
-    ``moved``: bytes of the operations' arguments and results. ``sent``: bytes copied from the host. ``returned``: bytes
-    copied to the host. ``waits``: copies that the host waits for.
+    ``launches``: the sum of ``Operation.launches``; an operation of several kernels counts as one. ``moved``: bytes of
+    the operations' arguments and results. ``sent``: bytes copied from the host. ``returned``: bytes copied to the host.
+    ``waits``: copies that the host waits for.
     """
 
     launches: int = 0
@@ -80,10 +77,8 @@ class Work:
     waits: int = 0
 
     def add(self, what: Operation, read: Sequence[Tensor], made: Any) -> None:
-        """Count one operation. ``what``: the description of the operation. ``read``: the tensors among its arguments.
-        ``made``: its results.
-
-        An argument that the operation writes in place counts twice: as an argument and as a result.
+        """Count an operation. ``what``: the description of the operation. ``read``: the tensors among its arguments.
+        ``made``: the results. An argument that is written in place counts as an argument and as a result.
         """
         if not what.launches:
             return
@@ -94,12 +89,12 @@ class Work:
         self.moved += written + first + _bytes(others)
 
     def copy_there(self, source: Tensor, *, waits: bool) -> None:
-        """Count one copy of ``source`` from the host. ``waits``: whether the host waits for the copy."""
+        """Count a copy of ``source`` from the host. ``waits``: whether the host waits for the copy."""
         self.sent += source.nbytes
         self.waits += waits
 
     def copy_back(self, source: Tensor) -> None:
-        """Count one copy of ``source`` to the host, which waits for it."""
+        """Count a copy of ``source`` to the host, and a wait."""
         self.returned += source.nbytes
         self.waits += 1
 
@@ -109,7 +104,7 @@ class Work:
 
 
 def _bytes(tensors: Iterable[Tensor]) -> int:
-    """Return the size of tensors in memory. An axis along which data are only repeated (stride 0) adds nothing."""
+    """Return the memory of tensors in bytes. Axes along which data are only repeated (stride 0) count as length 1."""
     return sum(
         each.itemsize * math.prod(size for size, step in zip(each.shape, each.stride(), strict=True) if step)
         for each in tensors

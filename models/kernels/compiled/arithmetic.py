@@ -11,20 +11,18 @@ from numba.extending import intrinsic, overload
 from skipstack.models.kernels.compiling import inlined
 
 LIMIT: Final = np.float32(40)
-"""The magnitude to which exponents x are limited. If |x| is at least this, 1 + exp(x) is rounded to 1 or to exp(x), in
-float64 as well as in float32.
-"""
+"""The magnitude to which exponents x are clipped; from there on, 1 + exp(x) rounds to 1 or exp(x), even in float64."""
 PER_DOUBLING: Final = np.float32(math.log2(math.e))
 DOUBLING: Final = np.float32(0.693359375), np.float32(math.log(2) - 0.693359375)
-"""The number log 2 in two parts. The first has so few bits that its products with k in ``parts_of_exp`` are exact."""
+"""log 2 in two parts. The first has so few bits that its products with k in ``parts_of_exp`` are exact."""
 SERIES: Final = tuple(np.float32(1 / math.factorial(power)) for power in range(8))
-"""The coefficients of the power series of exp(r). If |r| <= log(2) / 2, the first term that is left out is at most
-1.5e-8 of r, a quarter of float32's rounding error.
+"""The coefficients of exp(r)'s power series. For |r| <= log(2) / 2, the first omitted term is at most 1.5e-8 of r, a
+quarter of float32's rounding error.
 """
 WHOLE: Final = np.float32(1.5 * 2**23)
-"""A number near which every float32 is whole: adding it and subtracting it again rounds a number to a whole one."""
+"""A number near which every float32 is an integer: adding and then subtracting it rounds a number to an integer."""
 ONE, TWO = np.float32(1), np.float32(2)
-"""Constants of float32. Python's whole numbers would turn results into float64."""
+"""Constants of float32. Python's integers would turn results into float64."""
 
 
 @intrinsic  # type: ignore[untyped-decorator]
@@ -34,7 +32,7 @@ def float_of_bits(typing: Any, bits: Any) -> Any:
 
 
 def exp_minus_1(x: Any) -> Any:
-    """Computes exp(x) - 1 without a loss of precision where it is small."""
+    """Computes exp(x) - 1 without a loss of precision if the result is small."""
     return np.expm1(x)
 
 
@@ -56,7 +54,7 @@ def _of_float32(x: Any) -> Any:
 
 @inlined
 def parts_of_exp(x: Any) -> Any:
-    """Computes 2^k and exp(r) - 1 in float32, where x = k log 2 + r and k is whole. So exp(x) = 2^k exp(r)."""
+    """Computes 2^k and exp(r) - 1 in float32, where x = k log 2 + r and k is an integer. So exp(x) = 2^k exp(r)."""
     k = (x * PER_DOUBLING + WHOLE) - WHOLE
     r = (x - k * DOUBLING[0]) - k * DOUBLING[1]
     tail = SERIES[5] + r * (SERIES[6] + r * SERIES[7])
@@ -66,12 +64,12 @@ def parts_of_exp(x: Any) -> Any:
 
 @inlined
 def sigmoid(x: Any) -> Any:
-    """Computes 1 / (1 + exp(-x)), where -x is limited to the range from -``LIMIT`` to ``LIMIT``."""
+    """Computes 1 / (1 + exp(-x)), where -x is clipped to the range from -``LIMIT`` to ``LIMIT``."""
     return ONE / (TWO + exp_minus_1(min(max(-x, -LIMIT), LIMIT)))
 
 
 @inlined
 def tanh(x: Any) -> Any:
-    """Computes (exp(2x) - 1) / (exp(2x) + 1), where 2x is limited to the range from -``LIMIT`` to ``LIMIT``."""
+    """Computes (exp(2x) - 1) / (exp(2x) + 1), where 2x is clipped to the range from -``LIMIT`` to ``LIMIT``."""
     e = exp_minus_1(min(max(TWO * x, -LIMIT), LIMIT))
     return e / (e + TWO)

@@ -15,24 +15,18 @@ ABSENT: dict[torch.dtype, NDArray[Any]] = {
 
 
 def arrays(first: Tensor, *others: Tensor | None) -> list[NDArray[Any]]:
-    """Returns the array of each tensor, which is a copy if the tensor is not contiguous. For None it returns an empty
-    array of the type of ``first``.
-    """
+    """Returns the array of each tensor, as ``numbers`` does; for None, an empty array of the type of ``first``."""
     absent = ABSENT[first.dtype]
     return [absent if tensor is None else numbers(tensor) for tensor in (first, *others)]
 
 
 def numbers(tensor: Tensor) -> NDArray[Any]:
-    """Returns a tensor's numbers as an array, whether or not the tensor requires gradients. The array is a copy if the
-    tensor is not contiguous.
-    """
+    """Returns a tensor's numbers as an array, without gradients; a copy if the tensor is not contiguous."""
     constant = tensor.detach() if tensor.requires_grad else tensor
     array: NDArray[Any] = constant.contiguous().numpy()
     return array
 
 
 def sparse(lane_and_row: Tensor, values: Tensor, shape: torch.Size, *, summed: bool = False) -> Tensor:
-    """Returns a sparse table of the shape ``shape``, with ``values`` at the rows ``lane_and_row`` and zeros elsewhere.
-    ``summed``: whether the rows are distinct and ascending.
-    """
+    """Returns a sparse table with ``values`` at ``lane_and_row``. ``summed``: these rows are distinct and ascending."""
     return torch.sparse_coo_tensor(lane_and_row, values, shape, is_coalesced=summed, check_invariants=False)

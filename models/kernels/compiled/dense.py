@@ -1,5 +1,4 @@
-"""A matrix product with a bias, compiled, with its gradients: the operation that ``models/kernels/products.py``
-defines.
+"""A compiled matrix product with a bias, and its gradients: the operation that ``models/kernels/products.py`` defines.
 
 Axes: G batches, N rows, I inputs, O outputs.
 """
@@ -17,9 +16,7 @@ from skipstack.models.kernels.gemm.product import multiply, pack, pack_transpose
 
 
 class CompiledProduct(Once):
-    """Computes X W + b, or X W. ``rounds``: whether the factors of this product, and of the products that compute its
-    gradients, are rounded to bfloat16.
-    """
+    """Computes X W + b, or X W. ``rounds``: whether the factors, also in the backward pass, are rounded to bfloat16."""
 
     @staticmethod
     def forward(ctx: Any, x_GNI: Tensor, weight_GIO: Tensor, bias_G1O: Tensor | None, rounds: bool) -> Tensor:
@@ -35,7 +32,7 @@ class CompiledProduct(Once):
     @staticmethod
     @once
     def backward(ctx: Any, above_GNO: Tensor) -> tuple[Tensor | None, ...]:
-        """Returns the gradients of X, W and b. None stands for a gradient that is not wanted."""
+        """Returns the gradients of X, W and b; None for those that are not needed."""
         x_GNI, weight_GIO = ctx.saved_tensors
         shapes = x_GNI.shape, weight_GIO.shape, (len(weight_GIO), 1, weight_GIO.shape[2])
         asked = zip(shapes, ctx.needs_input_grad, strict=False)
@@ -46,9 +43,7 @@ class CompiledProduct(Once):
 
 @compiled
 def forward(x_GNI: Array, weight_GIO: Array, bias_G1O: Array, y_GNO: Array, like: Array) -> None:
-    """Fills ``y_GNO`` with the product. A bias without elements is absent. ``like`` decides whether the factors are
-    rounded to bfloat16 (``gemm/pairs.py``).
-    """
+    """Fills ``y_GNO`` with the product. A bias without elements is absent. ``like``: as in ``gemm/pairs.py``."""
     for g in range(len(y_GNO)):
         multiply(across(x_GNI[g], like), pack(down(weight_GIO[g], like)), y_GNO[g])
         if len(bias_G1O) > 0:
@@ -66,7 +61,7 @@ def backward(
     to_bias_G1O: Array,
     like: Array,
 ) -> None:
-    """Fills the gradients X' = Y' W^T in ``to_x``, W' = X^T Y' in ``to_weight``, and b', the sum of all rows of Y', in
+    """Fills the gradients X' = Y' W^T in ``to_x``, W' = X^T Y' in ``to_weight``, and b', the sum of the rows of Y', in
     ``to_bias``. Arrays without elements are not filled.
     """
     for g in range(len(above_GNO)):

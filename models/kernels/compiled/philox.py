@@ -1,4 +1,4 @@
-"""Counter-based random numbers, compiled: the generator that ``models/kernels/philox.py`` defines.
+"""Compiled counter-based random numbers: the generator that ``models/kernels/philox.py`` defines.
 
 Axes: R lanes (a lane is one seed's copy of the network), N numbers of a lane.
 """
@@ -20,18 +20,14 @@ STEP_0, STEP_1 = (np.uint64(step) for step in STEPS)
 
 @compiled
 def fill(key_R: Array, draw: int, uniform_RN: Array) -> None:
-    """Fills ``uniform_RN`` with uniform random numbers, a row for each lane. N must be a multiple of 4. ``draw``: the
-    number of the draw.
-    """
+    """Fills ``uniform_RN``, a row for each lane, with the numbers of draw ``draw``. N must be a multiple of 4."""
     for r in range(len(key_R)):
         fill_row(key_R[r], draw, uniform_RN[r])
 
 
 @compiled
 def keep(key_R: Array, draw: int, share_R: Array, kept_RN: Array) -> None:
-    """Fills ``kept_RN`` with dropout's factors: 1 / (1 - share) where the random number is at least the lane's share,
-    elsewhere 0.
-    """
+    """Fills ``kept_RN`` with dropout factors: 0 for numbers below the lane's share, otherwise 1 / (1 - share)."""
     numbers = kept_RN.shape[1]
     drawn = np.empty(-(-numbers // 4) * 4, kept_RN.dtype)
     for r in range(len(key_R)):
@@ -44,8 +40,8 @@ def keep(key_R: Array, draw: int, share_R: Array, kept_RN: Array) -> None:
 
 @inlined
 def fill_row(key: int, draw: int, row: Array) -> None:
-    """Fills a lane's row, whose length must be a multiple of 4, with random numbers. The four words of a block are put
-    a quarter of the row apart, so that several blocks are computed at once.
+    """Fills a lane's row, whose length must be a multiple of 4, with random numbers. The four words of a block are
+    stored a quarter of the row apart, so that several blocks are computed at once.
     """
     blocks = len(row) // 4
     like, word = row.dtype.type(0), np.uint64(key)
@@ -66,7 +62,7 @@ def fill_row(key: int, draw: int, row: Array) -> None:
 
 
 def fraction(word: Any, like: Any) -> Any:
-    """Divides a word of 32 bits by 2^32, in the type of ``like``. For float32, the lowest 8 bits are left out."""
+    """Divides a 32-bit word by 2^32, in the type of ``like``. For float32, the lowest 8 bits are dropped."""
     return type(like)((word >> SHORTER) * 2**-24 if isinstance(like, np.float32) else word * 2**-32)
 
 

@@ -1,8 +1,8 @@
 """Arithmetic on rows within compiled loops, without matrix products.
 
-Each loop over a row writes one array, and counts from 0. Then several numbers are computed at once, which does not
-happen if numba must assume that an index may be negative. Axes: T time steps, B sentences, N rows, and I, X or
-H numbers of a row.
+Each loop over a row writes one array, and counts from 0. The compiler can then compute several numbers at once, which
+it cannot if numba must assume that an index may be negative. Axes: T time steps, B sentences, N rows, and I, X or H
+numbers of a row.
 """
 
 from typing import Any
@@ -16,7 +16,7 @@ Array = NDArray[Any]
 
 @inlined
 def rows_of(x_TBI: Array) -> Array:
-    """Returns the rows of all steps and sentences, one after another."""
+    """Returns the rows of all sentences at all steps, step after step."""
     steps, sentences, size = x_TBI.shape
     return x_TBI.reshape(steps * sentences, size)
 

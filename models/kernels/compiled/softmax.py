@@ -1,5 +1,4 @@
-"""The loss of a softmax over scores, compiled, with its gradients: the loss that ``models/parts/heads/softmax.py``
-defines.
+"""The compiled loss of a softmax over scores, and its gradients, as defined by ``models/parts/heads/softmax.py``.
 
 Axes: R lanes (a lane is one seed's copy of the network); N = U * B tags, each decided alone; U tags of a sentence,
 B sentences; F features; K tags to choose from.
@@ -22,15 +21,13 @@ from skipstack.models.kernels.compiling import compiled, inlined
 from skipstack.models.kernels.gemm.product import multiply, pack, pack_transposed
 
 SIDE_BY_SIDE: Final = 16
-"""The number of sums, or maxima, that are computed side by side and combined at the end."""
+"""The number of partial sums, or maxima, that are computed side by side and combined at the end."""
 LEAST: Final = np.float32(-87)
-"""A lower limit of x, to which smaller x are raised: about the least x for which exp(x) is a normal float32."""
+"""The lower limit to which smaller x are raised: about the least x for which exp(x) is a normal float32."""
 
 
 class CompiledLogLoss(Once):
-    """Computes -log y_t of each gold tag, where y_t = softmax(W f_t + b): losses_RUB (nats); 0 where the gold tag is
-    -1.
-    """
+    """Computes -log y_t of each gold tag in nats, where y_t = softmax(W f_t + b); 0 if the gold tag is -1."""
 
     @staticmethod
     def forward(ctx: Any, features_RUBF: Tensor, weight_RFK: Tensor, bias_R1K: Tensor, gold_RUB: Tensor) -> Tensor:

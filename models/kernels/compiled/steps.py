@@ -1,10 +1,9 @@
-"""Parts that the compiled loops over time share. Each works on one group (one lane, that is one seed's copy of the
-network, in one reading direction).
+"""Parts that the compiled loops over time share. Each works on one group: a lane (one seed's copy of the network) in
+one reading direction.
 
 Axes: T time steps, B sentences, N rows, I inputs from the layer below, H hidden units, X pre-activations; P panels of
 K rows (a matrix packed for products). ``like`` decides whether the factors of products are rounded to bfloat16
-(``gemm/pairs.py``).
-Optional arrays have a first axis of length 1, or 0 if absent. x' is the gradient of x.
+(``gemm/pairs.py``). Optional arrays have a first axis of length 1, or 0 if absent. x' is the gradient of x.
 """
 
 from skipstack.models.kernels.compiled.rowwise import Array, put, rows_of, sum_rows
@@ -21,8 +20,8 @@ def read_below(x_TBI: Array, below_IX: Array, out_TBX: Array, like: Array) -> No
 
 @inlined
 def read_previous(t: int, h_TBH: Array, start_11BH: Array, step_PKX: Array, out_TBX: Array, like: Array) -> None:
-    """Adds U h_{t-1} to step t of ``out_TBX``, for all sentences. ``step_PKX`` are the panels of U. At the first step
-    h_{t-1} is the start state; if there is none, nothing is added.
+    """Adds U h_{t-1} to step t of ``out_TBX``. ``step_PKX``: the panels of U. At the first step h_{t-1} is the start
+    state; without one, nothing is added.
     """
     if t > 0:
         multiply(across(h_TBH[t - 1], like), step_PKX, out_TBX[t], added=True)
@@ -32,9 +31,7 @@ def read_previous(t: int, h_TBH: Array, start_11BH: Array, step_PKX: Array, out_
 
 @inlined
 def state_before(t: int, h_TBH: Array, start_11BH: Array, nothing_BH: Array) -> Array:
-    """Returns h_{t-1} of all sentences. At the first step this is the start state, or ``nothing_BH`` if
-    there is none.
-    """
+    """Returns h_{t-1} of all sentences. At the first step this is the start state or, without one, ``nothing_BH``."""
     before_BH = nothing_BH
     if t > 0:
         before_BH = h_TBH[t - 1]
@@ -45,9 +42,7 @@ def state_before(t: int, h_TBH: Array, start_11BH: Array, nothing_BH: Array) -> 
 
 @inlined
 def return_output(t: int, above_TBH: Array, to_pre_TBX: Array, back_PKH: Array, to_h_BH: Array, like: Array) -> None:
-    """Fills ``to_h_BH`` with h_t' = (from above)_t + U^T pre_{t+1}', for all sentences. ``back_PKH`` are the panels of
-    U^T.
-    """
+    """Fills ``to_h_BH`` with h_t' = (from above)_t + U^T pre_{t+1}'. ``back_PKH``: the panels of U^T."""
     for n in range(len(to_h_BH)):
         put(to_h_BH[n], above_TBH[t, n])
     if t + 1 < len(to_pre_TBX):
@@ -64,9 +59,7 @@ def return_below(
     to_bias_X: Array,
     like: Array,
 ) -> None:
-    """Fills the gradients of W, W' = sum_t x_t pre_t'^T, and of b, b' = sum_t pre_t'. Also fills that of x,
-    x' = W^T pre', unless ``to_x_1TBI`` is absent.
-    """
+    """Fills W' = sum_t x_t pre_t'^T, b' = sum_t pre_t' and, unless ``to_x_1TBI`` is absent, x' = W^T pre'."""
     pre_NX = rows_of(to_pre_TBX)
     multiply(down(rows_of(x_TBI), like), pack(down(pre_NX, like)), to_below_IX, x_turned=True)
     if len(to_x_1TBI) > 0:

@@ -1,9 +1,9 @@
-"""Updates of parameters, compiled: the rules that ``models/training/optimisers.py`` defines, in one call for all
+"""Compiled updates of parameters: the rules that ``models/training/optimisers.py`` defines, in one call for all
 parameters.
 
 A parameter's slots are the arrays of optimiser state that belong to it, none to two. Axes: R lanes (a lane is one
-seed's copy of the network); P parameters; N numbers of a lane, or of a row; K arrays, a parameter and then its slots;
-U rows of a table that have a gradient; E numbers of a row.
+seed's copy of the network); P parameters; N numbers of a lane, or of a row; K arrays, a parameter and then its slots; U
+rows of a table that have a gradient; E entries of a row.
 """
 
 from collections.abc import Sequence
@@ -22,15 +22,13 @@ from skipstack.models.kernels.compiling import compiled, inlined
 
 SGD, MOMENTUM, ADAGRAD, ADAM = range(4)
 RULES: Final = {"sgd": SGD, "momentum": MOMENTUM, "adagrad": ADAGRAD, "adam": ADAM}
-"""The rules, by the names that optimisers have for them."""
+"""The rules, by the optimisers' names for them."""
 
 
 class Update:
-    """Updates parameters, each with the slots that the rule has, in one call: all numbers, or some rows of a single
-    table.
+    """Updates parameters and their slots in one call: all their numbers, or some rows of a single table.
 
-    It writes to the memory that the tensors had when this object was created. So other code must change these tensors
-    only in place.
+    The object writes to the memory that the tensors had at its creation, so other code must change them only in place.
     """
 
     def __init__(self, rule: str, tensors_P: Sequence[list[Tensor]]) -> None:
@@ -40,18 +38,14 @@ class Update:
         self.sizes_P = np.array([tensors[0][0].numel() for tensors in tensors_P])
 
     def __call__(self, gradients_P: Sequence[Tensor], rate_R: Tensor, constants: Sequence[float]) -> None:
-        """Updates all parameters by their gradients. ``rate_R``: the learning rate of each lane. ``constants``: those
-        of the rule (``move``).
-        """
+        """Updates all parameters. ``rate_R``: each lane's learning rate. ``constants``: the rule's, see ``move``."""
         gradients_P = [each.contiguous() for each in gradients_P]  # the copies must live until the end of this call
         rates, addresses_P = numbers(rate_R), np.array([each.data_ptr() for each in gradients_P])
         known = self.rule, self.addresses_PK, addresses_P, self.sizes_P
         all_numbers(*known, rates, np.array(constants, rates.dtype))
 
     def rows(self, places_2U: Tensor, gradient_UE: Tensor, rate_R: Tensor, constants: Sequence[float]) -> None:
-        """Updates the only table, in the rows that have a gradient. ``places_2U``: the lane and the index of each of
-        these rows. ``constants``: those of the rule (``move``).
-        """
+        """Updates the rows ``places_2U`` (lane, index) of the only table. ``constants``: see ``move``."""
         gradient, places, rates = arrays(gradient_UE, places_2U, rate_R)
         some_rows(
             self.rule, self.addresses_PK[0], places, self.sizes_P[0], gradient, rates, np.array(constants, rates.dtype)
@@ -100,7 +94,7 @@ def some_rows(
 def move_at(
     rule: int, addresses_K: NDArray[np.int64], first: int, gradient_N: Array, rate: float, constants: Array
 ) -> None:
-    """Calls ``move`` on the parameter and the slots at these addresses, from their number ``first`` on."""
+    """Calls ``move`` on the parameter and the slots at these addresses, from number ``first`` on."""
     count, most = len(gradient_N), len(addresses_K) - 1
     parameter = numbers_at(addresses_K[0], first, count, gradient_N)
     one = numbers_at(addresses_K[min(1, most)], first, count, gradient_N)
@@ -112,8 +106,8 @@ def move_at(
 def move(
     rule: int, parameter_N: Array, gradient_N: Array, first_N: Array, second_N: Array, rate: float, constants: Array
 ) -> None:
-    """Updates N numbers of a parameter. ``first_N`` and ``second_N`` are the slots, in the optimiser's order; one that
-    the rule does not have is not read.
+    """Updates N numbers of a parameter. ``first_N``, ``second_N``: the slots, in the optimiser's order, if the rule has
+    them.
 
     ``constants``: for momentum the factor of the velocity; for Adagrad epsilon; for Adam beta_1, beta_2, epsilon, and
     the divisors that correct the averages of the gradients and of their squares.
@@ -155,8 +149,6 @@ def pointer(typing: Any, address: Any) -> Any:
 
 @inlined
 def numbers_at(address: int, first: int, count: int, like: Array) -> Array:
-    """Returns an array of ``count`` numbers, in the type of ``like``: those in the memory at ``address``, from number
-    ``first`` on.
-    """
+    """Returns the ``count`` numbers at ``address``, from number ``first`` on, as an array of the type of ``like``."""
     numbers: Array = carray(pointer(np.int64(address + first * like.itemsize)), count, like.dtype)
     return numbers

@@ -1,10 +1,10 @@
-"""GPU kernels (Triton): one launch computes a time step of a loop except for its matrix product. One more kernel draws
+"""GPU kernels (Triton): one launch computes a time step of a loop, except for its matrix product. Another kernel draws
 random numbers.
 
-Each program of a step computes ``BLOCK`` of the B * H numbers of one group (one lane, that is one seed's copy of the
-network, in one reading direction); B sentences, H hidden units. Arguments are pointers to a step's first number. The
-next group's numbers begin a stride further; only in products and in ``to_c`` they follow without a gap. None stands for
-an absent part. The equations are those of ``models/kernels/layers.py``.
+Each program of a step computes ``BLOCK`` of the B * H numbers of one group (a lane, one seed's copy of the network, in
+one reading direction); B sentences, H hidden units. Arguments are pointers to a step's first number. The next group's
+numbers begin a stride further; in products and in ``to_c`` they follow without a gap. None stands for an absent part.
+The equations are those of ``models/kernels/layers.py``.
 """
 
 import triton
@@ -19,7 +19,7 @@ def sigmoid(x):
 
 @triton.jit
 def tanh(x):
-    """Computes (1 - e^-2|x|) / (1 + e^-2|x|), with the sign of x, so that nothing overflows."""
+    """Computes (1 - e^-2|x|) / (1 + e^-2|x|) with the sign of x, so that nothing overflows."""
     small = tl.exp(-2 * tl.abs(x))
     size = (1 - small) / (1 + small)
     return tl.where(x < 0, -size, size)
@@ -27,8 +27,8 @@ def tanh(x):
 
 @triton.jit
 def places(size, hidden, gates: tl.constexpr, gates_stride, hidden_stride, BLOCK: tl.constexpr):
-    """Returns which numbers a program computes: its group; the offsets of its numbers among the gates, in a product for
-    gates, among the hidden units, and in arrays without a gap between groups; and which of these numbers exist.
+    """Returns the places of a program's numbers: the group; their offsets among the gates, in a product for gates,
+    among the hidden units, and in arrays without a gap between groups; and a mask of the numbers that exist.
     """
     group = tl.program_id(0).to(tl.int64)
     number = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
@@ -39,7 +39,7 @@ def places(size, hidden, gates: tl.constexpr, gates_stride, hidden_stride, BLOCK
 
 @triton.jit
 def total(x, at, product, product_at, there):
-    """Returns numbers of x, plus those of the product if there is one. The product may have fewer bits than x."""
+    """Returns numbers of x, plus those of the product unless it is None. The product may have fewer bits than x."""
     number = tl.load(x + at, mask=there)
     if product is not None:
         number += tl.load(product + product_at, mask=there)
@@ -51,9 +51,7 @@ def lstm_forward(
     x, product, before, internal, output, kept, gates, after, through, whole, h,
     size, hidden, gates_stride, hidden_stride, state_stride, BLOCK: tl.constexpr,
 ):  # fmt: skip
-    """Computes the gates of an LSTM from their pre-activations, x plus the product; then the states h and c, and the
-    values that the backward pass reads.
-    """
+    """Computes an LSTM's gates from pre-activations, x plus the product; then h, c and values for the backward pass."""
     group, wide, of_h, at, own, there = places(size, hidden, 4, gates_stride, hidden_stride, BLOCK)
     state = own + group * (state_stride - size)
     i = sigmoid(total(x, wide, product, of_h, there))
@@ -85,8 +83,8 @@ def lstm_backward(
     above, product, gates, before, through, kept, whole, to_c, to_pre, to_internal, to_output, to_kept,
     size, hidden, gates_stride, hidden_stride, state_stride, BLOCK: tl.constexpr,
 ):  # fmt: skip
-    """Computes an LSTM's gradients from the gradient of h, which is ``above`` plus the product: those of the
-    pre-activations, of c_{t-1}, and of the skip's parts. The gradient of c_{t-1} replaces that of c_t in ``to_c``.
+    """Computes the gradients of an LSTM's pre-activations, of c_{t-1} and of the skip's parts. The gradient of h is
+    ``above`` plus the product. The gradient of c_{t-1} replaces the gradient of c_t in ``to_c``.
     """
     group, wide, _, at, own, there = places(size, hidden, 4, gates_stride, hidden_stride, BLOCK)
     i = tl.load(gates + wide, mask=there)
@@ -146,8 +144,8 @@ def block_backward(
     above, product, gates, through, read, to_pre, to_internal, to_output, to_shared,
     size, hidden, gates_stride, hidden_stride, BLOCK: tl.constexpr,
 ):  # fmt: skip
-    """Computes a block's gradients from the gradient of h, which is ``above`` plus the product: those of the
-    pre-activations and of the skip's parts.
+    """Computes the gradients of a block's pre-activations and of the skip's parts. The gradient of h is ``above`` plus
+    the product.
     """
     _, wide, _, at, own, there = places(size, hidden, 3, gates_stride, hidden_stride, BLOCK)
     i = tl.load(gates + wide, mask=there)
@@ -169,8 +167,8 @@ def block_backward(
 
 @triton.jit(do_not_specialize=["draw"])
 def uniform(keys, draw, counted, out, blocks, BLOCK: tl.constexpr):
-    """Draws uniform numbers: draw number ``draw``, plus the number in ``counted`` if there is one. Each program turns
-    ``BLOCK`` counters of a lane into four words each, which are put a quarter of the lane's numbers apart.
+    """Draws uniform numbers. The draw's index is ``draw`` + ``counted`` (0 if None). Each program turns ``BLOCK``
+    counters of a lane into four words each, stored a quarter of the lane's numbers apart.
     """
     lane, block = tl.program_id(0).to(tl.int64), tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
     first, nothing, whole = block.to(tl.uint32), (block * 0).to(tl.uint32), draw.to(tl.int64)
@@ -187,9 +185,7 @@ def uniform(keys, draw, counted, out, blocks, BLOCK: tl.constexpr):
 
 @triton.jit
 def fraction(word, like):
-    """Divides a word of 32 bits by 2^32, in the type to which ``like`` points. For float32, the lowest 8 bits are left
-    out.
-    """
+    """Divides a 32-bit word by 2^32, in the type that ``like`` points to. Drops the lowest 8 bits for float32."""
     if like.dtype.element_ty == tl.float32:
         share = (word >> 8).to(tl.float32) * 5.9604644775390625e-08
     else:

@@ -1,10 +1,9 @@
 """Loops over time on a GPU, with one product and one kernel at each step: the equations of
 ``models/kernels/layers.py``.
 
-Axes: G groups (a group is one lane, that is one seed's copy of the network, in one reading direction), T time steps,
-S = T + 1 internal states, which begin with the one before the first step, B sentences, H hidden units,
-X pre-activations (4H in an LSTM, 3H in a block), Y = 2H numbers of a state [h; c]. GBH and GBX are one step of GTBH and
-GTBX.
+Axes: G groups = lanes * directions (a lane is one seed's copy of the network), T time steps, S = T + 1 internal states,
+which begin with the state before the first step, B sentences, H hidden units, X pre-activations (4H in an LSTM, 3H in a
+block), Y = 2H entries of a state [h; c]. GBH and GBX are one step of GTBH and GTBX.
 """
 
 from collections.abc import Sequence
@@ -21,15 +20,11 @@ from skipstack.models.kernels.products import step_product, step_weight, transpo
 
 @multiplies
 class FusedLstm(torch.autograd.Function):
-    """The fused version of ``lstm_layer``, except for the product of the input from below, which its argument
-    ``pre_GTBX`` contains.
-    """
+    """The fused version of ``lstm_layer``. Its argument ``pre_GTBX`` already contains the product W x + b."""
 
     @staticmethod
     def forward(ctx: Any, pre_GTBX: Tensor, weight_GHX: Tensor, *parts: Tensor | None) -> tuple[Tensor, Tensor]:
-        """Computes the outputs of all steps, h_GTBH, and the last state, last_GBY. ``parts``: the parts a, b and k of
-        the skip (see ``lstm_layer``), and the state before the first step.
-        """
+        """Computes h_GTBH and the last state, last_GBY. ``parts``: a, b and k of the skip, and the start state."""
         *skip_GTBH, start_GBY = parts
         gates_GTBX = torch.empty_like(pre_GTBX, memory_format=torch.contiguous_format)
         (groups, steps, sentences, _), hidden = gates_GTBX.shape, weight_GHX.shape[1]
@@ -70,15 +65,11 @@ class FusedLstm(torch.autograd.Function):
 
 @multiplies
 class FusedBlock(torch.autograd.Function):
-    """The fused version of ``block_layer``, except for the product of the input from below, which its argument
-    ``pre_GTBX`` contains.
-    """
+    """The fused version of ``block_layer``. Its argument ``pre_GTBX`` already contains the product W x + b."""
 
     @staticmethod
     def forward(ctx: Any, pre_GTBX: Tensor, weight_GHX: Tensor, *parts: Tensor | None) -> Tensor:
-        """Computes the outputs of all steps, h_GTBH. ``parts``: the parts a, b and q of the skip (see ``block_layer``),
-        and the state before the first step.
-        """
+        """Computes h_GTBH, the outputs of all steps. ``parts``: a, b and q of the skip, and the start state."""
         *skip_GTBH, start_GBH = parts
         gates_GTBX = torch.empty_like(pre_GTBX, memory_format=torch.contiguous_format)
         h_GTBH, tanh_GTBH = (gates_GTBX.new_empty(*gates_GTBX.shape[:3], weight_GHX.shape[1]) for _ in range(2))
@@ -115,11 +106,10 @@ class FusedBlock(torch.autograd.Function):
 
 
 def multiplied(of: Tensor | None, step: Tensor, out: Tensor) -> Tensor | None:
-    """Computes U h_{t-1}, or U^T pre_{t+1}', in ``out``. ``of`` is h_{t-1} or pre_{t+1}'. None means that there is no
-    such step; then None is returned, which stands for a product of zero.
+    """Computes ``of`` times ``step`` into ``out``, and returns it: U h_{t-1}, or U^T pre_{t+1}'. Returns None, which
+    stands for zero, if ``of`` is None (there is no such step).
 
-    The kernel adds the product to its other terms. ``torch.baddbmm`` would first copy those terms, in a launch of its
-    own.
+    The kernel adds the product to its other terms; ``torch.baddbmm`` would first copy them, in a launch of its own.
     """
     return None if of is None else step_product(of, step, out)
 
@@ -135,14 +125,12 @@ def by_step(x_GTBI: Tensor) -> tuple[Tensor, ...]:
 
 
 def steps_of(part_GTBH: Tensor | None, steps: int) -> Sequence[Tensor | None]:
-    """Returns the steps of a part, as ``by_step`` does. For an absent part, returns None for each step."""
+    """Returns the steps of a part, as ``by_step`` does; for an absent part, None for each step."""
     return (None,) * steps if part_GTBH is None else by_step(part_GTBH)
 
 
 def recurrent_gradient(h_GTBH: Tensor, pre_GTBX: Tensor, start_GBH: Tensor | None, step_GHX: Tensor) -> Tensor:
-    """Computes the gradient of U, U' = sum_t h_{t-1} pre_t'^T, where ``pre_GTBX`` is pre' and ``start`` is h_0; None
-    means zeros.
-    """
+    """Computes U' = sum_t h_{t-1} pre_t'^T, where ``pre_GTBX`` is pre', and ``start`` is h_0; None means zeros."""
     before_GNH, pre_GNX = h_GTBH[:, :-1].flatten(1, 2), pre_GTBX[:, 1:].flatten(1, 2)
     weight_GHX = weight_gradient(before_GNH, pre_GNX, step_GHX)
     return weight_GHX if start_GBH is None else weight_GHX + weight_gradient(start_GBH, pre_GTBX[:, 0], step_GHX)

@@ -1,9 +1,10 @@
-"""The kernels as operations of torch, ``torch.ops.skipstack.*``: code that observes torch's operations sees them too.
+"""The kernels as operations of torch, ``torch.ops.skipstack.*``, so that code that observes torch's operations sees
+them.
 
-The operations of layers work on one step of contiguous rows, GBH or GBX: G groups (a group is one lane, that is one
-seed's copy of the network, in one reading direction), B sentences, H hidden units, X pre-activations. ``product`` is
-the matrix product of the previous step's h, in the backward pass that of the next step's gradient; None means that
-there is no such step. Each operation launches the kernel of the same name (``kernels.py``).
+The operations of layers work on one step of contiguous rows, GBH or GBX: G groups = lanes * directions (a lane is one
+seed's copy of the network), B sentences, H hidden units, X pre-activations. ``product`` is the matrix product of the
+previous step's h, or, in the backward pass, of the next step's gradient; None means that there is no such step. Each
+operation launches the kernel of the same name (``kernels.py``).
 """
 
 from collections.abc import Callable
@@ -90,9 +91,9 @@ def block_backward(
 
 def launch(name: str, parts: tuple[Tensor | None, ...], like_GBH: Tensor, *strides: int) -> None:
     """Launches the kernel ``name`` over all groups. ``parts``: the kernel's tensors. ``like_GBH``: a tensor with the
-    sizes of one step. ``strides``: the kernel's distances from group to group.
+    sizes of one step. ``strides``: the kernel's distances between groups.
     """
-    from skipstack.models.kernels.fused import kernels  # Triton comes with torch's builds for GPUs
+    from skipstack.models.kernels.fused import kernels  # Triton is installed only with torch's builds for GPUs
 
     groups, sentences, hidden = like_GBH.shape
     size = sentences * hidden
@@ -101,9 +102,7 @@ def launch(name: str, parts: tuple[Tensor | None, ...], like_GBH: Tensor, *strid
 
 
 def uniform(keys: Tensor, draw: int, counted: Tensor | None, out: Tensor) -> None:
-    """Fills ``out`` with uniform random numbers, a row for each lane (``models/kernels/draws.py``). The number of the
-    draw is ``draw`` + ``counted``; None means 0.
-    """
+    """Fills ``out`` with uniform numbers, a row per lane. The draw's index is ``draw`` + ``counted`` (0 if None)."""
     from skipstack.models.kernels.fused import kernels
 
     blocks = out.shape[1] // 4
@@ -111,9 +110,7 @@ def uniform(keys: Tensor, draw: int, counted: Tensor | None, out: Tensor) -> Non
 
 
 def where_its_numbers_are(function: Callable[..., None]) -> Callable[..., None]:
-    """Decorates an operation: it runs with the GPU of its first tensor as the current one, the only one on which Triton
-    launches.
-    """
+    """Decorates an operation to run on the GPU of its first tensor: Triton launches only on torch's current GPU."""
 
     @wraps(function)
     def launched(first: Tensor, *others: Any) -> None:
@@ -131,4 +128,4 @@ for _name, _function in IMPLEMENTED.items():
     _DEFINED.impl(_name, _function, "CompositeExplicitAutograd")
 
 OPERATIONS: Any = torch.ops.skipstack
-"""The operations in the form in which loops over time and draws call them."""
+"""The operations as loops over time and draws call them."""

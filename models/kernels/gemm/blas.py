@@ -1,9 +1,8 @@
-"""Matrix products by the BLAS that scipy contains, for CPUs whose registers we do not know (``registers.py``), such as
-ARM.
+"""Matrix products by scipy's BLAS, for CPUs whose registers we do not know (``registers.py``), such as ARM.
 
-A product is out_MN = x_MK weight_KN. In ``tiled.py`` the second factor is packed into P panels of W columns; here the
-only panel is a copy of the matrix, so P = 1 and W = N. BLAS stores matrices by columns, so our rows are the
-columns of the transposed matrix: it multiplies out^T = weight^T x^T.
+A product is out_MN = x_MK weight_KN. ``tiled.py`` packs the second factor into P panels of W columns; here the only
+panel is a copy of the matrix, so P = 1 and W = N. BLAS stores matrices by columns, so it reads our matrices as
+transposed, and computes out^T = weight^T x^T.
 """
 
 from typing import Any, Final
@@ -22,7 +21,7 @@ _PLAIN, _TRANSPOSED = ord("N"), ord("T")
 
 
 def _named() -> None:
-    """Lets compiled code call BLAS's products by name, since their addresses differ between processes."""
+    """Makes BLAS's products callable by name in compiled code, since their addresses differ between processes."""
     for name in NAMES.values():
         binding.add_symbol(f"{_PREFIX}{name}", get_cython_function_address("scipy.linalg.cython_blas", name))
 
@@ -38,7 +37,7 @@ def panels_for(depth: int, columns: int, like: Any) -> Any:
 
 @inlined
 def pack(weight_KN: Any) -> Any:
-    """Copies a matrix into a panel, in which ``multiply`` reads it."""
+    """Copies a matrix into a panel for ``multiply``."""
     depth, columns = weight_KN.shape
     panels_1KN = panels_for(depth, columns, weight_KN)
     panels_1KN[0] = weight_KN
@@ -47,17 +46,12 @@ def pack(weight_KN: Any) -> Any:
 
 @inlined
 def pack_transposed(weight_NK: Any) -> Any:
-    """Copies a matrix that is given transposed into a panel, in which ``multiply`` reads it."""
+    """Copies a matrix that is given transposed into a panel for ``multiply``."""
     return pack(weight_NK.T)
 
 
 def multiply(x: Any, panels_PKW: Any, out_MN: Any, x_turned: bool = False, added: bool = False) -> None:
-    """Computes out_MN = x_MK weight_KN, from the panels of weight. ``x_turned``: x is given transposed, as x_KM.
-    ``added``: the product is added to the numbers that ``out`` has.
-
-    The numbers of a row of x, or of ``out``, must stand one after another in memory. Panels may be a view of those of a
-    deeper matrix.
-    """
+    """Computes out_MN = x_MK weight_KN, with the arguments and requirements of ``multiply`` in ``tiled.py``."""
     raise NotImplementedError("it is compiled only")
 
 

@@ -1,9 +1,9 @@
-"""Factors of products in bfloat16, packed in pairs of 32 bits, as the instructions of CPUs read them: these multiply
-pairs, and sum both products in float32.
+"""Factors of products in bfloat16, packed in pairs of 32 bits for the CPU instructions that multiply pairs and sum both
+products in float32.
 
-``like`` decides which factors are made. If it is an array of uint32, they are pairs; if it has the numbers' own type,
-the factors are the numbers themselves. Axes: the first factor has M rows of K numbers, the second K rows of N numbers;
-L pairs, half of K, rounded up. A pair without a second number has zero in its place.
+``like`` decides on the factors. If it is an array of uint32, they are packed in pairs; if it has the numbers' own type,
+they stay as they are. Axes: the first factor has M rows of K numbers, the second K rows of N numbers; L pairs, half of
+K, rounded up. In a pair without a second number, that number is zero.
 """
 
 from typing import Any, Final
@@ -17,7 +17,7 @@ from skipstack.models.kernels.compiling import inlined
 
 HALF, ONE, SHIFT = np.uint32(0x7FFF), np.uint32(1), np.uint32(16)
 PAIRS: Final = np.empty(0, np.uint32)
-"""The value of ``like`` that asks for pairs."""
+"""The value of ``like`` that requests pairs."""
 
 
 @intrinsic  # type: ignore[untyped-decorator]
@@ -28,7 +28,7 @@ def bits_of_float(_: Any, number: Any) -> Any:
 
 @inlined
 def rounded(number: Any) -> Any:
-    """Returns the 16 bits of the nearest number in bfloat16. If two are equally near, it is the even one."""
+    """Returns the 16 bits of the nearest number in bfloat16, and of the even one if two are equally near."""
     bits = bits_of_float(number)
     return (bits + HALF + ((bits >> SHIFT) & ONE)) >> SHIFT
 
@@ -40,7 +40,7 @@ def pair(first: Any, second: Any) -> Any:
 
 
 def across(x_MK: Any, like: Any) -> Any:
-    """Returns factors whose pairs consist of neighbours in a row, x_ML; or x itself, if ``like`` has its type."""
+    """Returns x_ML, packed in pairs of neighbours in a row; or x itself, if ``like`` has its type."""
     raise NotImplementedError("it is compiled only")
 
 
@@ -63,7 +63,7 @@ def _across(x_MK: Any, like: Any) -> Any:
 
 
 def down(x_KN: Any, like: Any) -> Any:
-    """Returns factors whose pairs consist of neighbours in a column, x_LN; or x itself, if ``like`` has its type."""
+    """Returns x_LN, packed in pairs of neighbours in a column; or x itself, if ``like`` has its type."""
     raise NotImplementedError("it is compiled only")
 
 

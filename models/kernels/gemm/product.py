@@ -1,8 +1,7 @@
 """Matrix products within compiled loops, on one thread: the same four functions on every CPU.
 
-The second factor is packed first, and then serves any number of products, such as those of all time steps. On CPUs
-whose registers we know, tiles in registers (``tiled.py``) multiply, which is faster, since they make use of the
-packing. On every other CPU, BLAS (``blas.py``) multiplies.
+The second factor is packed once for any number of products, such as those of all time steps. On CPUs whose registers we
+know, tiles in registers (``tiled.py``) multiply, which is faster; on other CPUs, BLAS (``blas.py``).
 """
 
 from skipstack.models.kernels.gemm.registers import REGISTERS

@@ -1,4 +1,4 @@
-"""A CPU's vector registers: how many bytes of numbers each holds, and how many rows of sums stay in them."""
+"""A CPU's vector registers: their size, and the number of rows of sums that fit into them."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -9,9 +9,7 @@ from numba import config
 
 @dataclass(frozen=True, slots=True)
 class Registers:
-    """The vector registers of a CPU. ``size``: the bytes of each. ``rows``: the number of rows of sums, of two
-    registers each, that fit into the registers beside the factors that they need.
-    """
+    """A CPU's vector registers. ``size``: bytes of each. ``rows``: rows of sums (two registers each) that fit."""
 
     size: int
     rows: int
@@ -27,10 +25,8 @@ def registers_of(features: frozenset[str]) -> Registers | None:
 
 
 def features() -> frozenset[str]:
-    """Returns the CPU features that numba lets LLVM use: those of this CPU, as far as the user's settings
-    (``NUMBA_ENABLE_AVX``, ``NUMBA_CPU_NAME``, ``NUMBA_CPU_FEATURES``) allow.
-
-    LLVM ends the process if code asks for registers of another feature.
+    """Returns the CPU features that LLVM may use: this CPU's, within the user's settings (``NUMBA_ENABLE_AVX``,
+    ``NUMBA_CPU_NAME``, ``NUMBA_CPU_FEATURES``). LLVM ends the process if code needs registers of another feature.
     """
     if config.CPU_FEATURES is not None:
         return frozenset(each[1:] for each in config.CPU_FEATURES.split(",") if each.startswith("+"))
@@ -44,4 +40,4 @@ def features() -> frozenset[str]:
 REGISTERS: Final = registers_of(features())
 """The registers of this CPU. None means that BLAS multiplies (``blas.py``)."""
 HAS_BFLOAT16: Final = {"avx512f", "avx512bf16"} <= features()
-"""Whether this CPU, as far as the user's settings allow, multiplies pairs of bfloat16 and sums them up in float32."""
+"""Whether this CPU, as far as the user's settings allow, multiplies pairs of bfloat16 and sums them in float32."""

@@ -1,9 +1,9 @@
 """Tiles of a matrix product: as many sums as fit into registers, each kept in a register until it is complete.
 
 A tile is out_RC = x_RK panel_KC, with R rows of C columns. At each k, one vector of the panel, or two side by side, is
-read and multiplied by a number of each row. Nothing else in the loop touches memory. So a core comes close to its peak
-rate of products, however few the rows. The code is written in LLVM's vectors, for each number of rows: LLVM's optimiser
-does not produce this form from loops over numbers.
+read and multiplied by a number of each row; nothing else in the loop accesses memory. So a core comes close to its peak
+rate of products, even with few rows. The code is generated in LLVM's vectors, for each number of rows, since LLVM's
+optimiser does not produce this form from loops over numbers.
 """
 
 from dataclasses import dataclass
@@ -17,19 +17,17 @@ from numba.extending import intrinsic
 from skipstack.models.kernels.gemm.registers import REGISTERS
 
 VECTORS: Final = 2
-"""The most vectors that stand side by side in a panel."""
+"""The largest number of vectors side by side in a panel."""
 ROWS: Final = REGISTERS.rows if REGISTERS is not None else 0
-"""The most rows of a tile; 0 if BLAS multiplies."""
+"""The largest number of rows of a tile; 0 if BLAS multiplies."""
 SHARED: Final = 3
-"""The number of rows whose addresses share a base: a CPU has fewer registers for addresses than for vectors."""
+"""The number of rows whose addresses share a base, since a CPU has fewer registers for addresses than for vectors."""
 WHOLE, SHORT = ir.IntType(64), ir.IntType(32)
 
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """The types of factors and of their sums. ``size``: the bytes of each. ``pairs``: whether a factor is two numbers
-    of bfloat16.
-    """
+    """The types of factors and of sums. ``size``: bytes of each. ``pairs``: whether a factor is a pair of bfloat16."""
 
     factor: Any
     sum: Any
@@ -38,7 +36,7 @@ class Kind:
 
     @property
     def length(self) -> int:
-        """The count of numbers that a vector register holds, which are computed at once."""
+        """The number of factors in a vector register, which are multiplied at once."""
         assert REGISTERS is not None, "nothing that multiplies is compiled for other CPUs"
         return REGISTERS.size // self.size
 
@@ -68,12 +66,13 @@ def fill_tile(
     columns: Any,
     added: Any,
 ) -> Any:
-    """Fills one tile. ``rows``: the tile's rows. ``columns``: the columns of ``out`` from the tile's first one on, of
-    which the tile fills at most as many as a panel has. ``added``: whether to add to the numbers in ``out``.
+    """Fills one tile. ``rows``: the tile's rows. ``columns``: the columns of ``out`` from the tile's first one on; the
+    tile fills at most as many as a panel has. ``added``: whether to add to the contents of ``out``. ``depth``: the
+    number of k that are summed.
 
     ``x``, ``panels`` and ``out`` are addresses, and the tile begins ``x_at``, ``panel_at`` and ``out_at`` numbers after
     them. In x, the next row is ``x_row`` numbers further, and the next k ``x_next`` numbers. In out, the next row is
-    ``out_row`` numbers further. ``depth`` is the number of k that are summed.
+    ``out_row`` numbers further.
     """
     kind, whole = KINDS[x.dtype], types.intp
     where = [x, whole, whole, whole, panels, whole, whole, out, whole, whole]
@@ -108,7 +107,7 @@ class _Tile:
     vectors: int
 
     def sums(self, x: Any, x_row: Any, x_next: Any, panel: Any, depth: Any) -> list[Any]:
-        """Generates the sums over k. Returns them row by row, for each row one vector after another."""
+        """Generates the sums over k. Returns the sums of each row, vector after vector, row after row."""
         builder, length = self.builder, self.kind.length
         factors, sums = (ir.VectorType(each, length) for each in (self.kind.factor, self.kind.sum))
         bases = [self._kept(builder.gep(x, [builder.mul(WHOLE(r), x_row)])) for r in range(0, self.rows, SHARED)]
@@ -122,7 +121,7 @@ class _Tile:
         start = builder.gep(panel, [builder.mul(k, WHOLE(VECTORS * length))])
         columns = [self._load(start, vector, factors) for vector in range(self.vectors)]
         made: list[Any] = []
-        for row in range(self.rows):  # each number is read only when it is needed: no register is left to keep it in
+        for row in range(self.rows):  # read each number only when it is needed: no register is left for it
             number = builder.load(builder.gep(bases[row // SHARED], [at[row % SHARED]]))
             everywhere = self._everywhere(number, factors)
             for column in columns:
@@ -159,9 +158,7 @@ class _Tile:
         return self._call(f"llvm.fma.{_name(added.type)}", added.type, x, y, added)
 
     def _kept(self, number: Any) -> Any:
-        """Keeps the number in a register of its own. LLVM would otherwise compute each address from the one before, and
-        wait.
-        """
+        """Keeps the number in its own register; otherwise LLVM computes each address from the one before, and waits."""
         return self.builder.asm(ir.FunctionType(number.type, [number.type]), "", "=r,0", [number], False)
 
     def _mask(self, count: Any) -> Any:
@@ -171,15 +168,13 @@ class _Tile:
         return self.builder.icmp_signed("<", places, self._everywhere(count, counts))
 
     def _everywhere(self, number: Any, vector: Any) -> Any:
-        """Generates a vector all of whose numbers are this number."""
+        """Generates a vector that repeats this number."""
         nothing, places = vector(ir.Undefined), ir.VectorType(SHORT, vector.count)
         one = self.builder.insert_element(nothing, number, SHORT(0))
         return self.builder.shuffle_vector(one, nothing, places([0] * vector.count))
 
     def _load(self, start: Any, place: int, vector: Any, mask: Any = None) -> Any:
-        """Generates code that loads the vector at ``place``, counted in vectors from ``start``. With ``mask`` it loads
-        only the numbers in the mask.
-        """
+        """Generates a load of the vector at index ``place`` from ``start``; only numbers in ``mask``, if any."""
         pointer = self._pointer(start, place, vector)
         if mask is None:
             return self.builder.load(pointer, align=self.kind.size)
@@ -187,9 +182,7 @@ class _Tile:
         return self._call(f"llvm.masked.load.{_name(vector)}.p0", vector, pointer, alignment, mask, vector(None))
 
     def _put(self, value: Any, start: Any, place: int, mask: Any) -> None:
-        """Generates code that stores a vector at ``place``, counted in vectors from ``start``. With ``mask`` it stores
-        only the numbers in the mask.
-        """
+        """Generates a store of a vector at index ``place`` from ``start``; only numbers in ``mask``, if any."""
         pointer = self._pointer(start, place, value.type)
         if mask is None:
             self.builder.store(value, pointer, align=self.kind.size)
@@ -209,5 +202,5 @@ class _Tile:
 
 
 def _name(vector: Any) -> str:
-    """Returns the vector's type in the form in which names of LLVM's intrinsics contain it."""
+    """Returns the vector's type as names of LLVM's intrinsics contain it."""
     return f"v{vector.count}{vector.element.intrinsic_name}"

@@ -1,9 +1,7 @@
-"""Matrix products by tiles of sums in registers, for CPUs whose registers we know (``registers.py``).
+"""Matrix products by tiles of sums in registers (``tile.py``), for CPUs whose registers we know (``registers.py``).
 
-The second factor is first packed into panels, which hold its numbers in the order in which a tile reads them. Packed
-once, it serves any number of products, such as those of all time steps. ``tile.py`` has the arithmetic.
-
-A product is out_MN = x_MK weight_KN. There are P panels of W columns each, the last one padded with zeros.
+A product is out_MN = x_MK weight_KN. The second factor is packed once, for any number of products, into P panels of
+W columns each, in the order in which a tile reads them. The last panel is padded with zeros.
 """
 
 from typing import Any, Final
@@ -20,11 +18,9 @@ from skipstack.models.kernels.gemm.turning import turn_block
 NEAR: Final = 2**15
 """About how many numbers of x stay in a near cache while all panels are read."""
 DEEP: Final = 480
-"""The largest number of k that are summed up at once. So many rows of a panel stay in a near cache while rows of x are
-read.
-"""
+"""The largest number of k in one pass, so that the panel's rows stay in a near cache while rows of x are read."""
 LINE: Final = 64
-"""The bytes of a cache line. A vector within one line is read at once."""
+"""Bytes of a cache line. A vector within one line is read at once."""
 _PREFIX: Final = "skipstack_product_of_"
 
 
@@ -41,9 +37,7 @@ def fill(
     columns: int,
     added: bool,
 ) -> None:
-    """Fills all tiles of a product; ``fill_tile`` explains the arguments. The next panel begins ``panel_size`` numbers
-    further.
-    """
+    """Fills all tiles of a product; ``fill_tile`` explains the arguments. Panels begin ``panel_size`` numbers apart."""
     width, parts = panel_width(x), (depth + DEEP - 1) // DEEP
     near = max(NEAR // (depth * ROWS), 1) * ROWS
     for first in range(0, rows, near):
@@ -63,9 +57,7 @@ def fill(
 
 @inlined
 def share(whole: int, part: int, parts: int) -> tuple[int, int]:
-    """Returns the start and the size of part number ``part`` if ``whole`` is divided into ``parts`` parts of about the
-    same size.
-    """
+    """Returns the start and the size of part number ``part`` of ``whole``, divided into ``parts`` about equal parts."""
     start = whole * part // parts
     return start, whole * (part + 1) // parts - start
 
@@ -101,7 +93,7 @@ _named()
 
 @inlined
 def panels_for(depth: int, columns: int, like: Any) -> Any:
-    """Allocates memory for panels, in the type of ``like``, that begins at the start of a cache line: panels_PKW."""
+    """Allocates memory for panels, in the type of ``like``, aligned to cache lines: panels_PKW."""
     width = panel_width(like)
     count = (columns + width - 1) // width
     line = LINE // like.itemsize
@@ -153,10 +145,9 @@ def pack_transposed(weight_NK: Any) -> Any:
 
 def multiply(x: Any, panels_PKW: Any, out_MN: Any, x_turned: bool = False, added: bool = False) -> None:
     """Computes out_MN = x_MK weight_KN, from the panels of weight. ``x_turned``: x is given transposed, as x_KM.
-    ``added``: the product is added to the numbers that ``out`` has.
+    ``added``: the product is added to the contents of ``out``.
 
-    The numbers of a row of x, or of ``out``, must stand one after another in memory. Panels may be a view of those of a
-    deeper matrix.
+    Each row of x, and of ``out``, must be contiguous. Panels may be a view of those of a deeper matrix.
     """
     raise NotImplementedError("it is compiled only")
 

@@ -11,13 +11,13 @@ from skipstack.models.kernels.gemm.tile import KINDS, WHOLE
 
 @intrinsic  # type: ignore[untyped-decorator]
 def turn_block(_: Any, like: Any, start: Any, row: Any, out: Any, out_row: Any) -> Any:
-    """Transposes L x L numbers, where L is how many numbers of the type of ``like`` a register holds.
+    """Transposes L x L numbers, where L is the count of numbers of ``like``'s type in a register.
 
     ``start`` and ``out`` are the addresses of the first numbers of the block and of its transpose. The next row is
-    ``row`` numbers further in the block, and ``out_row`` numbers further in its transpose.
+    ``row`` numbers further in the block, and ``out_row`` numbers further in the transpose.
 
     Each pass interleaves vector i with vector i + L / 2, for each i < L / 2. Number c of row r, at position r L + c of
-    all L^2, thereby goes to position 2 (r L + c), modulo L^2 - 1. After log2(L) passes it is at c L + r.
+    all L^2, thereby moves to position 2 (r L + c), modulo L^2 - 1. After log2(L) passes it is at c L + r.
     """
     kind, address = KINDS[like.dtype], types.intp
     length = kind.length
@@ -43,9 +43,7 @@ def turn_block(_: Any, like: Any, start: Any, row: Any, out: Any, out_row: Any) 
 
 
 def _interleaved(builder: Any, one: Any, other: Any, half: int) -> Any:
-    """Generates a_0 b_0 a_1 b_1 ... from the first halves of two vectors a and b, or from their second halves
-    (``half``).
-    """
+    """Generates a_0 b_0 a_1 b_1 ... from the first (``half`` 0) or second (1) halves of two vectors a and b."""
     length = one.type.count
     from_ = range(half * length // 2, (half + 1) * length // 2)
     places = ir.VectorType(ir.IntType(32), length)([place for each in from_ for place in (each, length + each)])

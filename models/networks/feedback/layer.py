@@ -1,7 +1,7 @@
 """The hidden layer of a label-feedback network, and its loop over time.
 
-Arrays with an axis G are in the order of reading of their direction. In shapes, W is the positions of the context,
-whose values are fed back; X = H; S = T + W; K is labels; N = T * B.
+Arrays with an axis G (lanes * directions) are in the reading order of their direction. In shapes, W is the positions of
+the context, whose values are fed back; X = H; S = T + W; K is labels; N = T * B.
 """
 
 from collections.abc import Callable
@@ -23,11 +23,11 @@ from skipstack.models.parts.heads.feedback import FeedbackHead
 ACTIVATIONS: dict[Activation, Callable[[Tensor], Tensor]] = {"sigmoid": sigmoid, "relu": torch.relu}
 
 TURNED = {"forward": (False,), "backward": (True,), "both": (False, True)}
-"""A flag for each direction of a setting: True if the direction reads a sentence from its end to its beginning."""
+"""Flags of the directions in each setting: True for a direction that reads from a sentence's end to its beginning."""
 
 
 class Directions:
-    """The order in which each direction reads; in every order, padding comes at the end."""
+    """The reading order of each direction. Padding comes at the end in every order."""
 
     def __init__(self, kind: Literal["forward", "backward", "both"]) -> None:
         self.turned = TURNED[kind]
@@ -36,9 +36,7 @@ class Directions:
         return len(self.turned)
 
     def turn(self, x_GTBF: Tensor, lengths_RB: Tensor) -> Tensor:
-        """Reorder ``x_GTBF`` from the text's order to the order in which each direction reads. Applied to the result,
-        the method restores the text's order.
-        """
+        """Reorder ``x_GTBF`` from the text's order to the reading order of each direction, or back."""
         parts_RTBF = x_GTBF.reshape(-1, len(self), *x_GTBF.shape[1:]).unbind(1)
         turned = [
             ReadingOrder(lengths_RB, part.shape[1]).turned(part) if turned else part
@@ -51,8 +49,8 @@ class Directions:
 class Known:
     """The values that are computed before the loop over time.
 
-    ``pre_GTBX``: the pre-activations without the feedback from positions of the sentence. ``labels``: the weights of
-    labels that are fed back; None if the variant feeds back no labels. ``previous``: the same for hidden layers.
+    ``pre_GTBX``: the pre-activations without the feedback from positions of the sentence. ``labels``, ``previous``: the
+    weights of the labels and of the hidden layers that are fed back; None if the variant does not feed them back.
     """
 
     pre_GTBX: Tensor
@@ -62,7 +60,7 @@ class Known:
 
 @dataclass(frozen=True, slots=True)
 class Fed:
-    """The values of each position that are fed back to later positions. No gradient goes through them.
+    """The values of each position that are fed back to later positions. No gradient flows through them.
 
     ``labels``: label ids, labels_GTB, or distributions over labels, labels_GTBK. ``hidden_GTBH``: hidden layers. Either
     is None if the variant does not feed it back.
@@ -80,9 +78,9 @@ class FeedbackLayer(nn.Module):
     labels, that of hidden layers, or both (``models/networks/feedback/links.py``).
 
     Training uses traditional back-propagation, as in the paper (section 2.3): the c values that are fed back count as
-    inputs, and no gradient goes through them to earlier positions, whether they are labels, distributions or hidden
-    layers. So an update has two parts. First, a loop over time finds the values that are fed back. Then the gradient of
-    all positions is computed at once, with one matrix product for each matrix.
+    inputs, and no gradient flows through them to earlier positions. So an update has two parts. First, a loop over time
+    computes the values that are fed back. Then the gradient of all positions is computed at once, with one matrix
+    product for each matrix.
     """
 
     def __init__(
@@ -107,8 +105,8 @@ class FeedbackLayer(nn.Module):
         self.previous = previous
 
     def project(self, x_RTBI: Tensor, lengths_RB: Tensor) -> Known:
-        """Compute everything that needs no feedback from positions of the sentence: I_t H + b for all time steps, to
-        which the first steps add what they read from the learned values before the first position.
+        """Compute everything that needs no feedback from positions of the sentence: I_t H + b for all time steps, plus
+        the feedback of the learned values before the first position.
         """
         lanes, steps, sentences, _ = x_RTBI.shape
         weight_RIX = self.below.transpose(1, 2).flatten(2)
@@ -134,12 +132,12 @@ class FeedbackLayer(nn.Module):
     def decide(
         self, known: Known, head: FeedbackHead, kept_GTBH: Tensor | None = None, gold_GTB: Tensor | None = None
     ) -> tuple[Tensor, Fed]:
-        """Decide position after position, and feed each decision back. Return the head's scores_GTBK, and all values
-        that were fed back.
+        """Decide position after position, and feed each decision back. Return scores_GTBK, and all values that were fed
+        back.
 
-        ``kept_GTBH``: dropout factors of the hidden layer where the head reads it; None means no dropout. ``gold_GTB``:
-        gold labels that are fed back in place of the decisions; None means the decisions. Padding comes at the end of a
-        sentence, so no earlier step reads it, and no mask is needed.
+        ``kept_GTBH``: dropout factors of the hidden layer as the head reads it; None means no dropout. ``gold_GTB``:
+        gold labels to feed back instead of the decisions. No mask is needed: padding is at the end, and no token's step
+        reads it.
         """
         steps, context = known.pre_GTBX.shape[1], self.context
         pre_GSBX = functional.pad(known.pre_GTBX, (0, 0, 0, 0, 0, context))

@@ -1,7 +1,8 @@
-"""Links: the weights by which the hidden layer reads what the c preceding positions feed back.
+"""Links: the weights by which the hidden layer reads the values that the c preceding positions feed back.
 
-In shapes, W is the c positions of the context; Q the features that a position feeds back, K (labels) or H (hidden
-units); X = H; Z = W * X: what a position adds to the pre-activations of the W positions after it, the nearest first.
+In shapes, G is lanes * directions (a lane is one seed's copy of the network); W the c positions of the context; Q the
+features that a position feeds back, K (labels) or H (hidden units); X = H; Z = W * X the contributions of a position to
+the pre-activations of the W positions after it, the nearest first.
 """
 
 from abc import ABC, abstractmethod
@@ -21,9 +22,8 @@ class Weights:
     """The weights of a link in the form that the loop over time reads. They depend on parameters only, and are computed
     once for all time steps.
 
-    ``rows_GQZ``: a matrix. A vector that is fed back is multiplied by it; a label id that is fed back selects a row.
-    ``first_GZ``: the contribution of the learned values before the first position. ``context``: the number c of
-    positions.
+    ``rows_GQZ``: a matrix that multiplies a vector that is fed back, or whose rows are selected by label ids that are
+    fed back. ``first_GZ``: the contribution of the learned values before the first position. ``context``: c.
     """
 
     rows_GQZ: Tensor
@@ -32,9 +32,7 @@ class Weights:
 
     def added(self, fed_GNQ: Tensor) -> Tensor:
         """Compute added_GNWX, the contribution of each of N positions to the pre-activations of the W positions after
-        it.
-
-        ``fed_GNQ``: the vectors that the N positions feed back, or label ids fed_GN.
+        it. ``fed_GNQ``: the vectors that the N positions feed back, or label ids fed_GN.
         """
         if fed_GNQ.is_floating_point():
             added_GNZ = product(fed_GNQ, self.rows_GQZ)
@@ -45,31 +43,25 @@ class Weights:
         return added_GNZ.view(*added_GNZ.shape[:2], self.context, -1)
 
     def read(self, fed_GTBQ: Tensor) -> Tensor:
-        """Compute pre_GTBX, the sum of the contributions of the W positions before each position, without those before
-        the first position of the sentence.
-        """
+        """Compute pre_GTBX, the summed contributions of the W positions before each position, within the sentence."""
         groups, steps, sentences = fed_GTBQ.shape[:3]
         parts = self.added(fed_GTBQ.flatten(1, 2)).view(groups, steps, sentences, self.context, -1).unbind(3)
         later = [min(distance, steps) for distance in range(1, self.context + 1)]
         read = (functional.pad(part, (0, 0, 0, 0, by, -by)) for part, by in zip(parts, later, strict=True))
-        if fed_GTBQ.is_cpu:  # on a CPU the order of torch's own sums depends on the number of lanes
+        if fed_GTBQ.is_cpu:  # on a CPU, torch's order of summation depends on the number of lanes
             return reduce(torch.add, read)
         return torch.stack([*read]).sum(dim=0)
 
     def before_first(self, steps: int) -> Tensor:
-        """Compute pre_GTX, what each of the first ``steps`` positions of a sentence reads from the learned values
-        before the first position. It is the same in every sentence.
-        """
+        """Compute pre_GTX, the contribution of the learned values before the first position to each position."""
         parts_GWX = self.first_GZ.view(len(self.first_GZ), self.context, -1)
-        first_GWX = parts_GWX.flip(1).cumsum(1).flip(1)[:, :steps]  # position t reads those more than t positions back
+        first_GWX = parts_GWX.flip(1).cumsum(1).flip(1)[:, :steps]  # position t reads from more than t positions back
         return functional.pad(first_GWX, (0, 0, 0, steps - first_GWX.shape[1]))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LinkSizes:
-    """The sizes of a link: lanes (copies of the network with different seeds), directions of reading, positions of the
-    context, and hidden units.
-    """
+    """The sizes of a link: lanes, directions of reading, positions of the context, and hidden units."""
 
     lanes: int
     directions: int
@@ -78,11 +70,11 @@ class LinkSizes:
 
 
 class Link(nn.Module, ABC):
-    """Base class of links: [f_{t-c} ... f_{t-1}] R, where f is what a position feeds back, the earliest position first.
+    """Base class of links: [f_{t-c} ... f_{t-1}] R, where f_t is the value that position t feeds back.
 
     The paper's eqs 6-8 print t-c+1 ... t-1, which are c - 1 positions. We read c positions, as the paper's text says
-    and as its eqs 9-12 count. The values before the first position of a sentence are parameters, which start at zero
-    and count as biases. The paper leaves them out of its equations and does not specify them.
+    and as its eqs 9-12 count. The values before the first position of a sentence, which the paper does not specify, are
+    parameters that start at zero and count as biases.
     """
 
     def __init__(self, sizes: LinkSizes, fed: int) -> None:
@@ -96,33 +88,29 @@ class Link(nn.Module, ABC):
         """Compute the weights that the loop over time reads."""
 
     def rows(self) -> Tensor:
-        """Return rows_GQZ, the matrix R rearranged so that a position multiplies it once for all W positions that read
-        it, the nearest first.
-        """
+        """Return rows_GQZ: R rearranged so that a position multiplies it once for all W positions that read it."""
         weight_GNX = self.weight.flatten(0, 1)
         weight_GWQX = weight_GNX.view(len(weight_GNX), self.context, -1, weight_GNX.shape[-1])
         return weight_GWQX.flip(1).transpose(1, 2).flatten(2)
 
 
 class HiddenLink(Link):
-    """Feeds back hidden layers, f = h (E-RNN, and eq. 8). Before the first position stands a learned vector h_0."""
+    """Feeds back hidden layers, f = h (E-RNN, and eq. 8). Positions before the first have a learned vector h_0."""
 
     def __init__(self, sizes: LinkSizes) -> None:
         super().__init__(sizes, fed=sizes.hidden)
         self.bias_begin = parameter(sizes.lanes, sizes.directions, sizes.hidden, role=BIAS)
 
     def weights(self) -> Weights:
-        """Return R, with the contribution of h_0 at all positions before the first."""
+        """Return R, and the contribution of h_0 at all positions before the first."""
         rows_GHZ = self.rows()
         first_GZ = product(self.bias_begin.flatten(0, 1).unsqueeze(1), rows_GHZ).squeeze(1)
         return Weights(rows_GHZ, first_GZ, self.context)
 
 
 class LabelLink(Link):
-    """Feeds back labels, or distributions over labels, f = y (J-RNN, eq. 6). Before the first position stands a
-    separate label, which is never predicted.
-
-    The rows of R for this label are a separate parameter, so that R has the size c|O| x |H| of eq. 9.
+    """Feeds back labels, or distributions over labels, f = y (J-RNN, eq. 6). Before the first position is a separate
+    label, which is never predicted. Its rows of R are a separate parameter, so that R has the size c|O| x |H| of eq. 9.
     """
 
     def __init__(self, sizes: LinkSizes, labels: int) -> None:
@@ -130,31 +118,30 @@ class LabelLink(Link):
         self.bias_begin = parameter(sizes.lanes, sizes.directions, sizes.context, sizes.hidden, role=BIAS)
 
     def weights(self) -> Weights:
-        """Return R, with the rows of the label before the first position."""
+        """Return R, and its rows for the label before the first position."""
         return Weights(self.rows(), self.bias_begin.flatten(0, 1).flip(1).flatten(1), self.context)
 
 
 class LabelVectorLink(Link):
-    """Feeds back vectors of labels, f = E_l(y). R is the part of the paper's matrix H by which they are multiplied
-    (I-RNN, eq. 7; and eq. 8).
+    """Feeds back vectors of labels, f = E_l(y) (I-RNN, eq. 7, and I+E-RNN, eq. 8). R is the part of the paper's matrix
+    H that multiplies these vectors.
 
-    A distribution over labels is fed back as the expectation of the vector, sum_k y_k E_l(k). Before the first position
-    stands a separate label with a vector of its own. Both directions of reading share the label vectors, as they share
-    word vectors.
+    A distribution over labels is fed back as the expected vector, sum_k y_k E_l(k). Positions before the first have a
+    separate label with a vector of its own. Both directions share the label vectors, as they share word vectors.
 
-    E_l R does not depend on the sentences, and has a row for each label and position of the context. So these rows are
-    computed once and looked up. With D the size of a label's vector, this takes c|O|D|H| multiplications once, in place
-    of c D|H| for each position.
+    E_l R has a row for each label and position of the context, and is computed once, since it does not depend on the
+    sentences. With D the size of a label's vector, this takes c|O|D|H| multiplications, instead of c D|H| at each
+    position.
     """
 
     def __init__(self, sizes: LinkSizes, labels: int, size: int) -> None:
-        """Create R and the label vectors. ``labels``: the number of labels. ``size``: the size of a label's vector."""
+        """Create R and the vectors of ``labels`` labels. ``size``: the size of a vector."""
         super().__init__(sizes, fed=size)
         self.table = parameter(sizes.lanes, labels, size, role=TABLE)
         self.bias_begin = parameter(sizes.lanes, size, role=BIAS)
 
     def weights(self) -> Weights:
-        """Return E_l R, with the contribution of the label before the first position."""
+        """Return E_l R, and the contribution of the label before the first position."""
         directions, rows_GEZ = self.weight.shape[1], self.rows()
         table_GKE = self.table.unsqueeze(1).expand(-1, directions, -1, -1).flatten(0, 1)
         first_G1E = self.bias_begin.unsqueeze(1).expand(-1, directions, -1).flatten(0, 1).unsqueeze(1)

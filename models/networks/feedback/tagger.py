@@ -11,9 +11,7 @@ from skipstack.models.parts.inputs.base import Embedder, LexiconTensors
 
 
 class FeedbackTagger(Network):
-    """The E-, J-, I- or I+E-RNN of dinarelli2016. The hidden layer and the head take turns at each position, since each
-    reads the other's output.
-    """
+    """The E-, J-, I- or I+E-RNN of dinarelli2016. At each position the hidden layer and the head take turns."""
 
     head: FeedbackHead
 
@@ -25,18 +23,15 @@ class FeedbackTagger(Network):
         self.dropout = dropout
 
     def read(self, tokens: Tokens, lexicon: LexiconTensors) -> tuple[Tensor, Tensor]:
-        """Return scores_RTBF, the head's scores in all directions, and the number of tokens of each sentence.
-
-        The network feeds back its own decisions, or distributions, even if it was trained with gold labels.
+        """Return scores_RTBF, the head's scores in all directions, and the number of tokens of each sentence. The
+        network feeds back its own decisions or distributions, even if it was trained with gold labels.
         """
         scores_GTBK, _ = self.layer.decide(self._known(tokens, lexicon), self.head)
         return self._side_by_side(scores_GTBK, tokens.lengths_RB), tokens.lengths_RB
 
     def loss(self, tokens: Tokens, gold: Gold, lexicon: LexiconTensors) -> Tensor:
-        """Return loss_RB, the training loss -log y of each sentence in nats (eq. 1).
-
-        As configured, the labels that are fed back are the network's current decisions, its distributions over labels,
-        or the gold labels.
+        """Return loss_RB, the training loss -log y of each sentence in nats (eq. 1). The labels that are fed back are,
+        depending on the config, the network's current decisions, its distributions over labels, or the gold labels.
         """
         known = self._known(tokens, lexicon)
         kept_GTBH = self.dropout.factors(known.pre_GTBX)
@@ -50,16 +45,14 @@ class FeedbackTagger(Network):
         return self.layer.project(x_RTBI, tokens.lengths_RB)
 
     def _side_by_side(self, scores_GTBK: Tensor, lengths_RB: Tensor) -> Tensor:
-        """Return scores_RTBF, the scores of each token in all directions, concatenated, in the text's order: F = D * K
-        for D directions and K labels.
-        """
+        """Return scores_RTBF, the concatenated scores of D directions in the text's order; F = D * K, K labels."""
         reading_GTBK = self.layer.directions.turn(scores_GTBK, lengths_RB)
         return reading_GTBK.view(len(lengths_RB), -1, *reading_GTBK.shape[1:]).movedim(1, 3).flatten(3)
 
     def _fed(self, known: Known, kept_GTBH: Tensor | None, tags_RTB: Tensor, lengths_RB: Tensor) -> Fed:
-        """Return the values that are fed back in training. Labels at padding are arbitrary, since nothing reads them.
+        """Return the values that are fed back in training. Labels at padding are arbitrary, since they are never read.
 
-        ``kept_GTBH``: the dropout factors of the hidden layer where the head reads it. ``tags_RTB``: the gold labels.
+        ``kept_GTBH``: dropout factors of the hidden layer as the head reads it. ``tags_RTB``: the gold labels.
         """
         layer, gold_GTB = self.layer, None
         if layer.feedback == "gold" and layer.labels is not None:

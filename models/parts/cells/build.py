@@ -1,4 +1,4 @@
-"""Builds layers from configs: maps each kind of cell or gate to its class."""
+"""Builds layers from configs of cells and gates."""
 
 from typing import assert_never
 
@@ -31,9 +31,7 @@ from skipstack.models.parts.cells.sutskever import SutskeverCell
 
 
 def build_cell(kind: AnyCell, sizes: LayerSizes, streams: Streams) -> Layer:
-    """Builds a layer without a source, which takes no shortcut from an earlier layer. Raises UserError for a user's
-    cell whose code is not loaded.
-    """
+    """Builds a layer without a shortcut. Raises UserError for a user's cell whose code is not loaded."""
     match kind:
         case OwnConfig():
             layer: Layer = kind.build(sizes, streams)
@@ -57,10 +55,10 @@ def build_cell(kind: AnyCell, sizes: LayerSizes, streams: Streams) -> Layer:
 
 
 def build_shortcut(config: ShortcutConfig, sizes: LayerSizes, streams: Streams) -> ShortcutCell:
-    """Builds a layer with a source: an earlier layer from which it takes a shortcut.
+    """Builds a layer with a shortcut from an earlier layer.
 
-    Raises UserError for a user's gate whose code is not loaded. Also raises UserError if the topology needs 1 - g, but
-    the gate is neither a ``VectorGate`` nor computed within the step.
+    Raises UserError for a user's gate whose code is not loaded, and if the topology needs 1 - g, but the gate is
+    neither a ``VectorGate`` nor computed within the step.
     """
     links = TOPOLOGIES[config.topology]
     gates = [_gate(config, sizes, streams) for _ in range(links.gates)]

@@ -12,8 +12,8 @@ class FeedForwardLayer(Layer):
     """The hidden layer of a multilayer perceptron, applied to each time step on its own:
     h_i = g(W_h^T x_i + b_h)                                                             (chen2017 eq. 1)
 
-    x_i is the layer below at the same time step. Nothing else is read, so a layer with two directions is two such
-    layers side by side. The paper does not specify g; ours is tanh, as in its feature maps.
+    x_i is the output of the layer below at the same time step. With two directions, each has its own weights. The paper
+    does not specify g; ours is tanh, as in the paper's feature maps.
     """
 
     def __init__(self, sizes: LayerSizes) -> None:

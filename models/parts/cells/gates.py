@@ -1,8 +1,8 @@
-"""The gates of shortcuts (wu2017 section 3.3, Table 3), which weigh the output of an earlier layer.
+"""The gates of shortcuts (wu2017 section 3.3, Table 3), which weight the output of an earlier layer.
 
-h_t^l is the output of layer l at step t, and h_t^{-l} its skip: the output of an earlier layer at the same step. Axes:
-G groups (a group is one lane, that is one seed's copy of the network, in one reading direction), T time steps,
-B sentences, I outputs of the layer below, H hidden units.
+h_t^l is the output of layer l at step t. h_t^{-l} is the skip of layer l: the output of an earlier layer at step t.
+Axes: G groups = lanes * directions (a lane is one seed's copy of the network), T time steps, B sentences, I outputs of
+the layer below, H hidden units.
 """
 
 from abc import ABC, abstractmethod
@@ -20,15 +20,13 @@ from skipstack.models.layers.layer import LayerSizes
 
 
 class Gate(nn.Module, ABC):
-    """Decides how much of a skip (the output of an earlier layer) passes to a layer: computes the gate g, and g * skip,
-    for all time steps at once.
+    """Computes the gate g of a shortcut, and g * skip, for all time steps at once.
 
     A subclass defines ``carried``. Most subclasses derive from ``VectorGate`` and define ``values`` instead.
 
-    ``in_step``: the gate reads h_{t-1}^l, so it can be computed only within the step. Its cell computes the gate's
-    pre-activation together with its own, in the same matrix products, and multiplies by g in the step; before the loop,
-    only the ungated skip is known. ``earlier``: the gate's ``below`` is h_{t-1}^{l-1}, the layer below one step
-    earlier; otherwise it is h_t^{l-1}.
+    ``in_step``: whether the gate reads h_{t-1}^l. The cell then computes the gate's pre-activation in the same matrix
+    products as its own, and multiplies by g within the step. ``earlier``: whether the gate reads the layer below one
+    step earlier, h_{t-1}^{l-1}, instead of h_t^{l-1}.
     """
 
     part: ClassVar[Part] = "gate"
@@ -36,16 +34,12 @@ class Gate(nn.Module, ABC):
     earlier: ClassVar[bool] = False
 
     def skip(self, skipped_GTBH: Tensor) -> Tensor:
-        """Returns what the layer uses in place of h_t^{-l}, both where the gate multiplies it and where a topology adds
-        it without the gate. By default it is h_t^{-l} itself.
-        """
+        """Returns the value that replaces h_t^{-l} in all formulas of the layer; by default h_t^{-l} itself."""
         return skipped_GTBH
 
     @abstractmethod
     def carried(self, below_GTBI: Tensor, skip_GTBH: Tensor) -> tuple[Tensor, Tensor | None]:
-        """Computes g * skip as far as it is known before the loop, and g. The second is None if g is not a vector, or
-        is not known before the loop.
-        """
+        """Returns (g * skip, g), or (g * skip, None) if g is not a vector; (skip, None) if ``in_step``."""
 
 
 class OpenGate(Gate):
@@ -59,7 +53,7 @@ class OpenGate(Gate):
 class RecurrentGate(OpenGate):
     """The gate ``sigmoid_below_previous``: g = sigm(W_g [h_t^{l-1}; h_{t-1}^l] + b)       (wu2017 eq. 7)
 
-    W_g and b are columns of the cell's own weights: the cell computes g within each step.
+    W_g and b are columns of the cell's own weights; the cell computes g within each step.
     """
 
     in_step = True
@@ -68,7 +62,7 @@ class RecurrentGate(OpenGate):
 class LinearGate(Gate):
     """The gate ``linear``: g * skip := W h_t^{-l}, a matrix in place of the element-wise product   (wu2017 eq. 12)
 
-    Table 3 prints another formula for its linear mapping: see ``LinearVectorGate``.
+    Table 3 prints another formula for the linear mapping (``LinearVectorGate``).
     """
 
     def __init__(self, sizes: LayerSizes) -> None:
@@ -85,10 +79,10 @@ class VectorGate(Gate):
 
     @abstractmethod
     def values(self, below_GTBI: Tensor, skip_GTBH: Tensor) -> Tensor:
-        """Computes g, the vector by which the skip is multiplied, for every time step: g_GTBH."""
+        """Computes the gate's value g at every time step: g_GTBH."""
 
     def carried(self, below_GTBI: Tensor, skip_GTBH: Tensor) -> tuple[Tensor, Tensor | None]:
-        """Returns the product g * skip, and g."""
+        """Returns (g * skip, g)."""
         g_GTBH = self.values(below_GTBI, skip_GTBH)
         return g_GTBH * skip_GTBH, g_GTBH
 
@@ -96,8 +90,7 @@ class VectorGate(Gate):
 class LinearVectorGate(VectorGate):
     """The gate ``linear_vector``: g = w, a learned vector, the same at all time steps           (wu2017 Table 3)
 
-    Eq. 12 has a matrix W in place of w (``LinearGate``). The paper does not print the initial w; ours is initialised as
-    a weight matrix with one input.
+    Eq. 12 has a matrix in place of w (``LinearGate``). Our w is initialised like a weight matrix with one input.
     """
 
     def __init__(self, sizes: LayerSizes) -> None:
@@ -110,7 +103,7 @@ class LinearVectorGate(VectorGate):
 
 
 class LogisticGate(VectorGate):
-    """A gate with weights of its own: g = sigm(W read + b). ``reads`` selects what ``read`` is:
+    """A gate with its own weights: g = sigm(W read + b). ``reads`` selects the vector ``read``:
     ``below``    h_t^{l-1}, the layer below: ``sigmoid_below``, the paper's default        (wu2017 eq. 13)
     ``skipped``  h_t^{-l} itself: ``sigmoid_skipped``                                           (Table 3)
 
@@ -133,18 +126,16 @@ class LogisticGate(VectorGate):
 class EarlierGate(LogisticGate):
     """The gate ``sigmoid_below_earlier``: g = sigm(W h_{t-1}^{l-1} + b)                       (wu2017 Table 3)
 
-    It reads the layer below one step earlier in the direction of reading. At the first step it reads 0, unless a state
-    is carried over from the previous part of a longer text.
+    At the first step in reading order, the gate reads 0, unless a longer text continues from its previous part.
     """
 
     earlier = True
 
 
 class ScaledGate(LogisticGate):
-    """The gate ``scaled``: h_t^{-l} is replaced by tanh(h_t^{-l}); g is that of ``sigmoid_below``, the default (wu2017
-    Table 3).
+    """The gate ``scaled``: replaces h_t^{-l} by tanh(h_t^{-l}), with the g of ``sigmoid_below`` (wu2017 Table 3).
 
-    We replace the skip wherever the layer uses it, also where a topology adds it without the gate.
+    We replace the skip in all formulas of the layer, also where a topology adds the skip without the gate.
     """
 
     def skip(self, skipped_GTBH: Tensor) -> Tensor:
@@ -172,8 +163,8 @@ class BernoulliGate(VectorGate):
 class LearnedBernoulliGate(LogisticGate):
     """The gate ``bernoulli_below``: g ~ Bernoulli(p) with p = sigm(H h_t^{l-1} + b)           (wu2017 eq. 15)
 
-    The paper does not say how p learns through the draw. Ours is a straight-through estimator (Bengio et al., 2013):
-    the gradient with respect to g goes to p unchanged.
+    The paper does not say how the gradient passes through the draw. Ours is a straight-through estimator (Bengio et
+    al., 2013): the gradient with respect to g is passed to p unchanged.
     """
 
     def __init__(self, sizes: LayerSizes, streams: Streams) -> None:
@@ -187,9 +178,7 @@ class LearnedBernoulliGate(LogisticGate):
 
 
 def sample(p_GTBH: Tensor, streams: Streams) -> Tensor:
-    """Draws 1 with probability p, else 0, from each lane's own random stream: g_GTBH. The gradient with respect to the
-    result goes to p unchanged.
-    """
+    """Draws g ~ Bernoulli(p) from each lane's random stream: g_GTBH. The gradient of g is passed to p unchanged."""
     p_R = p_GTBH.reshape(streams.lanes, -1, *p_GTBH.shape[1:])
     drawn_R = (streams.uniform(p_R) < p_R).to(p_R.dtype)
     return (drawn_R + (p_R - p_R.detach())).flatten(0, 1)  # the difference is 0, but passes on the gradient

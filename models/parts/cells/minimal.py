@@ -1,7 +1,7 @@
-"""The minimal recurrent cells of Feng et al. (2024): their gates read the layer below and no earlier state.
+"""The minimal recurrent cells of Feng et al. (2024), whose gates read the layer below and no earlier state.
 
-Axes: G groups (a group is one lane, that is one seed's copy of the network, in one reading direction), T time steps,
-B sentences, I inputs from the layer below, H hidden units, X pre-activations.
+Axes: G groups = lanes * directions (a lane is one seed's copy of the network), T time steps, B sentences, I inputs from
+the layer below, H hidden units, X pre-activations.
 """
 
 from abc import abstractmethod
@@ -25,24 +25,24 @@ class MinimalCell(Cell):
     h_t = k_t * h_{t-1} + (1 - k_t) * s_t,   s_t = W_s x_t + b_s
 
     x_t is the layer below, * the element-wise product. Subclasses define k, a function of x_t alone. So all matrix
-    products are computed before the loop, and the loop is linear in h. The candidate s is that of the paper's
-    equations, without an activation. (The scan over logarithms in the paper's appendix has g(s) in place of s, which is
-    positive, as logarithms need.) h_0 is zero, unless a state is carried over from the previous part of a longer text.
+    products are computed before the loop, and the loop is linear in h. The candidate s has no activation, as in the
+    paper's equations; only the scan over logarithms in the paper's appendix needs a positive g(s) in place of s. h_0 is
+    zero, unless a state is carried over from the previous part of a longer text.
     """
 
     multiplies_previous = False
 
     @abstractmethod
     def coefficients(self, pre_GBX: Tensor) -> tuple[Tensor, Tensor]:
-        """Computes the coefficients k and (1 - k) * s. The pre-activations may have any axes before the last."""
+        """Computes k and (1 - k) * s. The pre-activations may have any axes before the last."""
 
     def all_weights(self) -> tuple[Tensor, ...]:
         """Returns W and b."""
         return self.below, self.bias
 
     def run(self, below_GTBI: Tensor, skipped_GTBH: Tensor | None = None, start: Tensor | None = None) -> Unrolled:
-        """Runs all time steps: by compiled code, or else as a parallel scan, but step by step while torch exports or
-        layers are inspected. The last state is h.
+        """Runs all time steps by compiled code if possible. Otherwise runs a parallel scan, or single steps while a
+        program is exported or layers are inspected. The last state is h.
         """
         assert skipped_GTBH is None, "this layer has no source"
         output_GTBH = minimal_layer(below_GTBI, self.all_weights(), len(self.gate_names), start)
@@ -53,7 +53,7 @@ class MinimalCell(Cell):
         return Unrolled(output_GTBH, last=output_GTBH[:, -1].detach())
 
     def step(self, pre_GBX: Tensor, known_GBX: Sequence[Tensor], state: HiddenState) -> HiddenState:
-        """Computes one step of the recurrence, h_t = k_t * h_{t-1} + (1 - k_t) * s_t."""
+        """Computes one time step, h_t = k_t * h_{t-1} + (1 - k_t) * s_t."""
         kept_GBH, added_GBH = self.coefficients(pre_GBX)
         return HiddenState(kept_GBH * state.h_GBF + added_GBH)
 
@@ -62,7 +62,7 @@ class MinGruCell(MinimalCell):
     """The minGRU (Feng et al., 2024):
     z_t = sigm(W_z x_t + b_z),   h_t = (1 - z_t) * h_{t-1} + z_t * s_t
 
-    z is the update gate. Here, as in the paper, z multiplies the candidate; in a GRU it multiplies the previous state.
+    z is the update gate. As in the paper, z multiplies the candidate; in ``GruCell``, z multiplies the previous state.
     """
 
     gate_names = ("update",)
@@ -82,7 +82,7 @@ class MinLstmCell(MinimalCell):
     (f_t, i_t) = sigm(W x_t + b),   h_t = f'_t * h_{t-1} + i'_t * s_t,
     f'_t = f_t / (f_t + i_t),   i'_t = i_t / (f_t + i_t)
 
-    f is the forget gate and i the input gate; f' and i' are the same gates, normalised to add up to 1.
+    f is the forget gate and i the input gate; f' and i' are the gates normalised to a sum of 1.
     """
 
     gate_names = ("forget", "input")
@@ -102,10 +102,10 @@ class MinLstmCell(MinimalCell):
         return f_GBH, i_GBH * s_GBH
 
     def shares(self, gates_GBX: Tensor) -> tuple[Tensor, Tensor]:
-        """Computes f' and i' as the sigmoids of log f - log i and log i - log f, so that nothing is divided by zero."""
+        """Computes f' and i' as the sigmoids of log f - log i and log i - log f, which avoids a division by zero."""
         f_GBH, i_GBH = logsigmoid(gates_GBX).chunk(2, dim=-1)
         return sigmoid(f_GBH - i_GBH), sigmoid(i_GBH - f_GBH)
 
     def openings(self, pre_GTBX: Tensor, below_GTBI: Tensor, skipped_GTBH: Tensor | None) -> Mapping[str, Tensor]:
-        """Returns the normalised gates, f' and i' in the class's formula, under the names of the gates."""
+        """Returns the normalised gates f' and i', by the names of f and i."""
         return dict(zip(self.gate_names, self.shares(pre_GTBX[..., : 2 * self.hidden]), strict=True))

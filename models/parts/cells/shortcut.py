@@ -1,8 +1,7 @@
-"""Layers that take the output of an earlier layer, a skip: the eleven topologies of wu2017 (Table 2, eq. 8).
+"""Layers with a skip, the output of an earlier layer: the eleven topologies of wu2017 (Table 2, eq. 8).
 
-Axes: G groups (a group is one lane, that is one seed's copy of the network, in one reading direction), T time steps,
-B sentences, I inputs from the layer below, H hidden units, X pre-activations: 3H (4H with a cell state), plus H for
-each gate computed within the step.
+Axes: G groups = lanes * directions (a lane is one seed's copy of the network), T time steps, B sentences, I inputs from
+the layer below, H hidden units, X pre-activations: 3H (4H with a cell state), plus H per gate computed within the step.
 """
 
 from abc import abstractmethod
@@ -21,24 +20,20 @@ from skipstack.models.layers.layer import LayerSizes, Unrolled
 from skipstack.models.parts.cells.gates import Gate, VectorGate
 
 Parts = Mapping[str, Tensor]
-"""The tensors, by name, that a layer may need to add the skip at a time step: ``skip``; ``carried``, which is g * skip;
-``carried_apart``, which is g_h * skip (g_h is the second gate of ``both_two_gates``); ``kept``, which is 1 - g. Only
-those that the layer's links need are present.
-"""
+"""The tensors that a layer's links need, by name. ``skip``: the skip. ``carried``: g * skip. ``carried_apart``:
+g_h * skip, where g_h is the second gate of ``both_two_gates``. ``kept``: 1 - g."""
 
 
 class ShortcutCell(Cell):
-    """The base class of layers with a skip. It computes the skip and its gates (``models/parts/cells/gates.py``);
-    subclasses compute the rest.
+    """The base class of layers with a skip. Computes the skip and its gates; subclasses compute the rest.
 
-    The skip h_t^{-l}, ``skipped``, is the output of an earlier layer at the same step. If it is h_t^{l-2}, two layers
-    below, this is eq. 11. Everything that needs no earlier step is computed before the loop.
+    The skip h_t^{-l}, ``skipped``, is the output of an earlier layer at the same step. With the skip h_t^{l-2}, from
+    two layers below, the layer is eq. 11. All values that need no earlier step are computed before the loop.
     """
 
     def __init__(self, sizes: LayerSizes, links: Links, gates: Sequence[Gate], own: int) -> None:
-        """Creates the weights. ``links``: how the skip enters the internal state and the output. ``gates``: one for
-        each gate that the links need. ``own``: the number of pre-activations, each ``hidden`` wide, without those of
-        gates that are computed within the step.
+        """Creates the weights. ``links``: how the skip enters the internal state and the output. ``gates``: the gates
+        that the links need. ``own``: the number of pre-activations, each ``hidden`` wide, without gates of the skip.
         """
         assert len(gates) == links.gates, "one gate for each vector"
         in_step = sum(gate.in_step for gate in gates)
@@ -62,8 +57,8 @@ class ShortcutCell(Cell):
 
     def run(self, below_GTBI: Tensor, skipped_GTBH: Tensor | None = None, start: Tensor | None = None) -> Unrolled:
         """Runs all time steps: as one operation if no gate is computed within the step and a fast version can run,
-        otherwise step by step. The last state is [h; c; below], without c if the cell has none. ``below`` is included
-        because at the next step a gate may read the layer below of this step.
+        otherwise step by step. The last state is [h; c; below], without c if the cell has none; ``below`` is for gates
+        that read the layer below one step earlier.
         """
         state, before_GBI = None, None
         if start is not None:
@@ -78,13 +73,11 @@ class ShortcutCell(Cell):
 
     @abstractmethod
     def as_one(self, below_GTBI: Tensor, parts_GTBH: Parts, start: Tensor | None) -> Unrolled | None:
-        """Runs all steps as one operation, or returns None if no such version can run. Call this only if all gates are
-        computed before the loop, so that ``parts_GTBH`` is complete.
-        """
+        """Runs all steps as one operation, or returns None. All gates must have been computed before the loop."""
 
     def of_skip(self, below_GTBI: Tensor, skipped_GTBH: Tensor | None, before_GBI: Tensor | None = None) -> Parts:
-        """Computes the parts of the skip that are known before the loop. ``before_GBI``: the layer below one step
-        before the first; None means zeros.
+        """Computes the ``Parts`` of all steps before the loop; gates computed within the step are not yet applied.
+        ``before_GBI``: the layer below one step before the first; None means zeros.
         """
         assert skipped_GTBH is not None, "a shortcut needs a source"
         skip_GTBH = self.gates[0].skip(skipped_GTBH) if self.gates else skipped_GTBH
@@ -97,16 +90,14 @@ class ShortcutCell(Cell):
         return {name: parts[name] for name in self.known}
 
     def activated(self, pre_GBX: Tensor) -> list[Tensor]:
-        """Applies the activations to a step's pre-activations. Returns the cell's own sigmoid gates, the skip's gates
-        that are computed within the step, and the tanh candidate s.
+        """Applies the activations to a step's pre-activations. Returns the cell's own sigmoid gates, the gates of the
+        skip that are computed within the step, and the tanh candidate s.
         """
         gates_GBX, s_GBH = torch.split(pre_GBX, [pre_GBX.shape[-1] - self.hidden, self.hidden], dim=-1)
         return [*torch.split(sigmoid(gates_GBX), self.hidden, dim=-1), torch.tanh(s_GBH)]
 
     def parts(self, known_GBH: Sequence[Tensor], g_GBH: Sequence[Tensor]) -> Parts:
-        """Computes the parts of the skip at one step. ``known_GBH``: the parts computed before the loop. ``g_GBH``: the
-        gates computed within the step.
-        """
+        """Computes the ``Parts`` of a step from those known before the loop and the gates computed within the step."""
         parts = dict(zip(self.known, known_GBH, strict=True))
         for name, g in zip(("carried", "carried_apart"), g_GBH, strict=False):
             parts[name] = g * parts[name]
@@ -115,7 +106,7 @@ class ShortcutCell(Cell):
         return parts
 
     def openings(self, pre_GTBX: Tensor, below_GTBI: Tensor, skipped_GTBH: Tensor | None) -> Mapping[str, Tensor]:
-        """Returns the values of the cell's own gates, then those of the skip's vector gates, by name."""
+        """Returns the values of the cell's own gates and of the skip's vector gates, by name."""
         assert skipped_GTBH is not None, "a shortcut needs a source"
         gates = dict(super().openings(pre_GTBX, below_GTBI, skipped_GTBH))
         in_step = iter(self.sigmoids(pre_GTBX)[len(self.gate_names) :])
@@ -140,7 +131,7 @@ class ShortcutLstm(ShortcutCell):
     ``both_highway``    (1 - g) * c~ + g * skip,   (1 - g) * h~ + g * skip
     ``both_two_gates``  c~ + g_c * skip,           h~ + g_h * skip
 
-    The next time step reads the updated c_t; h~ is computed from c~, as printed.
+    The next time step reads c_t, whereas h~ is computed from c~, as the paper prints it.
     """
 
     gate_names = ("input", "forget", "output")
@@ -153,15 +144,13 @@ class ShortcutLstm(ShortcutCell):
         return HiddenState(self.zeros(like_GBX), self.zeros(like_GBX))
 
     def as_one(self, below_GTBI: Tensor, parts_GTBH: Parts, start: Tensor | None) -> Unrolled | None:
-        """Runs the layer by ``lstm_layer`` (``models/kernels/layers.py``), or returns None if no fast
-        version can run.
-        """
+        """Runs all steps by ``kernels.layers.lstm_layer``, or returns None if no fast version can run."""
         internal, output = added(self.links.internal, parts_GTBH), added(self.links.output, parts_GTBH)
         found = lstm_layer(below_GTBI, self.weights(), internal, output, parts_GTBH.get("kept"), start)
         return None if found is None else Unrolled(found[0], last=found[1])
 
     def step(self, pre_GBX: Tensor, known_GBX: Sequence[Tensor], state: HiddenState) -> HiddenState:
-        """Computes c~ and h~ of one time step by the class's formulas, and joins the skip to both."""
+        """Computes c_t and h_t of one time step."""
         assert state.c_GBH is not None
         i, f, o, *g, s = self.activated(pre_GBX)
         parts = self.parts(known_GBX, g)
@@ -171,7 +160,7 @@ class ShortcutLstm(ShortcutCell):
 
 
 class ShortcutBlock(ShortcutCell):
-    """A shortcut block: a layer in which the skip takes the place of a cell state:
+    """A shortcut block, in which the skip takes the place of a cell state:
     (i, o, s) = (sigm, sigm, tanh) W [h_t^{l-1}; h_{t-1}^l] + b                       (wu2017 eq. 7)
     and m and h_t are, with skip = h_t^{-l} (eq. 8, Table 2):
     ``block``                   i * s + g * skip,   o * tanh(m) + g * skip
@@ -181,8 +170,7 @@ class ShortcutBlock(ShortcutCell):
     ``block_no_internal``       i * s,              o * tanh(m) + g * skip
     ``block_no_output``         i * s + g * skip,   o * tanh(m)
 
-    No internal state is carried over time. For each topology Table 2 prints one of the two formulas; the other is that
-    of eq. 8.
+    No internal state is passed through time. Table 2 prints only one formula per topology; the other is from eq. 8.
     """
 
     gate_names = ("input", "output")
@@ -191,16 +179,14 @@ class ShortcutBlock(ShortcutCell):
         super().__init__(sizes, links, gates, own=3)
 
     def as_one(self, below_GTBI: Tensor, parts_GTBH: Parts, start: Tensor | None) -> Unrolled | None:
-        """Runs the layer by ``block_layer`` (``models/kernels/layers.py``), or returns None if no fast
-        version can run.
-        """
+        """Runs all steps by ``kernels.layers.block_layer``, or returns None if no fast version can run."""
         internal, output = added(self.links.internal, parts_GTBH), added(self.links.output, parts_GTBH)
         shared = parts_GTBH["skip"] if self.links.output == "shared" else None
         output_GTBH = block_layer(below_GTBI, self.weights(), internal, output, shared, start)
         return None if output_GTBH is None else Unrolled(output_GTBH, last=output_GTBH[:, -1].detach())
 
     def step(self, pre_GBX: Tensor, known_GBX: Sequence[Tensor], state: HiddenState) -> HiddenState:
-        """Computes the internal value m, then the output h, of one time step by the class's formulas."""
+        """Computes the internal value m and the output h_t of one time step."""
         i, o, *g, s = self.activated(pre_GBX)
         parts = self.parts(known_GBX, g)
         m = joined(self.links.internal, i * s, parts, o)
@@ -208,17 +194,13 @@ class ShortcutBlock(ShortcutCell):
 
 
 def earlier(below_GTBI: Tensor, before_GBI: Tensor | None = None) -> Tensor:
-    """Shifts the layer below by one step: each step gets the value of the step before it. The first step gets
-    ``before_GBI``; None means zeros.
-    """
+    """Shifts the layer below by one time step. The first step gets ``before_GBI``; None means zeros."""
     first_GBI = torch.zeros_like(below_GTBI[:, 0]) if before_GBI is None else before_GBI
     return torch.cat([first_GBI.unsqueeze(1), below_GTBI[:, :-1]], dim=1)
 
 
 def added(link: Link, parts: Parts) -> Tensor | None:
-    """Returns the term that the skip adds to a value under ``link``. None means that the skip adds nothing, or passes
-    through the output gate.
-    """
+    """Returns the term that the link adds to a value; None for ``none``, and for ``shared``, which needs a gate o."""
     match link:
         case "none" | "shared":
             return None
@@ -233,7 +215,7 @@ def added(link: Link, parts: Parts) -> Tensor | None:
 
 
 def joined(link: Link, value_GBH: Tensor, parts: Parts, o_GBH: Tensor) -> Tensor:
-    """Joins the skip to ``value_GBH`` as ``link`` says. ``o_GBH`` is the output gate, for a link through it."""
+    """Applies the formula of ``link`` to ``value_GBH``. Only the link ``shared`` reads the output gate ``o_GBH``."""
     match link:
         case "none":
             return value_GBH

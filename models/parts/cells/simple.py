@@ -1,7 +1,7 @@
-"""The simple recurrent network of the lecture (Elman's).
+"""The simple recurrent network (Elman's) of Collins's lecture.
 
-Axes: G groups (a group is one lane, that is one seed's copy of the network, in one reading direction), B sentences,
-F = H outputs of a step, X = H pre-activations.
+Axes: G groups = lanes * directions (a lane is one seed's copy of the network), B sentences, F = H outputs of a step,
+X = H pre-activations.
 """
 
 from collections.abc import Sequence
@@ -18,8 +18,8 @@ class SimpleCell(Cell):
     """A simple recurrent network (collins, "A Simple Recurrent Network"):
     h_t = R(x_t, h_{t-1}) = g(W^hx x_t + W^hh h_{t-1} + b^h)
 
-    x_t is the layer below. The slides do not specify the transfer function g; ours is tanh, as in ``LstmCell``. h_0 is
-    a parameter of the network, as on the slides; it is initially zero, as biases are.
+    x_t is the layer below. The slides do not specify the activation g; ours is tanh, as in ``LstmCell``. As on the
+    slides, h_0 is a parameter of the network; ours is initially zero.
     """
 
     def __init__(self, sizes: LayerSizes) -> None:

@@ -1,8 +1,7 @@
-"""The base of heads, the output layers of networks, which turn the features of tokens into decisions.
+"""The base classes of heads, the output layers of networks, which decide on tags.
 
 Axes: R lanes (a lane is one seed's copy of the network), B sentences, T tokens, U tags of a sentence (U = T, or U = 1
-if a whole text gets one tag), F features, K tags to choose from. In parsing, S = T + 1 possible heads of a word (the
-root, then the words).
+if a whole text gets one tag), F features, K tags to choose from; in parsing, S = T + 1 heads: the root, then the words.
 """
 
 import math
@@ -19,43 +18,37 @@ from skipstack.models.kernels.products import product
 from skipstack.models.parts.heads.doubts import Doubts
 
 UNSEEN = -1
-"""The id that gold tags have at padding, and where the training split lacks the tag. No decision counts as right there.
-"""
+"""The id of gold tags that the training split lacks, and of padding. Decisions on them never count as right."""
 
 
 Places = tuple[Tensor, Tensor]
-"""The places of N sentences in a batch: the indices of their lanes, lane_N, and of the sentences, sentence_N."""
+"""The indices of N sentences of a batch: their lanes, lane_N, and their numbers within the lane, sentence_N."""
 
 
 @dataclass(frozen=True, slots=True)
 class Gold:
-    """The gold tags of a batch: -1 at padding, and where the training split lacks the tag.
+    """The gold tags of a batch; -1 at padding, and for tags that the training split lacks.
 
-    For parsing, the tags are relations, and ``heads_RTB`` has the head of each word: 0 for the root, w for the w-th
-    word, -1 at padding.
+    In parsing, tags are relations, and ``heads_RTB`` are the heads: 0 for the root, w for the w-th word, -1 at padding.
     """
 
     tags_RUB: Tensor
     heads_RTB: Tensor | None = None
     open: Places | None = None
-    """The sentences with a tag that the training split lacks. None means that they are to be found from the tags."""
+    """The sentences with a tag that the training split lacks. None means that the head looks for them in the tags."""
     counted_R: Tensor | None = None
-    """The number of tags of each lane, including those that the training split lacks. None means that it is unknown."""
+    """The number of tags of each lane, including tags that the training split lacks. None means unknown."""
 
 
 @dataclass(frozen=True, slots=True)
 class Decoded:
-    """The decisions of a network: the tags, and for a parser also the heads of words. Values at padding
-    are arbitrary.
-    """
+    """The decisions of a network: the tags, and in parsing the heads of words. Values at padding are arbitrary."""
 
     tags_RUB: Tensor
     heads_RTB: Tensor | None = None
 
     def right(self, gold: Gold) -> Tensor:
-        """Returns whether each decision is right: right_RUB, which is False where the gold tag is -1, as at padding. In
-        a parser, both the relation and the head must be right.
-        """
+        """Returns whether each tag, and in parsing also the head, is right: right_RUB; False for gold tags of -1."""
         right_RUB = (self.tags_RUB == gold.tags_RUB) & (gold.tags_RUB >= 0)
         if self.heads_RTB is None or gold.heads_RTB is None:
             return right_RUB
@@ -63,30 +56,25 @@ class Decoded:
 
 
 class Head(nn.Module, ABC):
-    """The output layer of a network. It decides from the features of each sentence's tokens. For a whole text it
-    decides from one vector of features, as if the text were a single token.
-    """
+    """The output layer of a network, which decides on tags. A text to classify is treated as a single token."""
 
     part: ClassVar[Part] = "head"
 
     together = False
-    """Whether the lanes are an ensemble. They then decide together: ``counts_RB``, gold tags, losses and decisions have
-    a single lane.
-    """
+    """Whether the lanes are an ensemble. ``counts_RB``, gold tags, losses and decisions then have a single lane."""
 
     def averaged_scores(self, scores_R: Tensor) -> Tensor:
-        """Averages scores over the lanes of an ensemble, into a single lane; returns them unchanged if the lanes are no
-        ensemble. The scores are those of a chain, or of arcs and their relations.
+        """Averages scores over the lanes of an ensemble, into a single lane; without an ensemble, returns them
+        unchanged. The scores are those of a chain, or of arcs and relations.
 
-        The score of a whole tagging, or tree, t is then the mean of its scores s_r(t) in the lanes r. With
-        P_r(t) = exp(s_r(t)) / Z_r, the largest mean belongs to the t for which prod_r P_r(t), the product of the lanes'
-        likelihoods, is largest, since no Z_r depends on t.
+        The score of a whole tag sequence or tree t is then the mean of its scores s_r(t) over the lanes r. The t with
+        the largest mean also has the largest product of the likelihoods exp(s_r(t)) / Z_r, since no Z_r depends on t.
         """
         return scores_R.mean(dim=0, keepdim=True) if self.together else scores_R
 
     def averaged_likelihoods(self, log_RUBK: Tensor) -> Tensor:
         """Averages likelihoods, given as logarithms, over the lanes of an ensemble, into a single lane: log(1/R sum_r
-        exp(log_r)). Returns them unchanged if the lanes are no ensemble.
+        exp(log_r)). Without an ensemble, returns them unchanged.
         """
         if not self.together:
             return log_RUBK
@@ -98,9 +86,7 @@ class Head(nn.Module, ABC):
         return False
 
     doubts: Doubts | None = None
-    """Records whether losses may be inaccurate, so that many are checked together at the end. None means that each loss
-    is checked as soon as it is computed.
-    """
+    """Records whether losses may be inaccurate, for a later check; None means to check each loss immediately."""
 
     @property
     def may_doubt(self) -> bool:
@@ -109,32 +95,27 @@ class Head(nn.Module, ABC):
 
     @abstractmethod
     def loss(self, features_RUBF: Tensor, gold: Gold, counts_RB: Tensor) -> Tensor:
-        """Computes the training loss of all decisions of each sentence: loss_RB. ``counts_RB`` is the number of
-        decisions of each sentence.
-
-        A gold tag of -1 inside a sentence does not occur in the training split, and is treated as unobserved. Padding
-        has -1 as well.
+        """Computes the training loss of each sentence: loss_RB. ``counts_RB``: the number of decisions of each
+        sentence. Inside a sentence, a gold tag of -1, which the training split lacks, is treated as unobserved.
         """
 
     def losses(self, features_RUBF: Tensor, gold: Gold, counts_RB: Tensor) -> Tensor:
-        """Computes separate losses, by default one for each sentence: losses_R1B. A head that decides each tag
-        independently may override this to return one for each tag: losses_RUB.
+        """Computes separate losses, by default one per sentence: losses_R1B. A head that decides each tag independently
+        may override this method to return one per tag: losses_RUB.
         """
         return self.loss(features_RUBF, gold, counts_RB).unsqueeze(1)
 
     @abstractmethod
     def decode(self, features_RUBF: Tensor, counts_RB: Tensor) -> Decoded:
-        """Makes the decisions on every sentence. ``counts_RB`` is the number of decisions of each sentence."""
+        """Makes the decisions. ``counts_RB``: the number of decisions of each sentence."""
 
     @abstractmethod
     def opinion(self, features_RUBF: Tensor, counts_RB: Tensor) -> Tensor:
-        """Returns the scores behind the decisions: of every tag at every position, scores_RUBK; in a parser, of every
-        possible head of every word, scores_RTBS.
-        """
+        """Returns the scores of all tags, scores_RUBK; in parsing, of all possible heads of words, scores_RTBS."""
 
     def decision_loss(self, features_RUBF: Tensor, counts_RB: Tensor, place_RB: Tensor) -> Tensor:
-        """Computes the loss of the head's own decision at position ``place_RB``, from 0, of each sentence, as if the
-        sentence consisted of this token alone: loss_RB.
+        """Computes the loss of the head's own decision at position ``place_RB`` (counted from 0) of each sentence, as
+        if the sentence consisted of this token alone: loss_RB.
         """
         at_R1BF = place_RB.unsqueeze(1).unsqueeze(-1).expand(-1, -1, -1, features_RUBF.shape[-1])
         feature_R1BF, one_RB = features_RUBF.gather(1, at_R1BF), torch.ones_like(counts_RB)
@@ -142,9 +123,7 @@ class Head(nn.Module, ABC):
 
 
 class LinearHead(Head):
-    """A head that scores each tag of each token by a linear layer: p_i = W [forward h_i; backward h_i] + b (wu2017
-    eq. 18, chen2017 eq. 2).
-    """
+    """Scores tags by a linear layer: p_i = W [forward h_i; backward h_i] + b (wu2017 eq. 18, chen2017 eq. 2)."""
 
     def __init__(self, *, lanes: int, features: int, tags: int) -> None:
         super().__init__()
@@ -157,21 +136,17 @@ class LinearHead(Head):
         return product(rows, self.weight, self.bias).view(*features_RUBF.shape[:3], -1)
 
     def opinion(self, features_RUBF: Tensor, counts_RB: Tensor) -> Tensor:
-        """Returns the scores p, averaged over the lanes if these are an ensemble."""
+        """Returns the scores p, averaged over the lanes of an ensemble."""
         return self.averaged_scores(self.scores(features_RUBF))
 
 
 def log_loss(log_likelihoods_RUBK: Tensor, gold_RUB: Tensor) -> Tensor:
-    """Computes the negative log-likelihood of the gold tags, summed over each sentence: loss_RB (nats). A gold tag of
-    -1 adds nothing.
-    """
+    """Computes the negative log-likelihood of the gold tags of each sentence: loss_RB (nats). Gold tags of -1 add 0."""
     return log_losses(log_likelihoods_RUBK, gold_RUB).sum(dim=1)
 
 
 def log_losses(log_likelihoods_RUBK: Tensor, gold_RUB: Tensor) -> Tensor:
-    """Computes the negative log-likelihood of the gold tag at each position: losses_RUB (nats); 0 where the gold tag is
-    -1.
-    """
+    """Computes the negative log-likelihood of each gold tag: losses_RUB (nats); 0 for gold tags of -1."""
     nll = nn.functional.nll_loss(
         log_likelihoods_RUBK.flatten(0, 2), gold_RUB.flatten(), ignore_index=UNSEEN, reduction="none"
     )

@@ -1,9 +1,7 @@
-"""Dependency parsing: the head of each word, and the relation between the two (Dozat and Manning, 2017, Deep Biaffine
-Attention).
+"""Biaffine dependency parsing (Dozat and Manning, 2017, Deep Biaffine Attention).
 
 Axes: R lanes (a lane is one seed's copy of the network), T words, S = T + 1 positions (0 is the root, w the w-th word),
-B sentences, F features, A numbers of a vector from which arcs are scored, L numbers of a vector from which relations
-are scored, K relations.
+B sentences, F features, A or L numbers of a vector that scores arcs or relations, K relations.
 """
 
 from dataclasses import dataclass
@@ -29,9 +27,7 @@ SLOPE = 0.1
 
 @dataclass(frozen=True, slots=True)
 class _Roles:
-    """The vectors of each position in four roles: as a dependent and as a head, each for scoring arcs and for scoring
-    relations.
-    """
+    """The vectors of positions in four roles: as dependent and as head, each in arc scores and in relation scores."""
 
     arc_dependents_RTBA: Tensor
     arc_heads_RSBA: Tensor
@@ -42,11 +38,10 @@ class _Roles:
 class BiaffineHead(Head):
     """The parser of Dozat and Manning (2017): scores arcs and relations from four projections of the features x.
 
-    role_w = leaky(W_role x_w + b_role), dropped out, for the four roles of ``_Roles``        (eqs 4-5)
+    role_w = leaky(W_role x_w + b_role), followed by dropout, for the four roles of ``_Roles``        (eqs 4-5)
 
-    The paper's equations do not name the transfer function: ours is the leaky rectifier of slope 0.1. The stack reads
-    words only; x of the root is a learned vector, placed before the stack's outputs. A word is never its own head,
-    neither in training nor in decoding.
+    The paper's equations do not specify the activation; ours is the leaky rectifier of slope 0.1. The root's x is a
+    learned vector, placed before the stack's outputs. A word is never its own head, not even in training.
     """
 
     def __init__(self, config: BiaffineConfig, *, features: int, relations: int, streams: Streams) -> None:
@@ -63,14 +58,14 @@ class BiaffineHead(Head):
 
     @property
     def decides_on_host(self) -> bool:
-        """Whether the head decodes trees, which it does on the host in Python."""
+        """Whether the head decodes trees, which runs on the host in Python."""
         return self.tree
 
     def loss(self, features_RTBF: Tensor, gold: Gold, lengths_RB: Tensor) -> Tensor:
         """Computes -sum_w (log P(h_w) + log P(k_w | h_w)) for the gold heads h and relations k: loss_RB (nats).
 
-        P(h_w) is a softmax over the positions that may be the head, P(k_w | h_w) one over the relations. A gold head of
-        -1 (padding) adds nothing, and neither does a gold relation of -1 (padding, or unseen in training).
+        P(h_w) is a softmax over the possible heads, P(k_w | h_w) a softmax over the relations. A gold head of -1
+        (padding) and a gold relation of -1 (padding, or not in the training split) add 0.
         """
         assert gold.heads_RTB is not None, "a parser is built for a corpus of trees alone"
         roles = self._roles(features_RTBF)
@@ -81,7 +76,7 @@ class BiaffineHead(Head):
 
     @torch.no_grad()
     def decode(self, features_RTBF: Tensor, lengths_RB: Tensor) -> Decoded:
-        """Decides on the head of each word, and on its tag: the likeliest relation to that head."""
+        """Decides on the head of each word, and on its tag, the likeliest relation to that head."""
         roles = self._roles(features_RTBF)
         arcs_RTBS = self._arc_scores(roles, lengths_RB)
         heads_RTB = arcs_RTBS.argmax(dim=-1)
@@ -90,15 +85,12 @@ class BiaffineHead(Head):
         return Decoded(self._relation_scores(roles, heads_RTB).argmax(dim=-1), heads_RTB)
 
     def opinion(self, features_RTBF: Tensor, lengths_RB: Tensor) -> Tensor:
-        """Returns the scores of all arcs to every word: scores_RTBS. They are -inf for positions after the sentence's
-        end, and for the word itself.
-        """
+        """Returns the scores of all possible heads of each word (``_arc_scores``): scores_RTBS."""
         return self._arc_scores(self._roles(features_RTBF), lengths_RB)
 
     def decision_loss(self, features_RTBF: Tensor, lengths_RB: Tensor, place_RB: Tensor) -> Tensor:
-        """Computes the loss of the parser's own decision on the word at index ``place_RB``, from 0, of each sentence:
-        that of the arc plus that of the relation, loss_RB. Unlike other heads, the parser scores the word together with
-        all others of its sentence.
+        """Computes the loss of the parser's own decision on the word at index ``place_RB`` (counted from 0) of each
+        sentence, arc plus relation: loss_RB. Unlike other heads, the parser needs all words of the sentence for that.
         """
         decoded = self.decode(features_RTBF, lengths_RB)
         assert decoded.heads_RTB is not None
@@ -120,9 +112,7 @@ class BiaffineHead(Head):
         return _Roles(arc_dependents[:, 1:], arc_heads, relation_dependents[:, 1:], relation_heads)
 
     def _arc_scores(self, roles: _Roles, lengths_RB: Tensor) -> Tensor:
-        """Computes the scores of all arcs: scores_RTBS, -inf for positions after the sentence's end, and for the word
-        itself.
-        """
+        """Computes each word's score of each head: scores_RTBS; -inf after the sentence and for the word itself."""
         scores_RTBS = self.averaged_scores(self.arcs(roles.arc_dependents_RTBA, roles.arc_heads_RSBA))
         place_S = torch.arange(scores_RTBS.shape[-1], device=scores_RTBS.device)
         beyond_R1BS = (place_S > lengths_RB.unsqueeze(-1)).unsqueeze(1)
@@ -130,9 +120,7 @@ class BiaffineHead(Head):
         return scores_RTBS.masked_fill(beyond_R1BS | itself_T1S, -torch.inf)
 
     def _relation_scores(self, roles: _Roles, heads_RTB: Tensor) -> Tensor:
-        """Computes the score of each relation for the arc from each word's head, ``heads_RTB``, to the word:
-        scores_RTBK.
-        """
+        """Computes the score of each relation between each word and its head ``heads_RTB``: scores_RTBK."""
         lanes = len(roles.relation_heads_RSBL)
         heads_RTBL = picked_steps(roles.relation_heads_RSBL, heads_RTB.expand(lanes, -1, -1))
         scores_RTBK: Tensor = self.relations(roles.relation_dependents_RTBL, heads_RTBL)
@@ -140,9 +128,7 @@ class BiaffineHead(Head):
 
 
 def _best_trees(arcs_RTBS: Tensor, heads_RTB: Tensor, lengths_RB: Tensor) -> Tensor:
-    """Finds the tree with the largest sum of scores for each sentence, with one word under the root: heads_RTB. At
-    padding, the given heads are returned unchanged.
-    """
+    """Returns each sentence's best tree with one word under the root: heads_RTB, which is unchanged at padding."""
     scores = arcs_RTBS.cpu().double().numpy()
     heads = heads_RTB.cpu().numpy().copy()
     for (lane, sentence), length in np.ndenumerate(lengths_RB.cpu().numpy()):
@@ -156,8 +142,8 @@ class ArcScores(nn.Module):
 
     s[w, h] = head_h^T U dependent_w + head_h^T u
 
-    The second term tells how likely h is to have dependents at all. (A term in dependent_w alone would add the same
-    number for all heads of a word, which changes no choice.) U and u start at zero, where all heads are equally likely.
+    The second term expresses how likely h is to have dependents at all. A term in dependent_w alone would be the same
+    for all heads of a word, and change no decision. U and u are initially zero, so that all heads are equally likely.
     """
 
     def __init__(self, *, lanes: int, size: int) -> None:
@@ -166,18 +152,18 @@ class ArcScores(nn.Module):
         self.bias = parameter(lanes, 1, size, role=SCORE)
 
     def forward(self, dependents_RTBA: Tensor, heads_RSBA: Tensor) -> Tensor:
-        """Computes the score of every arc: scores_RTBS."""
+        """Computes s: scores_RTBS."""
         rows = torch.baddbmm(self.bias, dependents_RTBA.flatten(1, 2), self.bilinear)
         sought_RBTA = rows.view_as(dependents_RTBA).transpose(1, 2)
         return torch.matmul(sought_RBTA, heads_RSBA.permute(0, 2, 3, 1)).transpose(1, 2)
 
 
 class RelationScores(nn.Module):
-    """Scores of relations (eq. 3): s_k is the score of relation k for the arc from a head to a dependent.
+    """Scores of relations (eq. 3): s_k is the score of relation k between a head and a dependent.
 
     s_k = head^T U_k dependent + W_k [head; dependent] + b_k
 
-    U and b start at zero, where the scores are those of a linear layer.
+    U and b are initially zero, so that the scores are initially linear.
     """
 
     def __init__(self, *, lanes: int, size: int, relations: int) -> None:
@@ -187,7 +173,7 @@ class RelationScores(nn.Module):
         self.bias = parameter(lanes, 1, relations, role=BIAS)
 
     def forward(self, dependents_RTBL: Tensor, heads_RTBL: Tensor) -> Tensor:
-        """Computes the score of each relation for the arc from each word's head to the word: scores_RTBK."""
+        """Computes s_k of each word and its head: scores_RTBK."""
         dependents, heads = dependents_RTBL.flatten(1, 2), heads_RTBL.flatten(1, 2)
         sought = torch.bmm(dependents, self.bilinear).view(*dependents.shape[:2], -1, dependents.shape[-1])
         linear = torch.baddbmm(self.bias, torch.cat([heads, dependents], dim=-1), self.weight)

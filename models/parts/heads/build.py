@@ -16,8 +16,8 @@ from skipstack.models.parts.heads.softmax import SoftmaxHead
 def build_head(
     config: HeadConfig, *, features: int, tags: int, transitions: Transitions | None, streams: Streams
 ) -> Head:
-    """Builds the head for a config, with a lane (one seed's copy of the network) for each of ``streams``. For parsing,
-    ``tags`` is the number of relations.
+    """Builds the head for a config, with the lanes of ``streams`` (a lane is one seed's copy of the network). ``tags``:
+    the number of tags; in parsing, the number of relations.
 
     Raises UserError for a user's head whose code is not loaded, and for a user's ``LinearHead`` whose weights do not
     fit the numbers of lanes, features and tags.

@@ -1,4 +1,4 @@
-"""Records whether losses may be inaccurate while they are computed, so that they are checked only once, at the end."""
+"""Records whether losses may be inaccurate, so that many losses are checked only once, at the end."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
@@ -13,15 +13,15 @@ Done = TypeVar("Done")
 
 
 class Doubts:
-    """Records whether any of many log-partitions may be inaccurate. Checking each would wait for the device each time.
-    So they are checked once, at the end; the caller then computes all of them again if any may be inaccurate.
+    """Records on the device whether any of many log-partitions may be inaccurate, because each check on the host would
+    wait for the device. The caller asks once, at the end, and recomputes all log-partitions if the answer is yes.
     """
 
     def __init__(self) -> None:
         self.arisen: Tensor | None = None
 
     def note(self, doubtful_RB: Tensor) -> None:
-        """Records whether any of these log-partitions may be inaccurate. R lanes (one for each seed), B sentences."""
+        """Records whether any of these log-partitions may be inaccurate. Axes: R lanes (one per seed), B sentences."""
         doubtful = doubtful_RB.any()
         self.arisen = doubtful if self.arisen is None else self.arisen | doubtful
 
@@ -31,17 +31,17 @@ class Doubts:
 
 
 def settled(head: "Head", device: torch.device, work: Callable[[], Done]) -> Done:
-    """Returns the result of ``work``, in which the losses of ``head`` are accurate.
+    """Returns the result of ``work`` with accurate losses of ``head``.
 
-    On a CPU each loss is checked as soon as it is computed. On another device each check would wait for the device. So
-    ``work`` first runs without checks, and runs again, with checks, if a loss may be inaccurate.
+    On a CPU each loss is checked when it is computed. On other devices ``work`` runs without such checks, and runs
+    again with checks if a loss may be inaccurate.
     """
     done, doubted = attempted(head, work) if head.may_doubt and device.type != "cpu" else (work(), False)
     return work() if doubted else done
 
 
 def attempted(head: "Head", work: Callable[[], Done]) -> tuple[Done, bool]:
-    """Returns the result of ``work``, run without checks, and whether a loss of ``head`` in it may be inaccurate."""
+    """Runs ``work`` without checks; returns the result, and whether a loss of ``head`` may be inaccurate."""
     head.doubts = Doubts()
     try:
         return work(), head.doubts.arose()

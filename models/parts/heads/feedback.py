@@ -1,7 +1,7 @@
-"""The head of label-feedback networks, which read a sentence in one or two directions.
+"""The head of label-feedback networks.
 
-Axes: R lanes (a lane is one seed's copy of the network), D directions, G = R * D, H hidden units, N rows, U tags of a
-sentence, B sentences, K tags to choose from, F = D * K features, the scores of all directions side by side.
+Axes: R lanes (a lane is one seed's copy of the network), D reading directions, G = R * D, H hidden units, N rows,
+U tags of a sentence, B sentences, K tags to choose from, F = D * K features: the scores of all directions side by side.
 """
 
 import math
@@ -17,9 +17,8 @@ class FeedbackHead(Head):
     """The head of label-feedback networks, which averages the likelihoods of its directions:
     y_t = 1/D sum_d softmax(O_d h_t^d + b_d), over D = 1 or 2 directions                      (dinarelli2016)
 
-    The paper has one direction and leaves two for later work. With both, the network's output is their average, and its
-    loss is eq. 1 of that output. Each direction feeds back only its own y_d, so the network calls ``scores`` at each
-    step. The features from which the other methods decide are these scores, of all directions side by side.
+    The paper has one direction and leaves two for later work; ours applies eq. 1 to the average y. Each direction feeds
+    back its own softmax, so the network calls ``scores`` at each step. Other methods take these scores as features.
     """
 
     def __init__(self, *, lanes: int, directions: int, hidden: int, tags: int) -> None:
@@ -33,22 +32,20 @@ class FeedbackHead(Head):
 
     def loss(self, features_RUBF: Tensor, gold: Gold, counts_RB: Tensor) -> Tensor:
         """Computes the sum of -c_t log y_t (eq. 1) over each sentence, where c_t is 1 for the gold tag and 0 for other
-        tags: loss_RB (nats). Padding adds nothing, so ``counts_RB`` is not needed.
+        tags: loss_RB (nats). Padding adds 0, so ``counts_RB`` is ignored.
         """
         return log_loss(self._log_likelihoods(features_RUBF), gold.tags_RUB)
 
     def decode(self, features_RUBF: Tensor, counts_RB: Tensor) -> Decoded:
-        """Decides for the tag with the largest likelihood y_t, averaged over directions (eq. 2); ties go to the
-        smallest id.
-        """
+        """Returns the tags with the largest likelihood y_t (eq. 2); ties go to the smallest id."""
         return Decoded(self._log_likelihoods(features_RUBF).argmax(dim=-1))
 
     def opinion(self, features_RUBF: Tensor, counts_RB: Tensor) -> Tensor:
-        """Returns log y, the log-likelihood of every tag at every position, averaged over directions."""
+        """Returns log y, the log-likelihood of every tag at every position."""
         return self._log_likelihoods(features_RUBF)
 
     def _log_likelihoods(self, features_RUBF: Tensor) -> Tensor:
-        """Computes log y, averaged over the lanes if these are an ensemble: log_RUBK."""
+        """Computes log y, averaged over the lanes of an ensemble: log_RUBK."""
         directions, tags = self.weight.shape[1], self.weight.shape[-1]
         log_RUBDK = features_RUBF.view(*features_RUBF.shape[:3], directions, tags).log_softmax(dim=-1)
         log_RUBK = log_RUBDK.squeeze(3) if directions == 1 else log_RUBDK.logsumexp(dim=3) - math.log(directions)

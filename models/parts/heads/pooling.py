@@ -12,12 +12,11 @@ from skipstack.models.configs.model import Pooling
 
 
 def pooled(features_RTBF: Tensor, lengths_RB: Tensor, directions: int, how: Pooling) -> Tensor:
-    """Pools the features of a text's tokens, which are those of all ``directions`` side by side, into one vector:
-    text_R1BF, as if the text were one token. ``how`` is one of:
+    """Pools the features of a text's tokens, all ``directions`` side by side, into one vector: text_R1BF. ``how``:
 
-    ``last``: the last state of each direction, which has read the whole text. That is the forward state of the last
-    token and the backward state of the first token (gui2019 section 4.4: "the last hidden state"). ``mean`` and
-    ``max``: the mean or maximum of each feature over the tokens. Padding is ignored.
+    ``last``: the last state of each direction, that is, the forward state of the last token and the backward state of
+    the first token (gui2019 section 4.4: "the last hidden state"). ``mean``, ``max``: the mean or maximum of each
+    feature over the tokens. Padding is ignored.
     """
     match how:
         case "last":

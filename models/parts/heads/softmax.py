@@ -12,14 +12,10 @@ from skipstack.models.parts.heads.base import UNSEEN, Decoded, Gold, LinearHead,
 
 
 class SoftmaxHead(LinearHead):
-    """A head that decides each token's label alone: y_t = softmax(W [forward h_t; backward h_t] + b)
-    (wu2017 eq. 18).
-    """
+    """Decides each token's label independently: y_t = softmax(W [forward h_t; backward h_t] + b) (wu2017 eq. 18)."""
 
     def losses(self, features_RUBF: Tensor, gold: Gold, counts_RB: Tensor) -> Tensor:
-        """Computes -log y_t of each gold tag: losses_RUB (nats); 0 where the gold tag is -1, as at padding. So
-        ``counts_RB`` is not needed.
-        """
+        """Computes -log y_t of each gold tag: losses_RUB (nats); 0 where the gold tag is -1. Ignores ``counts_RB``."""
         rows = gold.tags_RUB[0].numel()
         if not self.together and choose("log_loss", features_RUBF, rows) == "compiled":
             from skipstack.models.kernels.compiled.softmax import (
@@ -35,12 +31,12 @@ class SoftmaxHead(LinearHead):
         return log_losses(self._log_likelihoods(features_RUBF), gold.tags_RUB)
 
     def loss(self, features_RUBF: Tensor, gold: Gold, counts_RB: Tensor) -> Tensor:
-        """Computes the sum of the losses over each sentence: loss_RB."""
+        """Computes the sum of ``losses`` over each sentence: loss_RB."""
         return self.losses(features_RUBF, gold, counts_RB).sum(dim=1)
 
     def decode(self, features_RUBF: Tensor, counts_RB: Tensor) -> Decoded:
-        """Decides for the likeliest tag of every token; ties go to the smallest id."""
-        decisive = self._log_likelihoods if self.together else self.scores  # in a single lane, the argmax is the same
+        """Returns the likeliest tag of every token; ties go to the smallest id."""
+        decisive = self._log_likelihoods if self.together else self.scores  # both have the same argmax in a single lane
         return Decoded(decisive(features_RUBF).argmax(dim=-1))
 
     def opinion(self, features_RUBF: Tensor, counts_RB: Tensor) -> Tensor:
@@ -48,5 +44,5 @@ class SoftmaxHead(LinearHead):
         return self._log_likelihoods(features_RUBF)
 
     def _log_likelihoods(self, features_RUBF: Tensor) -> Tensor:
-        """Computes log y, averaged over the lanes if these are an ensemble: log_RUBK."""
+        """Computes log y, averaged over the lanes of an ensemble: log_RUBK."""
         return self.averaged_likelihoods(self.scores(features_RUBF).log_softmax(dim=-1))

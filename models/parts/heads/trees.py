@@ -16,7 +16,7 @@ Heads = NDArray[np.int64]
 
 
 def greedy_heads(scores_TS: Scores) -> Heads:
-    """Picks the best head of each word independently: heads_T; ties go to the first. The heads need not form a tree.
+    """Returns each word's best head independently: heads_T; ties go to the first. The heads need not form a tree.
 
     ``scores_TS[w - 1, h]`` is the score of head h for word w; -inf forbids this head.
     """
@@ -28,16 +28,16 @@ def best_tree(scores_TS: Scores, *, single_root: bool) -> Heads:
     """Finds the tree with the largest sum of scores (Chu and Liu, 1965; Edmonds, 1967):
     heads_T = argmax over all trees of sum_w (the score of head heads[w] for word w)
 
-    ``scores_TS`` are as in ``greedy_heads``. If the best heads of all words, each picked independently, form a tree, it
-    is the best one. Otherwise a cycle among them is contracted to one position. An arc into this position scores the
-    gain over the arc of the cycle that it replaces; an arc out of it scores as the best arc out of the cycle's words.
-    This is repeated until there is no cycle. Unfolding then breaks each cycle at the word that the tree's arc enters.
+    ``scores_TS`` are as in ``greedy_heads``. If the greedy heads form a tree, this tree is the best. Otherwise a cycle
+    among the heads is contracted to one position, repeatedly, until no cycle is left. An arc into the contracted
+    position has as score the gain over the arc of the cycle that it replaces; an arc out of the position has the score
+    of the best arc out of the cycle's words. Unfolding then breaks each cycle at the word that the tree's arc enters.
 
     ``single_root`` requires that exactly one word has the root as its head, as in Universal Dependencies. If more words
-    have it in the best tree, the score of every arc from the root is lowered by more than any two trees differ. The
-    best tree then has as few such arcs as possible, and is the best among those trees.
+    do in the best tree, the score of every arc from the root is lowered by more than the difference of any two trees,
+    and the search is repeated. The result is then the best of the trees with the fewest arcs from the root.
 
-    A word is never its own head. All other scores that are not finite, such as those of a diverged network, count as 0.
+    A word is never its own head. All other non-finite scores, such as those of a diverged network, count as 0.
     """
     square_SS = np.zeros((len(scores_TS) + 1, scores_TS.shape[1]))
     square_SS[1:] = np.where(np.isfinite(scores_TS), scores_TS, 0.0)
@@ -52,23 +52,21 @@ def best_tree(scores_TS: Scores, *, single_root: bool) -> Heads:
 
 @dataclass(frozen=True, slots=True)
 class _Contraction:
-    """A cycle contracted to one position, which comes last in the contracted graph."""
+    """A cycle contracted to one position, the last of the contracted graph."""
 
     heads_S: Heads
-    """The greedy heads, which contain the cycle."""
+    """The greedy heads with the cycle."""
     cycle_N: Heads
     outside_O: Heads
     """The positions outside the cycle; the root is the first."""
     entered_O: Heads
-    """The word of the cycle that an arc would best enter, for an arc from each position outside the cycle."""
+    """The word of the cycle that is the best dependent, for each position outside the cycle as a head."""
     leaving_O: Heads
-    """The word of the cycle that would be the best head, for each position outside the cycle."""
+    """The word of the cycle that is the best head, for each position outside the cycle as a dependent."""
 
 
 def _arborescence(scores_SS: Scores) -> Heads:
-    """Finds the heads of the best tree: heads_S, where the root's own head is arbitrary. A row of ``scores_SS`` holds
-    the scores of all heads of a position.
-    """
+    """Finds the heads of the best tree: heads_S; the root's head is arbitrary. ``scores_SS``: a row per dependent."""
     contractions = []
     while True:
         heads_S = greedy_heads(scores_SS)
@@ -95,7 +93,7 @@ def _contract(scores_SS: Scores, heads_S: Heads, cycle_N: Heads) -> tuple[_Contr
 
 
 def _unfold(heads_S: Heads, contraction: _Contraction) -> Heads:
-    """Undoes a contraction: turns the heads in the contracted graph, ``heads_S``, into those in the graph before."""
+    """Converts the heads in the contracted graph, ``heads_S``, into heads in the graph before the contraction."""
     *others, entry = heads_S.tolist()
     heads = contraction.heads_S.copy()
     places = np.append(contraction.outside_O, -1)

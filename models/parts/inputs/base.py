@@ -1,7 +1,7 @@
-"""The base of embedders, which turn tokens into features, and the lexical features of every form (word as written).
+"""The base class of embedders, which compute the features of tokens, and the lexical features of forms.
 
-Axes: R lanes (a lane is one seed's copy of the network), T tokens, B sentences, I features of a token, F forms, A affix
-characters, C characters of a spelling.
+A form is a word as written. Axes: R lanes (a lane is one seed's copy of the network), T tokens, B sentences, I features
+of a token, F forms, A affix characters, C characters of the longest form.
 """
 
 from abc import ABC, abstractmethod
@@ -20,11 +20,11 @@ from skipstack.models.layers.lookup import Distinct, DistinctForms, Lookup
 
 @dataclass(frozen=True, slots=True)
 class LexiconTensors:
-    """The features of every form (word as written), as tensors on the device. Row f belongs to the form with the id f.
+    """The lexical features of all forms (words as written) on the device. Row f belongs to the form with the id f.
 
-    ``word_F``: ids of words. ``capital_F``: classes of capitals. ``prefix_FA``, ``suffix_FA``: ids of the characters at
-    either end, outermost first. ``spelling_FC``: ids of all characters. ``class_F``: ids of the word classes that are
-    read beside words (``data/store/features.py``).
+    ``word_F``: ids of words. ``capital_F``: classes of capitalisation. ``prefix_FA``, ``suffix_FA``: ids of the
+    characters at the start and at the end, outermost first. ``spelling_FC``: ids of all characters. ``class_F``: ids of
+    the word classes, for embedders that read classes in addition to words (``data/store/features.py``).
     """
 
     word_F: Tensor
@@ -34,7 +34,7 @@ class LexiconTensors:
     spelling_FC: Tensor
     class_F: Tensor
     lengths_F: Ids | None = None
-    """The number of characters of each form, at least 1, kept on the host. None means unknown."""
+    """The number of characters of each form, at least 1, as an array on the host. None means unknown."""
 
     @classmethod
     def on(cls, device: torch.device, lexicon: Lexicon) -> "LexiconTensors":
@@ -44,24 +44,20 @@ class LexiconTensors:
 
 
 class Embedder(nn.Module, ABC):
-    """The input of a network: turns each token into the features that the stack reads."""
+    """The input of a network: computes the features of tokens, which the stack reads."""
 
     part: ClassVar[Part] = "embedder"
 
     words: Lookup | None
-    """The table of word vectors; None if there is none."""
+    """The table of word vectors; None if the embedder has none."""
 
     word_vectors: Literal["trainable", "frozen"] = "trainable"
-    """Whether pretrained word vectors are trained further (``trainable``) or stay as they are (``frozen``)."""
+    """Whether pretrained word vectors are trained further."""
 
     @abstractmethod
     def forward(self, forms_RTB: Tensor, lexicon: LexiconTensors, distinct: Distinct | None = None) -> Tensor:
-        """Computes the features of each token, x_RTBI, from the ids of forms. ``distinct``: the batch's distinct forms;
-        None means that this method finds them.
-        """
+        """Computes the features of tokens from the ids of forms: x_RTBI. ``distinct``: the distinct forms, if known."""
 
     def distinct(self, forms_RTB: Ids, lexicon: LexiconTensors) -> DistinctForms | None:
-        """Finds the distinct forms of a batch if the embedder computes a feature once for each of them. Otherwise, as
-        by default, returns None.
-        """
+        """Returns the distinct forms of a batch if the embedder computes features once per form; by default None."""
         return None

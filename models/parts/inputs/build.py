@@ -1,4 +1,4 @@
-"""Builds the input of a network from its config."""
+"""Builds embedders from configs."""
 
 from collections.abc import Sequence
 from typing import assert_never
@@ -25,8 +25,7 @@ from skipstack.models.parts.inputs.tokens import TokenEmbedder
 def build_embedder(
     config: AnyEmbedder, *, words: int, characters: int, classes: int, lanes: Sequence[Lane], streams: Streams
 ) -> Embedder:
-    """Builds the embedder for these numbers of words, characters and word classes, reserved ids included. ``lanes``:
-    the copies of the network, one for each seed.
+    """Builds the embedder for these numbers of words, characters and word classes, reserved ids included.
 
     Raises UserError for a user's embedder whose code is not loaded.
     """

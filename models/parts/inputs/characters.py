@@ -1,8 +1,7 @@
-"""Features of a token's whole spelling.
+"""Networks that read the spelling of a token: all its characters.
 
 Axes: R lanes (a lane is one seed's copy of the network), N spellings, C characters, W characters in a filter, E numbers
-of a character's vector, I = W * E inputs of a filter, F features, G = 2R groups (each lane in two reading directions),
-H hidden units.
+of a character's vector, I = W * E inputs of a filter, F features, G = 2R groups (lanes * directions), H hidden units.
 """
 
 from abc import ABC, abstractmethod
@@ -25,14 +24,14 @@ from skipstack.models.layers.lookup import Lookup
 from skipstack.models.parts.cells.lstm import LstmCell
 
 CARRY = -2.0
-"""A constant added to the argument of a highway layer's gate, so that a new layer mostly passes on its input."""
+"""Constant added to the pre-activation of a highway layer's gate, so that a new layer mostly copies its input."""
 
 
 class SpellingReader(nn.Module, ABC):
-    """Reads spellings: computes features of each, and applies highway layers to them.
+    """Computes features of spellings, and applies highway layers to these features.
 
-    The amount of padding after a spelling changes nothing. The boundary, a token without characters, is read as one
-    character, that of the padding, which has a vector of its own.
+    The result does not depend on the amount of padding. The boundary, a token without characters, is read as one
+    padding character, which has a vector of its own.
     """
 
     def __init__(self, lanes: int, characters: int, config: SpellingConfig) -> None:
@@ -41,9 +40,7 @@ class SpellingReader(nn.Module, ABC):
         self.highways = nn.ModuleList(HighwayLayer(lanes, config.features) for _ in range(config.highways))
 
     def forward(self, ids_RNC: Tensor) -> Tensor:
-        """Computes the features of spellings, y_RNF, from ids of characters. Spellings are padded at the end with the
-        boundary's id.
-        """
+        """Computes the features of spellings, y_RNF, from ids of characters, padded with the boundary's id."""
         y_RNF = self.read(ids_RNC)
         for highway in self.highways:
             y_RNF = highway(y_RNF)
@@ -60,11 +57,10 @@ def lengths(ids_RNC: Tensor) -> Tensor:
 
 
 class CharacterCnn(SpellingReader):
-    """A character CNN (Ma and Hovy, 2016, with a tanh), whose filters see W = 2k + 1 characters:
+    """A character CNN (Ma and Hovy, 2016, with a tanh), whose filters see 2k + 1 characters:
     y = max_j tanh(W [e_{j-k}; ...; e_{j+k}] + b), over the characters j of a token
 
-    e are the characters' vectors; beyond either end of the token, filters read the boundary's vector. The maximum is
-    over the positions of characters only, so the amount of padding changes nothing.
+    e are the characters' vectors. Beyond either end of the token, filters read the boundary's vector.
     """
 
     def __init__(self, lanes: int, characters: int, config: CharacterCnnConfig) -> None:
@@ -78,12 +74,12 @@ class CharacterCnn(SpellingReader):
 
 
 class CharacterCnns(SpellingReader):
-    """Several character CNNs side by side (Kim et al., 2016): y = [y_1; ...; y_n], where y_W is that of a
-    ``CharacterCnn`` with filters of W characters.
+    """Several character CNNs side by side (Kim et al., 2016): y = [y_1; ...; y_n], where y_w is the output of a
+    ``CharacterCnn`` with filters of w characters.
 
-    All of them read the same vectors. Filters of an even width see one character more to the left of position j than to
-    its right: j - W / 2 to j + W / 2 - 1. Kim et al. add a mark at either end of a token, and let no filter reach
-    beyond the marks. Our filters reach beyond the ends of a token, and read the boundary there.
+    All CNNs read the same character vectors. Filters of an even width w read the characters j - w / 2 to j + w / 2 - 1.
+    Kim et al. add a mark at either end of a token, and their filters do not reach beyond the marks; ours read the
+    boundary's vector beyond the ends of a token.
     """
 
     def __init__(self, lanes: int, characters: int, config: CharacterCnnsConfig) -> None:
@@ -99,7 +95,7 @@ class CharacterCnns(SpellingReader):
 
 
 def convolved(ids_RNC: Tensor, vectors: Lookup, weight_RIF: Tensor, bias_R1F: Tensor) -> Tensor:
-    """Computes y of a ``CharacterCnn`` with these vectors and weights: y_RNF."""
+    """Computes y of a ``CharacterCnn`` with the given vectors, weight and bias: y_RNF."""
     width = weight_RIF.shape[1] // vectors.table.shape[-1]
     if choose("character_cnn", weight_RIF) == "compiled":
         from skipstack.models.kernels.compiled.inputs.character_cnn import CompiledCharacterCnn
@@ -118,10 +114,10 @@ def convolved(ids_RNC: Tensor, vectors: Lookup, weight_RIF: Tensor, bias_R1F: Te
 
 
 def _products(vectors: Lookup, weight_RIF: Tensor, width: int) -> Tensor:
-    """Computes W_k e, a row of F numbers, for each lane, each position k of a filter and every character's vector e. A
-    last row of -inf follows: a sum with it is never the maximum.
+    """Computes the products W_k e, rows of F numbers, for each lane, each position k in the filter and each character
+    vector e. A last row of -inf stands for positions beyond a spelling, which must never be the maximum.
 
-    A filter's value is a sum of such rows. So each is computed once, however often the character occurs in a batch.
+    A filter's value is a sum of such rows. Each row is computed only once, however often the character occurs.
     """
     lanes, _, filters = weight_RIF.shape
     weight_RWEF = weight_RIF.view(lanes, width, -1, filters)
@@ -130,11 +126,10 @@ def _products(vectors: Lookup, weight_RIF: Tensor, width: int) -> Tensor:
 
 
 class CharacterLstm(SpellingReader):
-    """An LSTM over characters in both directions (Lample et al., 2016): y = [h_n; h'_1], where h_1 .. h_n are the
-    states of an LSTM on a spelling, and h'_n .. h'_1 those of another that reads it backwards.
+    """A bidirectional LSTM over characters (Lample et al., 2016): y = [h_n; h'_1], the last states of the forward LSTM
+    (h) and of the backward LSTM (h') on a spelling of n characters.
 
-    Both states have read the whole spelling. The LSTM is that of the stack (``models/parts/cells/lstm.py``). In both
-    directions, padding comes after the characters.
+    The LSTM is ``LstmCell``. In both directions, padding comes after the characters.
     """
 
     def __init__(self, lanes: int, characters: int, config: CharacterLstmConfig) -> None:
@@ -153,11 +148,11 @@ class CharacterLstm(SpellingReader):
 
 
 class HighwayLayer(nn.Module):
-    """A highway layer (Srivastava et al., 2015), as Kim et al. (2016) put it above a character CNN:
+    """A highway layer (Srivastava et al., 2015), as in Kim et al. (2016) above a character CNN:
     z = t * relu(W y + b) + (1 - t) * y,   t = sigm(V y + d)
 
-    y is the input of the layer, as wide as z; * is the element-wise product. Kim et al. start d near -2. Our biases all
-    start at zero, so the learned bias is d - ``CARRY``.
+    y is the input of the layer, as wide as z; * is the element-wise product. In Kim et al., d is initially near -2. All
+    our biases are initially zero, so d is the learned bias plus ``CARRY``.
     """
 
     def __init__(self, lanes: int, size: int) -> None:
@@ -168,7 +163,7 @@ class HighwayLayer(nn.Module):
         self.bias_gate = parameter(lanes, 1, size, role=BIAS)
 
     def forward(self, y_RNF: Tensor) -> Tensor:
-        """Computes the layer's output, z in the class's formula: z_RNF."""
+        """Computes the output z of the layer: z_RNF."""
         made_RNF = torch.relu(product(y_RNF, self.weight, self.bias))
         gate_RNF = sigmoid(product(y_RNF, self.weight_gate, self.bias_gate + CARRY))
         return torch.lerp(y_RNF, made_RNF, gate_RNF)

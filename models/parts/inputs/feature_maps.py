@@ -1,4 +1,4 @@
-"""The input of LD-DNN: feature maps of the q-grams around a token, the largest of them, and a highway (chen2017).
+"""The input layer of LD-DNN (chen2017): feature maps of the q-grams around a token, k-max pooling, and a highway layer.
 
 Axes: R lanes (a lane is one seed's copy of the network), T tokens, B sentences, E numbers of a word's vector (d in the
 paper), M feature maps.
@@ -25,8 +25,8 @@ class Convolution(nn.Module):
     z^q_i = tanh(W^q^T x_{i - floor((q-1)/2) : i + ceil((q-1)/2)} + b^q)                     (chen2017 eq. 5)
     z_i = [z^1_i; ...; z^Q_i]                                                                (eq. 6)
 
-    x_{j:k} are the vectors of the tokens j to k, one after another, with zeros outside the sentence. The paper writes b
-    without q; b has l_q numbers, so ours has one b for each q.
+    x_{j:k} is the concatenation of the vectors of the tokens j to k; vectors outside the sentence are zero. The paper
+    writes b without q, but with l_q numbers; ours has one b^q for each q.
     """
 
     def __init__(self, lanes: int, size: int, sets: int, maps: int) -> None:
@@ -36,9 +36,7 @@ class Convolution(nn.Module):
         self.bias = parameter(lanes, 1, sets * maps, role=BIAS)
 
     def forward(self, x_RTBE: Tensor) -> Tensor:
-        """Computes z before the tanh: z_RTBM. Tanh keeps the order of numbers, so the caller applies it after pooling,
-        to fewer values.
-        """
+        """Computes z before the tanh, which the caller applies after pooling, to fewer values: z_RTBM."""
         widest, steps = len(self.weights), x_RTBE.shape[1]
         before = (widest - 1) // 2
         framed = functional.pad(x_RTBE, (0, 0, 0, 0, before, widest // 2))
@@ -52,20 +50,16 @@ class Convolution(nn.Module):
 
 
 def largest(z_RTBM: Tensor, count: int) -> Tensor:
-    """Picks the ``count`` largest values of each token, and keeps their order (chen2017 eq. 7).
-
-    Ties are resolved by ``topk``.
-    """
+    """Returns the ``count`` largest values of each token in their original order (k-max pooling, chen2017 eq. 7)."""
     kept = z_RTBM.topk(count, dim=-1, sorted=False).indices.sort(dim=-1).values
     return z_RTBM.gather(-1, kept)
 
 
 class Highway(nn.Module):
-    """The highway of LD-DNN:
+    """The highway layer of LD-DNN:
     y = c * T(x) + x * (1 - T(x)),   T(x) = sigm(W_T^T x + b_T)                           (chen2017 eqs 8-9)
 
-    c are the features computed from x, of the same width; * is the element-wise product. The paper does not specify the
-    initial b_T; ours is zero, as every bias.
+    c are the pooled feature maps, as wide as x; * is the element-wise product. Our b_T is initially zero.
     """
 
     def __init__(self, lanes: int, size: int) -> None:
@@ -74,17 +68,16 @@ class Highway(nn.Module):
         self.bias = parameter(lanes, 1, size, role=BIAS)
 
     def forward(self, made_RTBE: Tensor, x_RTBE: Tensor) -> Tensor:
-        """Computes the highway's output y from the features c, ``made_RTBE``, and from x: y_RTBE."""
+        """Computes y from c (``made_RTBE``) and x: y_RTBE."""
         gate = sigmoid(product(x_RTBE.flatten(1, 2), self.weight, self.bias)).view_as(x_RTBE)
         return torch.lerp(x_RTBE, made_RTBE, gate)
 
 
 class FeatureMapEmbedder(Embedder):
-    """The embedder of LD-DNN. What the stack reads is configured (chen2017 Table 3, from top to bottom): word vectors
-    x, feature maps z, the largest of z, or the highway's y.
+    """The embedder of LD-DNN. Depending on the config, its output is (chen2017 Table 3, from top to bottom): the word
+    vectors x, the feature maps z, the largest of z, or the highway's y.
 
-    Without pooling the stack reads all of z. Dropout, which the paper does not have, is applied to what the stack
-    reads.
+    Dropout, which the paper does not have, is applied to the output.
     """
 
     words: Lookup
@@ -100,7 +93,7 @@ class FeatureMapEmbedder(Embedder):
         self.dropout = Dropout(dropout_R, streams)
 
     def forward(self, forms_RTB: Tensor, lexicon: LexiconTensors, distinct: Distinct | None = None) -> Tensor:
-        """Computes the stack's input for each token from the ids of forms (words as written)."""
+        """Computes the features of each token from the ids of forms (words as written)."""
         words_RTB = lexicon.word_F[forms_RTB]
         x_RTBE = self.words(words_RTB) * (words_RTB != BOUNDARY).unsqueeze(-1)
         dropped: Tensor = self.dropout(self._features(x_RTBE))

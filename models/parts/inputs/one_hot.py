@@ -1,4 +1,4 @@
-"""Words as unit vectors.
+"""Words as one-hot vectors.
 
 Axes: R lanes (a lane is one seed's copy of the network), T tokens, B sentences, I features of a token, V words of the
 vocabulary.
@@ -17,9 +17,7 @@ from skipstack.models.parts.inputs.base import Embedder, LexiconTensors
 
 
 class OneHotEmbedder(Embedder):
-    """An embedder of words as unit vectors: x_t has a 1 at the index of its word and 0 elsewhere. For the boundary and
-    for unknown words, x_t is all 0.
-    """
+    """An embedder of words as one-hot vectors. The vectors of the boundary and of unknown words are all 0."""
 
     words = None
 

@@ -1,8 +1,7 @@
-"""The input of the stack, computed from tokens (wu2017 eqs 16-17).
+"""The embedder of wu2017 (eqs 16-17), which reads a window: a token with its neighbours.
 
-The features of a token are read over a context: the token with its neighbours, called its window. Axes: R lanes (a lane
-is one seed's copy of the network), T tokens, S = T plus the margins of the windows at both ends, B sentences, W tokens
-of a window, E numbers of a vector, I or X features of a token.
+Axes: R lanes (a lane is one seed's copy of the network), T tokens, S = T plus the margins of the windows at both ends,
+B sentences, W tokens of a window, E numbers of a vector, I or X features of a token.
 """
 
 from collections.abc import Sequence
@@ -28,12 +27,11 @@ from skipstack.models.parts.inputs.characters import SpellingReader
 
 
 class WindowGate(nn.Module):
-    """A gate that weighs the words of a window (wu2017 section 4.1):
-    r_t = sigm(V [w_{t-k}; ...; w_{t+k}] + b), a number in (0, 1) for each token of the window
+    """A gate that weights the words of a window (wu2017 section 4.1):
+    r = sigm(V [w_{t-k}; ...; w_{t+k}] + b), a number in (0, 1) for each token of the window
 
-    w are the words' vectors, which r weights: [r_{t-k} w_{t-k}; ...; r_{t+k} w_{t+k}]. The paper calls it "a logistic
-    gate in R^d" and does not print its input; ours reads all words of the window. A window of one token has a gate of
-    one number.
+    w are the words' vectors; the output is [r_{t-k} w_{t-k}; ...; r_{t+k} w_{t+k}]. The paper has "a logistic gate in
+    R^d" and does not print its input; ours reads all words of the window.
     """
 
     def __init__(self, lanes: int, tokens: int, size: int) -> None:
@@ -42,20 +40,18 @@ class WindowGate(nn.Module):
         self.bias = parameter(lanes, 1, tokens, role=BIAS)
 
     def forward(self, words_RTBWE: Tensor) -> Tensor:
-        """Multiplies each word vector of each window by its gate: words_RTBWE."""
+        """Multiplies each word vector of each window by its number r: words_RTBWE."""
         rows = words_RTBWE.flatten(3).flatten(1, 2)
         gate_RTBW = sigmoid(product(rows, self.weight, self.bias)).view(words_RTBWE.shape[:4])
         return words_RTBWE * gate_RTBW.unsqueeze(-1)
 
 
 class TokenEmbedder(Embedder):
-    """The embedder of wu2017: f = [word; capitals; prefix; suffix] of each token (eq. 16), over a window of tokens
-    (eq. 17).
+    """The embedder of wu2017: [word; capitals; prefix; suffix] of each token (eq. 16) in a window of tokens (eq. 17).
 
-    A class beside the word (dinarelli2016) and the whole spelling are not in wu2017, and follow the features above.
-    Affix characters count from the word's outer ends. Tokens outside the sentence are the boundary, form 0, which has
-    vectors of its own. Dropout is applied to the whole window. A feature of size 0 has no weights: without words, for
-    example, a token is its characters and capitals.
+    The class of the word (dinarelli2016) and the whole spelling, which wu2017 does not have, follow these features.
+    Affix characters are numbered from the ends of the word. Tokens outside the sentence are the boundary, form 0, which
+    has vectors of its own. Dropout is applied to the whole window. A feature of size 0 is left out.
     """
 
     def __init__(
@@ -110,7 +106,7 @@ class TokenEmbedder(Embedder):
         return x_RTBX
 
     def distinct(self, forms_RTB: Ids, lexicon: LexiconTensors) -> DistinctForms | None:
-        """Finds the distinct forms of all windows if spellings are read; otherwise returns None."""
+        """Returns the distinct forms of all windows if the embedder reads spellings, otherwise None."""
         if self.spelling is None:
             return None
         margin = self.tokens // 2
@@ -119,13 +115,13 @@ class TokenEmbedder(Embedder):
         return distinct_forms(forms_RTB, lexicon.lengths_F)
 
     def _window(self, token_RSBE: Tensor) -> Tensor:
-        """Returns each token with its neighbours: x_RTBWE."""
+        """Returns the window of each token: x_RTBWE."""
         steps = token_RSBE.shape[1] - self.tokens + 1
         return torch.stack([token_RSBE[:, shift : shift + steps] for shift in range(self.tokens)], dim=3)
 
     def _parts(self, forms_RSB: Tensor, lexicon: LexiconTensors, distinct: Distinct | None) -> list[Sought]:
-        """Returns the configured features of each token, words first, as rows of tables to look up. Affixes have
-        several rows for each token, the other features one.
+        """Returns the configured features of each token, words first, as rows of tables to look up. An affix has a row
+        for each character, any other feature one row per token.
         """
         parts = []
         if self.words is not None:
@@ -146,9 +142,7 @@ class TokenEmbedder(Embedder):
 
 
 def _distinct(forms_RSB: Tensor, lexicon: LexiconTensors) -> Distinct:
-    """Finds the distinct forms of the tokens, for a batch that does not come with them. In an export, takes all forms
-    of the corpus.
-    """
+    """Returns the distinct forms of the tokens; all forms of the corpus in an export, which must accept any tokens."""
     if exporting():
         return Distinct.all(forms_RSB, lexicon.spelling_FC.shape[0])
     found = distinct_forms(forms_RSB.cpu().numpy(), lexicon.lengths_F)

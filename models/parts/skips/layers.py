@@ -1,8 +1,8 @@
 """LSTM layers that skip back in time: dynamically, by a fixed distance, or by attention.
 
-Axes: G groups (a group is one lane, that is one seed's copy of the network, in one reading direction), T time steps,
-S = J + T states, J last states that a step may read, B sentences, I inputs from the layer below, H hidden units,
-X pre-activations, Y = 2H numbers of a state [h; c]. R lanes, D directions.
+Axes: R lanes (a lane is one seed's copy of the network), D directions, G groups = R * D, T time steps, J last states
+that a step may read, S = J + T states, B sentences, I inputs from the layer below, H hidden units, X pre-activations,
+Y = 2H numbers of a state [h; c].
 """
 
 from abc import abstractmethod
@@ -25,20 +25,20 @@ from skipstack.models.parts.skips.policy import Policy
 
 
 class SkipLayer(Layer):
-    """The base class of LSTMs each of whose steps reads a mixture of the J last states. States before the first step
-    are zero, unless they are carried over from the previous part of a longer text.
+    """The base class of LSTMs in which each step reads a mixture of the J last states. States before the first step are
+    zero, unless they are carried over from the previous part of a longer text.
     """
 
     def __init__(self, sizes: LayerSizes, reach: int) -> None:
-        """Creates the LSTM. ``reach`` is J, the number of last states that a step may read."""
+        """Creates the LSTM. ``reach`` is J."""
         super().__init__()
         self.cell = LstmCell(sizes)
         self.features = self.cell.features
         self.reach = reach
 
     def run(self, below_GTBI: Tensor, skipped_GTBH: Tensor | None = None, start: Tensor | None = None) -> Unrolled:
-        """Runs all time steps. The result also has the weights with which each step read earlier states. Its ``last``
-        holds the J last states, which the next call takes as ``start``.
+        """Runs all time steps. In the result, ``read`` computes each step's weights of the J last states, and ``last``
+        holds the J final states, which the next call takes as ``start``.
         """
         (pre_GTBX,) = self.cell.project(below_GTBI, skipped_GTBH)
         if start is None:
@@ -48,16 +48,16 @@ class SkipLayer(Layer):
 
     @abstractmethod
     def loop(self, below_GTBI: Tensor, pre_GTBX: Tensor, start_JGBY: Tensor) -> Unrolled:
-        """Runs all steps, from pre-activations without U h and from the J states before the first step."""
+        """Runs all steps. ``pre_GTBX``: W x + b, without U h. ``start_JGBY``: the J states before the first step."""
 
     def chosen(
         self, pre_GTBX: Tensor, start_JGBY: Tensor, share_G: Tensor, choose: Choose
     ) -> tuple[Tensor, Tensor, partial[Tensor]]:
-        """Runs step by step. Each step reads the state that ``choose`` selects, with weight ``share_G``, and the
-        previous state, with the rest of the weight.
+        """Runs step by step. Each step reads the state that ``choose`` selects with the weight ``share_G``, and the
+        previous state with the weight 1 - ``share_G``.
 
-        Returns all states, state_SGBY; the choices, back_GTB; and a function that computes the weights of the J last
-        states in each step's input, read_GTBJ.
+        Returns all states, state_SGBY; the choices, back_GTB; and a function that computes each step's weights of the J
+        last states, read_GTBJ.
         """
         state_SGBY, back_TGB = SkipLoop.apply(  # type: ignore[no-untyped-call]
             pre_GTBX, self.cell.recurrent_weight(), start_JGBY, share_G, choose
@@ -66,7 +66,7 @@ class SkipLayer(Layer):
         return state_SGBY, back_GTB, partial(_read, back_GTB, share_G, self.reach)
 
     def outputs(self, state_SGBY: Tensor) -> Tensor:
-        """Returns the outputs h of all steps, taken from all states ``state_SGBY``: output_GTBH."""
+        """Returns the outputs h of all time steps: output_GTBH."""
         return state_SGBY[self.reach :, ..., : self.cell.hidden].transpose(0, 1)
 
 
@@ -78,7 +78,7 @@ class FixedSkipLstm(SkipLayer):
         self.share = 1 - config.previous_share
 
     def loop(self, below_GTBI: Tensor, pre_GTBX: Tensor, start_JGBY: Tensor) -> Unrolled:
-        """Runs all steps, each of which chooses the earliest of the J states."""
+        """Runs all steps; each chooses the earliest of the J states."""
         back_GB = torch.full(start_JGBY.shape[1:3], self.reach - 1, device=pre_GTBX.device)
         share_G = pre_GTBX.new_full((len(pre_GTBX),), self.share)
         state_SGBY, _, read = self.chosen(pre_GTBX, start_JGBY, share_G, lambda step, before_GBH: back_GB)
@@ -87,7 +87,7 @@ class FixedSkipLstm(SkipLayer):
 
 class DynamicSkipLstm(SkipLayer):
     """An LSTM that reads lambda [h; c]_{t-a} + (1 - lambda) [h; c]_{t-1} (gui2019; ``SkipLoop``). At each step a policy
-    draws a ~ p_t. Outside of training it takes the likeliest a instead, unless the config asks to draw.
+    draws a ~ p_t. Outside of training it takes the likeliest a, unless ``test_action`` is ``sample``.
     """
 
     shares_R: Tensor
@@ -103,9 +103,7 @@ class DynamicSkipLstm(SkipLayer):
         self.streams = streams
 
     def loop(self, below_GTBI: Tensor, pre_GTBX: Tensor, start_JGBY: Tensor) -> Unrolled:
-        """Runs all steps with the policy's choices. The result keeps the policy's inputs, from which the gradient of
-        the policy is computed.
-        """
+        """Runs all steps with the policy's choices. The result keeps the policy's inputs, for its gradient."""
         directions = len(pre_GTBX) // len(self.shares_R)
         share_G = self.shares_R.to(pre_GTBX.dtype).repeat_interleave(directions)
         choose = self.policy.chooser(below_GTBI, self._noise(pre_GTBX))
@@ -117,9 +115,7 @@ class DynamicSkipLstm(SkipLayer):
         return Unrolled(self.outputs(state_SGBY), pre_GTBX, choices, read, state_SGBY[-self.reach :].detach())
 
     def _noise(self, pre_GTBX: Tensor) -> Tensor | None:
-        """Draws Gumbel noise -log(-log u), u uniform in (0, 1), by which choices are sampled: noise_GTBJ. Returns None
-        if nothing is sampled.
-        """
+        """Draws Gumbel noise to sample the choices, noise_GTBJ; None if the likeliest states are to be chosen."""
         if not self.training and self.config.test_action == "argmax":
             return None
         lanes = len(self.shares_R)
@@ -129,11 +125,10 @@ class DynamicSkipLstm(SkipLayer):
 
 
 class AttentionSkipLstm(SkipLayer):
-    """An LSTM that reads sum_k p_k [h; c]_{t-k}, k = 1 ... J. The weights p are the output of a ``Policy``, whose
-    parameters are trained by the gradient of the loss, as all others are.
+    """An LSTM that reads sum_k p_k [h; c]_{t-k}, k = 1 ... J: the "LSTM with attention" of gui2019, which the paper
+    describes only as an expectation over the features (eq. 9).
 
-    This is the "LSTM with attention" of gui2019, which the paper describes only as an expectation over the features
-    (its eq. 9).
+    The weights p are the output of a ``Policy``, which is trained by the gradient of the loss, not by REINFORCE.
     """
 
     def __init__(self, sizes: LayerSizes, config: AttentionSkipConfig) -> None:
@@ -141,7 +136,7 @@ class AttentionSkipLstm(SkipLayer):
         self.policy = policy_of(config, sizes)
 
     def loop(self, below_GTBI: Tensor, pre_GTBX: Tensor, start_JGBY: Tensor) -> Unrolled:
-        """Runs all steps in torch's operations, which autograd records."""
+        """Runs all steps by torch operations, so that autograd computes the gradient."""
         read, states_GBY = [], list(start_JGBY.unbind())
         weight_GHX, hidden = self.cell.recurrent_weight(), self.cell.hidden
         for step in range(pre_GTBX.shape[1]):
@@ -161,7 +156,7 @@ class AttentionSkipLstm(SkipLayer):
 
 
 def build_skip(config: SkipConfig, sizes: LayerSizes, lanes: Sequence[Lane], streams: Streams) -> SkipLayer:
-    """Builds the layer that skips back in time for a config."""
+    """Builds the layer for a config of a skip."""
     match config:
         case FixedSkipConfig():
             return FixedSkipLstm(sizes, config)
@@ -180,8 +175,8 @@ def policy_of(config: AttentionSkipConfig | DynamicSkipConfig, sizes: LayerSizes
 
 
 def _read(back_GTB: Tensor, share_G: Tensor, reach: int) -> Tensor:
-    """Computes the weight of each of the J last states in each step's input, read_GTBJ: ``share_G`` for the chosen
-    state, the rest for the previous one.
+    """Computes each step's weights of the J last states, read_GTBJ: ``share_G`` for the chosen state, plus 1 -
+    ``share_G`` for the previous state.
     """
     read_GTBJ = share_G.new_zeros(*back_GTB.shape, reach)
     read_GTBJ[..., 0] = 1 - share_G.view(-1, 1, 1)

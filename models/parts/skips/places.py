@@ -1,8 +1,8 @@
-"""A policy that addresses states by their position in the text, not by distance. Ours; the papers have none.
+"""A policy that addresses states by their position in the text, not by distance. It is ours, not from a paper.
 
-Axes: G groups (a group is one lane, that is one seed's copy of the network, in one reading direction), T time steps,
-B sentences, J last states that a step may read, M inner units of the policy, E numbers in the code of a position,
-S positions, including those of the J states before the first step.
+Axes: G groups = lanes * directions (a lane is one seed's copy of the network), T time steps, B sentences, J last states
+that a step may read, M hidden units of the policy, E numbers in the code of a position, S positions, including those of
+the J states before the first step.
 """
 
 import math
@@ -16,11 +16,11 @@ from skipstack.models.kernels.layers import project
 from skipstack.models.parts.skips.policy import Policy
 
 RATES: Final = 16
-"""The number of waves in the code of a position, each with a sine and a cosine."""
+"""The number of frequencies in the code of a position, each with a sine and a cosine."""
 
 FASTEST, SLOWEST = 0.9 * math.pi, 0.009 * math.pi
-"""The radians by which the fastest and the slowest wave turn from one position to the next. The fastest makes nearly
-half a turn. The slowest makes less than a full turn in a text of two hundred words.
+"""The highest and the lowest frequency, in radians per position. The highest makes nearly half a turn per position, the
+lowest less than a full turn in 200 positions.
 """
 
 
@@ -28,20 +28,20 @@ class PlacePolicy(Policy):
     """A policy that chooses the state to read by its position in the text:
     p_t = softmax_k(e(t - k) . P tanh(W [h_{t-1}; x_t] + b) + d_k), k = 1 ... J
 
-    e(j) are the sines and cosines of position j at ``RATES`` rates in a geometric sequence (after Vaswani et al.,
-    2017). In gui2019, outputs are distances, so to choose a certain word of the text a policy must know how far back
-    that word is. Here outputs are positions, and the input can name the choice directly ("go to the third word").
+    e(j) is the code of position j: its sines and cosines at ``RATES`` frequencies in geometric progression (after
+    Vaswani et al., 2017). In gui2019, outputs are distances, so to choose a certain word a policy must know how far
+    back this word is. Here outputs are positions, and the input can name the choice directly ("go to the third word").
 
-    ``output``: P. ``bias_output``: d. Positions count from 0 in each direction's own reading order. States before the
+    ``output``: P. ``bias_output``: d. Positions count from 0 in the reading order of the direction. States before the
     text, or carried over from the previous part of a longer text, have negative positions.
     """
 
     def outputs(self) -> int:
-        """Returns the number of outputs of the perceptron: E, the size of a position's code."""
+        """Returns E, the size of a position's code."""
         return 2 * RATES
 
     def scores(self, hidden_GTBM: Tensor, first: int) -> Tensor:
-        """Computes logits_GTBJ: the product of the code that the perceptron outputs and the code of each of the J last
+        """Computes logits_GTBJ: the dot product of the perceptron's output and the code of each of the J last
         positions, plus d. ``first`` is the position in the text of the first step.
         """
         asked_GTBE = project(hidden_GTBM, self.output)
@@ -49,16 +49,12 @@ class PlacePolicy(Policy):
         return torch.matmul(asked_GTBE, code_TEJ) + self.bias_output.flatten(0, 1)[:, None, None]
 
     def score_weights(self, steps: int) -> Sequence[Tensor]:
-        """Computes P times the codes of the J last positions, for each of the first ``steps`` steps of a text:
-        weight_GMJ.
-        """
+        """Returns P times the codes of the J last positions, for each of a text's first ``steps`` steps: weight_GMJ."""
         output_GME = self.output.flatten(0, 1)
         return [output_GME @ code_EJ for code_EJ in self._codes(0, steps)]
 
     def _codes(self, first: int, steps: int) -> Tensor:
-        """Computes the codes of the J last positions, the latest first, for ``steps`` steps from step ``first`` on:
-        code_TEJ.
-        """
+        """Computes the codes of the J last positions, latest first, for ``steps`` steps from ``first`` on: code_TEJ."""
         code_SE = _waves(first - self.reach, first + steps - 1, self.output.device).to(self.output.dtype)
         return code_SE.unfold(0, self.reach, 1).flip(-1)
 

@@ -1,8 +1,8 @@
-"""The policy, which decides at each step how far back a state is read.
+"""The policy, which chooses the earlier state that each step reads.
 
-Axes: G groups (a group is one lane, that is one seed's copy of the network, in one reading direction), T time steps,
-B sentences, I inputs from the layer below, H hidden units, M inner units of the policy, J last states that a step may
-read (K in the paper).
+Axes: G groups = lanes * directions (a lane is one seed's copy of the network), T time steps, B sentences, I inputs from
+the layer below, H hidden units of the layer, M hidden units of the policy, J last states that a step may read (K in the
+paper).
 """
 
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ class Policy(nn.Module):
 
     p_t = softmax(V tanh(W [h_{t-1}; x_t] + b) + d)         (gui2019 eq. 1)
 
-    The paper's MLP has one layer of 50 units. Its activation is not printed; ours is tanh.
+    The paper's MLP has one hidden layer of 50 units. The paper does not specify the activation; ours is tanh.
     """
 
     def __init__(self, sizes: LayerSizes, *, units: int, reach: int) -> None:
@@ -39,36 +39,32 @@ class Policy(nn.Module):
 
     @torch.no_grad()
     def prefer_previous(self, bias: float) -> None:
-        """Adds ``bias`` to the logit of the previous state."""
+        """Adds ``bias`` to the bias of the previous state's logit."""
         self.bias_output[..., 0] += bias
 
     def logits(self, below_GTBI: Tensor, before_GTBH: Tensor, first: int = 0) -> Tensor:
-        """Computes the logits of all steps at once: logits_GTBJ. ``below_GTBI`` is x_t and ``before_GTBH`` is h_{t-1}
-        of each step. ``first`` is the position in the text of the first step.
+        """Computes the logits of all steps at once: logits_GTBJ. ``below_GTBI``: x_t. ``before_GTBH``: h_{t-1}.
+        ``first``: the position in the text of the first step.
         """
         hidden_GTBM = project(below_GTBI, self.below, self.bias) + project(before_GTBH, self.previous)
         return self.scores(torch.tanh(hidden_GTBM), first)
 
     def scores(self, hidden_GTBM: Tensor, first: int) -> Tensor:
-        """Computes the logits from the inner units of the perceptron: logits_GTBJ. ``first`` is the position in the
-        text of the first step.
-        """
+        """Computes the logits from the hidden units: logits_GTBJ. ``first``: the first step's position in the text."""
         return project(hidden_GTBM, self.output, self.bias_output)
 
     def score_weights(self, steps: int) -> Sequence[Tensor]:
-        """Returns the weights from the inner units to the logits of the J last states (V in the class's formula), for
-        each step: weight_GMJ.
-        """
+        """Returns V, the weights from hidden units to logits, for each of the first ``steps`` steps: weight_GMJ."""
         return [self.output.flatten(0, 1)] * steps
 
     def log_probabilities(self, below_GTBI: Tensor, before_GTBH: Tensor) -> Tensor:
-        """Computes the logarithm of p_t for all steps at once: log_GTBJ. The policy learns through it."""
+        """Computes the logarithm of p_t for all steps at once, with the gradient of the policy: log_GTBJ."""
         return self.logits(below_GTBI, before_GTBH).log_softmax(dim=-1)
 
     @torch.no_grad()
     def chooser(self, below_GTBI: Tensor, noise_GTBJ: Tensor | None) -> Choose:
-        """Returns a function that makes each step's choice: the likeliest state, or, if ``noise_GTBJ`` is Gumbel noise
-        to be added to the logits, a sample of p_t.
+        """Returns a function that makes each step's choice: a sample of p_t if ``noise_GTBJ`` is Gumbel noise, which is
+        added to the logits; otherwise the likeliest state.
         """
         known_TGBM = project(below_GTBI, self.below, self.bias).transpose(0, 1).unbind()
         previous_GHM, weights = self.previous.flatten(0, 1), self.score_weights(below_GTBI.shape[1])

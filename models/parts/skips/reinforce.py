@@ -16,14 +16,14 @@ from skipstack.models.kernels.reading import ReadingOrder
 from skipstack.models.layers.layer import Choices
 
 DECAY = 0.99
-"""The factor by which each update of a moving average of rewards, or of their weights, multiplies the old average."""
+"""The decay per update of the moving averages of rewards and of their weights."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rewards:
-    """The rewards of the network's decisions, one for each tag, or one for the whole sentence.
+    """The rewards of the network's decisions: one decision per tag, or one per sentence.
 
-    ``earned_RUB``: the reward of each decision. ``counts_RUB``: the weight of each decision, 0 at padding.
+    ``earned_RUB``: the reward of each decision. ``counts_RUB``: the weight of each decision; 0 at padding.
     """
 
     earned_RUB: Tensor
@@ -36,36 +36,31 @@ class Rewards:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Made:
-    """The choices of a layer. ``seen_before``: whether decisions on tokens that were read before a choice depend on
-    that choice as well.
-    """
+    """The choices of a layer. ``seen_before``: whether a choice also affects decisions on tokens read earlier."""
 
     choices: Choices
     seen_before: bool
 
 
 class Reinforce(nn.Module):
-    """The objective by which policies learn, J_2 = E[R] + alpha sum_t H(p_t), maximised by the gradient of
+    """The objective of policies, J_2 = E[R] + alpha sum_t H(p_t), maximised by the gradient of
 
     sum_t log p_t(a_t) sum_u (r_u - b n_u) + alpha sum_t H(p_t)                              (gui2019 eqs 4 and 5)
 
-    over the sampled actions a_t of all steps, directions and layers that choose. H is the entropy. The decisions u of a
-    sentence have rewards r_u, whose sum is R, and weights n_u. b, the baseline, is a moving average of the reward per
-    unit of weight, so that long sentences are compared with long ones; it is 0 if ``config.baseline`` is "none". The
-    paper credits each step with all of R. But if tags are decided independently, and if decisions on tokens before t do
-    not depend on a_t (``Made``), u runs only over the tags from t on, in the direction's order of reading. Neither the
-    baseline, which does not depend on the actions, nor this restriction changes the expected gradient.
+    over the sampled actions a_t of all steps, directions and layers with a policy. H is the entropy. u are the
+    decisions on a sentence, with rewards r_u, whose sum is R, and weights n_u. The baseline b is a moving average of
+    the reward per unit of weight, or 0 if ``config.baseline`` is "none". The paper credits each step with all of R. If
+    tags are decided independently, and a_t does not affect decisions on tokens read before t (``Made``), we sum only
+    over the tags u from t on, in reading order. Neither this nor the baseline changes the expected gradient.
 
-    No gradient goes through r and b. With the log-likelihood as reward and alpha = 0, the gradient of J_1 - J_2, where
-    J_1 is the loss, is an unbiased estimate of that of E[J_1]: for the policy's parameters, and for all parameters if
-    ``config.gradient`` is "network". Otherwise the network's gradient lacks the effect of its states on the choices.
-    Call ``begin`` at each epoch, since alpha may decay.
+    No gradient passes through r and b. With the log-likelihood as reward and alpha = 0, the gradient of J_1 - J_2,
+    where J_1 is the loss, is an unbiased estimate of the gradient of E[J_1] for the policy's parameters; for all
+    parameters if ``config.gradient`` is "network". Otherwise the network's gradient lacks the effect of its states on
+    the choices. Call ``begin`` at the start of each epoch, since alpha may decay.
     """
 
     alpha_R: Tensor
-    """The alpha of each lane. It is a tensor on the device, since a captured step cannot read a changing number of the
-    host (``models/training/captured.py``).
-    """
+    """The alpha of each lane, on the device because captured steps cannot read changing numbers of the host."""
     average_R: Tensor
     weight_R: Tensor
 
@@ -77,8 +72,8 @@ class Reinforce(nn.Module):
         weights_R: Sequence[float] | None = None,
         decays_R: Sequence[float] | None = None,
     ) -> None:
-        """Creates the objective. ``weights_R``, ``decays_R``: the entropy weight of each lane, and its decay; None
-        means the config's.
+        """Creates the objective. ``weights_R``, ``decays_R``: the lanes' entropy weights and decays; None means the
+        config's.
         """
         super().__init__()
         self.config = config
@@ -95,11 +90,8 @@ class Reinforce(nn.Module):
         self.alpha_R.copy_(torch.tensor(alphas_R, dtype=torch.float64))
 
     def forward(self, made: Sequence[Made], rewards: Rewards, lengths_RB: Tensor) -> Tensor:
-        """Returns a number for each sentence, objective_RB, whose gradient is that of the class's formula. Its value is
-        arbitrary.
-
-        In training, the baseline is updated with these rewards afterwards: they are compared with the baseline before
-        the update.
+        """Returns a number for each sentence with the gradient of the class's formula, but an arbitrary value:
+        objective_RB. In training, then updates the baseline with these rewards.
         """
         surplus_RUB = (rewards.earned_RUB - self._baseline().view(-1, 1, 1) * rewards.counts_RUB).detach()
         if self.training:
@@ -123,7 +115,7 @@ class Reinforce(nn.Module):
         return objective_RB
 
     def _baseline(self) -> Tensor:
-        """Returns the baseline b of each lane: baseline_R. It is 0 before its first update, and if there is none."""
+        """Returns the baseline b of each lane; 0 before the first update: baseline_R."""
         return torch.where(self.weight_R > 0, self.average_R / self.weight_R, 0)
 
     def _take_in(self, rewards: Rewards) -> None:
@@ -133,7 +125,7 @@ class Reinforce(nn.Module):
 
 
 def _from_here_on(surplus_RTB: Tensor, lengths_RB: Tensor, directions: int) -> Tensor:
-    """Sums the surplus of each step and of all later steps, in each direction's own reading order: sum_RDTB."""
+    """Sums the surplus of each step and of all later steps, in the reading order of each direction: sum_RDTB."""
     surplus_RDTB = surplus_RTB.unsqueeze(1)
     if directions == 2:
         order = ReadingOrder(lengths_RB, surplus_RTB.shape[1])
@@ -142,7 +134,7 @@ def _from_here_on(surplus_RTB: Tensor, lengths_RB: Tensor, directions: int) -> T
 
 
 def _over_time(values_RDTB: Tensor, lengths_RB: Tensor) -> Tensor:
-    """Sums over directions and over the steps of a sentence, without padding: sum_RB."""
+    """Sums over directions and time steps, without padding: sum_RB."""
     time_T1 = torch.arange(values_RDTB.shape[2], device=values_RDTB.device).unsqueeze(1)
     inside_R1TB = (time_T1 < lengths_RB.unsqueeze(1)).unsqueeze(1)
     return values_RDTB.where(inside_R1TB, 0).sum(dim=(1, 2))

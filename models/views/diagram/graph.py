@@ -1,5 +1,5 @@
-"""A network as a graph, from which drawings are made. The nodes are the network's parts, such as layers; an edge says
-which time steps of one part another part reads. Imports no torch.
+"""A network as a graph, for diagrams. Nodes are parts of the network, such as layers; an edge tells which time steps of
+one part another part reads. Imports no torch.
 """
 
 from dataclasses import dataclass
@@ -12,27 +12,25 @@ from skipstack.models.configs.skips import SkipConfig
 Direction = Literal["forward", "backward"]
 
 Kind = Literal["input", "token", "made", "layer", "labels", "join", "text", "head"]
-"""The kind of a part. ``input``: features of a token, such as a vector that is looked up. ``token``: the concatenated
-features of a token or a window.
-``made``: other features computed below the layers. ``layer``: one direction of a layer. ``labels``: vectors of earlier
-labels. ``join``: the outputs of both directions, concatenated. ``text``: a pooled vector for a whole text. ``head``:
-the output layer."""
+"""The kind of a part. ``input``: features of a token, such as a word vector. ``token``: the concatenated features of a
+token or a window. ``made``: other features computed below the layers. ``layer``: one direction of a layer. ``labels``:
+vectors of earlier labels. ``join``: the concatenated outputs of both directions. ``text``: the pooled vector of a whole
+text. ``head``: the output layer."""
 
 Role = Literal["reads", "shortcut", "passed", "state", "fed_back", "moves"]
-"""The role in which a part reads another part or itself. ``reads``: the input from below. ``shortcut``: a shortcut from
-an earlier layer. ``passed``: the input that a highway layer passes on unchanged. ``state``: the layer's own earlier
-state. ``fed_back``: earlier decisions that are fed back. ``moves``: the previous tag, for a chain's transition scores.
-"""
+"""The role of an edge. ``reads``: the input from below. ``shortcut``: a shortcut from an earlier layer. ``passed``: the
+input that a highway layer passes on unchanged. ``state``: the layer's own earlier state. ``fed_back``: earlier
+decisions that are fed back. ``moves``: the previous tag, for a chain's transition scores."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Part:
     """A part of a network.
 
-    ``name``: a unique name. ``kind``: the kind of the part. ``label``: a short description for a drawing. ``size``: the
-    number of features that the part puts out at a time step; None if it depends on the corpus. ``note``: a remark on
-    the size for a drawing. ``direction``: a layer's direction of reading. ``layer``: a layer's number, counted from 1
-    at the bottom. ``carries``: the states that a layer passes to the next time step.
+    ``name``: a unique name. ``label``: a short description in a diagram. ``size``: the number of output features per
+    time step; None if the number depends on the corpus. ``note``: a remark on the size in a diagram. ``direction``: a
+    layer's direction of reading. ``layer``: a layer's number, counted from 1 at the bottom. ``carries``: the states
+    that a layer passes to the next time step.
     """
 
     name: str
@@ -44,7 +42,7 @@ class Part:
     layer: int | None = None
     carries: tuple[str, ...] = ()
     units: int | None = None
-    """The number of hidden units of a layer; it puts out one feature for each unit, or two with cell ``sutskever``."""
+    """The number of hidden units of a layer. Each unit outputs one feature; two with cell ``sutskever``."""
     tokens: int = 1
     """The number of tokens in a window."""
 
@@ -53,10 +51,9 @@ class Part:
 class Reading:
     """An edge of the graph: part ``end`` reads the output of part ``start``.
 
-    ``role``: the role in which it is read. ``first``, ``last``: the first and last time step at which ``start`` is
-    read, relative to the current step: 0 is the same step, -1 the previous one in the direction of reading of ``end``.
-    ``between``: whether the steps between ``first`` and ``last`` are read as well. ``gate``: the gate that weights what
-    is read, or the labels that are fed back, in words for a drawing; empty if there are none.
+    ``first``, ``last``: the first and last time step at which ``start`` is read, relative to the current step: 0 is the
+    same step, -1 the previous step in the direction of reading of ``end``. ``between``: whether the steps between
+    ``first`` and ``last`` are also read. ``gate``: the edge's gate, or the labels fed back, in words for a diagram.
     """
 
     start: str
@@ -72,9 +69,8 @@ class Reading:
 class Diagram:
     """The graph of a network.
 
-    ``parts``: the parts, each after the parts below it. ``readings``: the edges of the graph. ``shortcut``: the config
-    of layers that take a shortcut; None if there are none. ``skip``: the config of layers that skip, which tells which
-    earlier states they read; None if there are none.
+    ``parts``: the nodes, each after the nodes below. ``readings``: the edges. ``shortcut``: the config of layers with a
+    shortcut; None without such layers. ``skip``: the config of layers that skip back in time; None without such layers.
     """
 
     parts: tuple[Part, ...]
@@ -84,19 +80,17 @@ class Diagram:
 
     @cached_property
     def named(self) -> dict[str, Part]:
-        """The parts by their names."""
+        """The parts by name."""
         return {part.name: part for part in self.parts}
 
     def into(self, end: str, *roles: Role) -> list[Reading]:
-        """Return the readings by which the part called ``end`` reads others, in these roles, or by default in all."""
+        """Return the edges to the part ``end`` with one of these roles; without ``roles``, all edges to the part."""
         return [each for each in self.readings if each.end == end and (not roles or each.role in roles)]
 
     @cached_property
     def levels(self) -> dict[str, int]:
-        """The height of each part in a drawing, by its name: 0 for a part that reads nothing, or else 1 above the
-        highest part that it reads.
-
-        Only the roles ``reads``, ``shortcut`` and ``passed`` count, since the others lead from earlier time steps.
+        """The height of each part in a diagram, by name: 0 for a part that reads nothing, otherwise 1 above the highest
+        part that it reads. Edges from earlier time steps (``state``, ``fed_back``, ``moves``) do not count.
         """
         levels: dict[str, int] = {}
         for part in self.parts:
@@ -105,5 +99,5 @@ class Diagram:
         return levels
 
     def of_kind(self, *kinds: Kind) -> list[Part]:
-        """Return the parts of these kinds, bottom up."""
+        """Return the parts of the given kinds, bottom up."""
         return [part for part in self.parts if part.kind in kinds]

@@ -1,4 +1,4 @@
-"""Builds the graph of an embedder, from the lookups for a token to the input of the lowest layer."""
+"""Builds the graph of an embedder, up to the input of the lowest layer."""
 
 from collections.abc import Iterator
 from typing import assert_never
@@ -20,10 +20,8 @@ Piece = Part | Reading
 
 
 def input_pieces(config: AnyEmbedder, token: str) -> Iterator[Piece]:
-    """Yield the nodes (``Part``) and edges (``Reading``: one part reads another) of an embedder's graph, bottom up. The
-    last part is the input of the layers.
-
-    ``token``: the word by which labels call a token, such as "character".
+    """Yield the nodes (``Part``) and edges (``Reading``) of an embedder's graph, bottom up. The last node is the input
+    of the lowest layer. ``token``: the word for a token in labels, such as "character".
     """
     match config:
         case EmbedderConfig():
@@ -39,9 +37,7 @@ def input_pieces(config: AnyEmbedder, token: str) -> Iterator[Piece]:
 
 
 def _tokens(config: EmbedderConfig, token: str) -> Iterator[Piece]:
-    """Yield the parts and readings of an ``EmbedderConfig``: [word; capitals; affixes; class; spelling] over a window
-    (wu2017 eqs 16-17).
-    """
+    """Yield the nodes and edges of an ``EmbedderConfig`` (wu2017 eqs 16-17)."""
     tops = []
     if config.word_size:
         tops.append("word")
@@ -95,7 +91,7 @@ def _spelling(config: SpellingConfig) -> Iterator[Piece]:
 
 
 def _feature_maps(config: FeatureMapConfig, token: str) -> Iterator[Piece]:
-    """Yield the parts and readings of a ``FeatureMapConfig``: the steps of chen2017 eqs 5-9 that ``layers`` names."""
+    """Yield the nodes and edges of a ``FeatureMapConfig``: the operations of chen2017 eqs 5-9 named by ``layers``."""
     yield Part(name="word", kind="input", label=token, size=config.word_size)
     made = config.layers.split("_") if config.layers != "none" else []
     q, below = config.sets, "word"

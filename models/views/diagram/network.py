@@ -17,7 +17,7 @@ from skipstack.models.views.diagram.inputs import Piece, input_pieces
 DIRECTIONS: Final[tuple[Direction, Direction]] = ("forward", "backward")
 
 SKIPS: Final = "LSTM, skips"
-"""The label of layers that skip."""
+"""The label of layers that skip back in time."""
 
 FED: Final[Mapping[Feedback, str]] = {
     "predicted": "labels decided on",
@@ -27,15 +27,14 @@ FED: Final[Mapping[Feedback, str]] = {
 """The label of each kind of feedback."""
 
 HEADS: Final = {"crf": "CRF", "margin": "max-margin chain"}
-"""The label of a head by its kind; a head that is not listed has its kind as its label."""
+"""The label of a head by kind; other heads have their kind as label."""
 
 POOLED: Final[Mapping[Pooling, str]] = {"last": "last state", "mean": "mean of the states", "max": "largest numbers"}
 
 
 def diagram(config: ModelConfig, *, single_label: bool = False, token: str = "word") -> Diagram:
-    """Build the graph of the network that ``config`` describes.
-
-    ``single_label``: whether a whole text has one tag. ``token``: the word by which labels call a token.
+    """Build the graph of the network for a config. ``single_label``: whether a whole text has one tag. ``token``: the
+    word for a token in labels.
     """
     pieces = list(input_pieces(config.embedder, token))
     below = next(piece for piece in reversed(pieces) if isinstance(piece, Part))
@@ -59,10 +58,9 @@ def diagram(config: ModelConfig, *, single_label: bool = False, token: str = "wo
 
 
 def _stack(config: StackConfig, below: Part, *, single_label: bool) -> Iterator[Piece]:
-    """Yield the parts and readings of the layers, bottom up, with the joins of their directions
-    (``models/networks/stack.py``).
+    """Yield the nodes and edges of the layers, bottom up, with the joins of directions (``models/networks/stack.py``).
 
-    ``below``: the part that the lowest layer reads. ``single_label``: whether a whole text has one tag.
+    ``below``: the node that the lowest layer reads. ``single_label``: whether a whole text has one tag.
     """
     directions = DIRECTIONS if config.directions == "both" else DIRECTIONS[:1]
     wiring = sources(config.composition, config.depth)
@@ -95,10 +93,8 @@ def _stack(config: StackConfig, below: Part, *, single_label: bool) -> Iterator[
 
 
 def _layer(config: StackConfig, number: int, source: Source, direction: Direction) -> tuple[Part, Reading | None]:
-    """Return the part of one direction of a layer, and the reading of its own earlier states; None instead of the
-    reading if the layer reads no other time step.
-
-    ``number``: the layer's number, counted from 1. ``source``: the source of its shortcut, or 0.
+    """Return the node of one direction of layer ``number`` (counted from 1), and the edge from its own earlier states;
+    None instead of the edge if the layer has no states. ``source``: the source of its shortcut, or 0.
     """
     name, first, last, between = f"layer {number} {direction}", -1, -1, True
     label, carries = (config.cell.kind, ("h",)) if isinstance(config.cell, OwnConfig) else CELLS[config.cell]
@@ -135,10 +131,10 @@ def _head(config: HeadConfig, below: str) -> Iterator[Piece]:
 
 
 def _feedback(config: FeedbackConfig, below: str) -> Iterator[Piece]:
-    """Yield the parts and readings of a label-feedback network (dinarelli2016): the hidden layer and output of each
-    direction, and the feedback (``models/networks/feedback/links.py``).
+    """Yield the nodes and edges of a label-feedback network (dinarelli2016): the hidden layer, the output and the
+    feedback of each direction (``models/networks/feedback/links.py``).
 
-    ``below``: the name of the part that the hidden layer reads.
+    ``below``: the name of the node that the hidden layer reads.
     """
     directions = DIRECTIONS if config.directions == "both" else (config.directions,)
     c = -config.context

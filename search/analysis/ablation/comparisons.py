@@ -102,7 +102,7 @@ def means(record: StudyRecord) -> list[RowComparison]:
 
 
 def mean_of(corpora: int) -> str:
-    """Return the text that stands in place of the corpus in a row that is a mean over ``corpora`` corpora."""
+    """Return the text that replaces the corpus in a row that is a mean over ``corpora`` corpora."""
     return f"{corpora} corpora, the mean"
 
 

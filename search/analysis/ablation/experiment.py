@@ -23,7 +23,7 @@ from skipstack.spaces.space import Point, Space
 from skipstack.spaces.trial import CORPUS, TrialConfig, as_network
 
 OWN = "own"
-"""The name that stands for the study's own corpus in the option ``--corpus``."""
+"""The name of the study's own corpus in the option ``--corpus``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,10 +123,10 @@ def _proposer(
 
 
 def _search(search: SearchConfig, number: int, proposer: ListedConfig | PathConfig, seeds: int) -> SearchConfig:
-    """Return the search options of ablation ``number``, made from those of the study's search.
+    """Return the search options of ablation ``number``, derived from those of the study's search.
 
-    No trial is stopped. The seeds of weights and of batch order differ from the search's. Weights are kept until they
-    are measured on test, and those of the best trial for good.
+    No trial is stopped. The seeds of weights and of batch order differ from the search's. Only the best trial keeps its
+    weights after all trials are measured on test.
     """
     fresh = number * SEEDS_OF_A_SEARCH
     other: dict[str, Any] = {

@@ -1,4 +1,4 @@
-"""Prepares the corpora of an ablation and creates the events with which its history begins."""
+"""Prepares the corpora of an ablation and creates its first events."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -23,9 +23,9 @@ def first_events(
 ) -> list[Event]:
     """Prepare the corpora that the study ``record`` lacks, and return the first events of the ablation ``made``.
 
-    ``folder``: the study's folder. ``data_dir``, ``corpus_folder``: as in ``prepared``. ``clock``: returns the time in
-    Unix seconds. The events are the opening of the ablation, its prepared corpora and its plan. Raises UserError as
-    ``prepared`` does.
+    The events are the opening of the ablation, its prepared corpora and its plan. ``folder``: the study's folder.
+    ``data_dir``, ``corpus_folder``: as in ``prepared``. ``clock``: returns the time in Unix seconds. Raises UserError
+    as ``prepared`` does.
     """
     opened = StudyOpened(time=clock(), study=made.study.model_dump(mode="json"), code_version=code_version())
     wanted = [identity(needed.corpus) for needed in needs(made.study.space)]

@@ -9,8 +9,7 @@ from skipstack.search.ledger.ledger import Ledger
 class AblationHistory:
     """Reads and appends the events of ablation ``number`` as if it had a ledger of its own.
 
-    Run options (``Placed``) are an exception: they are written as events of the whole study, since later commands reuse
-    them.
+    Run options (``Placed``) are an exception: they are written as events of the study, since later commands reuse them.
     """
 
     def __init__(self, ledger: Ledger, number: int) -> None:
@@ -19,13 +18,13 @@ class AblationHistory:
         self._number = number
 
     def replay(self) -> Iterator[Event]:
-        """Yield the ablation's events in order, taken out of their ``Ablated``; none if it has not begun."""
+        """Yield the ablation's events in order, unwrapped from their ``Ablated`` events; none if it has not begun."""
         for event in self._ledger.only("ablated"):
             if isinstance(event, Ablated) and event.ablation == self._number:
                 yield event.event
 
     def extensions(self) -> Iterator[Extended]:
-        """Yield nothing: the rows of an ablation are fixed when it starts, so that it cannot be extended."""
+        """Yield nothing: an ablation cannot be extended, since its rows are fixed when it starts."""
         yield from ()
 
     def append(self, *events: Event) -> None:
@@ -33,7 +32,7 @@ class AblationHistory:
         self._ledger.append(*map(self.written, events))
 
     def written(self, event: Event) -> Event:
-        """Return an event as the ledger stores it: in an ``Ablated``, unless it is ``Placed`` or one already."""
+        """Return an event as the ledger stores it: in an ``Ablated``, except for ``Placed`` and ``Ablated`` itself."""
         if isinstance(event, Placed | Ablated):
             return event
         return Ablated(time=event.time, ablation=self._number, event=event)

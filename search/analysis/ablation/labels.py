@@ -66,8 +66,8 @@ def row_name(space: Space, planned: AblationPlanned, role: Role) -> str:
     """Return a row's name in words.
 
     Such names are ``base``, ``winner``, ``without composition``, ``base + depth 5`` and, for the best config of another
-    search, ``tagger, trial 3``. The second of several winners is ``number 2``, and without a change it is
-    ``number 2 without composition``.
+    search, ``tagger, trial 3``. The second of several winners is ``number 2``, and without a change it is ``number 2
+    without composition``.
     """
     if role.kind == "base":
         return "base"
@@ -87,9 +87,7 @@ def row_name(space: Space, planned: AblationPlanned, role: Role) -> str:
 
 
 def reference_name(planned: AblationPlanned, role: Role) -> str:
-    """Return in words the name of the row that a row with this role is compared with: ``base``, ``winner`` or ``number
-    2``. Empty for the base itself, which is compared with none.
-    """
+    """Return the name of the row that a row with this role is compared with; empty for the base."""
     wanted = _REFERENCES[role.kind]
     if wanted != "winner":
         return wanted or ""
@@ -131,10 +129,7 @@ def _winners(planned: AblationPlanned) -> list[int | None]:
 
 
 def _values(space: Space, planned: AblationPlanned, role: Role, axis: str) -> tuple[str, str]:
-    """Return the texts of two values of ``axis``: the base's, and that of the role's winner.
-
-    If the axis is inactive in the base, its default (``Space.usual``) takes the place of the base's value.
-    """
+    """Return the texts of the base's value of ``axis`` (``Space.usual`` if it is inactive) and of the winner's."""
     base = space.base_point()
     winner = next(row.point for row in planned.rows for each in row.roles if _is_winner(each, role))
     domain, before = space.domains[axis], base[axis] if axis in base else space.usual(axis)

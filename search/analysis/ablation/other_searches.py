@@ -36,7 +36,7 @@ class Best:
     """The best trial of another search, as a row of an ablation.
 
     ``role``: its role in the ablation. ``trial``: the trial in the other search. ``point``: its values on the axes that
-    the other search varies, and on those axes of the ablated study that the other search leaves fixed.
+    the other search varies, and on those axes of the ablated study that the other search does not vary.
     """
 
     role: Role
@@ -46,8 +46,8 @@ class Best:
     def check(self, config: Subject) -> None:
         """Raise UserError if the trial's config differs from ``config`` in more than the corpus.
 
-        ``config``: the config of ``point`` in the ablated study. They differ if the other search varies a field that is
-        not an axis of the ablated study.
+        ``config``: the config of ``point`` in the ablated study. A difference means that the other search varies a
+        field that is not an axis of the ablated study.
         """
         if unlike := _unlike(config, self.trial.config):
             path, ours, theirs = unlike
@@ -60,8 +60,8 @@ class Best:
 def best_of_others(record: StudyRecord, others: Mapping[str, StudyRecord]) -> list[Best]:
     """Return the best trial of each of the ``others``, to be compared with the winner of ``record``.
 
-    ``others``: the records of other searches by their names. Raises UserError for a search whose base differs from
-    that of ``record`` in more than the corpus, and for a search without a scored trial.
+    ``others``: the records of other searches by their names. Raises UserError for a search whose base differs from that
+    of ``record`` in more than the corpus, and for a search without a scored trial.
     """
     found = []
     for name, other in others.items():
@@ -83,9 +83,6 @@ def best_of_others(record: StudyRecord, others: Mapping[str, StudyRecord]) -> li
 
 
 def _unlike(ours: Subject, theirs: Subject) -> tuple[str, str, str] | None:
-    """Return the first path outside of the corpus at which two configs differ, with both values as text.
-
-    None if they do not differ.
-    """
+    """Return the first path outside of the corpus at which two configs differ, with both values as text, or None."""
     found = (each for each in differences(ours, theirs) if not overlap(each[0], CORPUS))
     return next(((path, shown(here), shown(there)) for path, here, there in found), None)

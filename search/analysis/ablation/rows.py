@@ -1,7 +1,7 @@
 """The rows of an ablation, each of which is a config to train.
 
 The rows are the base; the winners; the best configs of other searches; each winner without one of its changes, or
-without several at once; and the base with each change alone. A change is an axis on which a winner differs from the
+without several of them; and the base with each change alone. A change is an axis on which a winner differs from the
 base. Making or taking back a change may activate or deactivate other axes (``Space.moved``): an activated axis gets the
 base's value, or its own first value if its domain lacks the base's; a deactivated axis is dropped.
 """
@@ -32,8 +32,8 @@ def space_of_rows(config: SpaceConfig, points: Iterable[Point]) -> SpaceConfig:
     """Reduce the space of the search to one that contains the rows of an ablation, and return its config.
 
     ``points``: the winners and the configs compared with them. Each axis keeps the base's value (or the value that it
-    gets when a change activates it), its values in ``points``, and its values in the conditions of other axes. The
-    conditions stay. Of the constraints, only those that the base satisfies stay, so that the base is always allowed.
+    gets when a change activates it), its values in ``points``, and its values in the conditions of other axes. All
+    conditions are kept, but only the constraints that the base satisfies, so that the base is always allowed.
     """
     space = Space(config)
     base, found = space.base_point(), tuple(points)
@@ -69,12 +69,8 @@ def rows(
 ) -> Rows:
     """Return the rows of an ablation.
 
-    ``space``: from ``space_of_rows``.
-    ``winners``: the winners' points by trial number.
-    ``beside``: the best configs of other searches, each with its role.
-    ``without``: texts of paths joined by commas. For each text, each winner with all its changes at these paths taken
-    back at once is a row.
-    ``parts``: whether the single changes of each winner are rows as well.
+    ``space``: from ``space_of_rows``. ``winners``: the winners' points by trial number. ``beside``: the best configs of
+    other searches, each with its role. ``without``, ``parts``: as in ``experiment.experiment``.
     """
     found: dict[str, tuple[Point, list[Role]]] = {}
     left_out = []
@@ -99,7 +95,7 @@ def joined_paths(text: str) -> tuple[str, ...]:
 
 
 def changed_within(space: Space, winner: Point, paths: Iterable[str]) -> tuple[str, ...]:
-    """Return those of the winner's changes (``changed``) that lie at or inside one of the ``paths``."""
+    """Return the winner's changes (``changed``) at or inside one of the ``paths``."""
     wanted = tuple(paths)
     return tuple(axis for axis in changed(space, winner) if any(inside(axis, path) for path in wanted))
 
@@ -118,8 +114,8 @@ def _without_several(space: Space, winners: Mapping[int, Point], text: str) -> I
 def _parts(space: Space, winners: Mapping[int, Point]) -> Iterator[tuple[Role, Point, str | None]]:
     """Yield the rows of single changes: first each change taken back, then each change alone.
 
-    A row is its role, its point and None. But if the axis of a change alone is inactive in the base, the row is
-    impossible, and the reason takes the place of None.
+    A row is its role, its point and None; or, instead of None, the reason why it is impossible: the axis of a change
+    alone may be inactive in the base.
     """
     base = space.base_point()
     for number, winner in winners.items():

@@ -1,6 +1,6 @@
 """The confirmed table of an ablation: each row compared with its reference on each corpus, and the means over corpora.
 
-A reference is the config that a row is compared with, usually one change away from it.
+The reference of a row is the config that it is compared with, usually one change away from it.
 """
 
 from collections.abc import Sequence
@@ -27,8 +27,8 @@ from skipstack.search.study.record.study_record import StudyRecord
 def ablated(record: StudyRecord, *, randomise: bool = False) -> Confirmation:
     """Compute the confirmed table of an ablation.
 
-    ``record``: the ablation's own record. ``randomise``: as in ``confirm``. The p values of the rows of a corpus are
-    corrected together as one family, and those of the means over corpora as another.
+    ``record``: the ablation's own record. ``randomise``: as in ``confirm``. The rows of each corpus are one family for
+    the correction of p values, and the means over corpora are another.
     """
     assert record.plan is not None, "an ablation begins with its rows"
     trained = trained_rows(record)
@@ -49,10 +49,7 @@ def ablated(record: StudyRecord, *, randomise: bool = False) -> Confirmation:
 
 
 def questions(trained: Sequence[TrainedRow]) -> list[tuple[Role, TrainedRow]]:
-    """Return each row of an ablation with each of its roles that is compared (``own_roles``), the base included.
-
-    They are sorted by corpus, then by kind of role, winner and axis. ``trained``: the rows.
-    """
+    """Return each row in ``trained`` with each compared role (``own_roles``), by corpus, kind of role, winner, axis."""
     kinds = get_args(RoleKind)
     asked = [(role, each) for each in trained for role in own_roles(each.row)]
     asked.sort(key=lambda one: kinds.index(one[0].kind))  # within a kind, rows are in the order of the axes
@@ -93,17 +90,14 @@ def _row(
 
 
 def _means(rows: tuple[ConfirmedRow, ...], corpora: int) -> tuple[ConfirmedRow, ...]:
-    """Return a row of the mean difference over the corpora for each row that has a difference on every corpus.
-
-    ``corpora``: the number of corpora.
-    """
+    """Return a row of the mean difference over the ``corpora`` for each row that has a difference on all of them."""
     of_rows: dict[tuple[str, str, str], list[ConfirmedRow]] = {}
     for row in rows:
         if row.difference is not None:
             of_rows.setdefault((row.section, row.axis, row.label), []).append(row)
     whole = {name: found for name, found in of_rows.items() if len(found) == corpora}
     means = [mean_over_corpora([row.difference for row in found if row.difference]) for found in whole.values()]
-    # Rows of two winners may compare the same trials: such rows count as one question.
+    # Rows of two winners that compare the same trials count as one question.
     asked = [tuple((row.trial, row.reference) for row in found) for found in whole.values()]
     answers = [mean.p for mean in means]
     return tuple(

@@ -1,4 +1,4 @@
-"""Compares a study with a table of a paper: row by row the difference to the base, and overall the rank correlation."""
+"""Compares a study with a table of a paper: the rows' differences to the base, and the rank correlation of scores."""
 
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
@@ -22,9 +22,9 @@ from skipstack.spaces.trial import TrialConfig, as_network
 class ComparedRow:
     """A row of the paper beside our result for it. Scores and differences are those of ``data.tasks.measure``.
 
-    ``paper_dev``, ``paper_test``: the paper's scores. ``paper_difference``: its difference to the paper's base row on
-    the split of the comparison. ``ours``: our scores, and our difference to our result for the paper's base row.
-    ``disagrees``: whether our whole interval has the opposite sign of the paper's difference.
+    ``paper_dev``, ``paper_test``: the paper's scores. ``paper_difference``: their difference to the paper's base row on
+    the split of the comparison. ``ours``: our scores, and our difference to our result for the base row. ``disagrees``:
+    whether our whole interval has the opposite sign of the paper's difference.
     """
 
     paper_dev: float | None
@@ -40,11 +40,10 @@ class PaperComparison:
 
     ``study``, ``corpus``: the study's name and the corpus of its base.
     ``table``, ``title``, ``note``: the table's full name, its title and a remark on it.
-    ``split``: the split of differences and ranks: test if the paper has a test score of its base row and all our trials
-    that were trained to their ends (at least one) were measured on it, or if the paper has no dev score of its base
-    row; otherwise dev.
+    ``split``: the split of differences and ranks: test if the paper has no dev score of its base row, or if it has a
+    test score of its base row and all our complete trials (at least one) were measured on test; otherwise dev.
     ``rows``: the rows in the paper's order.
-    ``shared``: the number of rows with a score of the paper and one of a trial of ours that was trained to its end.
+    ``shared``: the number of rows with a score of the paper and one of a complete trial of ours.
     ``correlation``: Spearman's rank correlation of the two scores over the ``shared`` rows.
     ``only_described``: the reason if our differences have no intervals; otherwise empty.
     ``about``: the question that the study asks.
@@ -67,9 +66,9 @@ class PaperComparison:
 def compare(record: StudyRecord, name: str, table: PaperTable, *, randomise: bool = False) -> PaperComparison:
     """Compare a study with the table called ``name``. ``randomise``: as in ``confirm``.
 
-    Our result for a row is that of the trial whose config is the study's base with exactly the row's values, so that
-    other axes do not confound it. Without such a trial, or without a score of it, the row has no result of ours. Our
-    differences have intervals if the study is a confirmation by design (``designs.py``).
+    Our result for a row is the trial whose config is the study's base with exactly the row's values, so that other axes
+    do not confound it; None without such a trial or without its score. Our differences have intervals if the study is a
+    confirmation by design (``designs.py``).
     """
     base = as_network(record.study.space.base)
     by_identity = {trial.config.identity: trial for trial in record.ranked()}
@@ -102,7 +101,7 @@ def compare(record: StudyRecord, name: str, table: PaperTable, *, randomise: boo
 
 
 def _split(table: PaperTable, trials: Sequence[TrialRecord | None]) -> Split:
-    """Return the split of the comparison, as described at ``PaperComparison``. ``trials``: our trial of each row."""
+    """Return the split of the comparison (see ``PaperComparison``). ``trials``: our trial of each row."""
     whole = [trial for trial in trials if trial is not None and trial.whole]
     if table.base.dev is None:
         return "test"
@@ -115,8 +114,7 @@ def _trial(
     """Return the best trial whose config is the base with the row's values; None if there is none.
 
     ``ranked``: the trials with a score by the identity of their configs, the best first. ``files``: the files of
-    pretrained vectors that the trials use. If the row has pretrained vectors, any of these files will do, so that
-    several trials may fit.
+    pretrained vectors that the trials use. A row with pretrained vectors accepts any of these files.
     """
     if row.has is None:
         return None

@@ -17,12 +17,12 @@ def base_of(space: Space) -> Point:
 
 
 def values_of(domain: Domain) -> tuple[Json, ...]:
-    """Return the values of an axis, in order. Call this only for a finite domain: a choice or integers."""
+    """Return the values of an axis, in order. The domain must be finite: a choice or integers."""
     assert isinstance(domain, Choice | Integer), "a grid is finite"
     return tuple(domain.values)
 
 
 def name_of(domain: Domain, value: Json) -> str:
-    """Return the text for ``value`` in tables: its name if it has one, else the value itself."""
+    """Return the text for ``value`` in tables: its name if it has one, otherwise the value itself."""
     name = domain.name(value) if isinstance(domain, Choice) else None
     return name or value_text(value)

@@ -1,7 +1,7 @@
 """Confirmed rows: their scores, and their differences to a reference, with intervals and significance marks.
 
-A row is confirmed if its config was fixed before its seeds were trained, so that their results did not select it. Only
-confirmed rows have intervals and marks; trials that a search selected or stopped have none
+A row is confirmed if its config was fixed before its seeds were trained, so that their results did not influence the
+choice of the config. Only confirmed rows have intervals and marks; trials that a search selected or stopped have none
 (``search/analysis/exploration``).
 """
 
@@ -28,12 +28,10 @@ from skipstack.search.study.record.trial_record import TrialRecord
 class RowToConfirm:
     """A row to be confirmed: a trial, and the trial that it is compared with.
 
-    ``label``: the row's name.
-    ``trial``: the trial; None if it was not trained.
-    ``reference``: the trial that it is compared with; None if that was not trained.
-    ``is_reference``: True for a row that others are compared with and that itself is compared with none.
+    ``trial``, ``reference``: the two trials; None for a trial that was not trained.
+    ``is_reference``: whether the row is a reference for other rows and is compared with none itself.
     ``section``: the heading of the row's section, such as its axis.
-    ``axis``: the axis on which the row differs from its reference; empty unless there is exactly one.
+    ``axis``: the only axis on which the row differs from its reference; empty if there are several or none.
     ``corpus``: the name of its corpus; may be empty if there is only one.
     ``family``: a key; the p values of rows with the same key are corrected together.
     ``same_sentences``: whether both trials are known to be tested on the same sentences even if the paths of their
@@ -57,13 +55,13 @@ class ConfirmedRow:
 
     ``label``, ``section``, ``is_reference``, ``axis``, ``corpus``: as in ``RowToConfirm``.
     ``trial``, ``reference``: the numbers of the trial and of its reference.
-    ``state``, ``whole``, ``seeds``: the trial's state, whether it was trained to its end, and its seeds.
+    ``whole``: whether the trial was trained to its end.
     ``dev``, ``test``: the trial's scores.
-    ``difference``: the difference to the reference. None for a row that is a reference itself, and if it is unknown.
+    ``difference``: the difference to the reference; None if it is unknown, and for a row that is a reference itself.
     ``effect_size``: the difference in standard deviations over seeds.
     ``p``: the p value of the difference, corrected for all rows of the family (Holm).
-    ``p_randomised``: the p value of approximate randomisation over the test sentences, which holds for these trained
-    networks only; None if it was not requested, or without counts of the same sentences or a shared seed.
+    ``p_randomised``: the p value of approximate randomisation over the test sentences, which is valid for these trained
+    networks only; None if it was not requested, or without a shared seed or counts of the same sentences.
     ``marked``: whether ``p`` is below 5 %.
     ``corrected``: the interval of the difference, corrected like ``p``: it contains 0 unless the row is marked.
     ``why``: the reason if ``difference`` is unknown.
@@ -92,10 +90,10 @@ class ConfirmedRow:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Reach:
-    """The power of an experiment: how small a difference of a row it marks as significant, after correction.
+    """The power of an experiment: the size of a row's difference that it marks as significant after correction.
 
-    All numbers hold for experiments with as many seeds and test sentences as this one, and for one row of a family in
-    which no other row has an effect.
+    All numbers are about experiments with as many seeds and test sentences as this one, and about one row of a family
+    in which no other row has an effect.
 
     ``smallest``: the smallest true difference that is marked in 80 of 100 experiments.
     ``questions``: the number of comparisons in the family.
@@ -115,17 +113,17 @@ class Reach:
 def confirm(
     rows: Sequence[RowToConfirm], *, split: Split = "test", only_described: str = "", randomise: bool = False
 ) -> tuple[ConfirmedRow, ...]:
-    """Compute the rows' differences to their references, with p values and intervals corrected family by family.
+    """Compute the rows' differences to their references, with p values and intervals corrected within each family.
 
     ``split``: the split on which the rows are compared. ``only_described``: the reason why no row may have an interval,
-    if the trials were not fixed in advance; otherwise empty. ``randomise``: whether to compute approximate
+    for trials that were not fixed in advance; otherwise empty. ``randomise``: whether to compute approximate
     randomisation as well, which is slow.
     """
     found = [_measured(row, split, only_described, randomise) for row in rows]
     for family in dict.fromkeys(row.family for row in rows):
         places = [place for place, row in enumerate(rows) if row.family == family]
         answers = [each.p if (each := found[place].difference) else None for place in places]
-        # Rows of two winners may compare the same trials: such rows count as one question.
+        # Rows of two winners that compare the same trials count as one question.
         asked = [(id(rows[place].trial), id(rows[place].reference)) for place in places]
         for place, p, level in zip(places, holm(answers, asked), levels(answers, asked), strict=True):
             found[place] = replace(
@@ -148,7 +146,7 @@ def reach(rows: Sequence[RowToConfirm], sought: float) -> Reach | None:
     ``sought``: the difference for which the number of seeds is computed. Returns None if no row shares two seeds and
     counts by sentence with its reference, or if the rows show no noise.
     """
-    # Sets of pairs of trials: rows of two winners that compare the same trials count as one question.
+    # Sets of pairs of trials, since rows of two winners that compare the same trials count as one question.
     families: dict[str, set[tuple[int, int]]] = {}
     tables = []
     for row in rows:
@@ -214,10 +212,7 @@ def _measured(row: RowToConfirm, split: Split, only_described: str, randomise: b
 
 
 def _score(trial: TrialRecord, split: Split, only_described: str) -> Estimate | None:
-    """Return the trial's score on ``split`` with its interval; None if the trial was not measured on ``split``.
-
-    The score has no interval if the trial was not trained to its end or if ``only_described`` is given.
-    """
+    """Return the score on ``split``, if any; without an interval for an incomplete trial or with ``only_described``."""
     estimate = score_of(trial, split)
     why = only_described or ("" if trial.whole else f"the trial is {trial.state}")
     return estimate if estimate is None or not why else described(estimate, why)

@@ -21,8 +21,8 @@ class Confirmed:
     def in_words(self, measure: Measure, what: str, on: str, form: str) -> str:
         """Return a sentence for a model card.
 
-        ``measure``: the measure of the score. ``what``: the model with the score. ``on``: the data that it was measured
-        on. ``form``: the format of the numbers.
+        ``what``: the model with the score. ``on``: the data that it was measured on. ``form``: the format of the
+        numbers.
         """
         value, half = measure.factor * self.value, abs(measure.factor) * self.half
         return (

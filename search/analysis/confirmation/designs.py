@@ -15,16 +15,14 @@ from skipstack.search.study.record.trial_record import TrialRecord
 from skipstack.spaces.domains import Domain, Json
 
 TENTH_OF_A_POINT = 0.001
-"""A difference of 0.1 points, as a score: ``Reach.seeds`` is the number of seeds needed to detect it."""
+"""A difference of 0.1 points, as a score. ``Reach.seeds`` is the number of seeds needed to detect it."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Confirmation:
     """A confirmed table: the rows of a study that were fixed in advance.
 
-    ``study``: the study's name.
     ``corpus``: the name of its corpus, the names of several, or that of the user's function.
-    ``measure``: the measure of the scores.
     ``rows``: the rows of each corpus, the base first.
     ``reach``: the power of the experiment; None if it is unknown.
     ``split``: the split on which rows are compared.
@@ -45,7 +43,7 @@ class Confirmation:
 
     @property
     def confirmed(self) -> bool:
-        """Whether every row with a trial has several seeds, since one does not show how much scores vary by chance."""
+        """Whether every row with a trial has several seeds; a single seed does not show how scores vary by chance."""
         return all(len(row.seeds) > 1 for row in self.rows if row.trial is not None)
 
 
@@ -64,8 +62,8 @@ def why_not_by_design(record: StudyRecord) -> str:
 def by_design(record: StudyRecord, *, randomise: bool = False) -> Confirmation | None:
     """Return the confirmed table of a study that is a confirmation by design; None for any other study.
 
-    A row is the base with another value on one axis, so that other axes do not confound it. Of a grid, these are the
-    trials that differ from the base on one axis. All rows are one family. ``randomise``: as in ``confirm``.
+    A row is the base with another value on one axis, so that other axes do not confound it; other trials of a grid are
+    not rows. All rows are one family. ``randomise``: as in ``confirm``.
     """
     if why_not_by_design(record):
         return None

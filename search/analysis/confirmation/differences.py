@@ -1,6 +1,6 @@
 """Scores of trials, and differences between two trials, as estimates with confidence intervals.
 
-Array legend: R seeds; S sentences; C counts of a sentence; U units that are drawn independently, which are sentences or
+Array legend: R seeds; S sentences; C counts of a sentence; U units that are drawn independently: sentences or
 documents; x any leading axes.
 """
 
@@ -38,7 +38,7 @@ SPANS: Final = "gold"
 """The name of the count of gold spans, which only measures of spans have."""
 
 FEWEST_SPANS: Final = 30
-"""The minimum number of gold spans in a test set for intervals: with fewer, scores and differences have none.
+"""The minimum number of gold spans in a test set for scores and differences to have intervals.
 
 For networks of F1 97 and 98 %, intervals contained the true difference in 71 % of simulations with 8 spans, and in 96 %
 with 30 (``docs/calibration.md``).
@@ -65,11 +65,11 @@ def difference(
 ) -> Estimate | None:
     """Return the difference of a trial's score to a reference's; None if either was not measured on ``split``.
 
-    If the two trials share seeds, their scores are paired by seed and all other seeds are left out, since the same seed
-    draws the same weights, dropout and data order for both. Calls of a function are paired likewise if both trials have
-    the same replicates. Trials without a shared seed are compared unpaired, and without an interval if they have no
-    counts by sentence. Sentences are paired if both trials were measured on the same corpus, or if ``same_sentences``
-    is True.
+    Scores are paired by the seeds that both trials share, and all other seeds are left out, since the same seed draws
+    the same weights, dropout and data order for both. Calls of a function are paired in the same way if both trials
+    have the same replicates. Trials without a shared seed are compared unpaired, and without an interval if they have
+    no counts by sentence. Sentences are paired if both trials were measured on the same corpus, or if
+    ``same_sentences`` is True.
     """
     ours, theirs = by_seed(trial, split), by_seed(reference, split)
     if not ours or not theirs:
@@ -93,9 +93,9 @@ def interaction(
 ) -> Estimate | None:
     """Return the interaction of two changes: (both - other) - (one - base), their joint effect beyond the single ones.
 
-    ``one``, ``other``: the trials with a single change. ``both``: the trial with both changes. ``base``: the trial
-    without a change. None if one of the four was not measured on ``split``, or if they share no seed. Scores are paired
-    by seed, and by sentence if all four have counts of the same sentences.
+    ``one``, ``other``: the trials with a single change. ``both``, ``base``: the trials with both changes and with none.
+    None if one of the four was not measured on ``split``, or if they share no seed. Scores are paired by seed, and by
+    sentence if all four have counts of the same sentences.
     """
     scores = [by_seed(trial, split) for trial in (both, other, one, base)]
     shared = [seed for seed in scores[0] if all(seed in each for each in scores)]
@@ -121,7 +121,7 @@ def size_of(trial: TrialRecord, reference: TrialRecord, split: Split) -> float |
 
 
 def randomised(trial: TrialRecord, reference: TrialRecord) -> float | None:
-    """Return the p of approximate randomisation over the test sentences, on the seeds that both trials share.
+    """Return the p value of approximate randomisation over the test sentences, on the seeds that both trials share.
 
     None if they share no seed or have no counts of the same sentences.
     """
@@ -148,7 +148,7 @@ def difference_table(trial: TrialRecord, reference: TrialRecord) -> Values | Non
 
 
 def described(estimate: Estimate, why: str) -> Estimate:
-    """Return the estimate without its interval, and with ``why``, the reason for that."""
+    """Return the estimate without its interval; ``why`` is the reason."""
     return replace(estimate, error=None, degrees=None, low=None, high=None, p=None, why=why, parts=())
 
 
@@ -158,7 +158,7 @@ def by_seed(trial: TrialRecord, split: Split) -> Mapping[int, float]:
 
 
 def scores_of(measure: Measure) -> OfCounts:
-    """Return the function from counts to scores of a measure, with its sign such that larger is better."""
+    """Return the function from counts to scores of a measure; its sign makes larger scores better."""
     sign = measure.score(1.0)
 
     def scores(counts_xC: Numbers) -> Numbers:
@@ -172,8 +172,8 @@ def _over_calls(
 ) -> Estimate:
     """Return the mean of ``values``, one for each call, with the interval that suits the trial's ``replicates``.
 
-    Without replicates the interval is over seeds; if the replicates are folds, it is over folds; otherwise it is over
-    the values of the replicates, each being a mean over its calls. ``scale``: as in ``over_seeds``.
+    The interval is over seeds if there are no replicates, over folds if the replicates are folds, and otherwise over
+    the values of the replicates, each a mean over its calls. ``scale``: as in ``over_seeds``.
     """
     if not replicates.name:
         return over_seeds(tuple(values.values()), scale=scale)
@@ -190,9 +190,9 @@ def _over_calls(
 def _tables(
     trial: TrialRecord, reference: TrialRecord, counts: tuple[NDArray[np.float64], NDArray[np.float64]]
 ) -> tuple[Values, Values, bool]:
-    """Return the tables of pseudo-values of both trials, and whether they are by document.
+    """Return both trials' tables of pseudo-values, and whether they are by document.
 
-    They are by document if both trials know the same documents, and by sentence otherwise.
+    They are by document if both trials have the same documents, and by sentence otherwise.
     """
     known = trial.documents if trial.documents == reference.documents else ()
     (ours, documents), (theirs, _) = (_units(each, known) for each in counts)
@@ -203,8 +203,8 @@ def _tables(
 def _units(counts_RSC: NDArray[np.float64], documents: Sequence[int]) -> tuple[NDArray[np.float64], bool]:
     """Return the counts of the units that are drawn independently, and whether these units are documents.
 
-    ``documents``: the number of sentences of each document. If these add up to all sentences, the units are documents;
-    otherwise they are the sentences.
+    ``documents``: the number of sentences of each document. If their sum is the number of all sentences, the units are
+    documents; otherwise they are the sentences.
     """
     if not documents or sum(documents) != counts_RSC.shape[1]:
         return counts_RSC, False
@@ -215,7 +215,7 @@ def _units(counts_RSC: NDArray[np.float64], documents: Sequence[int]) -> tuple[N
 def _of_sentences(estimate: Estimate, counts_RSC: NDArray[np.float64], documents: bool) -> Estimate:
     """Return the estimate with the right numbers of sentences and documents.
 
-    ``documents``: whether its units are documents, so that ``estimate.sentences`` is their number.
+    ``documents``: whether its units are documents, so that ``estimate.sentences`` is the number of documents.
     """
     if not documents:
         return estimate
@@ -223,7 +223,7 @@ def _of_sentences(estimate: Estimate, counts_RSC: NDArray[np.float64], documents
 
 
 def _known(estimate: Estimate, measure: Measure, counts_RSC: NDArray[np.float64]) -> Estimate:
-    """Return the estimate; without its interval if the test set has fewer spans than ``FEWEST_SPANS``."""
+    """Return the estimate, without its interval if the test set has fewer spans than ``FEWEST_SPANS``."""
     if SPANS not in measure.counted:
         return estimate
     spans = int(counts_RSC[..., measure.counted.index(SPANS)].sum(axis=1).min())
@@ -253,10 +253,7 @@ def _corpus(trial: TrialRecord) -> str:
 
 
 def _counts(trial: TrialRecord, split: Split, seeds: Sequence[int]) -> NDArray[np.float64] | None:
-    """Return counts_RSC of these seeds; None on dev, for a trial without counts, and for a single sentence.
-
-    A trial has no counts if it was not tested, or in an old ledger.
-    """
+    """Return counts_RSC of these seeds; None on dev, for a single sentence, and for a trial without counts."""
     counts_RSC = trial.sentences if split == "test" else None
     if counts_RSC is None or counts_RSC.shape[1] < 2:
         return None

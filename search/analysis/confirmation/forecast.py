@@ -51,11 +51,9 @@ class Forecast:
     """The forecast of an ablation: its cost and its power.
 
     ``trials``, ``most``: the minimum and the maximum number of trials; they differ if the ablation walks a path.
-    ``seeds``: the number of seeds of a trial of the ablation.
-    ``searched``: the number of seeds of a trial of the search.
-    ``seconds``: a lower and an upper bound of the training time if trials run one after another; None if the search
-    has no times.
-    ``resolution``: the power; None if it is unknown, and then ``why`` is the reason.
+    ``seeds``, ``searched``: the number of seeds of a trial of the ablation, and of the search.
+    ``seconds``: bounds of the training time if trials run one after another; None if the search has no times.
+    ``resolution``, ``why``: the power, and the reason if it is None (unknown).
     """
 
     trials: int
@@ -70,12 +68,12 @@ class Forecast:
 def forecast(record: StudyRecord, made: Experiment, first: Iterable[Event], folder: StudyFolder) -> Forecast:
     """Forecast the cost and the power of an ablation.
 
-    ``record``: the record of the study. ``made``: the planned ablation. ``first``: its first events, with its prepared
-    corpora. ``folder``: the study's folder.
+    ``record``: the study's record. ``made``: the planned ablation. ``first``: its first events. ``folder``: the study's
+    folder.
 
     The time of a trial is its number of epochs times the seconds per epoch of the most similar trials of the search,
-    scaled by the size of the corpus. Seeds may train together, so that a further seed takes between no time and as much
-    as a first one: if s seeds took m seconds, k seeds take between m min(1, k / s) and m max(1, k / s).
+    scaled by the size of the corpus. Seeds may train in one batch, so an additional seed takes between no time and as
+    much as the first: if s seeds took m seconds, k seeds take between m min(1, k / s) and m max(1, k / s).
     """
     proposer = made.study.search.proposer
     assert isinstance(proposer, ListedConfig | PathConfig)
@@ -105,8 +103,8 @@ def forecast(record: StudyRecord, made: Experiment, first: Iterable[Event], fold
 def most(proposer: ListedConfig | PathConfig) -> int:
     """Return the maximum number of trials of an ablation whose rows include the single changes.
 
-    On each corpus, a step of a path adds a trial for each change that is left. Only the first step and the last two add
-    none, since their trials are listed as rows.
+    On each corpus, a step of the path adds a trial for each remaining change. The first step and the last two steps add
+    none, since their trials are rows already.
     """
     if isinstance(proposer, ListedConfig):
         return len(proposer.points)
@@ -145,18 +143,17 @@ def _apart(one: Point, other: Point) -> int:
 def _epochs(record: StudyRecord) -> int:
     """Return the number of epochs of a trial that is trained to its end.
 
-    If completed trials reported fewer than the base's number of epochs, it is the largest number of their reports: a
-    function may return early.
+    A function may return early: if all completed trials reported fewer epochs than the base has, it is the most that
+    one reported.
     """
     whole = [len(trial.reports) for trial in record.trials.values() if trial.reason == "completed"]
     return min(record.study.space.base.epochs, max(whole, default=record.study.space.base.epochs))
 
 
 def _sizes(record: StudyRecord, first: Iterable[Event], folder: StudyFolder) -> Callable[[Subject], float]:
-    """Return a function from a config to the size of its corpus, relative to that of the search's base.
+    """Return a function from a config to the size of its corpus, relative to the corpus of the search's base.
 
-    The size is the number of training tokens. If the study tunes a user's function, which has no corpus, the size
-    is 1.
+    The size is the number of training tokens. For a user's function, which has no corpus, it is 1.
     """
     ours = record.read_by(record.study.space.base)
     if ours is None:
@@ -174,8 +171,8 @@ def _tokens(folder: StudyFolder, prepared: CorpusPrepared) -> int:
 def _resolution(record: StudyRecord, made: Experiment) -> tuple[Resolution | None, str]:
     """Compute the power of an ablation from the test scores of its search; None and the reason if it is unknown.
 
-    The noise is estimated from the difference of the winner to the base and, since the seeds of a search are few, from
-    the differences of all other configs that were trained to their ends.
+    The noise is estimated from the difference of the winner to the base and, since a search has few seeds, from the
+    differences of all other configs that were trained to their ends.
     """
     if not record.measure.counted:
         return None, "what a function reports is known by seed alone"
@@ -202,7 +199,7 @@ def _resolution(record: StudyRecord, made: Experiment) -> tuple[Resolution | Non
 
 
 def _questions(made: Experiment) -> int:
-    """Return the number of different comparisons on a corpus: one that occurs for two winners counts once."""
+    """Return the number of different comparisons on a corpus; a comparison that occurs for two winners counts once."""
     asked = [
         (row, reference(made.plan, role))
         for role, row in questions([TrainedRow(each, "", None) for each in made.plan.rows])

@@ -33,9 +33,9 @@ class SingleChange:
 class Interaction:
     """The interaction of two changes of the base.
 
-    ``axes``, ``values``: the axes that the two changes change, and the names of their new values. ``trial``: the number
-    of the trial with both changes. ``estimate``: the interaction. ``p``: its p value, corrected for all interactions of
-    the study (Holm). ``marked``: whether ``p`` is below 5 %.
+    ``axes``, ``values``: the axes of the two changes, and the names of the new values. ``trial``: the number of the
+    trial with both changes. ``estimate``: the interaction. ``p``: its p value, corrected for all interactions of the
+    study (Holm). ``marked``: whether ``p`` is below 5 %.
     """
 
     axes: tuple[str, str]
@@ -49,7 +49,7 @@ class Interaction:
 def interactions(record: StudyRecord, split: Split) -> tuple[Interaction, ...]:
     """Return the interactions of all pairs of changes that a confirmation by design tried alone and together.
 
-    The base and the three trials must have been trained to their ends. ``split``: the split of the scores.
+    Only trials that were trained to their ends count. ``split``: the split of the scores.
     """
     found = list(_interactions(record, split))
     corrected = holm([each.estimate.p for each in found])

@@ -25,7 +25,7 @@ class PaperRow(Frozen):
     ``dev``, ``test``: the printed scores; None if the paper prints none.
     ``has``: the values, by path, in which the row's config differs from a study's base; None for a system that cannot
     be expressed as a config of this project.
-    ``vectors``: whether word embeddings start from pretrained vectors, from any file that the user has. None means as
+    ``vectors``: whether word embeddings start from pretrained vectors, from any file that the user has; None means as
     in the study's base.
     ``base``: whether it is the row from which the paper measures differences.
     """
@@ -87,7 +87,7 @@ class PaperFigure(Frozen):
 
 
 class Paper(Frozen):
-    """A paper: its tables of scores by name, and its ``others``: figures and other tables by name."""
+    """A paper: its ``tables`` of scores by name, and its figures and other tables (``others``) by name."""
 
     title: str
     tables: dict[str, PaperTable] = Field(default_factory=dict)

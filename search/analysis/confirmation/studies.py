@@ -29,7 +29,7 @@ WINNER = "the best config of each, as its own ablation found it"
 class SearchSummary:
     """A summary of a study's search. Scores are those of ``data.tasks.measure``, on dev.
 
-    ``study``, ``trials``, ``epochs``: the study's name, its number of trials and their epochs in total.
+    ``trials``, ``epochs``: the number of trials, and of their epochs in total.
     ``best``, ``seeds``: the best score and the number of seeds that it is a mean over; None and 0 without a score.
     ``trials_alike``: the largest number of trials in ``Studies.budgets`` within the epochs of the cheapest study.
     ``alike``: the expected best score of that many trials; None if not even one fits.
@@ -48,13 +48,12 @@ class SearchSummary:
 class Studies:
     """The comparison of several studies on one corpus.
 
-    ``corpus``, ``measure``: the corpus and the measure of the scores.
     ``explored``: summaries of the studies' searches.
     ``budgets``: the frames ``expected_best`` of all studies (``search.analysis.exploration.budgets``), with the study's
     name in a further column ``study``.
     ``rows``: the confirmed rows, in a section for each config that more than one study confirmed, and in one for the
-    winners. A section has a row for each study that has the config or a winner; all are compared with the first. All
-    rows are one family.
+    winners. A section has a row for each of its studies, compared with the section's first row. All rows are one
+    family.
     ``split``: the split on which rows are compared.
     """
 
@@ -81,7 +80,7 @@ class _Confirmed:
 def compare_studies(records: Mapping[str, StudyRecord], *, randomise: bool = False) -> Studies:
     """Compare at least two studies. ``records``: their records by name; ``randomise``: as in ``confirm``.
 
-    Raises UserError if their measures differ, or their corpora or functions do.
+    Raises UserError if their measures, corpora or functions differ.
     """
     (first, one), *others = records.items()
     fingerprint = _fingerprint(one)
@@ -108,10 +107,7 @@ def _fingerprint(record: StudyRecord) -> str:
 
 
 def _check(first: str, ours: StudyRecord, name: str, theirs: StudyRecord) -> None:
-    """Raise UserError unless two studies have the same measure, and the same sentences and splits or function.
-
-    ``first``, ``name``: the names of the two studies.
-    """
+    """Raise UserError unless two studies have the same measure, sentences and splits, or the same function."""
     if theirs.measure != ours.measure:
         raise UserError(f"{name}: got scores in {theirs.measure.name} (allowed: {ours.measure.name}, as in {first})")
     if (got := _fingerprint(theirs)) != (wanted := _fingerprint(ours)):
@@ -123,10 +119,7 @@ def _check(first: str, ours: StudyRecord, name: str, theirs: StudyRecord) -> Non
 
 
 def _confirmed(record: StudyRecord, fingerprint: str) -> Iterator[_Confirmed]:
-    """Yield the confirmed rows of a study and its ablations that were trained to their ends.
-
-    Only rows on the corpus (or of the function) with this ``fingerprint`` count.
-    """
+    """Yield the rows with this ``fingerprint`` that a study and its ablations confirmed and trained to their ends."""
     designed = by_design(record)
     tables = [] if designed is None else [(record, designed)]
     tables += [(each, ablated(each)) for each in record.ablations.values()]
@@ -151,10 +144,7 @@ def _text(config: Subject) -> str:
 
 
 def _rows(confirmed: Mapping[str, Mapping[str, _Confirmed]]) -> Iterator[RowToConfirm]:
-    """Yield the rows of a section for each config that more than one study has.
-
-    ``confirmed``: for each study its confirmed trials by config.
-    """
+    """Yield a section for each config that several studies have. ``confirmed``: their trials by study and config."""
     for config in dict.fromkeys(config for found in confirmed.values() for config in found):
         having = {name: found[config] for name, found in confirmed.items() if config in found}
         if len(having) > 1:
@@ -179,10 +169,9 @@ def _section(named: str, trials: Mapping[str, TrialRecord]) -> list[RowToConfirm
 
 
 def _winner(record: StudyRecord, fingerprint: str) -> TrialRecord | None:
-    """Return the winner's trial, trained to its end, from the latest ablation that has one on this corpus.
+    """Return the winner's trial, trained to its end, of the latest ablation that has such a trial; None without one.
 
-    None if no ablation has such a trial. If nothing beat the base, the winner is the base itself, which does not count.
-    ``fingerprint``: that of the corpus.
+    Only trials on the corpus with this ``fingerprint`` count. A base that no config beat does not count as a winner.
     """
     for each in reversed(list(record.ablations.values())):
         rows = each.plan.rows if each.plan is not None else ()

@@ -19,8 +19,7 @@ FEWEST = 3
 class Reached:
     """A point of a trend: the score of a trial that was trained to its end.
 
-    ``number``: the trial's value on the trend's axis. ``line``: its value on the axis of the lines; empty if there is
-    no such axis.
+    ``number``: the trial's value on the trend's axis. ``line``: its value on the axis of the lines; empty without one.
     """
 
     number: float
@@ -47,7 +46,7 @@ def trends_of(record: StudyRecord) -> tuple[Trend, ...]:
 
     A grid has one trend: the scores along the numeric axis with the most values, with a line for each value of the
     other axis with the most values. A study that changes one axis at a time has a trend along each numeric axis. An
-    axis has no trend if it has fewer than three values, or before trials at two of them are trained.
+    axis needs three values, and trained trials at two of them, to have a trend.
     """
     if why_not_by_design(record):
         return ()

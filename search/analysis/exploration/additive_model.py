@@ -1,4 +1,4 @@
-"""An additive model of the final scores of all trials. The less the trials support an effect, the more it is shrunk.
+"""An additive model of the final scores of all trials. The weaker the evidence for an effect, the more it is shrunk.
 
 Array legend: S searches; N trials; P columns of the design: the mean, and then the tried parts of each axis.
 
@@ -9,8 +9,8 @@ of each axis a that is active in it, is
 
 The effects of the parts of an axis are taken relative to their mean, so that an axis adds nothing on average; an
 inactive axis adds nothing at all. A trial that was stopped after epoch e with the score r_i is censored: its final
-score is unknown. It is at least r_i, since a score is the best of all epochs, and it exceeds r_i by about as much as
-the scores of trials that went on after epoch e rose:
+score is unknown. It is at least r_i, since a score is the best of all epochs, and exceeds r_i by about as much as the
+scores of trials that were trained further rose after epoch e:
 
     y_i - r_i ~ N(g_e, s_e^2), truncated to values above 0
 
@@ -48,10 +48,10 @@ LEAST: Final = 1e-3
 """The lower bound of sigma, tau and s_e, as a share of the standard deviation of all scores."""
 
 AT_ONCE: Final = 250_000
-"""The number of elements of the design matrices that are fitted at once: as many as fit into a processor's caches."""
+"""The number of elements of the design matrices that are fitted together: as many as fit into a processor's caches."""
 
 VAGUE: Final = 4.0
-"""The prior standard deviation of log tau. It keeps tau off 0 and infinity if the trials carry no information on it."""
+"""The prior standard deviation of log tau. It keeps tau away from 0 and infinity if the trials say nothing about it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +59,8 @@ class Fit:
     """The fitted model. Scores are those that rank the trials.
 
     ``keys``: the tried parts of each axis of which several parts were tried.
-    ``expected``: the final score by trial: for a whole trial its own score, for a stopped one the expected score.
-    Trials without a score are missing, and so are trials that were stopped at an epoch without known gains.
+    ``expected``: the final score by trial: a whole trial's own score, a stopped trial's expected score. Trials without
+    a score, and trials that were stopped at an epoch without known gains, are not in it.
     ``left``: the residuals of ``expected``.
     ``deviation``, ``spread``: sigma and tau.
     ``place_P``, ``covariance_PP``: the mode and the covariance of mu and of the betas of ``keys``, given the scores.
@@ -88,7 +88,7 @@ def load() -> None:
 
 
 def fit(scores: "pd.Series[float]", whole: "pd.Series[bool]", reached: pd.DataFrame, parts: pd.DataFrame) -> Fit:
-    """Fit the model to the trials with a score (``Fit.expected`` says which). All arguments are indexed by trial.
+    """Fit the model to the trials with a score. All arguments are indexed by trial.
 
     ``scores``: the score; NaN without one. ``whole``: whether the trial was trained to its end. ``reached``: the best
     score up to each epoch, one column per epoch; NaN after the trial's end. ``parts``: the trial's part on each axis,
@@ -125,7 +125,7 @@ def fits(
     for start in range(0, len(parts), size):
         own = keys[start : start + size]
         places = [[0, *(columns[key] for key in each)] for each in own]
-        # The columns of parts that only other searches tried stay 0, which changes nothing.
+        # The columns of parts that only other searches tried stay 0 and have no influence.
         columns_SNP = np.zeros((len(own), len(score_N), 1 + len(columns)))
         for number, (each, place) in enumerate(zip(parts[start : start + size], places, strict=True)):
             seen = {axis: [part for of, part in own[number] if of == axis] for axis, _ in own[number]}
@@ -152,8 +152,8 @@ def fits(
 def design(parts: pd.DataFrame, seen: Mapping[str, Sequence[int]]) -> Array:
     """Return the design matrix: a column of ones, then a column for each of the parts ``seen`` of each axis.
 
-    With n parts seen of an axis, a part's column is 1 - 1 / n for trials that have the part, -1 / n for trials that
-    have another of the n parts, and 0 for all others. So an axis adds nothing on average.
+    With n parts seen of an axis, a part's column is 1 - 1 / n for trials with the part, -1 / n for trials with another
+    of the n parts, and 0 for all others, so that an axis adds nothing on average.
     """
     columns = [np.ones(len(parts))]
     for axis, own in seen.items():
@@ -191,16 +191,14 @@ class _Gains:
 class _Posterior:
     """Maximises the likelihood of sigma and tau, and computes the distribution of mu and beta, for each search.
 
-    Let m_i be the model's mean for trial i, V_i = sigma^2 + s_i^2 (s_i = 0 for a whole trial) and
-    d_i = r_i + g_i - m_i. The log-likelihood of a trial is -log(V_i) / 2 - d_i^2 / (2 V_i), and if it was stopped, it
-    has the further term
+    Let m_i be the model's mean for trial i, V_i = sigma^2 + s_i^2 (s_i = 0 for a whole trial) and d_i = r_i + g_i -
+    m_i. The log-likelihood of a trial is -log(V_i) / 2 - d_i^2 / (2 V_i), and for a stopped trial has the further term
 
         + log Phi(k_i),    k_i = ((m_i - r_i) s_i^2 + g_i sigma^2) / (sigma s_i sqrt(V_i))
 
     Sums over the whole trials are computed once; only the stopped trials are evaluated again for each sigma.
 
-    Array legend: S searches; N trials; E trials that were stopped early; P mu and the betas; V the logarithms of sigma
-    and tau.
+    Array legend: E trials that were stopped early; P mu and the betas; V the logarithms of sigma and tau.
     """
 
     def __init__(self, columns_SNP: Array, *, score_N: Array, gain_N: Array, deviation_N: Array) -> None:
@@ -241,10 +239,7 @@ class _Posterior:
         return np.asarray(np.linalg.slogdet(curvature_SPP)[1] / 2 - likelihood_S - prior_S)
 
     def _climb(self, sigma_S: Array, tau_S: Array) -> tuple[Array, Array]:
-        """Move ``_place_SP`` to the modes of mu and beta by Newton's method.
-
-        Returns the curvatures and the log-likelihoods at the modes.
-        """
+        """Move ``_place_SP`` to the modes of mu and beta (Newton's method). Returns curvatures and log-likelihoods."""
         exact_S1 = sigma_S[:, None] ** -2.0
         variance_SE = sigma_S[:, None] ** 2 + self._deviation_E**2
         slope_SE = self._deviation_E / (sigma_S[:, None] * np.sqrt(variance_SE))
@@ -274,10 +269,7 @@ class _Posterior:
         return curvature_SPP, whole_S + logs_SE.sum(axis=1)
 
     def _above(self, sigma_S: Array, means_SE: Array) -> tuple[Array, Array, Array]:
-        """Return the mean and deviation of stopped trials' final scores, and k_i (see the class).
-
-        The distribution of a final score is taken before its truncation at the score that the trial reached.
-        """
+        """Return the mean and deviation of stopped trials' final scores before truncation, and k_i (see the class)."""
         variance_SE = sigma_S[:, None] ** 2 + self._deviation_E**2
         joint_SE = means_SE * self._deviation_E**2 + (self._score_E + self._gain_E) * sigma_S[:, None] ** 2
         middle_SE, spread_SE = joint_SE / variance_SE, sigma_S[:, None] * self._deviation_E / np.sqrt(variance_SE)

@@ -24,10 +24,10 @@ def expected_best(scores: Sequence[float], epochs: float) -> pd.DataFrame:
 
         sum_i v_i C(i - 1, k - 1) / C(N, k)
 
-    and an unbiased estimate for a search that draws k trials independently. (Dodge et al., "Show Your Work", 2019, draw
-    with replacement. Then some of the k are the same trial, and the estimate is too low: with k = N it lies below the
-    best score that was seen.) A search that learns from its trials reached less with its first k trials, since its
-    later trials are better than its earlier ones.
+    which is an unbiased estimate for a search that draws k trials independently. (Dodge et al., "Show Your Work", 2019,
+    draw with replacement, so that some of the k trials may be the same and the estimate is too low: with k = N it lies
+    below the best score that was seen.) For a search that learns from its trials it is too high, since such a search
+    draws its better trials later.
 
     Column ``epochs``: the cost of k trials, k / N of the ``epochs``.
     """
@@ -53,22 +53,22 @@ LEAST: Final = 4
 HELD: Final[Mapping[str, float]] = {"random": 0.81}
 """The share of searches in which the upper bound of the gain held, by proposer.
 
-In this share of simulated and recorded searches, half as many trials again gained no more than the bound.
-Other proposers have no bound: proposers that learn exceeded it in up to half of the searches, and proposers that follow
-a fixed order draw nothing at random. ``make statistics`` measures these shares (``docs/calibration.md``).
+In this share of simulated and recorded searches, 50 % more trials gained no more than the bound. Other proposers have
+no bound: proposers that learn exceeded it in up to half of the searches, and proposers that follow a fixed order draw
+nothing at random. ``make statistics`` measures these shares (``docs/calibration.md``).
 """
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Continued:
-    """The gain of continuing a search with half as many trials again.
+    """The gain of continuing a search with 50 % more trials.
 
     ``trials``, ``epochs``: the number of further trials, and the epochs that they cost.
-    ``most``: the most by which these trials raise the best score in expectation; None for a proposer not in ``HELD``.
-    ``held``: the share of searches in which the bound ``most`` held; None like ``most``.
+    ``most``: the upper bound of the expected gain in the best score; None for a proposer not in ``HELD``.
+    ``held``: the share of searches in which the bound ``most`` held; None if ``most`` is None.
     ``last``: by how much the last ``trials`` trials of the search raised the best score.
-    ``seed_deviation``: the standard deviation of scores between the seeds of a trial; None if it is unknown, as with
-    single seeds.
+    ``seed_deviation``: the standard deviation of scores between the seeds of a trial; None if it is unknown, as with a
+    single seed per trial.
     """
 
     trials: int
@@ -87,24 +87,22 @@ class Continued:
 def continued(
     scores: Sequence[float], epochs: float, seed_deviation: float | None, *, proposer: str
 ) -> Continued | None:
-    """Estimate the gain of half as many trials again; None with fewer than ``LEAST`` trials.
+    """Estimate the gain of 50 % more trials; None with fewer than ``LEAST`` trials.
 
-    ``scores``: the scores of the N trials in the order in which they were proposed.
-    ``epochs``: the epochs of all N trials together.
-    ``seed_deviation``: the standard deviation of scores between the seeds of a trial; None if it is unknown.
-    ``proposer``: the kind of the proposer.
+    ``scores``: the scores of the N trials in the order in which they were proposed. ``epochs``: the epochs of all N
+    trials together. ``seed_deviation``: as in ``Continued``. ``proposer``: the kind of the proposer.
 
     If trials are drawn independently, each adds less to the expected maximum than the one before, since the expected
     maximum of k scores is concave in k. So h = N // 2 further trials add at most as much as the last h of the N trials,
 
         E[max of N + h] - E[max of N] <= E[max of N] - E[max of N - h].
 
-    The right side is estimated without bias over all ways to leave out h trials. With the ascending scores
-    v_1, ..., v_N that is
+    The right side is estimated without bias over all ways to leave out h trials. With the ascending scores v_1, ...,
+    v_N that is
 
         v_N - sum_i v_i C(i - 1, N - h - 1) / C(N, N - h)
 
-    A search that learns from its trials may gain more, so the bound is given for the proposers in ``HELD`` only.
+    A search that learns from its trials may gain more, so only the proposers in ``HELD`` have the bound.
     """
     ordered = np.sort(np.asarray(scores, dtype=float))
     number = len(ordered)

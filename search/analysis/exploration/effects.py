@@ -3,12 +3,12 @@
 Effects come from the additive model (``additive_model.py``) of all trials, in which stopped trials are censored. A
 whole trial is one that was trained to its end.
 
-No value gets an effect if the whole trials are not more than the model's free parameters, or are fewer than the
-stopped ones. Effects would then depend on how the ends of stopped trials are predicted; on recorded searches they were
-further from the truth than 0 is.
+No value gets an effect if the whole trials are not more than the model's free parameters, or are fewer than the stopped
+ones. Effects would then depend on the prediction of the ends of stopped trials; on recorded searches they were further
+from the truth than 0 is.
 
 A value gets no effect if fewer than ``LEAST_WHOLE`` whole trials have it, if no other value of its axis has that many,
-or if the whole trials do not separate it from values of other axes, which ``Effects.untold`` names.
+or if the whole trials do not separate it from values of other axes (``Effects.untold``).
 
 An effect is relative to the mean of the values of its axis that at least ``LEAST_WHOLE`` whole trials have. Its band
 contains the true effect in about 95 % of cases if trials were drawn at random and none was stopped, and in fewer cases
@@ -28,7 +28,7 @@ LEAST_WHOLE: Final = 2
 """The minimum number of whole trials for the effect of a value, or for the interaction of a pair of values."""
 
 IN_95: Final = 1.959964
-"""The number of standard deviations on either side of the mean that hold 95 % of a normal distribution."""
+"""The 97.5 % quantile of the standard normal distribution: 95 % of it lie within this distance of 0."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class Effect:
 
     @property
     def open(self) -> bool:
-        """Whether the band contains 0, so that the sign of the effect is not known."""
+        """Whether the band contains 0, so that the sign of the effect is unknown."""
         return self.low <= 0 <= self.high
 
 
@@ -95,10 +95,7 @@ def effects(
 
 
 def _hidden(parts: pd.DataFrame, seen: Mapping[str, Sequence[int]], axis: str, part: int) -> tuple[str, ...] | None:
-    """Return the axes that hide the effect of a part; None if the trials identify the effect.
-
-    An axis hides the effect if the trials would identify it without that axis in the model.
-    """
+    """Return the axes without which the trials would identify the effect of a part; None if they identify it anyway."""
     if _identified(parts, seen, axis, part):
         return None
     others = [each for each in seen if each != axis]
@@ -109,8 +106,8 @@ def _hidden(parts: pd.DataFrame, seen: Mapping[str, Sequence[int]], axis: str, p
 def _identified(parts: pd.DataFrame, seen: Mapping[str, Sequence[int]], axis: str, part: int) -> bool:
     """Whether the trials with these ``parts`` identify the effect of a part in the additive model.
 
-    The effect is relative to the mean of the parts ``seen`` of its axis. It is identified if it is a linear function of
-    the trials' expected scores.
+    The effect, relative to the mean of the parts ``seen`` of its axis, is identified if it is a linear function of the
+    trials' expected scores.
     """
     keys = [(each, one) for each, own in seen.items() for one in own]
     design_NP, own = design(parts, seen), len(seen[axis])

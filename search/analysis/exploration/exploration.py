@@ -34,18 +34,15 @@ from skipstack.spaces.space import Space
 from skipstack.spaces.subject import Subject
 
 FEW: Final = 8
-"""The maximum number of different epochs at which trials were stopped. If there are more, they do not count as rungs.
-
-This matters only for schedulers without rungs of their own.
-"""
+"""The maximum number of epochs at which trials were stopped that count as rungs if the scheduler has no rungs."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ListedTrial:
     """A trial that is listed individually, as on the Pareto front.
 
-    ``number``, ``score``: the trial's number and score. ``dev``: its score on dev for each seed; larger is better.
-    ``values``: its measured values in the objectives after the score, by the objectives' columns.
+    ``dev``: its score on dev for each seed; larger is better. ``values``: its measured values in the objectives after
+    the score, by the objectives' columns.
     """
 
     number: int
@@ -104,10 +101,7 @@ class Exploration:
         return further(self.objectives)
 
     def values_of(self, trial: ListedTrial) -> dict[str, int | float | None]:
-        """Return a trial's values by objective, the score included.
-
-        If the study tunes a user's function, the values are as the function reported them.
-        """
+        """Return a trial's values by objective, including the score; values of a user's function are as reported."""
         score, *_ = self.objectives
         own = self.measure.score(trial.score) if self.config.search.reported else trial.score
         return {score: own, **{each.name: trial.values[each.column] for each in self.further}}
@@ -158,7 +152,7 @@ class Exploration:
 
     @cached_property
     def cut(self) -> dict[str, list[int]]:
-        """The trials that were stopped by the study's limit of hours, by the message with which they were stopped."""
+        """The trials that the study's limit of hours stopped, by the message with which they were stopped."""
         trials = self.seen.trials
         return cut_short(zip(trials.index.tolist(), trials["state"], trials["message"], strict=True))
 
@@ -169,7 +163,7 @@ class Exploration:
 
     @cached_property
     def continued(self) -> Continued | None:
-        """The estimated gain of half as many trials again; None with too few trials."""
+        """The estimated gain of 50 % more trials; None with too few trials."""
         scores, deviations = self.seen.trials["score"].dropna(), self.seen.seeds.groupby("trial")["dev"].var()
         usual = deviations.dropna().mean() ** 0.5  # NaN without a trial with several seeds
         known = not pd.isna(usual) and not self.config.search.replicates  # replicates differ by more than chance
@@ -199,19 +193,12 @@ def explore(
 ) -> Exploration:
     """Analyse the search of a study.
 
-    ``trials``, ``seeds``: the study's frames of these names (``search/analysis/frames/``).
+    ``trials``, ``seeds``, ``curves``: the study's frames of these names; ``curves`` is a function that returns it.
     ``reached``: the best scores so far, from ``best_so_far``.
-    ``study``, ``measure``: the study's config, and the measure of its scores.
-    ``curves``: a function that returns the study's frame of this name.
     ``base``: the number of the base config's trial; None if there is none.
     ``baseline``: the baseline's scores on dev and test; None without a baseline.
-    ``by``: the axes in the table; empty means all.
-    ``enough``: the expected gain of further trials if the stopping rule ended the search.
-    ``over``: the study's limit of hours if it ended the search.
-    ``lost``: the number of attempts at trials that were lost with their machine.
-    ``finished``: whether no trial of the search is still to come.
-
-    Raises UserError for a name in ``by`` that is not an axis of the study.
+    ``by``: the axes in the table; empty means all. Raises UserError for a name that is not an axis of the study.
+    ``enough``, ``over``, ``lost``, ``finished``: as in ``Exploration``.
     """
     space = Space(study.space)
     for axis in by:
@@ -265,10 +252,7 @@ def explore(
 
 
 def _whole(trials: pd.DataFrame, reached: pd.DataFrame, study: StudyConfig) -> "pd.Series[bool]":
-    """Return by trial whether it counts as trained to its end, in a study in which seeds race.
-
-    A trial does if its first group of seeds was trained to the end.
-    """
+    """Return by trial whether its first group of seeds was trained to the end, in a study whose seeds race."""
     path = "training.epochs"
     epochs = trials[path] if path in trials.columns else study.space.base.epochs
     return (trials["state"] == "completed") | (
@@ -277,10 +261,7 @@ def _whole(trials: pd.DataFrame, reached: pd.DataFrame, study: StudyConfig) -> "
 
 
 def _ranked(trials: pd.DataFrame, *, raced: bool) -> list[int]:
-    """Return the numbers of the trials with a score, the best first.
-
-    If seeds race (``raced``), a trial with more seeds precedes all trials with fewer.
-    """
+    """Return the numbers of the scored trials, best first; if seeds race (``raced``), those with more seeds first."""
     scored = trials[trials["score"].notna()]
     order = pd.DataFrame({"seeds": -scored["seeds"] if raced else 0, "score": -scored["score"]}, index=scored.index)
     return [int(number) for number in order.sort_values(["seeds", "score"], kind="stable").index]
@@ -301,7 +282,7 @@ def _known(value: Any) -> Any:
 def _rungs(study: StudyConfig, trials: pd.DataFrame, reached: pd.DataFrame) -> Sequence[int]:
     """Return the epochs after which the scheduler compares trials.
 
-    If the scheduler has no rungs, return the epochs after which it stopped trials; none if there are more than ``FEW``.
+    Without rungs, these are the epochs after which it stopped trials; none if there are more than ``FEW``.
     """
     epochs, scheduler = study.space.base.epochs, study.search.scheduler
     if isinstance(scheduler, RungConfig) and scheduler.resource == "epochs":

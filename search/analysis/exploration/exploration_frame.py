@@ -39,7 +39,8 @@ COLUMNS: Final = {
 """The pandas dtype and the description of each column, in order.
 
 If the study tunes a user's function, the frame has a further float64 column for each objective after the score, such as
-``objective_seconds``: the value of the selected trial."""
+``objective_seconds``: the value of the selected trial.
+"""
 
 
 def exploration_frame(exploration: Exploration) -> pd.DataFrame:
@@ -77,10 +78,7 @@ def exploration_frame(exploration: Exploration) -> pd.DataFrame:
 
 
 def _effect(effect: Effect | None, sign: float) -> dict[str, Any]:
-    """Return the columns of an effect in the measure's own unit; NaN and None without an effect.
-
-    ``sign``: -1 if a smaller measure is better; then the ends of the band change places.
-    """
+    """Return the columns of an effect in the measure's own unit. ``sign``: -1 if a smaller measure is better."""
     if effect is None:
         return {"effect": nan, "effect_low": nan, "effect_high": nan, "effect_whole": None}
     low, high = sorted((sign * effect.low, sign * effect.high))
@@ -88,10 +86,7 @@ def _effect(effect: Effect | None, sign: float) -> dict[str, Any]:
 
 
 def pairs(exploration: Exploration) -> pd.DataFrame:
-    """Return the frame ``Exploration.pairs`` with interactions in the measure's own unit.
-
-    The columns ``value_one`` and ``value_two``, the names of the parts, replace the columns with their numbers.
-    """
+    """Return the frame ``Exploration.pairs`` in the measure's own unit, with names of parts instead of numbers."""
     labels = {axis: [part.label for part in parts(domain)] for axis, domain in exploration.domains.items()}
     frame, sign = exploration.pairs, exploration.measure.score(1.0)
     named = {

@@ -3,7 +3,7 @@
 After Hutter, Hoos and Leyton-Brown, "An Efficient Approach for Assessing Hyperparameter Importance", 2014.
 
 Array legend: T trees; L and M boxes of a tree; D dimensions; 2 the lower and the upper bound. An axis of numbers has
-one dimension, a choice has one for each value.
+one dimension; a choice has one for each value.
 
 Points are distributed uniformly in the space. Box l of a tree reaches from low_ld to high_ld in dimension d and has the
 score v_l; size_d is the size of the space. The marginal of an axis with the set of dimensions S is the mean score given
@@ -11,12 +11,12 @@ the position x_S in these dimensions:
 
     a(x_S) = sum_l v_l r_l [x_S in box l],    r_l = product over d not in S of (high_ld - low_ld) / size_d
 
-If v is taken relative to its mean, the variance of a is E[a^2], to which two boxes contribute by their overlap in S:
+If v is taken relative to its mean, the variance of a is E[a^2]. Two boxes contribute to it by their overlap in S:
 
     sum_lm v_l r_l v_m r_m q_lm,    q_lm = product over d in S of |[low_ld, high_ld] and [low_md, high_md]| / size_d
 
-where "and" is the intersection of the intervals. The share of an axis is this relative to the variance of v, averaged
-over all trees whose v varies.
+where "and" is the intersection of the intervals. The share of an axis is this sum relative to the variance of v,
+averaged over all trees whose v varies.
 """
 
 from collections.abc import Sequence
@@ -29,8 +29,7 @@ from skipstack.search.analysis.exploration.forest import Array, Boxes
 def explained(forest: Boxes, bounds_D2: Array, axes: Sequence[Sequence[int]]) -> list[float]:
     """Return the share of each axis; all are 0 if the scores of no tree vary.
 
-    ``forest``: the boxes of the trees. ``bounds_D2``: the bounds of each dimension. ``axes``: the dimensions of each
-    axis.
+    ``forest``: the boxes of the trees. ``bounds_D2``: the bounds of each dimension. ``axes``: each axis's dimensions.
     """
     used_L = (forest.high_TLD > forest.low_TLD).all(axis=2).any(axis=0)
     low_TLD, high_TLD, value_TL = forest.low_TLD[:, used_L], forest.high_TLD[:, used_L], forest.value_TL[:, used_L]

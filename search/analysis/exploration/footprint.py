@@ -13,7 +13,7 @@ from skipstack.search.analysis.exploration.levels import Domains
 from skipstack.spaces.domains import Choice, Integer, Log, Real
 
 MOST: Final = 400
-"""The maximum number of trials on the map. Of more trials, this many are taken at equal distances by number."""
+"""The maximum number of trials on the map. Of more trials, this many are taken, evenly spaced by number."""
 
 COLUMNS: Final = ("trial", "x", "y")
 
@@ -23,7 +23,8 @@ def footprint(trials: pd.DataFrame, domains: Domains) -> pd.DataFrame:
 
     The distance of two configs is Gower's (1971), a mean over all axes. An axis of numbers contributes their difference
     as a share of the axis's range (for ``Log``, of logarithms). An axis of other values contributes 0 if they are
-    equal, else 1. An axis that is active in only one of the configs contributes 1, and one active in neither 0.
+    equal, otherwise 1. An axis contributes 1 if it is active in only one of the configs, and 0 if it is active in
+    neither.
 
     The map is found by classical scaling (Torgerson, "Multidimensional Scaling", 1952). With the squared distances D
     and J = I - 1/N, the coordinates are the two leading eigenvectors of -J D J / 2, each times the root of its

@@ -1,12 +1,11 @@
-"""A forest of regression trees, all grown at once: a level of all trees takes a few operations on arrays.
+"""A forest of regression trees that are grown together: each level of all trees takes a few operations on arrays.
 
 Array legend: T trees; N points (trials); D dimensions; L boxes of a tree; M boxes that are cut on a level (depth), of
-all trees; 2 the lower and the upper bound. A tree cuts the space into boxes; if it has fewer than L, the others are
-empty.
+all trees; 2 the lower and the upper bound. A tree cuts the space into at most L boxes; the remaining ones are empty.
 
 A tree is grown from N draws of the points with replacement (Breiman, "Random Forests", 2001). Each box of a level is
 cut halfway between two neighbouring points, where the sum of squared residuals of the scores becomes smallest. A box is
-not cut if its scores or its points are all equal. If cuts in several dimensions are equally good, one is drawn.
+not cut if its scores or its points are all equal. Ties between dimensions are broken at random.
 """
 
 from dataclasses import dataclass
@@ -23,10 +22,7 @@ ROUNDED: Final = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class Boxes:
-    """The boxes of trees, from ``low_TLD`` to ``high_TLD``, with the mean scores ``value_TL``.
-
-    An empty box reaches from 0 to 0.
-    """
+    """The boxes of trees, from ``low_TLD`` to ``high_TLD`` (both 0 if empty), with the mean scores ``value_TL``."""
 
     low_TLD: Array
     high_TLD: Array
@@ -49,8 +45,8 @@ def grow(
     """Grow a tree for each row of ``times_TN``.
 
     ``place_ND``: the positions of the points. ``score_N``: their scores. ``bounds_D2``: the bounds of each dimension.
-    ``times_TN``: the number of times that each tree has each point. ``depth``: the maximum depth of a tree.
-    ``source``: draws among equally good cuts.
+    ``times_TN``: the number of times that each tree has each point. ``depth``: the maximum depth of a tree. ``source``:
+    breaks ties between dimensions.
     """
     trees, (points, dimensions) = len(times_TN), place_ND.shape
     centred_N = score_N - score_N.mean()
@@ -77,7 +73,7 @@ def grow(
 
 
 class _Level:
-    """A level (depth) of all trees: finds the best cuts of all its boxes at once.
+    """A level (depth) of all trees: finds the best cuts of all its boxes together.
 
     For each tree and dimension, the points are sorted by box and, within a box, by position. Points that were not drawn
     for a tree are in an additional last box, which is not cut.
@@ -121,10 +117,7 @@ class _Level:
     def cuts(
         self, source: np.random.Generator
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], Array]:
-        """Return the best cut of each box that can be cut, as the tree, box, dimension and position of each cut.
-
-        ``source`` draws among equally good cuts in several dimensions.
-        """
+        """Return the tree, box, dimension and position of the best cut of each box; ``source`` breaks ties."""
         trees, dimensions, points = self._explained_TDN.shape
         first_TL = _before(self._count_TL)
         row_TD1 = points * np.arange(trees * dimensions).reshape(trees, dimensions, 1)

@@ -1,11 +1,11 @@
 """The importance of each axis by fANOVA, beside the importance that it has by chance alone.
 
-PED-ANOVA is not used. It compares the values of the best trials with those of all trials. But a proposer that learns
-draws more of its later, better trials from the regions that it favours: in eleven of twelve studies by TPE, PED-ANOVA
-ranked an axis first that explains 11 % of the variance.
+PED-ANOVA is not used. It compares the values of the best trials with those of all trials, but a proposer that learns
+draws its later, better trials from the regions that it favours: in eleven of twelve studies by TPE, PED-ANOVA ranked an
+axis first that explains 11 % of the variance.
 
-Optuna's fANOVA evaluator gives the same shares as this one (``tests/search/analysis/exploration/test_forest.py``) but
-grows one tree at a time: for a search of six trials and all its shuffled copies it takes 2 seconds, this one 0.2.
+Optuna's fANOVA evaluator gives the same shares (``tests/search/analysis/exploration/test_forest.py``) but grows one
+tree at a time: for a search of six trials and all its shuffled copies it takes 2 seconds, this module 0.2.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -25,16 +25,13 @@ COLUMNS: Final = ("axis", "trials", "fanova", "by_chance", "stands_out")
 
 TREES: Final = 32
 DEPTH: Final = 5
-"""The size of the forest of fANOVA: the number of trees (``TREES``) and their depth.
+"""The number of trees of the forest of fANOVA (``TREES``), and their depth.
 
-It is small, since the time grows with the number of boxes. Larger forests change shares by about 0.02.
+Both are small, since the time grows with the number of boxes. Larger forests change shares by about 0.02.
 """
 
 MOST: Final = 200
-"""The maximum number of trials that a forest is grown from, since the time grows with them.
-
-Of more trials, this many are taken at equal distances by number.
-"""
+"""The maximum number of trials for a forest, evenly spaced by number, since the time grows with them."""
 
 
 def importances(
@@ -48,19 +45,16 @@ def importances(
 
     It is empty if fewer than three trials have an expected final score.
 
-    ``expected``: the final score by trial (``additive_model.Fit``).
-    ``trials``: the frame of the trials.
-    ``domains``: the domains of the axes.
-    ``by_chance``: shuffled copies of the search, in which no axis matters (``shuffled.py``).
-    ``apart``: the axes whose values differ significantly in score (``standing_out.py``).
+    ``expected``: the final score by trial (``additive_model.Fit``). ``by_chance``: shuffled copies of the search, in
+    which no axis matters (``shuffled.py``). ``apart``: the axes whose values differ significantly in score
+    (``standing_out.py``).
 
     The frame has these columns:
 
-    ``axis``: the axis.
     ``trials``: the number of trials in ``expected`` in which the axis is active.
     ``fanova``: the share of the variance of scores that the axis alone explains (Hutter et al., 2014), by a random
-    forest. Trees need every axis in every trial. So for a conditional axis, trees are grown from the trials in which
-    it is active, on the axes that are active in all of them, and the share is one of the variance among these trials.
+    forest. Trees need every axis in every trial, so the trees for a conditional axis are grown from the trials in which
+    it is active, on the axes that are active in all of them. Its share is one of the variance among these trials.
     ``by_chance``: the mean of this share over the shuffled copies. For an axis of numbers without effect it is several
     times that of a choice of few values.
     ``stands_out``: whether the axis is in ``apart`` and its share exceeds ``by_chance``.
@@ -85,10 +79,7 @@ def importances(
 
 
 def _shares(expected: "pd.Series[float]", trials: pd.DataFrame, domains: Domains) -> dict[str, float]:
-    """Return the fANOVA share of each axis with more than one tried value; NaN if it cannot be computed.
-
-    The result is empty for fewer than three trials.
-    """
+    """Return the fANOVA share of each axis with several tried values; NaN if unknown. Empty below three trials."""
     tried = {axis: domain for axis, domain in domains.items() if trials.loc[expected.index, axis].nunique() > 1}
     if len(expected) <= 2:
         return {}

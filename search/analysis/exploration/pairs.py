@@ -25,15 +25,13 @@ def pairs(
 ) -> pd.DataFrame:
     """Return a frame with a row for each pair of parts of two axes that occurs in trials; empty without a model.
 
-    ``model``: the additive model of the search. ``parts``: the trials' parts, from ``levels.levels``. ``whole``:
-    whether each trial was trained to its end. ``by_chance``: shuffled copies of the search, in which no axis matters
-    (``shuffled.py``).
+    ``model``: the additive model of the search. ``parts``, ``whole``: as for ``additive_model.fit``. ``by_chance``:
+    shuffled copies of the search, in which no axis matters (``shuffled.py``).
 
     The frame has these columns:
 
-    ``axis_one``, ``part_one``, ``axis_two``, ``part_two``: the pair: two axes, and the numbers of their parts.
-    ``n``: the number of trials with both parts.
-    ``whole``: the number of those that were trained to their ends.
+    ``axis_one``, ``part_one``, ``axis_two``, ``part_two``: two axes, and the numbers of their parts.
+    ``n``, ``whole``: the numbers of trials with both parts, and of those among them that were trained to their ends.
     ``interaction``: the mean residual of the additive model (``Fit.left``) over the whole trials with both parts: how
     much better the two values are together than their effects predict. NaN with fewer than ``LEAST_WHOLE`` whole
     trials. In a full grid without shrinkage it is the interaction of the analysis of variance.

@@ -15,10 +15,9 @@ def places(column: "pd.Series[Any]", domain: Domain) -> tuple[Array, Array]:
     """Return the position of each trial in the dimensions of an axis, and the bounds of each dimension.
 
     ``column``: the trials' values on the axis, a column of the frame ``trials``. An axis of numbers has one dimension:
-    the number, or its logarithm for ``Log``. A choice has a dimension for each tried value: 1 for a trial that has the
-    value, else 0. A choice of numbers has a single dimension in which its tried values are equally spaced, so that a
-    tree can separate lower from higher numbers. But if the study gives the numbers names, they are categories: the
-    frame has the names instead of the numbers.
+    the number, or its logarithm for ``Log``. A choice has a dimension for each tried value: 1 for trials with the
+    value, otherwise 0. A choice of numbers has a single dimension in which its tried values are equally spaced, so that
+    a tree can separate lower from higher numbers. Numbers with names are categories, since the frame has their names.
     """
     match domain:
         case Choice(numbers) if all(type(number) in (int, float) for number in numbers) and is_numeric_dtype(column):

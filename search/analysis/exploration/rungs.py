@@ -36,20 +36,18 @@ def rungs(
 ) -> pd.DataFrame:
     """Return a frame with a row for each rung, a rung being one of ``epochs``.
 
-    ``scores``, ``whole``, ``reached``: as for ``effects.effects``. ``by_epoch``: the score of each trial after each
-    epoch, from ``frames.curves.scores_by_epoch``.
+    ``scores``, ``whole``, ``reached``: as for ``effects.effects``. ``by_epoch``: from
+    ``frames.curves.scores_by_epoch``.
 
     The frame has these columns:
 
-    ``rung``: the epoch.
     ``n``, ``stopped``, ``whole``: the numbers of trials that reached the rung, that were stopped at it, and that
-    reached it and were trained to their ends.
-    ``correlation``, ``low``, ``high``: Spearman's correlation of the scores at the rung with those of the last epoch,
-    over the whole trials, and the ends of its 95 % interval. NaN for fewer than ``LEAST`` whole trials, or if all
-    scores are equal. Stopped trials, which are the weaker ones, have no final score; the correlation over all trials
-    would differ.
-    ``place_of_best``: the rank, from 1, that the eventually best whole trial had at the rung by its best score so far,
-    among all trials that reached the rung; NA without a whole trial.
+    reached it and were trained to their ends (whole trials).
+    ``correlation``, ``low``, ``high``: Spearman's correlation of the whole trials' scores at the rung with those of the
+    last epoch, and the ends of its 95 % interval. NaN for fewer than ``LEAST`` whole trials, or if all scores are
+    equal. The correlation over all trials would differ: stopped trials, the weaker ones, have no final score.
+    ``place_of_best``: the rank of the finally best whole trial at the rung, from 1, by the best scores so far of all
+    trials that reached the rung; NA without a whole trial.
     """
     finals = scores[whole & scores.notna()]
     last = by_epoch.reindex(finals.index).ffill(axis=1).iloc[:, -1] if by_epoch.shape[1] else finals
@@ -82,9 +80,9 @@ def agreement(by_epoch: pd.DataFrame, epochs: Sequence[int] = ()) -> pd.DataFram
     """Return a frame with the rank correlation of scores after two epochs, for each ordered pair of ``epochs``.
 
     ``by_epoch``: the score of each trial after each epoch, from ``frames.curves.scores_by_epoch``. ``epochs``: the
-    epochs to compare; empty means at most ``MOST``, evenly spread and with the last. The correlation is Spearman's,
-    over the ``n`` trials that were trained for both numbers of epochs. Stopped trials count only up to
-    their last epoch, so that for late epochs only the best trials count.
+    epochs to compare; empty means at most ``MOST``, evenly spread and including the last. The correlation is
+    Spearman's, over the ``n`` trials that were trained for both numbers of epochs; late epochs therefore have only the
+    best trials.
     """
     every = [int(epoch) for epoch in by_epoch.columns]
     step = max(1, -(-len(every) // MOST))
@@ -99,15 +97,12 @@ def agreement(by_epoch: pd.DataFrame, epochs: Sequence[int] = ()) -> pd.DataFram
 
 
 def correlation(one: "pd.Series[float]", other: "pd.Series[float]") -> float:
-    """Return Spearman's rank correlation over the trials with both values.
-
-    NaN if it is undefined or there are fewer than ``LEAST`` such trials.
-    """
+    """Return Spearman's rank correlation of the trials with both values; NaN if undefined or below ``LEAST`` trials."""
     both = one.notna() & other.notna()
     one, other = one[both], other[both]
     if len(one) < LEAST or one.nunique() < 2 or other.nunique() < 2:
         return float("nan")
-    return float(one.rank().corr(other.rank()))  # loading scipy.stats takes longer than making a report
+    return float(one.rank().corr(other.rank()))  # scipy.stats takes longer to load than a report to make
 
 
 def spread(value: float, number: int) -> tuple[float, float]:

@@ -1,8 +1,8 @@
 """Shuffled copies of a search, in which no axis matters: the trials' points are permuted among their learning curves.
 
-A point is a value for each axis. Importances and interactions are also computed from these copies, predictions of the
-ends of stopped trials included. Those of the search itself stand out only if they exceed those of the copies: an
-importance their mean, and an interaction their ``limit``.
+A point is a value for each axis. Importances and interactions are computed from these copies as well, including the
+predictions of the ends of stopped trials. Those of the search itself stand out only if they exceed those of the copies:
+an importance must exceed their mean, and an interaction their ``limit``.
 """
 
 from collections.abc import Sequence
@@ -19,11 +19,11 @@ TIMES: Final = 20
 """The number of shuffled copies."""
 
 BEYOND: Final = 5.0
-"""The number of standard deviations by which a statistic has to exceed its mean over the copies to stand out. It must
-also exceed its largest value in any copy.
+"""The number of standard deviations by which a statistic has to exceed its mean over the copies to stand out.
 
-The statistic is the largest of many, such as the sizes of all interactions. In a search in which no axis matters, it is
-this far above its mean with a probability of 1 in 1,000 (the extreme value distribution).
+The statistic, which must also exceed its largest value in any copy, is the largest of many, such as the sizes of all
+interactions. In a search in which no axis matters, it is this far above its mean with a probability of 1 in 1,000 (the
+extreme value distribution).
 """
 
 
@@ -45,8 +45,7 @@ def shuffled(
 ) -> list[Shuffled]:
     """Make ``TIMES`` shuffled copies of the scored trials of a search; the same search gets the same copies.
 
-    ``trials``: the frame of the trials. ``whole``: whether each trial was trained to its end. ``reached``: the best
-    score up to each epoch. ``parts``: the trials' parts, from ``levels.levels``.
+    ``trials``: the frame of the trials. The other arguments are those of ``additive_model.fit``.
     """
     scored, axes = trials.index[trials["score"].notna()], list(parts.columns)
     points, own = trials.loc[scored, axes], parts.loc[scored]

@@ -1,6 +1,6 @@
-"""Nelder and Mead's method ("A Simplex Method for Function Minimization", 1965), for many functions at once.
+"""Nelder and Mead's method ("A Simplex Method for Function Minimization", 1965), for many functions together.
 
-For each function the steps are those of ``scipy.optimize.minimize``, but a step is computed for all functions together.
+The steps are those of ``scipy.optimize.minimize``, computed for all functions in the same array operations.
 
 Array legend: S functions; V variables; C = V + 1 corners of a simplex, the best first.
 """
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 Array = NDArray[np.floating[Any]]
 
 WIDER: Final = 1.05
-"""The initial simplex: its first corner is the start, and each further one multiplies one variable by this factor."""
+"""The factor of one variable at each further corner of the initial simplex; the first corner is the start."""
 
 OFF_ZERO: Final = 0.00025
 """The value that a further corner of the initial simplex gives to its variable if that is 0 at the start."""
@@ -26,9 +26,9 @@ STEPS: Final = 200
 def minimise(values: Callable[[Array], Array], start_SV: Array, *, apart: float, differing: float) -> Array:
     """Return the variables at the minimum of each function, (S, V): the best corner after at most ``STEPS`` * V steps.
 
-    ``values``: evaluates all functions, each at its own variables: maps (S, V) to (S,). ``start_SV``: the start of each
-    function. A function is done when no corner of its simplex differs from the best one by more than ``apart`` in any
-    variable, and none by more than ``differing`` in its value.
+    ``values``: evaluates each function at its own variables: maps (S, V) to (S,). ``start_SV``: the start of each
+    function. A function has converged when no corner of its simplex differs from the best one by more than ``apart`` in
+    any variable, and none by more than ``differing`` in its value.
     """
     variables = start_SV.shape[1]
     place_SCV = np.repeat(start_SV[:, None], variables + 1, axis=1)

@@ -1,13 +1,12 @@
 """Finds the axes that stand out: scores differ between their values more than in a search in which no axis matters.
 
-Trials are ranked as proposers rank them: stopped trials come below those that were trained to their ends, and are
-sorted by the epoch at which they ended, then by score; whole trials are sorted by score. The scores that stopped trials
-would have reached are not predicted. Each axis is tested beside those that stand out more
-(``search/statistics/forward_selection.py``): by the parts that tables show (single values or ranges of numbers), and an
-axis of numbers also by a straight line.
+Trials are ranked as proposers rank them: stopped trials come below whole trials (trained to their ends) and are sorted
+by the epoch at which they ended, then by score; whole trials are sorted by score. The final scores of stopped trials
+are not predicted. Each axis is tested beside those that stand out more (``search/statistics/forward_selection.py``): by
+the parts that tables show (single values or ranges of numbers), and an axis of numbers also by a straight line.
 
-If points are drawn without regard to scores and no axis matters, some axis stands out in at most a share ``LEVEL`` of
-searches. ``docs/calibration.md`` has the measured share for a proposer that learns.
+The error rate ``LEVEL`` requires points that are drawn without regard to scores; ``docs/calibration.md`` has the
+measured rate for a proposer that learns.
 """
 
 from collections.abc import Iterator
@@ -22,9 +21,7 @@ from skipstack.search.statistics.forward_selection import Values, selected
 from skipstack.spaces.domains import Domain
 
 LEVEL: Final = 0.001
-"""The level of the test: if no axis matters and points are drawn without regard to scores, some axis stands out in at
-most this share of searches.
-"""
+"""The level of the test: the maximum share of searches in which some axis stands out although no axis matters."""
 
 
 def standing_out(
@@ -32,9 +29,7 @@ def standing_out(
 ) -> list[str]:
     """Return the axes that stand out, the clearest first.
 
-    ``trials``: the frame of the trials, of which ``score`` and the columns of axes are used. ``whole``: whether each
-    trial was trained to its end. ``reached``: the best scores so far, from ``best_so_far``. ``parts``: the trials'
-    parts, from ``levels.levels``. ``domains``: the domains of the axes.
+    ``trials``: the frame of the trials. ``whole``, ``reached``, ``parts``: as for ``additive_model.fit``.
     """
     scored = trials.index[trials["score"].notna()]
     epochs = reached.notna().sum(axis=1).reindex(scored, fill_value=0).astype(float)

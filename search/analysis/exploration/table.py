@@ -1,8 +1,8 @@
 """The table of a search: a row for each value of each axis, with rows for the base, the best trial and the baseline.
 
 A value is represented by its selected trial: the best on dev of the trials that have the value. The more trials it was
-selected from, the more its score is biased upwards. So nothing here is tested, and no score has an interval. Not all
-trials are measured on test (``search/study/record/selection.py``).
+selected from, the more its score is biased upwards, so scores are not tested here and have no intervals. Not all trials
+are measured on test (``search/study/record/selection.py``).
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -28,8 +28,7 @@ class ValueRow:
     ``scored``: how many of them have a score.
     ``selected``: the best of them on dev; None if none has a score.
     ``state``, ``epoch``, ``seeds``: the selected trial's state, best epoch and seeds.
-    ``whole``: whether the selected trial was trained to its end.
-    ``is_base``: whether the selected trial is the base's.
+    ``whole``, ``is_base``: whether the selected trial was trained to its end, and whether it is the base's.
     ``leads``: whether no other value of the axis has a better selected trial; False if no other value has one at all.
     ``dev``, ``test``: the selected trial's scores, in the order of ``seeds``; empty if unknown.
     ``effect``: the effect of the value on the final score; None if the trials do not support one (``effects.py``).
@@ -76,7 +75,6 @@ class SearchData:
     ``front``: the numbers of the trials on the Pareto front.
     ``reported``: the columns of the objectives that a user's function reports after the score.
     ``sign``: the factor from a measured value to a score: -1 if a smaller measure is better, else 1.
-    ``effects``: the effects of values.
     """
 
     trials: pd.DataFrame
@@ -96,8 +94,8 @@ def rows(
 ) -> tuple[ValueRow, ...]:
     """Return the rows of the table in order: baseline, base and best (if known), then the values of each axis.
 
-    ``seen``: the data of the search. ``axes``: the axes to show. ``domains``: the domains of all axes. ``baseline``:
-    the baseline's name and its scores on dev and test; None without a baseline.
+    ``axes``: the axes to show. ``domains``: the domains of all axes. ``baseline``: the baseline's name and its scores
+    on dev and test; None without a baseline.
     """
     found: list[ValueRow] = []
     if baseline is not None:

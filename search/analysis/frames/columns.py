@@ -1,8 +1,8 @@
 """The columns of a study's pandas frames, with stable names and types.
 
 Measured values are in the unit of the study's measure: accuracy, F1 and LAS in [0, 1], where larger is better;
-perplexity, where smaller is better; or as a user's function reports them. Unknown values are NaN or NA. Events are
-numbered from 0 in the order of the ledger.
+perplexity, where smaller is better; or the unit of a user's function. Unknown values are NaN or NA. Events are numbered
+from 0 in the order of the ledger.
 """
 
 from collections.abc import Mapping, Sequence
@@ -94,15 +94,13 @@ COLUMNS: Final[Mapping[str, tuple[Column, ...]]] = {
         Column("json", "str", "all that the ledger says of it, as JSON"),
     ),
 }
-"""The columns of each frame, in order. Some frames have further columns after these:
+"""The columns of each frame, in order. Three frames have further columns after these:
 
-``trials``: if a user's function reports objectives besides the score, a float64 column for each of them, such as
-``objective_seconds``: the mean over the trial's seeds at its best epoch. After those, a column for each axis, named by
-the axis's path. Integers are Int64, other numbers float64, booleans boolean, text and named values str, and other
-values their JSON as str. An inactive axis has NaN or NA.
-
+``trials``: a float64 column for each objective besides the score that a user's function reports, such as
+``objective_seconds``: the mean over the trial's seeds at its best epoch. Then a column for each axis (a hyperparameter
+that the study varies), named by its path: Int64 for integers, float64 for other numbers, boolean for booleans, str for
+text, for named values and for the JSON of all other values; NaN or NA in trials in which the axis is inactive.
 ``curves``: a float64 column for each other reported metric, with the metric's name, such as ``train_loss``.
-
 ``sentences``: a float64 column for each count of the measure: ``correct`` and ``tags`` for accuracy; ``gold``,
 ``predicted``, ``correct`` and ``segmented`` spans for F1; ``words``, ``attached`` and ``labelled`` for LAS; ``nats``
 and ``words`` for perplexity.
@@ -112,7 +110,7 @@ and ``words`` for perplexity.
 def typed_frame(name: str, values: Mapping[str, Sequence[Any] | NDArray[Any]]) -> pd.DataFrame:
     """Build the frame called ``name`` from ``values``, which maps column names to their values.
 
-    The columns of ``COLUMNS[name]`` come first, with their dtypes; all further columns of ``values`` follow as float64.
+    The columns ``COLUMNS[name]`` come first, with their dtypes; further columns of ``values`` follow as float64.
     """
     dtypes = {column.name: column.dtype for column in COLUMNS[name]}
     others = {key: "float64" for key in values if key not in dtypes}

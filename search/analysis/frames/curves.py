@@ -1,7 +1,9 @@
 """Frames of learning curves, of the best scores so far, and of counts by sentence.
 
-Array legend: N reports; R seeds; M values of a report, one for each metric and lane (one seed's copy of the network);
-S sentences; C counts of a sentence; 4 the numbers of a report that are named in ``NUMBERS``.
+If the seeds of a study race, a trial trains them in groups, one after the other, and each report is about one group.
+
+Array legend: N reports; R seeds; M values of a report, one for each metric and lane (one seed's copy of the network); S
+sentences; C counts of a sentence; 4 the numbers of a report that are named in ``NUMBERS``.
 """
 
 import math
@@ -37,8 +39,8 @@ def curves(record: StudyRecord) -> pd.DataFrame:
 def scores_by_epoch(curves: pd.DataFrame) -> pd.DataFrame:
     """Return the score of each trial after each epoch: a row per trial, a column per epoch.
 
-    NaN for a score that is not finite, and for epochs after the trial's last report. If seeds race, scores are those of
-    the first group of seeds. ``curves``: the study's frame of that name.
+    NaN for scores that are not finite and for epochs after the trial's last report. If seeds race, the scores are those
+    of the first group of seeds. ``curves``: the frame of that name.
     """
     table = _by_epoch(curves)
     return table.where(table.abs() < math.inf)
@@ -47,8 +49,8 @@ def scores_by_epoch(curves: pd.DataFrame) -> pd.DataFrame:
 def best_so_far(curves: pd.DataFrame) -> pd.DataFrame:
     """Return the best finite score of each trial up to each epoch: a row per trial, a column per epoch.
 
-    NaN before the first finite score, and for epochs after the trial's last report. If seeds race, the scores are those
-    of the first group of seeds. ``curves``: the study's frame of that name.
+    NaN before the first finite score and for epochs after the trial's last report. If seeds race, the scores are those
+    of the first group of seeds. ``curves``: the frame of that name.
     """
     table = _by_epoch(curves)
     finite = table.where(table.abs() < math.inf)
@@ -61,10 +63,7 @@ def _by_epoch(curves: pd.DataFrame) -> pd.DataFrame:
 
 
 def sentences(record: StudyRecord) -> pd.DataFrame:
-    """Return the frame ``sentences`` (see ``COLUMNS``).
-
-    It has a row for each sentence of the test split, for each seed of each trial with recorded counts of sentences.
-    """
+    """Return the frame ``sentences`` (see ``COLUMNS``), for the trials with recorded counts of sentences."""
     names = record.measure.counted
     parts: dict[str, list[NDArray[np.float64]]] = {
         name: [np.empty(0)] for name in ("trial", "seed", "sentence", "event", *names)
@@ -85,10 +84,10 @@ def sentences(record: StudyRecord) -> pd.DataFrame:
 def _rows(
     layout: Layout, seeds: int, blocks: list[tuple[int, tuple[int, ...], ReportBlock]]
 ) -> dict[str, NDArray[np.float64]]:
-    """Return the columns of ``curves`` by name for some blocks of reports, with a row per report and seed.
+    """Return the columns of the frame ``curves``, by name, for some blocks of reports, with a row per report and seed.
 
-    All reports have the same ``layout`` (the metrics and the number of lanes of each) and the same number of ``seeds``.
-    ``blocks``: for each block of reports the trial's number, its seeds, and the block.
+    ``layout``: the metrics of all these reports, and the number of lanes of each metric. ``seeds``: the number of seeds
+    of each report. ``blocks``: the number of the trial, its seeds, and the block.
     """
     counts = [len(block.events_N) for _, _, block in blocks]
     numbers_N4 = np.concatenate([block.numbers_N4 for _, _, block in blocks])
@@ -115,5 +114,5 @@ def _unknown(part: dict[str, NDArray[np.float64]]) -> NDArray[np.float64]:
 
 
 def _places(part: dict[str, NDArray[np.float64]]) -> NDArray[np.intp]:
-    """Return the row indices of ``part``; used as the last sorting key, they keep the seeds of a report in order."""
+    """Return the row indices of ``part``: as the last sorting key, they keep the seeds of a report in order."""
     return np.arange(len(part["trial"]))

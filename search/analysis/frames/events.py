@@ -1,4 +1,4 @@
-"""Frames of the ledger's events, with their numbers, and of the workers' CPU, GPU and memory use."""
+"""Frames of the ledger's events, and of the CPU, GPU and memory use of workers."""
 
 import json
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ def numbered_events(past: PastEvents) -> Iterator[tuple[int, dict[str, Any]]]:
         try:
             together = pydantic_core.from_json(line.payload.partition(b" ")[2])
         except ValueError:
-            events_of(line)  # raises an error with file and line
+            events_of(line)  # raises UserError with file and line
             raise
         for plain in together:
             if number == past.count:
@@ -29,10 +29,7 @@ def numbered_events(past: PastEvents) -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 def events(past: PastEvents) -> pd.DataFrame:
-    """Return the frame ``events``, with a row for each event in ``past`` (see ``COLUMNS``).
-
-    Raises UserError as ``Ledger.replay`` does.
-    """
+    """Return the frame ``events`` (see ``COLUMNS``). Raises UserError as ``Ledger.replay`` does."""
     rows = [
         (number, plain["time"], plain["kind"], plain.get("trial"), json.dumps(plain, separators=(",", ":")))
         for number, plain in numbered_events(past)
@@ -42,11 +39,7 @@ def events(past: PastEvents) -> pd.DataFrame:
 
 
 def usage(past: PastEvents) -> pd.DataFrame:
-    """Return the frame ``usage`` (see ``COLUMNS``).
-
-    It has a row for each epoch of the search during which the CPU, GPU and memory use of the worker was measured.
-    Raises UserError as ``Ledger.replay`` does.
-    """
+    """Return the frame ``usage`` (see ``COLUMNS``). Raises UserError as ``Ledger.replay`` does."""
     rows = [
         {**plain, **plain["usage"], "event": number}
         for number, plain in numbered_events(past)

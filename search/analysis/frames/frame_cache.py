@@ -1,16 +1,15 @@
 """Caches the frames of a long ledger as Parquet files in the study's folder.
 
 The folder ``frames/`` holds one file per frame, and ``about.json`` with a digest of each file and a stamp: a hash of
-the ledger and of the version of the frames. If a digest or the stamp differs, frames are computed again. That happens
-if the ledger has grown, or if the files come from another study or another version or are half written. If the folder
-cannot be written, nothing is cached.
+the ledger and of the version of the frames. If a digest or the stamp differs, the frames are computed again: the ledger
+has grown, or a file is incomplete or comes from another study or version.
 """
 
 import json
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from hashlib import file_digest, sha256  # SHA-256, since processors have instructions for it
+from hashlib import file_digest, sha256  # SHA-256 is fast, since processors have instructions for it
 from io import BytesIO
 from pathlib import Path
 from typing import Any, Final
@@ -23,14 +22,14 @@ from skipstack.data.basis.atomic_files import write_atomically
 from skipstack.search.analysis.frames.columns import COLUMNS
 
 VERSION: Final = 4
-"""The version of the frames. Raise it with every change of code that makes the same events give other rows."""
+"""The version of the frames. Increase it whenever a code change makes the same events yield different rows."""
 
 ABOUT: Final = "about.json"
 
 
 @dataclass(frozen=True, slots=True)
 class CachedFrames:
-    """The frames cached in ``folder``, read on request.
+    """The frames cached in ``folder``; a frame is read when it is requested.
 
     ``digests``: the digest of each frame's file by the frame's name. ``about``: facts about the study, stored as JSON.
     """
@@ -49,7 +48,7 @@ class CachedFrames:
 
 
 def stamp(files: tuple[Path, ...]) -> str:
-    """Return a hash of the ledger's ``files`` and of the version of the frames, including their columns and pandas.
+    """Return a hash of the ledger's ``files``, of ``VERSION``, of ``COLUMNS`` and of the version of pandas.
 
     Raises OSError if a file cannot be read.
     """
@@ -74,11 +73,11 @@ def cache_frames(
 ) -> None:
     """Cache ``frames`` in ``folder``, which is created if needed.
 
-    ``known_by``: the stamp. ``frames``: functions that compute the frames, by name. ``about``: facts about the study,
-    stored as JSON. If the disk is full or the folder cannot be written, the cache stays incomplete and nothing is
-    raised. If the folder is a symbolic link, nothing is cached.
+    ``known_by``: the stamp. ``frames``: functions that compute the frames, by name. ``about``: facts about the study.
+    If the folder is a symbolic link, nothing is cached. If it cannot be written, for example because the disk is full,
+    the cache stays incomplete and no error is raised.
     """
-    if folder.is_symlink():  # the files would be written outside of the study's folder
+    if folder.is_symlink():  # its target may lie outside of the study's folder
         return
     with suppress(OSError):
         folder.mkdir(exist_ok=True)
@@ -92,7 +91,7 @@ def cache_frames(
 
 
 def as_parquet(frame: pd.DataFrame) -> bytes:
-    """Return the bytes of a Parquet file of the frame, with a named index as a column."""
+    """Return the frame as the bytes of a Parquet file; an index with a name becomes a column."""
     named = frame.reset_index() if frame.index.name else frame
     # Only columns of text are dictionary-encoded: numbers seldom repeat.
     texts = [str(name) for name in named if pd.api.types.is_string_dtype(named[name])]

@@ -17,10 +17,7 @@ from skipstack.spaces.domains import Choice, Domain, Integer
 
 
 def trials(record: StudyRecord, of: Sequence[TrialRecord] | None = None) -> pd.DataFrame:
-    """Return the frame ``trials``, with a row for each trial (see ``COLUMNS``).
-
-    ``of``: the trials that get a row, in this order. None means all trials of the study.
-    """
+    """Return the frame ``trials`` (see ``COLUMNS``). ``of``: the trials, in order; None means all of the study."""
     chosen = list(record.trials.values()) if of is None else of
     rows = [_row(record, trial) for trial in chosen]
     columns = [*(column.name for column in COLUMNS["trials"]), *(each.column for each in _reported(record))]
@@ -36,14 +33,14 @@ ScoreRow = tuple[str, float, float]
 
 
 def score_row(record: StudyRecord, trial: TrialRecord) -> ScoreRow:
-    """Return the columns of ``ScoreRow`` for a trial, much faster than its whole row of the frame ``trials``."""
+    """Return the columns of ``ScoreRow`` for a trial; this is much faster than computing its whole row."""
     if (best := _scored(trial)) is None:
         return trial.state, math.nan, math.nan
     return trial.state, best.score, record.measure.score(1.0) * mean(tuple(trial.dev_of(best).values()))
 
 
 def seeds(record: StudyRecord) -> pd.DataFrame:
-    """Return the frame ``seeds``, with a row for each seed of each trial that has a score (see ``COLUMNS``)."""
+    """Return the frame ``seeds`` (see ``COLUMNS``)."""
     sign, rows = record.measure.score(1.0), []
     for trial in record.trials.values():
         best = trial.best
@@ -104,18 +101,18 @@ def _reported(record: StudyRecord) -> Sequence[Further]:
 
 
 def _tested_event(trial: TrialRecord, test: Mapping[int, float], best: int | None) -> int | None:
-    """Return the number of the event with a trial's measure on test; None if it was not measured on test.
+    """Return the number of the event with a trial's measure on test; None if the trial was not measured on test.
 
-    ``test``: the measure on test by seed. ``best``: the number of the event of the trial's best report, which has the
-    measure on test if a user's function reported it.
+    ``test``: the measure on test by seed. ``best``: the number of the event of the trial's best report. If a user's
+    function reported the measure on test, that event has it.
     """
     return trial.happened.get("tested", best if test else None)
 
 
 def _places(trial: TrialRecord) -> dict[int, int]:
-    """Return, by seed, the position of the trial's best report among its reports; empty if no report has a score.
+    """Return the index of the best report for each seed; empty if no report has a score.
 
-    If seeds race, the reports are those of groups of seeds, and each seed gets the best report of its group.
+    If seeds race (a trial trains them in groups), each seed gets the best report of its group.
     """
     reports = trial.reports
     place = reports.best()
@@ -136,7 +133,7 @@ def _value(domain: Domain, value: Any) -> Any:
 
 
 def _dtype(domain: Domain) -> str:
-    """Return the dtype of an axis's column, which fits all values of its domain."""
+    """Return the dtype of an axis's column, which fits all values of the axis's domain."""
     match domain:
         case Integer():
             return "Int64"
@@ -156,7 +153,7 @@ def _dtype(domain: Domain) -> str:
 def _spread(name: str, scores: Iterable[float], sign: float) -> dict[str, float]:
     """Return the columns ``name`` and ``name``_deviation: the mean and the standard deviation of ``scores`` over seeds.
 
-    ``sign`` turns the mean score back into the measure: -1 if a smaller measure is better.
+    ``sign`` converts the mean score to the measure: -1 if a smaller measure is better, else 1.
     """
     values = tuple(scores)
     return {name: sign * mean(values), f"{name}_deviation": deviation(values)}

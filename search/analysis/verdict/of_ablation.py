@@ -1,7 +1,6 @@
-"""The verdict of an ablation on its first winner and on each of its changes.
+"""The verdict of an ablation: on its first winner, and on each change that this winner makes to the base.
 
-If there are several corpora, the verdict is about the mean over them; but if no row has such a mean, it is about the
-last corpus.
+With several corpora, the verdict uses the means over them; if no row has such a mean, it uses the last corpus.
 """
 
 from collections.abc import Mapping
@@ -34,7 +33,7 @@ def of_ablation(record: StudyRecord, found: Confirmation) -> WinnerTested:
     others: list[Other] = []
     for row in planned.rows:
         first_kind = row.roles[0].kind
-        told = first_kind in ("base", "winner", "without")  # other fields of the verdict report these rows
+        told = first_kind in ("base", "winner", "without")  # these rows are in other fields of the verdict
         for role in row.roles:
             own = role.winner == first.winner
             if role.kind == "beside" and role.study is not None and row.roles[0] == role:
@@ -69,5 +68,5 @@ def _unknown(why: str) -> ConfirmedRow:
 
 
 def _reversed(row: ConfirmedRow) -> ConfirmedRow:
-    """Return the row with its difference reversed: the base measured from a winner that has a single change."""
+    """Return ``row`` with its difference reversed: the base compared with a winner that has a single change."""
     return row if row.difference is None else replace(row, difference=row.difference.reversed)

@@ -1,7 +1,6 @@
 """The verdict on a study, from its search and its confirmed tables.
 
-It is about the strongest evidence that the study has: a finished confirmed table (``decisive_table``), else the results
-of the search.
+The verdict uses the strongest evidence: a finished confirmed table (``decisive_table``) or, without one, the search.
 """
 
 from collections import Counter
@@ -17,7 +16,7 @@ from skipstack.search.statistics.rounding import alike
 from skipstack.search.study.record.study_record import StudyRecord
 
 Tables = Sequence[tuple[StudyRecord, Confirmation]]
-"""Confirmed tables, each with the record of its trials, which is that of the study or of one of its ablations."""
+"""Confirmed tables, each with the record of its trials: that of the study, or that of one of its ablations."""
 
 
 def verdict(seen: Exploration, tables: Tables = ()) -> Verdict:
@@ -35,11 +34,11 @@ def verdict(seen: Exploration, tables: Tables = ()) -> Verdict:
 def decisive_table(tables: Tables) -> int | None:
     """Return the index of the table that the verdict is about; None if no table qualifies.
 
-    Only tables of finished records qualify. The first choice is the last ablation with several seeds, the second a
-    study of rows fixed in advance with several seeds, the third the last ablation with one seed, which has no intervals
-    on a single corpus.
+    Only tables of finished records qualify. In order of preference: the last ablation with several seeds; the study, if
+    its rows were fixed in advance and have several seeds; the last ablation with one seed, which has no intervals on a
+    single corpus.
     """
-    # In an unfinished record, rows that are still to come belong to the family and change the corrected p values.
+    # In an unfinished record, further rows will join the family and change the corrected p values.
     finished = [place for place, (own, _) in enumerate(tables) if own.finished]
     ablations = [place for place in finished if tables[place][0].plan is not None]
     designs = [place for place in finished if tables[place][0].plan is None and tables[place][1].confirmed]
@@ -57,10 +56,7 @@ def of_table(record: StudyRecord, table: Confirmation) -> Verdict:
 
 
 def _explored(seen: Exploration, ablation: str) -> Explored | None:
-    """Return the verdict on the best trial of a search; None if no trial has a score.
-
-    ``ablation``: the name of an ablation that is not finished, or empty.
-    """
+    """Return the verdict on the best scored trial, if any. ``ablation``: the name of an unfinished one, or empty."""
     rows = {row.axis: row for row in seen.rows if row.axis in (BASELINE, BASE, BEST)}
     best, base, baseline = rows.get(BEST), rows.get(BASE), rows.get(BASELINE)
     if best is None or best.selected is None:
@@ -96,10 +92,7 @@ def _failed(seen: Exploration) -> Failed:
 
 
 def _exact(seen: Exploration) -> bool:
-    """Whether all seeds of a trial have the same score, up to rounding, in every trial with several seeds.
-
-    False if no trial has several seeds.
-    """
+    """Whether there are trials with several seeds, and in each of them all seeds have the same score up to rounding."""
     by_trial = [own.tolist() for _, own in seen.seen.seeds.groupby("trial")["dev"]]
     several = [own for own in by_trial if len(own) > 1]
     return bool(several) and all(map(alike, several))

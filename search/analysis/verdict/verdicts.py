@@ -1,9 +1,9 @@
 """The verdict on a study, as one of five classes; reports state it in a sentence.
 
-    WinnerTested  an ablation tested its winner, and each of the winner's changes
+    WinnerTested  an ablation tested its winner and each change that the winner makes to the base
     RowsTested    the study compared rows fixed in advance with the base
     Explored      the study is a search alone: its results are described and not tested
-    Unfinished    trials of the study are still to come
+    Unfinished    the study has trials still to run
     Failed        the study is finished and no trial has a score
 
 Scores and differences are those of ``data.tasks.measure``: larger is better.
@@ -19,11 +19,11 @@ from skipstack.search.statistics.estimates import NO_CHANCE, Estimate
 from skipstack.spaces.domains import Json
 
 Standing = Literal["earns", "harms", "open", "exact", "unknown"]
-"""The result for a change of the winner.
+"""The result for a change that the winner makes to the base.
 
-``earns``: it improves the winner significantly. ``harms``: it makes the winner significantly worse. ``open``: neither
-is shown. ``exact``: the difference is the same for all seeds and sentences, so that nothing shows how much it varies
-by chance. ``unknown``: there is no difference, or no interval for another reason.
+``earns``: the change significantly improves the winner. ``harms``: it makes the winner significantly worse. ``open``:
+the difference is not significant. ``exact``: the difference is the same for all seeds and sentences, so that its
+variation by chance is unknown. ``unknown``: there is no difference, or it has no interval for another reason.
 """
 
 
@@ -48,10 +48,7 @@ class WinnerChange:
 
     @property
     def standing(self) -> Standing:
-        """The result for the change, from the row of the winner without it.
-
-        Only a difference that is significant after correction for the whole family gives ``earns`` or ``harms``.
-        """
+        """The result for the change, from ``without``; its significance is corrected for the whole family."""
         difference = self.without.difference
         if difference is None:
             return "unknown"
@@ -64,10 +61,10 @@ class WinnerChange:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Other:
-    """Another config that an ablation compares with the winner.
+    """Another config that an ablation compares with the winner, with its confirmed ``row``.
 
-    ``kind``, ``name``: for ``search``, it is the best config of the search ``name``; for ``without``, it is the winner
-    without all its changes at the paths ``name``. ``row``: its confirmed row.
+    ``kind``, ``name``: for ``search``, the best config of the search called ``name``; for ``without``, the winner
+    without all its changes at the paths ``name``.
     """
 
     kind: Literal["search", "without"]
@@ -79,8 +76,8 @@ class Other:
 class WinnerTested:
     """The verdict of an ablation: its first winner compared with the base, and each of the winner's changes.
 
-    ``corpus``: the corpus of all numbers: empty if there is a single one; else the text for the mean over all corpora
-    or, if no row has such a mean, the last corpus.
+    ``corpus``: the corpus of all numbers: empty if there is a single one; otherwise the text for the mean over all
+    corpora or, if no row has such a mean, the last corpus.
     """
 
     measure: Measure
@@ -95,7 +92,7 @@ class WinnerTested:
 class RowsTested:
     """The verdict on rows that were fixed in advance, each compared with the base.
 
-    ``rows``: those with an interval. ``untold``: the number of rows that have none.
+    ``rows``: the rows with an interval. ``untold``: the number of rows without one.
     """
 
     measure: Measure
@@ -123,8 +120,8 @@ class RowsTested:
 class Others:
     """Counts of the scored trials other than the best.
 
-    ``whole``: how many were trained to their ends. ``cut``: how many were not. ``least``, ``most``: the smallest and
-    the largest number of epochs of the trials in ``cut``; 0 if there are none.
+    ``whole``, ``cut``: the numbers of trials that were trained to their ends, and that were not. ``least``, ``most``:
+    the smallest and the largest number of epochs of the ``cut`` trials; 0 if there are none.
     """
 
     whole: int
@@ -137,15 +134,14 @@ class Others:
 class Explored:
     """The verdict on a search: its best trial on dev, with the scores of the base and the baseline.
 
-    ``trial``: the number of the best trial. ``is_base``: whether this trial is the base.
-    ``score``: the best trial's score.
-    ``whole``: whether the best trial was trained to its end.
+    ``trial``, ``score``: the number and the score of the best trial.
+    ``is_base``, ``whole``: whether the best trial is the base, and whether it was trained to its end.
     ``others``: counts of the other scored trials.
     ``epochs``: the number of epochs of a trial that is trained to its end.
     ``base``, ``base_whole``: the score of the base, None without one, and whether the base was trained to its end.
     ``baseline``: the score of the baseline; None without one.
-    ``exact``: whether there are trials with several seeds and in each of them all seeds have the same score.
-    ``ablation``: the name of an ablation that is not finished, or empty.
+    ``exact``: whether there are trials with several seeds, and in each of them all seeds have the same score.
+    ``ablation``: the name of an unfinished ablation, or empty.
     """
 
     measure: Measure
@@ -169,10 +165,10 @@ class Explored:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Unfinished:
-    """The verdict on a study with trials still to come.
+    """The verdict on a study that has trials still to run.
 
-    ``ended``: the number of ended trials. ``asked``: the most trials that the study may have. ``best``: the verdict on
-    the search so far; None if no trial has a score.
+    ``ended``: the number of ended trials. ``asked``: the maximum number of trials of the study. ``best``: the verdict
+    on the search so far; None if no trial has a score.
     """
 
     ended: int
@@ -184,8 +180,8 @@ class Unfinished:
 class Failed:
     """The verdict on a finished study in which no trial has a score.
 
-    ``ends``: the number of trials by the state in which they ended. ``message``: the most frequent message of the
-    trials, the first of equally frequent ones; empty if no trial has a message. ``times``: how many trials have it.
+    ``ends``: the number of trials by final state. ``message``: the most frequent message of the trials (the first one
+    in a tie); empty if no trial has a message. ``times``: the number of trials with this message.
     """
 
     ends: dict[str, int]

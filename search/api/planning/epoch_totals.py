@@ -1,4 +1,4 @@
-"""Estimates how many epochs a study trains in all: in the best, a typical and the worst case."""
+"""Estimates the total number of epochs that a study trains: in the best, a typical and the worst case."""
 
 from dataclasses import dataclass
 from fractions import Fraction
@@ -16,7 +16,7 @@ class EpochTotals:
 
     ``best``: if all trials but the base are stopped as early as possible. ``typical``: if each trial has a constant
     score, trials run one after another in random order, and the study's scheduler decides which are stopped. ``worst``:
-    if no trial is stopped. ``base``: the epochs of the base trial alone, which the other three include; 0 if the base
+    if no trial is stopped. ``base``: the epochs of the base trial alone, which the other numbers include; 0 if the base
     is not a trial.
     """
 
@@ -29,12 +29,11 @@ class EpochTotals:
 def epoch_totals(
     search: SearchConfig, epochs: int, trials: int, *, spared: bool, epoch_seconds: float | None = None
 ) -> EpochTotals:
-    """Estimate the total epochs of a study.
+    """Estimate the total number of epochs of a study.
 
-    ``search``: the study's search options. ``epochs``: of a trial that runs to its end. ``trials``: how many there are.
-    ``spared``: whether the base is among the trials; it is then never stopped. ``epoch_seconds``: the duration of an
-    epoch, needed only for rungs in seconds. None means that it is unknown; ``epochs`` epochs are then assumed to take
-    exactly the maximum seconds of a trial.
+    ``epochs``: the epochs of a trial that completes. ``trials``: the number of trials. ``spared``: whether the base is
+    among the trials; it is then never stopped. ``epoch_seconds``: the duration of an epoch, needed only for rungs in
+    seconds. If it is None, ``epochs`` epochs are assumed to take exactly the maximum seconds of a trial.
     """
     subject = scheduler(
         search.scheduler, epochs, frozenset({0}) if spared else frozenset(), seeds=search.lanes_of_a_trial
@@ -59,8 +58,8 @@ def epoch_totals(
 
 
 def _one_after_another(subject: Scheduler, scores: list[float], seconds: float) -> Fraction:
-    """Run the scheduler ``subject`` on trials with constant scores on a single simulated worker, and return the epochs
-    that they train. ``scores``: by the number of the trial. ``seconds``: the duration of an epoch.
+    """Run the scheduler ``subject`` on trials with constant scores on a single simulated worker, and return the number
+    of trained epochs. ``scores``: by the number of the trial. ``seconds``: the duration of an epoch.
     """
     spent, born = Fraction(0), 0
     while True:

@@ -1,4 +1,4 @@
-"""The size of an epoch, in which a trial reads the whole training split once: its sentences, tokens and updates."""
+"""The size of an epoch (one pass over the whole training split): its sentences, tokens and updates."""
 
 from dataclasses import dataclass
 from typing import Self
@@ -12,8 +12,8 @@ from skipstack.spaces.trial import TrialConfig
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class EpochSize:
-    """The size of a trial's epoch. ``task``: the name of the corpus's task. ``sentences`` and ``tokens``: those of the
-    training split. ``updates``: the number of optimiser updates in an epoch.
+    """The size of a trial's epoch. ``task``: the name of the corpus's task. ``sentences`` and ``tokens``: the numbers
+    in the training split. ``updates``: the number of optimiser updates in an epoch.
     """
 
     task: str
@@ -23,9 +23,7 @@ class EpochSize:
 
     @classmethod
     def of(cls, config: TrialConfig, stored: StoredCorpus) -> Self:
-        """The size of an epoch of a trial with this config, on its prepared corpus ``stored``. The updates are counted
-        as ``models.training.loop`` forms its batches.
-        """
+        """The size of an epoch of this config on its corpus, counted with the batches of ``models.training.loop``."""
         if config.data.longest is not None:
             stored = with_longest(stored, config.data.longest)
         split, training = stored.splits["train"], config.training

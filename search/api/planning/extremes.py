@@ -10,15 +10,15 @@ from skipstack.spaces.space import Point, Space
 from skipstack.spaces.subject import Subject
 
 LOOKED_AT = 64
-"""The number of random points that are drawn; the search starts from the smallest and the largest of them."""
+"""The number of random points; the search starts from the smallest and the largest of these."""
 
 
 def extremes(space: Space, size: Callable[[Subject], int], generator: np.random.Generator) -> tuple[Point, Point]:
     """Search for the points (a value for each axis) with the smallest and the largest config, and return both.
 
     ``size`` returns the size of a config. The search starts from the smallest and the largest of ``LOOKED_AT`` random
-    points, and changes one axis at a time, to any value of a choice or to an end of a range of integers, as long as
-    that helps. It may miss a point that is reached only by other changes, such as of several axes at once.
+    points, and changes one axis at a time, to any value of a choice or to an end of a range of integers, for as long as
+    that helps. It may miss points that differ in several axes at once.
     """
     sizes: dict[str, int] = {}
 
@@ -34,9 +34,7 @@ def extremes(space: Space, size: Callable[[Subject], int], generator: np.random.
 
 
 def _climb(space: Space, point: Point, height: Callable[[Point], int]) -> Point:
-    """Climb from ``point`` to a point where no change of a single axis to one of the values of ``_far`` increases
-    ``height``, and return that point.
-    """
+    """Change one axis at a time to one of its values in ``_far``, until no change increases ``height``."""
     while True:
         below = height(point)
         for path in list(point):
@@ -49,8 +47,8 @@ def _climb(space: Space, point: Point, height: Callable[[Point], int]) -> Point:
 
 
 def _far(domain: Domain) -> Iterator[Json]:
-    """Yields the values of an axis to try: all values of a choice, or the two ends of a range of integers. A range of
-    real numbers yields nothing, since no real number changes a network's size.
+    """Yields the values of an axis to try: all values of a choice, or the two ends of a range of integers. Yields
+    nothing for real numbers, which do not change a network's size.
     """
     match domain:
         case Choice():

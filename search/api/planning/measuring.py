@@ -29,13 +29,13 @@ from skipstack.spaces.subject import Subject
 from skipstack.spaces.trial import TrialConfig, as_network
 
 UPDATES, READINGS = 5, 3
-"""Maximum number of updates, and of dev batches, that are timed for each config."""
+"""The maximum number of updates, and of dev batches, that are timed for each config."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Some:
-    """A sample of the batches of an epoch. ``count``: the number of all batches. ``timed``: a few representative ones.
-    ``largest``: the one with the most positions.
+    """A sample of the batches of an epoch. ``count``: the number of all batches. ``timed``: a few representative
+    batches. ``largest``: the batch with the most positions.
     """
 
     count: int
@@ -45,10 +45,8 @@ class _Some:
     @classmethod
     def of(cls, batches: Callable[[], Iterable[Batch]], timed: int) -> Self:
         """Sample batches. They are sorted by their numbers of positions and cut into ``timed`` equal runs; the middle
-        batch of each run is sampled.
-
-        ``batches`` is called twice, and must return the same batches each time, so that only the sampled ones are held
-        in memory.
+        batch of each run is sampled. ``batches`` is called twice and must return the same batches, so that only the
+        sampled ones are kept in memory.
         """
         positions = [batch.forms_RTB.size for batch in batches()]
         order = sorted(range(len(positions)), key=positions.__getitem__)
@@ -59,11 +57,11 @@ class _Some:
 
 @final
 class TrainingMeter(Meter):
-    """Measures configs with the code with which workers train trials.
+    """Measures configs with the code that trains trials in workers. Raises UserError if this machine has no such
+    ``device``.
 
-    ``record``: the study's record, which names its prepared corpora. ``folder``: the study's folder. ``device``: where
-    to measure. ``trials``: how many trials share a program; the seconds of a program are divided among them. Raises
-    UserError if this machine has no such ``device``.
+    ``record``: the study's record, which names its prepared corpora. ``folder``: the study's folder. ``trials``: the
+    number of trials in a program, which share its seconds.
     """
 
     def __init__(self, record: StudyRecord, folder: StudyFolder, device: str, trials: int = 1) -> None:
@@ -89,8 +87,7 @@ class TrainingMeter(Meter):
 
     def measure(self, subject: Subject) -> Measurement:
         """Measure the first group of lanes that a trial trains in one batch; if trials share a program, one such group
-        of each of them. If a trial has several groups, they are trained one after another, and the seconds returned are
-        those of all groups.
+        of each trial. Groups train one after another, and the returned seconds are the sum over all groups.
         """
         config = as_network(subject)
         gc.collect()  # frees the network of the previous measurement
@@ -127,7 +124,7 @@ class TrainingMeter(Meter):
         return self._sizes[key]
 
     def _batches(self, config: TrialConfig, training: Training) -> tuple[_Some, _Some]:
-        """Sample the batches of a training epoch, and those of its evaluation on dev."""
+        """Sample the batches of a training epoch, and of its evaluation on dev."""
         recipe = config.training.model_dump(mode="json", include={"batch_size", "window"})
         key = canonical_json([config.data.model_dump(mode="json"), recipe, len(training.lanes)])
         if key not in self._read:
@@ -149,14 +146,12 @@ def room(
     concurrent: int | None = None,
     trials_per_program: int = 1,
 ) -> Room:
-    """Compute how many trials this machine can train in parallel, or how many programs of ``trials_per_program``
-    trials.
+    """Compute how many trials (or programs of ``trials_per_program`` trials) this machine can train in parallel.
 
-    ``device``: where trials compute. ``gpus_per_trial``: the share of a GPU for each trial. ``auto`` counts a whole
-    GPU, if trials compute on one; with 0, they compute on a CPU, and ``device="cuda"`` is an error. ``cpus_per_trial``:
-    the CPUs of each trial. ``concurrent``: the maximum number of trials at a time; None means no maximum. Raises
-    UserError if there is no such ``device``, if no trial fits, or if kernels are asked for that cannot run on the
-    device.
+    ``device``: where trials compute. ``gpus_per_trial``: the share of a GPU for each trial. ``auto`` means a whole GPU,
+    if trials compute on one; with 0, they compute on a CPU, and ``device="cuda"`` is an error. ``cpus_per_trial``: the
+    CPUs of each trial. ``concurrent``: the maximum number of concurrent trials; None means no maximum. Raises UserError
+    if there is no such ``device``, if no trial fits, or if requested kernels cannot run on the device.
     """
     chosen = choose_device(device if gpus_per_trial or device == "cuda" else "cpu").type
     share = float(chosen == "cuda") if gpus_per_trial == "auto" else gpus_per_trial
@@ -182,9 +177,7 @@ def room(
 
 
 def middles(order: Sequence[int], runs: int) -> list[int]:
-    """Cut ``order`` into ``runs`` equal runs, and return the middle element of each. Returns all elements if there are
-    not more than ``runs``.
-    """
+    """Cut ``order`` into ``runs`` equal runs, at most one per element, and return the middle element of each."""
     runs = min(runs, len(order))
     return [order[(2 * run + 1) * len(order) // (2 * runs)] for run in range(runs)]
 
@@ -212,8 +205,8 @@ def _kept_for_backward(training: Training, batch: Batch) -> int:
 
 
 def _with_gradients(training: Training) -> list[Tensor]:
-    """The weights that have gradients. Their bytes are an upper bound of the bytes of the gradients, since the
-    gradients of lookup tables may be sparse.
+    """The weights with gradients. Their bytes are an upper bound for the bytes of the gradients, since the gradients of
+    lookup tables may be sparse.
     """
     return [weight for weight in training.model.parameters() if weight.grad is not None]
 

@@ -14,10 +14,10 @@ from skipstack.spaces.trial import as_network
 def memory_of(task: TrialTask) -> int:
     """The bytes of GPU memory needed to train all seeds of a trial at once, without the CUDA context of the process.
 
-    The bytes are counted on a simulated GPU, which needs neither a GPU nor the memory
+    The bytes are counted on a simulated GPU, which needs no memory and no real GPU
     (``models/conformance/accelerator/trial_memory.py``). The count is cached for all trials that differ only in options
-    without an effect on memory. Raises UserError if torch cannot simulate a GPU, and whatever a network of the user's
-    own code raises on the simulated GPU, such as HostReadsError.
+    without an effect on memory. Raises UserError if torch cannot simulate a GPU, and any error that a network of the
+    user's own code raises on the simulated GPU, such as HostReadsError.
     """
     own = as_network(task.config)
     config = own.model_copy(update={"training": _sized(own.training)})
@@ -54,9 +54,7 @@ def _memory_of(task: TrialTask) -> int:
 
 
 def _sized(training: TrainingConfig) -> TrainingConfig:
-    """The training config with fixed values for the options that have no effect on memory, so that
-    counts are cached.
-    """
+    """Fix the options without an effect on memory, so that trials share the cached counts."""
     return training.model_copy(
         update={"optimiser": training.optimiser.model_copy(update={"learning_rate": 0.01}), "epochs": 1}
     )

@@ -25,7 +25,7 @@ from skipstack.spaces.space import Point, Space
 from skipstack.spaces.subject import Subject
 
 DRAWN = 5
-"""Maximum number of random configs that are measured, besides the base, the smallest and the largest."""
+"""The maximum number of random configs that are measured, besides the base, the smallest and the largest."""
 
 HOUR = 3600.0
 """Seconds in an hour."""
@@ -33,10 +33,10 @@ HOUR = 3600.0
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Measurement:
-    """The memory and time that one config takes on this machine. A lane is one seed's copy of the network.
+    """The memory and time of one config on this machine. A lane is one seed's copy of the network.
 
-    ``lanes``: how many are trained in one batch. ``weights``, ``gradients``, ``optimiser``: the bytes of the weights,
-    of their gradients and of the optimiser's state, of all these lanes. ``activations``: the bytes saved for the
+    ``lanes``: the number of lanes trained in one batch. ``weights``, ``gradients``, ``optimiser``: the bytes of the
+    weights, the gradients and the optimiser's state of all these lanes. ``activations``: the bytes saved for the
     backward pass of the largest batch. ``step_seconds``: the duration of an update of all seeds, averaged over an
     epoch. ``epoch_seconds``: the duration of an epoch of all seeds with its evaluation on dev, without pretraining.
     """
@@ -51,7 +51,7 @@ class Measurement:
 
     @property
     def memory(self) -> int:
-        """The sum of all bytes. Temporary buffers of single operations are not included."""
+        """The sum of all bytes, without the temporary buffers of single operations."""
         return self.weights + self.gradients + self.optimiser + self.activations
 
 
@@ -64,9 +64,7 @@ class Meter(ABC):
 
     @abstractmethod
     def measure(self, subject: Subject) -> Measurement:
-        """Build the config's network, and measure its memory and the time of a few updates. Raises RuntimeError or
-        MemoryError if the network cannot be built or does not run.
-        """
+        """Measure memory and the time of a few updates. Raises RuntimeError or MemoryError if the network fails."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -91,11 +89,11 @@ class Network:
 class Room:
     """The capacity of this machine for trials.
 
-    ``slots``: how many trials run in parallel. ``device``: where they compute. ``gpus_per_trial``: the share of a GPU
-    of each trial. ``kernels``: the kernels of the device, in a line. ``trials_per_program``: how many trials train
-    together as one program; if it is more than 1, ``slots`` counts programs, and ``gpus_per_trial`` is the share of
-    each program. ``cpus``: the CPUs that this process may use. ``load_average``: how many programs ran or waited for a
-    CPU in the minute before anything was measured; None if unknown.
+    ``slots``: the number of parallel trials. ``device``: where they compute. ``gpus_per_trial``: the share of a GPU of
+    each trial. ``kernels``: the kernels of the device, in a line. ``trials_per_program``: the maximum number of trials
+    that train together as one program; if it is more than 1, ``slots`` counts programs, and ``gpus_per_trial`` is the
+    share of each program. ``cpus``: the CPUs that this process may use. ``load_average``: the number of programs that
+    ran or waited for a CPU in the minute before the measurements; None if unknown.
     """
 
     slots: int = 1
@@ -111,11 +109,10 @@ class Room:
 class Forecast:
     """The expected cost of a study in one case. All fields after ``epochs`` are None if nothing could be measured.
 
-    ``case``: as in ``EpochTotals``. ``epochs``: of all trials together. ``hours``: the training hours of all trials
-    together. ``error``: the standard error of ``hours``, which are estimated from a few drawn configs; None if only one
-    of these was measured. ``gpu_hours``: ``hours`` times the share of a GPU. ``elapsed``: the hours by the clock if all
-    slots are busy, at least those that the base trial takes. ``trials_an_hour``: the number of trials divided by
-    ``elapsed``.
+    ``case``: as in ``EpochTotals``. ``epochs``: the sum over all trials. ``hours``: the sum of the training hours.
+    ``error``: the standard error of ``hours``, which are estimated from a few drawn configs; None if only one of these
+    was measured. ``gpu_hours``: ``hours`` times the share of a GPU. ``elapsed``: the wall-clock hours if all slots are
+    busy, at least the hours of the base trial. ``trials_an_hour``: the number of trials divided by ``elapsed``.
     """
 
     case: Literal["best", "typical", "worst"]
@@ -131,11 +128,11 @@ class Forecast:
 class Plan:
     """The plan of a study.
 
-    ``study``: the study's config. ``space``: how many points its space has. ``trials``: how many trials the study will
-    have. ``rungs``: the amounts of ``resource`` at which trials are compared. ``room``: the capacity of the machine.
-    ``forecasts``: the cost in the best, the typical and the worst case. ``trials_per_shared_program``: how many trials
-    share a program on average. ``networks``: the configs that were measured. ``unmeasured``: why there are no hours;
-    None if there are, or if nothing was to be measured.
+    ``space``: the number of points of the space. ``trials``: the number of trials. ``rungs``: the amounts of
+    ``resource`` at which trials are compared. ``room``: the capacity of the machine. ``forecasts``: the cost in the
+    best, the typical and the worst case. ``trials_per_shared_program``: the average number of trials in a program.
+    ``networks``: the measured configs. ``unmeasured``: why the hours are unknown; None if they are known, or if nothing
+    was to be measured.
     """
 
     study: StudyConfig
@@ -153,15 +150,12 @@ class Plan:
 
     @property
     def together(self) -> int:
-        """The average number of trials in a program, rounded to a whole number, at least 1."""
+        """The average number of trials in a program, rounded, at least 1."""
         return max(1, round(self.trials_per_shared_program))
 
 
 def plan(study: StudyConfig, room: Room) -> Plan:
-    """Plan a study as far as that needs no corpus: count the points of its space, its trials and their epochs.
-
-    ``room``: the capacity of the machine. Random draws use the study's seed.
-    """
+    """Plan a study without its corpus: count its points, trials and epochs. Draws use the study's seed."""
     space = Space(study.space)
     counted = count(space, generator(study.search.seed, "plan", "count"))
     trials = _trials(study.search, space, counted)
@@ -214,9 +208,9 @@ def _courses(study: StudyConfig, trials: int, space: Space, epoch_seconds: float
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Paces:
-    """The seconds of an epoch. ``base_epochs``: the epochs of the base trial. ``base``: the seconds of one of these.
-    ``others``: the seconds of an epoch of the other trials, on average. ``error``: the standard error of ``others``;
-    None if it is unknown.
+    """The seconds of an epoch. ``base_epochs``: the epochs of the base trial. ``base``: the seconds of an epoch of the
+    base trial. ``others``: the mean seconds of an epoch of the other trials. ``error``: the standard error of
+    ``others``; None if unknown.
     """
 
     base_epochs: int
@@ -226,8 +220,8 @@ class _Paces:
 
 
 def _error_of_mean(drawn: Sequence[float], *, of: int | None) -> float | None:
-    """The standard error of the mean of the values ``drawn``; None for a single value. ``of``: the size of the
-    population, if it is finite; if all of it is drawn, the error is 0. None means an infinite population.
+    """The standard error of the mean of ``drawn``: 0 if the whole population is drawn, otherwise None for a single
+    value. ``of``: the size of the population; None means infinite.
     """
     if of == len(drawn):
         return 0.0
@@ -238,7 +232,7 @@ def _error_of_mean(drawn: Sequence[float], *, of: int | None) -> float | None:
 
 
 def _trials(search: SearchConfig, space: Space, counted: SpaceCount) -> int:
-    """The number of trials that the study will have."""
+    """The number of trials of the study."""
     if search.proposer.kind == "one_at_a_time":
         return sum(1 for _ in islice(space.one_at_a_time(), search.trials))
     ends = counted.allowed if space.finite else None
@@ -283,7 +277,7 @@ def _networks(made: Plan, space: Space, meter: Meter, tell: Say) -> tuple[Networ
 
 
 def _changes(space: Space, config: Subject, base: Subject) -> Point:
-    """The values of a config that differ from those of the base, by axis."""
+    """The values of a config that differ from the base, by axis."""
     if config == base:
         return {}
     own = space.base_point()
@@ -292,7 +286,7 @@ def _changes(space: Space, config: Subject, base: Subject) -> Point:
 
 def _drawn(search: SearchConfig, space: Space, trials: int, base: Subject) -> list[Point]:
     """Draw points that represent all trials but the base: a sample of these trials if the proposer fixes them in
-    advance, random points of the space otherwise.
+    advance, and random points of the space otherwise.
     """
     source = generator(search.seed, "plan", "draw")
     if search.proposer.kind in WALKS:
@@ -305,9 +299,7 @@ def _drawn(search: SearchConfig, space: Space, trials: int, base: Subject) -> li
 
 
 def _timed(made: Plan, forecast: Forecast, paces: _Paces) -> Forecast:
-    """Add the hours to a forecast. The epochs of the base take the base's seconds, and all other epochs the mean
-    seconds of the configs that were drawn at random.
-    """
+    """Add the hours to a forecast, from the base's seconds for its own epochs and the mean seconds for all others."""
     own = paces.base_epochs * paces.base / HOUR
     others = forecast.epochs - paces.base_epochs
     hours = own + others * paces.others / HOUR

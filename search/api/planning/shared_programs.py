@@ -1,4 +1,4 @@
-"""Estimates how many trials train together as one program, if each program is filled from the next few trials."""
+"""Estimates how many trials train together as one program if each program is filled from the next few trials."""
 
 from collections.abc import Sequence
 from itertools import islice
@@ -11,16 +11,15 @@ from skipstack.search.study.config import SearchConfig
 from skipstack.spaces.space import Space
 
 LOOKED_AT = 200
-"""The maximum number of trials for which the programs are counted."""
+"""The maximum number of trials to simulate."""
 
 
 def trials_per_shared_program(search: SearchConfig, space: Space, trials: int, most: int, *, on_cpu: bool) -> float:
-    """The mean number of trials in a program, for a study of ``trials`` trials whose programs hold up to ``most`` of
-    them.
+    """The mean number of trials in a program, for a study of ``trials`` trials with up to ``most`` trials in a program.
 
     The trials are simulated: in the order of the proposer if it enumerates the space, at random otherwise. ``on_cpu``:
-    whether trials compute on a CPU, where some networks train by themselves. In a study with a time limit, all trials
-    train by themselves, so the mean is 1.
+    whether trials compute on a CPU, where some networks train alone. With a time limit, all trials train alone, so the
+    mean is 1.
     """
     if most == 1 or search.time_limit is not None or not trials:
         return 1.0
@@ -39,12 +38,12 @@ def trials_per_shared_program(search: SearchConfig, space: Space, trials: int, m
 
 
 def programs(kinds: Sequence[str], most: int) -> int:
-    """The number of programs needed to train trials of these ``kinds``, which are proposed in this order. Trials of the
-    same kind can share a program of up to ``most`` trials.
+    """The number of programs needed to train trials of these ``kinds``, in the order of proposal. Trials of the same
+    kind can share a program of up to ``most`` trials.
 
     Programs begin one after another, as in ``search/execution/engines/ray/loop.py``. The first waiting trial begins a
-    program. The program also takes the trials of the same kind that wait or are proposed next, until it is full or
-    ``most`` trials of other kinds wait.
+    program. The program also takes trials of the same kind that wait or are proposed next, until it is full or ``most``
+    trials of other kinds wait.
     """
     coming, waiting, count = list(reversed(kinds)), list[str](), 0
     while coming or waiting:

@@ -1,4 +1,4 @@
-"""Finds spaces so small that every config may as well be trained to its end, instead of stopping some of them early."""
+"""Finds spaces so small that a scheduler saves little, and every config could be trained to its end."""
 
 from dataclasses import dataclass
 from itertools import islice
@@ -10,9 +10,7 @@ from skipstack.search.study.config import StudyConfig
 from skipstack.spaces.space import Space
 
 FEW: Final = 12
-"""The maximum number of configs of a small space. Of 12 trials, a scheduler that twice keeps one third trains only one
-to its end.
-"""
+"""The maximum number of configs of a small space. If a scheduler keeps one third twice, one of 12 trials completes."""
 
 LISTED: Final = 1_000
 """A space with more points than this, allowed or not, counts as large; its configs are not counted."""
@@ -20,7 +18,7 @@ LISTED: Final = 1_000
 
 @dataclass(frozen=True, slots=True)
 class SmallSpace:
-    """The cost of a small space. ``configs``: how many configs it has. ``epochs``: the epochs to train all of them to
+    """The cost of a small space. ``configs``: the number of its configs. ``epochs``: the epochs to train all of them to
     their ends. ``expected``: the epochs that the study's scheduler is expected to spend. ``str`` gives a hint for the
     user.
     """

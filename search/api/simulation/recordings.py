@@ -1,4 +1,4 @@
-"""The recorded curves of a study, for simulations; and a space of only those points whose curves are recorded.
+"""The recorded curves of a study, for simulations, and a space with only the points whose curves are recorded.
 
 Shapes: P recorded points, A axes.
 """
@@ -26,7 +26,7 @@ from skipstack.spaces.domains import Choice, Domain, Json, Log
 from skipstack.spaces.space import Point, Space
 
 LANES = "dev_score"
-"""The name of the metric that has the dev score of each seed, in a recorded epoch."""
+"""The metric of a recorded epoch that has the dev score of each seed."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -35,9 +35,9 @@ class Recordings:
     trial diverged, or if the user's function returned earlier.
 
     ``curves``: the reports of each trial, by the hash (``identity``) of its config. ``points``: the trials' points (a
-    value for each active axis). ``extended``: how many incomplete curves were extrapolated. ``left_out``: how many
-    trials are left out because their curves are incomplete, by the trials' states. ``scores``: the scores of all
-    recorded trials that have one, the best first.
+    value for each active axis). ``extended``: the number of incomplete curves that were extrapolated. ``left_out``: the
+    number of trials left out because of incomplete curves, by the trials' states. ``scores``: the scores of all
+    recorded trials that have a score, the best first.
     """
 
     curves: Mapping[str, tuple[EpochResult, ...]]
@@ -46,21 +46,21 @@ class Recordings:
     left_out: Mapping[str, int]
     scores: tuple[float, ...]
     parameters: Mapping[str, int | None]
-    """Number of parameters in each trial's network, by the hash of the trial's config; None if unknown."""
+    """The number of parameters of each trial's network, by the hash of its config; None if unknown."""
 
     @property
     def best(self) -> float | None:
-        """The best score that a simulation can reach: that of the curves that do not diverge. None if all diverge."""
+        """The best score that a simulation can reach, from the curves that do not diverge; None if all diverge."""
         scores = ([result.score for result in curve] for curve in self.curves.values())
         return max((max(each) for each in scores if each and all(map(math.isfinite, each))), default=None)
 
 
 def recordings(record: StudyRecord, *, extrapolate: bool = False) -> Recordings:
-    """Collect the curves of a study that can be replayed.
+    """Collect the curves of a study that can be replayed. Raises UserError if there is none.
 
-    ``extrapolate``: whether incomplete curves are used as well, except those that a fault ended; they keep their last
+    ``extrapolate``: whether incomplete curves are also used, except those that a fault ended; they keep their last
     score up to the last epoch, and their mean seconds per epoch. Seeds that a race did not train get the mean score of
-    the trained seeds. Raises UserError if no curve can be used.
+    the trained seeds.
     """
     whole = record.study.space.base.epochs
     curves: dict[str, tuple[EpochResult, ...]] = {}
@@ -100,8 +100,8 @@ def recordings(record: StudyRecord, *, extrapolate: bool = False) -> Recordings:
 def _curve(trial: TrialRecord, seeds: int, further: Sequence[str]) -> tuple[EpochResult, ...]:
     """The curve of a trial as if all its seeds had been trained together.
 
-    ``seeds``: how many seeds the curve has; seeds that the trial did not train get the mean of the others. ``further``:
-    the names of metrics that are objectives, which are kept.
+    ``seeds``: the number of seeds of the curve; seeds that the trial did not train get the mean of the others.
+    ``further``: the metrics that are objectives, which are kept.
     """
     reports = [joined(each) for each in zip(*groups(trial.reports), strict=False)] if trial.raced else trial.reports
     return tuple(_result(report, tuple(trial.dev_of(report).values()), seeds, further) for report in reports)
@@ -132,8 +132,8 @@ def _held(curve: tuple[EpochResult, ...], whole: int) -> tuple[EpochResult, ...]
 
 @final
 class RecordedSpace(Space):
-    """A space that has only the recorded points of a study, and loses each point once it is proposed (``take``). If a
-    proposer composes another point, the nearest point left is returned instead.
+    """A space that contains only the recorded points of a study, and loses each point once it is proposed (``take``).
+    If a proposer composes another point, the nearest remaining point is returned instead.
 
     The distance of two points is a sum over the axes. On a choice, equal values contribute 0 and others 1. On a number,
     the difference contributes as a fraction of the range (of the logarithms for ``log``). An axis that only one of the
@@ -146,8 +146,7 @@ class RecordedSpace(Space):
         self._whole = Space(config)
         self._texts = tuple(self._left)
         self._rows = {text: row for row, text in enumerate(self._texts)}
-        # The points left, in a list from which ``sample`` draws: when a point is taken, the last one moves to its
-        # index.
+        # The remaining points, from which ``sample`` draws. When a point is taken, the last point moves to its index.
         self._places = list(self._texts)
         self._place_of = dict(self._rows)
         self._points_PA = np.array([self._coordinates(point) for point in self._left.values()])
@@ -160,39 +159,35 @@ class RecordedSpace(Space):
         return True
 
     def everything(self) -> Iterator[Point]:
-        """Yields the points that are left, sorted by their values on the axes."""
+        """Yields the remaining points, sorted by their values on the axes."""
         texts = sorted(self._left, key=lambda text: self._order(self._left[text]))
         yield from (self._left[text] for text in texts if text in self._left)
 
     def refusal(self, point: Point) -> str | None:
-        """The reason why a point is not allowed: it was not recorded, or was proposed already. None if
-        it is allowed.
-        """
+        """The reason why a point is not allowed (not recorded, or already proposed); None if it is allowed."""
         return None if canonical_json(point) in self._left else "not a recorded trial that is left"
 
     def sample(self, generator: np.random.Generator) -> Point:
-        """A random point of those that are left. Raises UserError if none is left."""
+        """A random remaining point. Raises UserError if there is none."""
         if not self._left:
             raise UserError("no recorded trial is left (allowed: as many trials as were recorded)")
         return self._left[self._places[int(generator.integers(len(self._places)))]]
 
     def repaired(self, point: Point, generator: np.random.Generator) -> Point:
-        """Return the point unchanged, since every recorded point keeps the study's rules."""
+        """Return the point unchanged, since every recorded point satisfies the study's rules."""
         return point
 
     def one_at_a_time(self) -> Iterator[Point]:
-        """Yields the points that ``one_at_a_time`` of the study's full space yields, as far as they are left here."""
+        """Yields the remaining points among those of ``one_at_a_time`` in the study's full space."""
         return (point for point in self._whole.one_at_a_time() if self.allowed(point))
 
     def compose(self, choose: Callable[[str, Domain], Json]) -> Point:
-        """The point left that is nearest to the one that ``choose`` composes in the study's full space."""
+        """The remaining point nearest to the point that ``choose`` composes in the study's full space."""
         wanted_A = np.array(self._coordinates(self._whole.compose(choose)))
         return self._left[self._nearest(wanted_A)]
 
     def take(self, event: Event) -> None:
-        """Remove the point of a ``Proposed`` event; other events are ignored. The driver calls this
-        with every event.
-        """
+        """Remove the point of a ``Proposed`` event; ignore other events. The driver calls this with every event."""
         if not isinstance(event, Proposed):
             return
         text = canonical_json(event.point)
@@ -212,9 +207,7 @@ class RecordedSpace(Space):
         return self._texts[int(np.argmin(distance_P))]
 
     def _coordinates(self, point: Point) -> list[float]:
-        """The coordinates of a point, one for each axis: the index of a choice's value, the position of a number in its
-        range, or NaN if the axis is not active.
-        """
+        """The index of a choice's value, the position of a number in its range, or NaN, for each axis."""
         return [
             _coordinate(domain, point[path]) if path in point else math.nan for path, domain in self.domains.items()
         ]

@@ -13,9 +13,7 @@ from skipstack.search.study.config import SearchConfig
 from skipstack.search.study.record.study_record import StudyRecord
 
 BUDGET: Final = 1 / 5
-"""``regret_early`` is measured after this fraction of the epochs that all recorded trials take together if none is
-stopped (``Goal.grid``).
-"""
+"""The fraction of ``Goal.grid`` after which ``regret_early`` is measured."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -23,7 +21,7 @@ class Goal:
     """The target of a simulation.
 
     ``best``: the best score of all recorded curves. ``within``: how much lower a score may be to count as the best.
-    ``grid``: the epochs of all recorded trials together if none is stopped.
+    ``grid``: the total epochs of all recorded trials if none is stopped.
     """
 
     best: float
@@ -31,16 +29,12 @@ class Goal:
     grid: int
 
     def until(self, course: Trajectory) -> float:
-        """The number of epochs until the incumbent reaches the best score and stays there; infinite if
-        it never does.
-        """
+        """The number of epochs until the incumbent reaches and keeps the best score; infinite if it never does."""
         moment = course.until(self.best - self.within)
         return math.inf if moment is None else moment.epochs
 
     def regret(self, course: Trajectory, epochs: float = math.inf) -> float:
-        """The difference between the best score and the incumbent's score after ``epochs`` epochs; infinite if there is
-        no incumbent then.
-        """
+        """The best score minus the incumbent's score after ``epochs`` epochs; infinite without an incumbent."""
         score = course.after(epochs)
         return math.inf if score is None else max(self.best - score, 0.0)
 
@@ -61,13 +55,12 @@ class Quartiles:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Repeated:
-    """The results of simulations that differ only in the proposer's seed.
+    """The results of simulations that differ only in the proposer's seed. The incumbent is the best trial so far.
 
-    ``proposer``, ``scheduler``: their names. ``seeds``: the seeds. ``trials``: the number of trials of one simulation.
-    ``epochs``: the epochs of all trials of a simulation. ``until_found``: the epochs until the incumbent, the best
-    trial so far, has the best recorded score to stay. ``found``: with how many seeds it gets there. ``regret_early``
-    and ``regret_at_end``: how much lower the incumbent's score is than the best recorded one, after ``BUDGET`` of the
-    grid's epochs and at the end.
+    ``trials``: the number of trials of one simulation. ``epochs``: the epochs of all trials of a simulation.
+    ``until_found``: the epochs until the incumbent reaches and keeps the best recorded score. ``found``: the number of
+    seeds for which it does. ``regret_early`` and ``regret_at_end``: the best recorded score minus the incumbent's
+    score, after ``BUDGET`` of the grid's epochs and at the end.
     """
 
     proposer: str
@@ -82,9 +75,7 @@ class Repeated:
 
 
 def goal_of(record: StudyRecord, recorded: Recordings, within: float) -> Goal:
-    """The target of simulations of a study. ``within``: how much lower a score may be to count as the best, in the
-    units of the score.
-    """
+    """The target of simulations of a study. ``within``: how much lower a score may be to count as the best."""
     best = recorded.best
     return Goal(
         best=-math.inf if best is None else best,
@@ -96,8 +87,8 @@ def goal_of(record: StudyRecord, recorded: Recordings, within: float) -> Goal:
 def repeated(
     record: StudyRecord, recorded: Recordings, search: SearchConfig, goal: Goal, *, repeats: int, workers: int
 ) -> Repeated:
-    """Simulate a study with ``repeats`` consecutive seeds, the first of which is that of ``search``. The other
-    arguments are those of ``simulate``. Raises UserError as ``simulate`` does.
+    """Simulate a study with ``repeats`` consecutive seeds, beginning with the seed of ``search``. All other arguments
+    are arguments of ``simulate``. Raises UserError as ``simulate`` does.
     """
     seeds = tuple(range(search.seed, search.seed + repeats))
     outcomes = [simulate(record, recorded, search.model_copy(update={"seed": seed}), workers=workers) for seed in seeds]

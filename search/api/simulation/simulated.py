@@ -20,9 +20,9 @@ Curve = Sequence[EpochResult]
 class SimulatedEngine(Engine):
     """Replays recorded curves on simulated parallel workers, each of which gets the next trial as soon as it is free.
 
-    ``curves``: the recorded curve of each config, by the config's hash (``identity``). ``workers``: how many there are.
-    An epoch takes its recorded seconds; everything else takes no time. Epochs that end at the same time are reported in
-    the order in which they began.
+    ``curves``: the recorded curve of each config, by the config's hash (``identity``). ``workers``: the number of
+    workers. An epoch takes its recorded seconds; everything else takes no time. Epochs that end at the same time are
+    reported in the order in which they began.
     """
 
     def __init__(self, curves: Mapping[str, Curve], *, workers: int) -> None:
@@ -60,14 +60,14 @@ class SimulatedEngine(Engine):
 
 
 def _rest(curve: Curve, task: TrialTask) -> Iterator[EpochResult]:
-    """Yields the recorded reports of a task that come after those it has reported already, for the task's seeds."""
+    """Yields the recorded reports that follow the reports of a task so far, for the task's seeds."""
     for result in islice(curve, task.reported, None):
         yield _of_seeds(result, task.seeds)
 
 
 def _of_seeds(result: EpochResult, seeds: tuple[int, ...]) -> EpochResult:
-    """Restrict a recorded epoch of all seeds to ``seeds``: with their mean score, and their share of the seconds. A
-    score that is not finite is kept.
+    """Restrict a recorded epoch of all seeds to ``seeds``, with their mean score and share of the seconds. A score that
+    is not finite is kept.
     """
     scores = result.metrics[LANES]
     if len(seeds) == len(scores):

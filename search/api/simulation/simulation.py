@@ -45,12 +45,12 @@ class Outcome:
     """The outcome of one simulated study.
 
     ``scheduler``: described in a few words. ``trials``: the number of trials. ``best``: the best dev score; None if no
-    trial has a finite one. ``rank``: 1 + the number of recorded trials with a better score, stopped ones included; None
-    if ``best`` is None. ``seconds``: the simulated time until the last trial ended. ``best_after``: the simulated time
-    until the best score was reported; None if ``best`` is None. ``epochs``: the epochs of all trials, rounded up; an
-    epoch of all seeds counts as one, an epoch of some racing seeds as a fraction. ``stopped``, ``completed``,
-    ``diverged``: how many trials ended in this way. ``course``: the score of the incumbent, the best trial so far, over
-    time.
+    trial has a finite one. ``rank``: 1 + the number of recorded trials, including stopped ones, with a better score;
+    None if ``best`` is None. ``seconds``: the simulated time until the last trial ended. ``best_after``: the simulated
+    time until the best score was reported; None if ``best`` is None. ``epochs``: the epochs of all trials, rounded up;
+    an epoch of all seeds counts as one, an epoch of some racing seeds as a fraction. ``stopped``, ``completed``,
+    ``diverged``: the number of trials with this end. ``course``: the score of the incumbent, the best trial so far,
+    over time.
     """
 
     scheduler: str
@@ -76,9 +76,9 @@ def with_scheduler(
 ) -> SearchConfig:
     """Replace the scheduler of a search by the one called ``name``.
 
-    ``grace``, ``reduction`` and ``keep``: options of the scheduler; those that it does not have are ignored. An option
-    that is None is as in ``search`` if the scheduler there is of the same kind, or if both are ASHA or Hyperband; else
-    it has its default. Raises UserError for a name that is not in ``SCHEDULERS``.
+    ``grace``, ``reduction`` and ``keep``: options of the scheduler; options that it does not have are ignored. If an
+    option is None, it keeps its value in ``search`` if both schedulers are of the same kind, or both are ASHA or
+    Hyperband; otherwise it has its default. Raises UserError for a name that is not in ``SCHEDULERS``.
     """
     given: dict[str, int | None] = {"grace": grace, "reduction": reduction, "keep": keep}
     own, rungs = search.scheduler, {}
@@ -102,7 +102,7 @@ def with_scheduler(
 
 
 def _changed(config: Frozen, given: Mapping[str, int | None]) -> Frozen:
-    """Set those of the ``given`` options that ``config`` has and that are not None."""
+    """Set the ``given`` options that ``config`` has and that are not None."""
     fields = type(config).model_fields
     return config.model_copy(
         update={name: value for name, value in given.items() if value is not None and name in fields}
@@ -110,7 +110,7 @@ def _changed(config: Frozen, given: Mapping[str, int | None]) -> Frozen:
 
 
 class _Unwritten:
-    """A history of a simulated study: it returns the study's first events, and drops all events that are appended."""
+    """A history of a simulated study: it returns the study's first events, and drops all appended events."""
 
     def __init__(self, *opening: Event) -> None:
         self.folder = NOWHERE
@@ -128,8 +128,8 @@ class _Unwritten:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Simulated:
-    """A simulated study at its end. ``record``: of its trials. ``seconds``: the simulated time. ``course``: the score
-    of the incumbent, the best trial so far, over time.
+    """A simulated study at its end. ``record``: the record of its trials. ``seconds``: the simulated time. ``course``:
+    the score of the incumbent, the best trial so far, over time.
     """
 
     record: StudyRecord
@@ -157,11 +157,12 @@ def simulated(
     workers: int,
     suggested: Suggested | None = None,
 ) -> Simulated:
-    """Simulate a recorded study with other search options. The result is deterministic.
+    """Simulate a recorded study with other search options. The result is deterministic. Raises UserError if the
+    proposer does not support the space.
 
-    ``record``: the record of the study. ``recorded``: its curves. ``search``: the options; there are at most as many
-    trials as curves were recorded, and ``search.hours`` is ignored. ``workers``: how many trials run in parallel.
-    ``suggested``: recorded points to try first. Raises UserError if the proposer does not support the space.
+    ``recorded``: the study's curves. ``search``: the options; there are at most as many trials as recorded curves, and
+    ``search.hours`` is ignored. ``workers``: the number of parallel trials. ``suggested``: recorded points to try
+    first.
     """
     trials = min(search.trials, len(recorded.points))
     # A limit in hours would refer to the machines of the recorded study, not to simulated time.
@@ -188,7 +189,7 @@ def simulated(
 
 def _corpora(record: StudyRecord) -> Iterable[CorpusPrepared]:
     """The prepared corpora of the trials. A trial of an older version may name its corpus by a hash that the record
-    lacks; some recorded corpus then stands in for it.
+    lacks; any recorded corpus is then used.
     """
     corpora = dict(record.corpora)
     for trial in record.trials.values() if corpora else ():

@@ -18,13 +18,13 @@ from skipstack.search.study.record.trial_record import TrialRecord
 from skipstack.search.study.task import EpochResult
 
 ROUNDING: Final = 1e-9
-"""Scores that differ by less than this count as equal, since most decimal fractions are not exact in floating point."""
+"""Scores that differ by less than this count as equal, since decimal fractions are inexact in floating point."""
 
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """A change of the incumbent's score. ``epochs``: the epochs that all trials have reported until then. ``seconds``:
-    the simulated time. ``score``: the new score; None means that there is no incumbent any more.
+    """A change of the incumbent's score. ``epochs``: the total epochs that all trials have reported until then.
+    ``seconds``: the simulated time. ``score``: the new score; None if there is no incumbent any more.
     """
 
     epochs: float
@@ -39,14 +39,12 @@ class Trajectory:
     moments: tuple[Moment, ...]
 
     def after(self, epochs: float) -> float | None:
-        """The incumbent's score once all trials together have reported ``epochs`` epochs; None without an incumbent."""
+        """The incumbent's score after ``epochs`` epochs of all trials together; None without an incumbent."""
         past = [moment.score for moment in self.moments if moment.epochs <= epochs]
         return past[-1] if past else None
 
     def until(self, level: float) -> Moment | None:
-        """The moment at which the incumbent's score reaches ``level`` and from which it stays there to the end. None if
-        there is none.
-        """
+        """The moment from which on the incumbent's score is at least ``level`` until the end; None if there is none."""
         found = None
         for moment in self.moments:
             if moment.score is None or moment.score < level - ROUNDING:
@@ -72,7 +70,7 @@ class TrajectoryRecorder:
 
     ``record``: the driver's record of the simulated study, which must have each event before ``take`` receives it.
     ``curves``: the recorded curves, by the config's hash. The scores of the trajectory are those of all seeds, even if
-    seeds race; which trial is the incumbent is then decided by the seeds trained so far.
+    seeds race; the incumbent is then determined by the seeds trained so far.
     """
 
     def __init__(self, record: StudyRecord, curves: Mapping[str, Sequence[EpochResult]]) -> None:
@@ -99,9 +97,7 @@ class TrajectoryRecorder:
                 self._moments.append(Moment(float(self._epochs), event.time, score))
 
     def _judge(self, trial: TrialRecord) -> None:
-        """Update the incumbent after a change of one trial. All trials are compared only if the incumbent itself got
-        worse.
-        """
+        """Update the incumbent after a change of one trial. Compares all trials only if the incumbent got worse."""
         key = None if trial.score is None else trial.rank_key
         if trial is self._first and (key is None or self._rank_key is None or key > self._rank_key):
             self._first = next(iter(self._record.ranked()), None)

@@ -1,4 +1,4 @@
-"""An attempt at a trial: creates the trial's worker, and replaces it by a new one after a brief failure of a disk."""
+"""An attempt at a trial: creates the trial's worker, and replaces the worker after a transient disk error."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -9,9 +9,7 @@ from skipstack.search.study.task import EpochResult, TrialTask, Worker, Workers
 
 
 class Attempt:
-    """An attempt at the trial ``task``, in the process that trains it. The worker is created by ``begin``, or else by
-    the first ``run_epoch``.
-    """
+    """An attempt at the trial ``task``. The worker is created by ``begin``, or by the first ``run_epoch``."""
 
     def __init__(self, workers: Workers, task: TrialTask) -> None:
         self._workers = workers
@@ -20,7 +18,7 @@ class Attempt:
 
     @property
     def reported(self) -> int:
-        """Number of epochs that the task's seeds have trained, including those that this attempt has returned."""
+        """Number of epochs of the task's seeds that are in the ledger or that this attempt has returned."""
         return self._task.reported
 
     @property
@@ -29,17 +27,14 @@ class Attempt:
         return self._task.number
 
     def begin(self) -> None:
-        """Create the worker now instead of in the first ``run_epoch``, so that other workers of this process can find
-        it before any of them trains. Raises the errors of ``run_epoch``.
-        """
+        """Create the worker: workers that train together must all exist before any trains. Raises as ``run_epoch``."""
         with lost_disk_interrupts(f"trial {self._task.number}"):
             tried_again(self._made)
 
     def run_epoch(self) -> EpochResult | None:
-        """Train the next epoch and return the worker's result; None if the trial has no further epoch.
-
-        If a disk fails, a new worker continues from what the trial has saved. Raises OutOfSpaceError for a full disk,
-        DiskLostError for a disk that fails again, and any other error of the worker.
+        """Train the next epoch and return its result; None if the trial has no further epoch. After a transient disk
+        error, a new worker continues from the trial's saved files. Raises OutOfSpaceError for a full disk,
+        DiskLostError if the disk error persists, and other errors of the worker.
         """
         with lost_disk_interrupts(f"trial {self._task.number}"):
             result = tried_again(self._epoch)
@@ -72,8 +67,6 @@ class Attempt:
 
 
 def least_advanced(attempts: Sequence[Attempt]) -> list[Attempt]:
-    """Return the attempts with the fewest trained epochs. When attempts take turns in one process, these train first,
-    so that they catch up with the others. Attempts with equally many epochs can then be trained together.
-    """
+    """Return the attempts with the fewest epochs. Training these first brings all attempts to the same epoch."""
     least = min((each.reported for each in attempts), default=0)
     return [each for each in attempts if each.reported == least]

@@ -12,7 +12,7 @@ from skipstack.data.basis.origins import origins
 from skipstack.data.basis.redaction import redacted
 
 CLASSES: Final = frozenset({"AcceleratorError", "CudaError", "CUDARuntimeError", "CUDADriverError", "CudaAPIError"})
-"""Error classes of torch, CuPy and Numba that always come from a device."""
+"""Names of error classes that torch, CuPy and Numba use only for device errors."""
 
 WORDS: Final = re.compile(
     r"\b(?:CUDA|HIP)(?: driver| runtime| unknown| kernel)? (?:error|errors)\b"  # torch, its allocator, Numba
@@ -23,7 +23,7 @@ WORDS: Final = re.compile(
     r"|\buncorrectable ECC error\b|\bNo CUDA GPUs are available\b",
     re.IGNORECASE,
 )
-"""Pattern of the messages of RuntimeErrors by which libraries report device errors."""
+"""Pattern of messages of device errors that libraries raise as RuntimeError."""
 
 ITS_OWN: Final = re.compile(
     r"device-side assert|cudaErrorAssert|CUDA_ERROR_ASSERT"  # an index out of range, for example
@@ -33,16 +33,15 @@ ITS_OWN: Final = re.compile(
     r"|_STATUS_(?:NOT_SUPPORTED|BAD_PARAM|INVALID_VALUE|ARCH_MISMATCH)",
     re.IGNORECASE,
 )
-"""Pattern of device errors that the program causes, such as an invalid argument: they would occur on any device."""
+"""Pattern of messages of device errors that the program causes, for example by an invalid argument."""
 
 Culprit = Literal["program", "device"]
 
 
 def culprit(error: BaseException) -> Culprit | None:
-    """Return the side at fault if ``error``, or an error that it was raised from, is a device error; otherwise None.
-
-    An error that either side may have caused, such as an illegal memory access, counts as the device's, since another
-    attempt at the trial shows whether that was right.
+    """Return the side at fault if ``error``, or an error from which it was raised, is a device error; otherwise None.
+    Errors that either side may cause, such as an illegal memory access, are attributed to the device: a retry of the
+    trial fails as well if the program is at fault.
     """
     found = _of_device(error)
     if found is None:
@@ -51,18 +50,14 @@ def culprit(error: BaseException) -> Culprit | None:
 
 
 def said(error: BaseException) -> str:
-    """Return the class and the first line of a device error, without secrets. The further lines of torch's messages
-    only advise how to debug.
-    """
+    """Return the class and first line of a device error, without secrets. Torch's further lines are debugging hints."""
     found = _of_device(error) or error
     first = next((line.strip() for line in str(found).splitlines() if line.strip()), "")
     return redacted(f"{type(found).__name__}: {first}")
 
 
 def broken_here() -> str | None:
-    """Return the error that the GPU of this process reports, in one line; None if the GPU works, or if torch does not
-    use it in this process.
-    """
+    """Return the error of this process's GPU in one line; None if it works, or if torch does not use it."""
     torch = sys.modules.get("torch")
     if torch is None or not torch.cuda.is_initialized():
         return None

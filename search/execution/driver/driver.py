@@ -1,7 +1,7 @@
-"""The driver of a study: engines ask it for trials and report to it, and it alone writes the ledger.
+"""The driver of a study. Engines ask the driver for trials and report results to it; only the driver writes the ledger.
 
-Its decisions follow from the state of the study (``search/execution/driver/study_state.py``), which replayed and new
-events update in the same way. So a driver that resumes a study decides as one that was never interrupted.
+Decisions follow from the state of the study (``search/execution/driver/study_state.py``), which replayed and new events
+update in the same way. So a driver that resumes a study decides as if the study had never been interrupted.
 """
 
 from collections.abc import Callable, Sequence
@@ -57,15 +57,14 @@ from skipstack.spaces.subject import Subject
 
 
 class Driver:
-    """Proposes trials, decides on their reports, ends them, and records all this in the ledger.
+    """Proposes trials, decides on their reports, ends trials, and records all this in the ledger.
 
-    ``ledger``: past events, which the driver replays, and to which it appends new ones. ``device``: the device in the
-    tasks of the trials. ``clock`` returns Unix seconds. No decision depends on it, except that the study ends after
-    ``search.hours``, and that trials whose report is overdue are given up. ``readers`` receive every new event.
-    ``space``: the points (values for all axes) that may be proposed; None means the study's whole space. ``first``:
-    events that are appended before all other new ones. ``replay_to``: readers that receive the replayed events and
-    ``first``, each after the driver has applied it. ``parameters`` returns the number of parameters of a config's
-    network, or None if the network cannot be built. It is called only if the number of parameters is an objective.
+    ``ledger``: past events, which the driver replays, and to which it appends new ones. ``device``: the device of the
+    trials' tasks. ``clock`` returns Unix time in seconds, on which only ``search.hours`` and overdue reports depend.
+    ``readers`` receive every new event. ``space``: the points (values for all axes) that may be proposed; None means
+    the study's whole space. ``first``: events to append before all other new ones. ``replay_to``: readers of the
+    replayed events and of ``first``, called after the driver has applied each event. ``parameters`` returns the number
+    of parameters of a config's network, None if it cannot be built; called only if this number is an objective.
     """
 
     def __init__(
@@ -94,7 +93,7 @@ class Driver:
         for reader in replay_to:
             reader(opened)
         self.past = 1
-        """Number of events in the ledger once this driver is created: those that it replayed, and ``first``."""
+        """Number of events that the ledger contains when this driver has been created, including ``first``."""
         for event in past:
             self._state.apply(event)
             self.past += 1
@@ -105,17 +104,15 @@ class Driver:
         self.record.working.rests()  # the last driver may have been killed
         self._asked = AskedPoints(folder.asked) if folder.ablation is None else None
         self.turns = 1
-        """Largest number of trials that take turns in one process. A trial's next report may take this many epochs'
-        time.
-        """
+        """Largest number of trials that take turns in one process. Waits for reports are multiplied by this."""
         self._patience: Patience | None = None
-        """The wait for reports of trials that still run when the study's hours are over."""
+        """The wait for reports of running trials after the end of the study's hours; None before that."""
         self._heard: dict[int, float] = {}
-        """Unix time at which each running trial last began an epoch or reported one."""
+        """Unix time at which each running trial last began or reported an epoch."""
         self._waiting = sorted(self._state.active)
         self._all_proposed = False
         self._none_now = False
-        """Whether the proposer proposes nothing more until a running trial has ended."""
+        """Whether the proposer has no point to propose until a running trial has ended."""
 
     @property
     def record(self) -> StudyRecord:
@@ -123,15 +120,13 @@ class Driver:
         return self._state.record
 
     def listen(self, *readers: Reader) -> None:
-        """Add readers of all events from now on."""
+        """Add readers of all later events."""
         self._readers += readers
 
     def next(self) -> TrialTask | None:
-        """Record that the next trial starts, and return its task. First come trials that an earlier driver or a fault
-        left, and trials that train their next group of racing seeds; then promoted ones, then new ones.
-
-        Returns None if no trial can start now. Unless the study is ``over``, one may become ready later, such as by a
-        promotion or a fault.
+        """Record that the next trial starts, and return its task; None if no trial can start now. Unless the study is
+        ``over``, a trial may become ready later. Interrupted trials, trials to retry and trials with a next group of
+        racing seeds come first, then promoted trials, then new trials.
         """
         self.take_asked()
         self._end(self._state.scheduler.beaten())
@@ -140,7 +135,7 @@ class Driver:
         number = self._waiting.pop(0) if self._waiting else self._promoted(None)
         if number is None:
             number = self._new_trial()
-        if number is None:  # no new trials will come, so paused trials that waited for them are promoted now
+        if number is None:  # no new trial will come, so paused trials need not wait for one
             number = self._promoted(len(self.record.trials))
         if number is None:
             return None
@@ -150,31 +145,25 @@ class Driver:
 
     @property
     def over(self) -> bool:
-        """Whether no trial is active: each has paused or ended. If ``next`` returns None while this is true, nothing
-        can start any more, unless a user asks for further points.
-        """
+        """Whether all trials have paused or ended, so that only a promotion or a new trial can start."""
         return not self._state.active
 
     @property
     def halts(self) -> frozenset[int]:
-        """Epochs after which the scheduler may end or pause a trial, as far as they are known beforehand. Empty if the
-        scheduler does not count rungs in epochs.
-        """
+        """Epochs after which the scheduler may end or pause a trial: the rungs, or none if rungs are not in epochs."""
         scheduler = self._state.scheduler
         return frozenset(scheduler.rungs if scheduler.spending.resource == "epochs" else ())
 
     @property
     def ready(self) -> int:
-        """Largest number of trials that run or could begin now. An engine needs no capacity for more."""
+        """Upper bound on the number of trials that run or could begin now. More capacity is of no use to an engine."""
         left = max(0, self.record.study.search.trials - len(self.record.trials))
         none = self._all_proposed or self._none_now
         given = min(left, len(self._state.asked))
         return len(self._state.active) + given + (0 if none else self._state.proposer.left(left - given))
 
     def take_asked(self) -> bool:
-        """Extend the study by the points that users have requested since the last call, and return whether there were
-        new ones.
-        """
+        """Add the points that users have newly requested to the study, and return whether there are any."""
         if self._asked is None:
             return False
         taken = False
@@ -188,12 +177,12 @@ class Driver:
         return taken
 
     def end_paused(self) -> None:
-        """End all paused trials. Call this only when nothing is left to run that could promote them."""
+        """End all paused trials. Call this only when no trial is left whose report could promote one."""
         self._end([trial.number for trial in self.record.paused()])
 
     def hours_are_over(self) -> bool:
-        """Return whether the study's hours are over, and if so, end its waiting and paused trials. Running trials end
-        at their next report. False if nothing is left that the end of the hours would stop.
+        """Return whether the study's hours (``search.hours``) are over. If so, end waiting and paused trials; running
+        trials end at their next report. False if nothing is left to stop.
         """
         if (shortened := self._hours_over(self._clock())) is None:
             return False
@@ -204,8 +193,8 @@ class Driver:
         return True
 
     def silent(self) -> list[int]:
-        """Return the running trials whose next report is overdue: all of them, once the wait after the end of the
-        study's hours has passed; before that, any that has reported nothing for longer than its own time limit allows.
+        """Return the running trials whose next report is overdue by ``search.time_limit``. Once the wait after the end
+        of the study's hours has passed, return all running trials.
         """
         now = self._clock()
         if self.record.over is not None and self._patience is not None and self._patience.is_over(now):
@@ -213,8 +202,8 @@ class Driver:
         return [number for number in sorted(self._state.active) if self._is_silent(number, now)]
 
     def seconds_left(self, number: int) -> float | None:
-        """Note that a running trial begins an epoch now, and return the seconds after which it counts as ``silent`` if
-        it does not report. None means that it never does.
+        """Note that a running trial begins an epoch now. Return the seconds after which it counts as ``silent`` without
+        a report; None means no limit.
         """
         own, now = self._longest_wait(number), self._clock()
         self._heard[number] = now
@@ -243,7 +232,7 @@ class Driver:
         return wait is not None and number in self._heard and now - self._heard[number] >= wait
 
     def _longest_wait(self, number: int) -> float | None:
-        """Seconds to wait for a trial's next report, by its own time limit; None means that it has no limit."""
+        """Seconds to wait for a trial's next report according to ``search.time_limit``; None means no limit."""
         limit = self.record.study.search.time_limit
         if limit is None:
             return None
@@ -251,20 +240,18 @@ class Driver:
         return self.turns * left + Patience.of(self.turns * self._state.longest, 0.0).seconds
 
     def not_continued(self, number: int) -> None:
-        """Record the end of a trial that no worker began before the study's hours were over."""
+        """Record the end of a trial that was still waiting for a worker when the study's hours were over."""
         self._end([number], NOT_CONTINUED)
 
     def begun(self, number: int) -> None:
-        """Record that a worker began a trial, which had waited for a worker until now."""
+        """Record that a worker has begun a trial."""
         now = self._heard[number] = self._clock()
         self._tell(Begun(time=now, trial=number))
 
     def report(self, number: int, result: EpochResult) -> Decision:
-        """Record an epoch of a trial, decide whether the trial goes on, and return the decision. The report, the
-        decision and the end of the trial, if it ends, are one append to the ledger.
-
-        If racing seeds have reported their last epoch and the trial goes on, the action is ``pause``: ``next`` returns
-        a new task with the trial's next seeds.
+        """Record an epoch of a trial, decide whether the trial continues, and return the decision. The report, the
+        decision and the end of the trial, if it ends, are one append to the ledger. If the trial continues after a
+        group of racing seeds is complete, the action is ``pause``, and ``next`` returns a task with the next group.
         """
         reported = Reported(
             time=self._clock(),
@@ -277,8 +264,8 @@ class Driver:
             latency=result.latency if self.record.study.search.measures("latency") else None,
         )
         self._heard[number] = reported.time
-        # The state comes before the disk: it decides, and the report, its decision and an end are one append. If that
-        # append fails, the study is interrupted and this state is dropped; the next driver replays what is on the disk.
+        # The state is updated before the ledger: the decision follows from it, and both are one append. If the append
+        # fails, the study is interrupted and this state is dropped; the next driver replays the ledger.
         self._state.apply(reported)
         decision = self._state.decision
         events: list[Event] = [reported, self._decided(reported)]
@@ -305,7 +292,7 @@ class Driver:
         return decision
 
     def _decided(self, reported: Reported) -> Decided:
-        """The event with the scheduler's decision on the report that was just applied."""
+        """The event with the scheduler's decision on ``reported``, the report that was applied last."""
         decision = self._state.decision
         return Decided(
             time=reported.time,
@@ -316,9 +303,7 @@ class Driver:
         )
 
     def faulted(self, number: int, fault: Fault) -> None:
-        """Record that a fault ended an attempt at a trial. The trial is retried before promoted and new ones, or it
-        ends.
-        """
+        """Record that a fault ended an attempt at a trial. The trial is retried, or it ends."""
         self._heard.pop(number, None)
         cause = retried(self.record.trials[number], fault, self.record.study.search)
         if cause is not None and self.hours_are_over():
@@ -330,12 +315,12 @@ class Driver:
             self._waiting.append(number)
 
     def returned(self, number: int) -> None:
-        """Record that a trial completed before its last possible epoch, as trials of users' functions may."""
+        """Record that a trial completed before its last possible epoch, because the user's function returned."""
         self._tell(Ended(time=self._clock(), trial=number, reason="completed"))
 
     def measurements(self) -> list[Measurement]:
-        """Return the measurements that are left: of the selected trials that have no result on the test split yet,
-        except those given up after faults. Call this only when no trial is running.
+        """Return the measurements still to make: of each selected trial without a result on the test split, unless it
+        was given up after faults. Call this only when no trial is running.
         """
         trials = self.record.trials
         return [
@@ -374,16 +359,15 @@ class Driver:
         return task_of(self.record, self.folder, number, device=self.device, group=self._group(number))
 
     def _group(self, number: int) -> range | None:
-        """The seeds that the trial trains now or next, if its seeds race (train in groups, one after another). None if
-        they do not race: all its seeds train at once.
+        """The group of seeds that the trial trains now or next, if its seeds race (train in groups, one after another);
+        None if all its seeds train at once.
         """
         group, first = self._state.scheduler.spending.group(number), self.record.study.search.lane_seeds.start
         return None if group is None else range(first + group.start, first + group.stop)
 
     def _promoted(self, trials: int | None) -> int | None:
-        """Promote and record the next paused trial that is due, and return its number; None if none is due.
-
-        ``trials``: the number of trials of the study, if it is known that no new one comes; otherwise None.
+        """Promote the next paused trial that is due, record this, and return its number; None if no trial is due.
+        ``trials``: the study's number of trials if no new trial will come, otherwise None.
         """
         number = self._state.scheduler.promotable(trials)
         if number is not None:
@@ -391,10 +375,9 @@ class Driver:
         return number
 
     def _new_trial(self) -> int | None:
-        """Propose and record the next trial to train, and return its number; None if there is none now.
-
-        A proposed trial whose results are known from an equal one needs no training, unless rungs are in seconds or
-        seeds: it is recorded with these results, and the next trial is proposed.
+        """Propose and record the next trial to train, and return its number; None if there is none now. If the results
+        of an equal trial are known, the trial is recorded with them instead of being trained, unless rungs are in
+        seconds or seeds.
         """
         while not self._all_proposed:
             number = len(self.record.trials)
@@ -430,9 +413,7 @@ class Driver:
         )
 
     def _reuse(self, proposed: Proposed, known: ReusableTrial) -> None:
-        """Record a proposed trial with the results of a known one, in one append to the ledger. The trial costs
-        nothing, so it is never stopped early.
-        """
+        """Record a proposed trial with known results, in one append. It is never stopped, since it costs nothing."""
         number, recording, time = proposed.trial, known.recording, proposed.time
         events: list[Event] = []
 
@@ -461,9 +442,9 @@ class Driver:
         self._write(events)
 
     def _hours_over(self, time: float) -> list[Shortened] | None:
-        """Return the event that ends the study's hours if they are over at ``time``, and set the wait for its running
-        trials. The list is empty if that event was recorded before. None means that time is left, or that nothing is
-        left that the end of the hours would stop.
+        """Return the event to record if the study's hours are over at ``time``, and begin the wait for running trials.
+        The list is empty if the event was recorded earlier. None means that time is left, or that nothing is left to
+        stop.
         """
         record, hours = self.record, self.record.study.search.hours
         if record.over is not None:
@@ -477,7 +458,7 @@ class Driver:
         return [Shortened(time=time, trials=trials, over=HoursOver(hours=hours, left_out=left_out))]
 
     def _left_out(self) -> int:
-        """Largest number of new trials that the study could still propose."""
+        """Upper bound on the number of new trials that the study could still propose."""
         trials, state = len(self.record.trials), self._state
         left = self.record.study.search.trials - trials
         if not left or self._all_proposed:
@@ -485,7 +466,7 @@ class Driver:
         return left if (state.proposer.waits and state.active) or state.ask(trials) is not None else 0
 
     def _end(self, numbers: Sequence[int], message: str = "") -> None:
-        """End trials without a decision on a report, because nothing can promote them or no time is left for them."""
+        """End trials that cannot be promoted any more, or for which no time is left."""
         time = self._clock()
         ends = [Ended(time=time, trial=number, reason="stopped", message=message) for number in numbers]
         for event in ends:
@@ -498,9 +479,9 @@ class Driver:
         self._write([event])
 
     def _write(self, events: Sequence[Event]) -> None:
-        """Append events to the ledger, then send them to the readers, so that nobody acts on an event before it is on
-        the disk. The weights of trials that end are on the disk before that. A failure to write any of this interrupts
-        the study.
+        """Append events to the ledger, then send them to the readers, so that no reader acts on an event that is not on
+        the disk. Before that, the weights of ending trials are flushed to the disk. A failed write interrupts the
+        study.
         """
         with lost_ledger_interrupts(self._ledger.folder):
             for event in events:

@@ -1,4 +1,4 @@
-"""The interface of the engines that run the trials of a study, and how a study is run on one to its end."""
+"""The interface of engines, which run the trials of a study, and the function that runs a whole study on an engine."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -14,41 +14,33 @@ class Engine(ABC):
     """Runs the trials that a driver proposes, in one or more processes."""
 
     words: str = ""
-    """A line for the user that says how trials run, for example with which resources; may be empty."""
+    """A line for the user about how trials run, for example with which resources; may be empty."""
 
     say: Say = staticmethod(unsaid)
-    """Called with a line for the user, when the engine waits or the resources of trials have changed."""
+    """Called with a line for the user when the engine waits, or when the resources of trials have changed."""
 
     on_idle: Callable[[], None] = staticmethod(lambda: None)
-    """Called, possibly several times, while no trial can start and a CPU is idle."""
+    """Called repeatedly while a CPU is idle and no trial can start."""
 
     on_late_files: Callable[[int], None] = staticmethod(lambda trial: None)
-    """Called with the number of a trial that has already ended or paused, once its last files have arrived from another
-    machine.
-    """
+    """Called with the number of an ended or paused trial once its last files have arrived from another machine."""
 
     def preflight(self, folder: StudyFolder, record: Callable[[], StudyRecord]) -> None:  # noqa: B027 (most engines are on this machine alone)
-        """Test that every machine can train the study; by default, test nothing. Raises UserError with the name of a
-        machine that cannot train it.
-
-        ``folder``: the study's folder. ``record``: reads the study's record.
+        """Check that every machine can train the study; the default checks nothing. Raises UserError with the name of a
+        machine that cannot. ``folder``: the study's folder. ``record``: reads the study's record.
         """
 
     @abstractmethod
     def run(self, driver: Driver) -> None:
-        """Run the driver's trials until none runs and none can start, then measure the selected trials on the test
-        split.
-        """
+        """Run the driver's trials until none is left, then measure the selected trials on the test split."""
 
     def close(self) -> None:  # noqa: B027 (most engines hold nothing)
         """Release all resources."""
 
 
 def run_study(driver: Driver, engine: Engine) -> None:
-    """Run all trials and measurements that are left of the driver's study.
-
-    KeyboardInterrupt and StudyInterruptedError leave a study that can be resumed. Raises StudyGoneError if its folder
-    was moved or deleted.
+    """Run all remaining trials and measurements of the driver's study. After KeyboardInterrupt or
+    StudyInterruptedError, the study can be resumed. Raises StudyGoneError if the study's folder was moved or deleted.
     """
     try:
         with lost_disk_interrupts(str(driver.folder.path)):

@@ -1,4 +1,4 @@
-"""Classifies the errors that end an attempt at a trial, as faults of a trial or interruptions of the study, and decides
+"""Classifies errors that end an attempt at a trial as faults of the trial or interruptions of the study, and decides
 which faults are retried.
 
 This file imports neither torch nor Ray: it recognises their errors by class name and message.
@@ -28,7 +28,7 @@ MEMORY_PHRASES: Final = (
     "cublas_status_alloc_failed",
     "cudnn_status_alloc_failed",
 )
-"""Phrases, in lower case, by which libraries report missing memory in errors that have no class of their own for it."""
+"""Lower-case phrases in messages about missing memory, from libraries that have no error class for it."""
 
 DIED: Final = "the worker's process died"
 
@@ -37,9 +37,7 @@ GONE: Final = "its machine was lost"
 TAKEN_BACK: Final = "its machine was taken back, as was announced"
 
 MOST_LOSSES: Final = 100
-"""Largest number of times that a trial is retried because its machine was lost. A trial that has lost more machines is
-probably the cause.
-"""
+"""Largest number of retries of a trial after losses of its machine. With more losses, the trial may be the cause."""
 
 KERNEL_COUNTERS: Final = Path("/proc/vmstat")
 
@@ -48,7 +46,7 @@ KERNEL_COUNTERS: Final = Path("/proc/vmstat")
 class Fault:
     """The failure of an attempt at a trial. ``reason``: the kind of failure, such as ``crashed``. ``message``: one line
     that describes it. ``weights_lost``: whether the trial must be trained again, since its weights are lost.
-    ``broken``: the side at fault, if a GPU error made the GPU unusable for the process; otherwise None.
+    ``broken``: the side at fault for a GPU error after which the process cannot use its GPU; otherwise None.
     """
 
     reason: FaultReason
@@ -66,7 +64,7 @@ class WeightsLostError(Exception):
 
 
 class StudyInterruptedError(UserError):
-    """The study stops, since something that all its trials need is lost. It can be resumed."""
+    """The study stops, because something that all trials need is lost. The study can be resumed."""
 
 
 class OutOfSpaceError(StudyInterruptedError):
@@ -74,7 +72,7 @@ class OutOfSpaceError(StudyInterruptedError):
 
 
 class DiskLostError(StudyInterruptedError):
-    """A disk fails, or is not accessible any more."""
+    """A disk fails, or is no longer accessible."""
 
 
 class LedgerLostError(StudyInterruptedError):
@@ -82,7 +80,7 @@ class LedgerLostError(StudyInterruptedError):
 
 
 class StudyGoneError(StudyInterruptedError):
-    """The study's folder was moved or deleted. ``now``: the path at which the study can be resumed, None if unknown."""
+    """The study's folder was moved or deleted. ``now``: the path at which the study can be resumed; None if unknown."""
 
     def __init__(self, message: str, now: Path | None = None) -> None:
         super().__init__(message)
@@ -90,11 +88,11 @@ class StudyGoneError(StudyInterruptedError):
 
 
 class DeviceBrokenError(StudyInterruptedError):
-    """The GPU of this process, or every GPU of the cluster, does not compute any more."""
+    """The GPU of this process, or every GPU of the cluster, no longer works."""
 
 
 class ClusterLostError(StudyInterruptedError):
-    """The Ray cluster does not answer, or this machine is not in it any more."""
+    """The Ray cluster does not answer, or no longer includes this machine."""
 
 
 class WorkersSilentError(StudyInterruptedError):
@@ -121,9 +119,7 @@ def fault_of(error: BaseException) -> Fault:
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Whether an error says that memory ran out. Recognises ``MemoryError``, the classes of torch and Ray, and the
-    messages of other libraries.
-    """
+    """Whether an error says that memory ran out, by its class (also of torch and Ray) or its message."""
     if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError":
         return True
     return isinstance(error, RuntimeError | OSError) and says_out_of_memory(str(error))
@@ -135,9 +131,7 @@ def says_out_of_memory(text: str) -> bool:
 
 
 def kernel_kills(counters: Path = KERNEL_COUNTERS) -> int:
-    """Number of processes that the kernel of this machine has killed to free memory. 0 if the kernel does not count
-    them.
-    """
+    """Number of processes that this machine's kernel has killed to free memory; 0 if the kernel does not count them."""
     try:
         lines = counters.read_text().splitlines()
     except OSError:
@@ -148,9 +142,9 @@ def kernel_kills(counters: Path = KERNEL_COUNTERS) -> int:
 def retried(trial: TrialRecord, fault: Fault, search: SearchConfig) -> RetryCause | None:
     """Return the cause for which the trial is retried after ``fault``; None if the trial ends.
 
-    A trial that crashed is retried from its last checkpoint up to ``search.retries`` times. A trial that lacked memory
-    is retried once, with a larger share of the device. A trial whose machine was lost continues on another machine, up
-    to ``MOST_LOSSES`` times. An error or an exceeded time limit would happen again, so the trial ends.
+    A trial that crashed is retried from its last checkpoint up to ``search.retries`` times. A trial that ran out of
+    memory is retried once, with a larger share of the device. A trial whose machine was lost continues on another
+    machine, up to ``MOST_LOSSES`` times. Errors and exceeded time limits are not retried, since they would occur again.
     """
     causes = [each.cause for each in trial.retries]
     if fault.reason in LOSSES:
@@ -165,10 +159,10 @@ def retried(trial: TrialRecord, fault: Fault, search: SearchConfig) -> RetryCaus
 def after_untested(trial: TrialRecord, fault: Fault, search: SearchConfig) -> Literal["measure", "train", "give_up"]:
     """Return the next step after a measurement of a trial on the test split has failed.
 
-    If the machine was lost, another one measures the trial, up to ``MOST_LOSSES`` times. If the weights are lost, they
-    are trained again, up to ``search.retries`` times but at least once. After a crash, the measurement is repeated up
-    to ``search.retries`` times. After any other fault it is repeated once: that is cheap, and the disk or the memory
-    may be available again.
+    If the machine was lost, another machine measures the trial, up to ``MOST_LOSSES`` times. If the weights are lost,
+    the trial is trained again, up to ``search.retries`` times but at least once. After a crash, the measurement is
+    repeated up to ``search.retries`` times. After any other fault it is repeated once, since the disk or the memory may
+    be available again.
     """
     if fault.reason in LOSSES:
         lost = sum(each.reason in LOSSES for each in trial.untested)
@@ -181,7 +175,7 @@ def after_untested(trial: TrialRecord, fault: Fault, search: SearchConfig) -> Li
 
 
 def time_is_over(trial: TrialRecord, search: SearchConfig) -> str | None:
-    """Return a line that says that the trial has used up its time limit; None if the trial may continue."""
+    """Return a message if the trial has used up ``search.time_limit``; None if the trial may continue."""
     limit = search.time_limit
     if limit is None or trial.seconds < limit:
         return None
@@ -190,10 +184,9 @@ def time_is_over(trial: TrialRecord, search: SearchConfig) -> str | None:
 
 @contextmanager
 def lost_disk_interrupts(what: str) -> Iterator[None]:
-    """Turn any error in the block that a full or failing disk caused into OutOfSpaceError or DiskLostError, even if the
-    disk's error is wrapped in another one. The message is one line: ``what``, the disk's error and its path.
-
-    An interruption of the study that is wrapped in another error is raised unwrapped.
+    """Turn an error of a full or failing disk in the block, even one wrapped in another error, into OutOfSpaceError or
+    DiskLostError with a message of one line: ``what``, the disk's error and its path. A Ctrl-C that pydantic has
+    wrapped in an error is raised unwrapped.
     """
     try:
         with interruptions_unwrapped():
@@ -209,9 +202,8 @@ def lost_disk_interrupts(what: str) -> Iterator[None]:
 
 @contextmanager
 def own_file_interrupts(path: Path) -> Iterator[None]:
-    """Turn any failure to write ``path``, a file of the study itself, into OutOfSpaceError or DiskLostError.
-
-    Such a failure interrupts the study instead of ending a trial, since every trial writes such files.
+    """Turn any failure to write ``path``, a file of the study itself, into OutOfSpaceError or DiskLostError. These
+    interrupt the study instead of ending a trial, since every trial writes such files.
     """
     try:
         yield
@@ -252,8 +244,8 @@ def _gone(study: Path, cause: FolderGoneError) -> StudyGoneError:
 
 
 def lost_disk(error: BaseException, what: str) -> StudyInterruptedError | None:
-    """Return the interruption by the full or failing disk that ``error`` reports, with a line that begins with
-    ``what``; None if ``error`` reports no such disk.
+    """Return the interruption for a full or failing disk in ``error``, with a message that begins with ``what``, or
+    None.
     """
     trouble = disk_trouble(error)
     if trouble is None:

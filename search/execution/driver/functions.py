@@ -15,10 +15,9 @@ from skipstack.spaces.function import EPOCHS, FUNCTION, RECORDED, Direction, Fun
 
 
 def source_of(function: Callable[..., object], direction: Direction = "maximize") -> FunctionSource:
-    """Identify a function by name, file and a digest of its source, or of its code if there is no source.
-
-    Raises UserError for a value that can be called neither with a config and a report nor with a config alone, and for
-    an unknown direction.
+    """Identify a function by name, file and a digest of its source code or, if there is none, of its bytecode. Raises
+    UserError for an unknown direction, or if the function can be called neither with a config and a report nor with a
+    config alone.
     """
     if not callable(function):
         raise UserError(f"objective: got {function!r} (allowed: a function of a config and a report)")
@@ -31,16 +30,13 @@ def source_of(function: Callable[..., object], direction: Direction = "maximize"
     except (OSError, TypeError):
         source, file = _code(inner), ""
     digest = hashlib.sha256(source.encode()).hexdigest()[:16]
-    epochs = EPOCHS if takes_report(function) else 1  # without reports, it returns one score for the whole trial
+    epochs = EPOCHS if takes_report(function) else 1  # without reports, the trial has one score, the return value
     return FunctionSource(name=_name(inner), file=file, source=digest, direction=RECORDED[direction], epochs=epochs)
 
 
 def check_function_given(folder: StudyFolder, function: Callable[..., object] | None) -> str | None:
-    """Check that a study gets the function it was started with. Return a line for the user if the function has changed,
-    otherwise None.
-
-    Raises UserError if the study calls a function and ``function`` is None, and if the study trains networks and
-    ``function`` is not None.
+    """Check that a study gets the function with which it was started, and return a line for the user if the function
+    has changed. Raises UserError for a missing function, and for any function if the study trains networks.
     """
     recorded = recorded_function(folder)
     if recorded is None:
@@ -70,37 +66,31 @@ def check_constraints_given(folder: StudyFolder) -> None:
 
 
 def asked(config: object, report: object) -> None:
-    """Stand in for a function in studies whose trials run in the user's own loop (``search/api/own_loop.py``). Never
-    called.
-    """
+    """Placeholder for the function of a study in the user's own loop (``search/api/own_loop.py``); never called."""
     raise NotImplementedError
 
 
 def continued_by(folder: Path, source: FunctionSource) -> str:
-    """The Python call, as text, that continues the study of function ``source`` in ``folder``."""
+    """The Python call, as text, that continues the study in ``folder`` with the function ``source``."""
     if source.name == asked.__name__ and source.file == Path(__file__).name:
         return f"skipstack.begin({str(folder)!r})"
     return f"skipstack.resume({str(folder)!r}, {source.name})"
 
 
 def recorded_function(folder: StudyFolder) -> FunctionSource | None:
-    """The function that the study in a folder calls, as its first event records it; None if the study trains
-    networks.
-    """
+    """The function that a study calls, according to its first event; None if the study trains networks."""
     found = space_of(folder).get("base", {}).get(FUNCTION)
     return None if found is None else FunctionSource.model_validate(found)
 
 
 def version_with(function: Callable[..., object] | None) -> str:
-    """The version of skipstack's code, followed by the digest of ``function`` unless that is None."""
+    """The version of skipstack's code, followed by the digest of ``function`` unless ``function`` is None."""
     return code_version() if function is None else f"{code_version()}, {FUNCTION} {source_of(function).source}"
 
 
 def takes_report(function: Callable[..., object]) -> bool:
-    """Whether a function is called with a config and a report. If not, it is called with the config alone, and its
-    return value is the trial's score.
-
-    Raises TypeError for a function that can be called in neither way.
+    """Whether a function can be called with a config and a report. Otherwise it is called with the config alone, and
+    returns the trial's score. Raises TypeError for a function that can be called in neither way.
     """
     try:
         signature = inspect.signature(function)
@@ -129,7 +119,7 @@ def _inner(function: Any) -> Any:
 
 
 def _name(function: Any) -> str:
-    """The name of a function, or ``objective`` if its name is no Python identifier."""
+    """The name of a function; ``objective`` if the name is no Python identifier."""
     name = str(getattr(function, "__name__", "objective"))
     return name if name.isidentifier() else "objective"
 

@@ -1,4 +1,4 @@
-"""The interfaces that a driver uses: the history it replays and appends to, and the readers of its events."""
+"""The interfaces that a driver uses: the history of events, which it replays and extends, and the readers of events."""
 
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -11,14 +11,12 @@ Reader = Callable[[Event], None]
 
 
 class History(Protocol):
-    """Holds the past events of a study, and appends new ones: the ledger, or in a simulation an object that stores
-    nothing on the disk.
-    """
+    """The past events of a study, to which new ones are appended: the ledger or, in a simulation, events in memory."""
 
     folder: Path
 
     def replay(self) -> Iterable[Event]:
-        """The past events in order; the first one opened the study."""
+        """The past events in order, beginning with the event that opened the study."""
 
     def extensions(self) -> Iterable[Extended]:
         """The events that extended the study."""

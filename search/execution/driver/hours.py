@@ -1,6 +1,4 @@
-"""The end of a study's hours: how long it waits for the reports of running trials, and the messages recorded for trials
-that it ends.
-"""
+"""The end of a study's hours (``search.hours``): the wait for reports of running trials, and messages to record."""
 
 from dataclasses import dataclass
 from typing import Final, Self
@@ -13,7 +11,7 @@ LEAST: Final = 60.0
 """Shortest wait for a report, in seconds."""
 
 EPOCHS: Final = 2
-"""Length of the wait for a report in multiples of the longest epoch, if that is more than ``LEAST``."""
+"""The wait for a report, as a multiple of the longest epoch. The wait is never shorter than ``LEAST``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +23,7 @@ class Patience:
 
     @classmethod
     def of(cls, longest: float, now: float) -> Self:
-        """Return the wait that begins at ``now``, in a study whose longest epoch so far took ``longest`` seconds."""
+        """Return the wait from ``now`` (Unix time) on. ``longest``: the seconds of the longest epoch so far."""
         seconds = max(LEAST, EPOCHS * longest)
         return cls(seconds, now + seconds)
 

@@ -1,5 +1,5 @@
 """Handles SIGTERM (sent by cluster managers and ``ray job stop``) and SIGHUP (sent when a terminal is closed) like
-Ctrl-C: the study ends in order.
+Ctrl-C, so that the study ends cleanly.
 """
 
 import os
@@ -12,12 +12,12 @@ from types import FrameType
 
 @contextmanager
 def terminated_as_interrupted() -> Iterator[None]:
-    """Turn SIGTERM and SIGHUP in the block into SIGINT, which all code handles already. In any thread but the main one,
-    which alone receives signals, this does nothing.
+    """Turn SIGTERM and SIGHUP in the block into SIGINT. Does nothing outside the main thread, since only the main
+    thread can set signal handlers.
 
     A SIGHUP after a SIGTERM or SIGHUP is dropped instead of counting as a second Ctrl-C: when a terminal is closed, the
-    kernel and the shell both send SIGHUP, and systemd sends it after SIGTERM. If SIGHUP was ignored before the block,
-    as under ``nohup``, it stays ignored.
+    kernel and the shell both send SIGHUP, and systemd sends SIGHUP after SIGTERM. If SIGHUP was ignored before the
+    block, as under ``nohup``, it stays ignored.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -29,7 +29,7 @@ def terminated_as_interrupted() -> Iterator[None]:
         if ending and number == signal.SIGHUP:
             return
         ending = True
-        if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as for a background command of a script
+        if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as in a background command of a shell script
             signal.signal(signal.SIGINT, signal.default_int_handler)
         os.kill(os.getpid(), signal.SIGINT)
 

@@ -1,4 +1,4 @@
-"""The test phase: measures a selected trial on the test split, in any process, and classifies failures."""
+"""Measures a selected trial on the test split, in any process, and classifies failures."""
 
 from collections.abc import Iterator
 from contextlib import closing
@@ -17,16 +17,14 @@ from skipstack.search.study.task import Measured, TrialTask, Workers, task_of
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
-    """The trial ``task``, to be measured on the test split. ``training``: the tasks that train the trial again first,
-    in order, if its weights are lost; otherwise empty.
-    """
+    """A measurement of ``task`` on the test split. ``training``: tasks to run first, in order, for lost weights."""
 
     task: TrialTask
     training: tuple[TrialTask, ...] = ()
 
 
 def measurement(record: StudyRecord, folder: StudyFolder, number: int, *, device: str) -> Measurement:
-    """Return the measurement to make of trial ``number`` of a study."""
+    """Return the measurement of trial ``number`` of a study."""
     trial = record.trials[number]
     task = replace(task_of(record, folder, number, device=device), best=trial.weights_epoch)
     lost = bool(trial.untested) and trial.untested[-1].then == "train"
@@ -34,10 +32,8 @@ def measurement(record: StudyRecord, folder: StudyFolder, number: int, *, device
 
 
 def measured(worker: Workers, measurement: Measurement) -> Measured | Fault:
-    """Measure the trial's best weights on the test split. If the weights are lost, the trial is trained
-    again first. A failure of this trial is returned as a fault.
-
-    Raises UserError for a failure that would affect every trial, such as a full disk.
+    """Measure the trial's best weights on the test split; if they are lost, train the trial again first. Return a fault
+    if this trial fails. Raises UserError for a failure that would affect every trial, such as a full disk.
     """
     try:
         for task in measurement.training:
@@ -52,9 +48,7 @@ def measured(worker: Workers, measurement: Measurement) -> Measured | Fault:
 
 
 def _training(task: TrialTask, trial: TrialRecord) -> Iterator[TrialTask]:
-    """Yield a task for the last epoch of each group of seeds. A worker that runs it trains the group's earlier epochs
-    again first.
-    """
+    """Yield a task for the last epoch of each group of seeds; its worker trains the earlier epochs, too."""
     earlier: tuple[int, ...] = ()
     for group in groups(trial.reports):  # several groups if the seeds race
         seeds = group[0].seeds or trial.seeds

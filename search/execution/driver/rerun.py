@@ -16,7 +16,7 @@ from skipstack.search.study.task import EpochResult, Worker, Workers, trial_task
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Difference:
-    """The first number of a rerun that differs from the recorded one: its epoch, its name, and both values."""
+    """The first number of a rerun, ``name``, that differs from the record, with both values as text."""
 
     epoch: int
     name: str
@@ -25,7 +25,7 @@ class Difference:
 
 
 def trial_of(record: StudyRecord, number: int) -> TrialRecord:
-    """Return the trial with this number. Raises UserError if the study has no such trial, or it reported no epoch."""
+    """Return trial ``number``. Raises UserError if it does not exist or reported no epoch."""
     if number not in record.trials:
         raise UserError(f"trial {number} is not in this study (allowed: 0 to {len(record.trials) - 1})")
     trial = record.trials[number]
@@ -44,11 +44,9 @@ def rerun(
     device: str,
     tell: Say,
 ) -> Difference | None:
-    """Train again all epochs that trial ``number`` reported, and return the first difference from the recorded numbers;
-    None if each score and metric is the same, bit for bit. Seconds are not compared.
-
-    The weights go to the folder ``scratch``; the study does not change. ``tell`` receives a line for each epoch that is
-    equal. Raises the errors of ``trial_of``.
+    """Train all reported epochs of trial ``number`` again, with weights in the folder ``scratch``. Return the first
+    difference from the recorded scores and metrics; None if all are the same, bit for bit. Seconds are not compared.
+    ``tell`` receives a line for each equal epoch. Raises the errors of ``trial_of``.
     """
     trial, done = trial_of(record, number), 0
     task = trial_task(record, folder, trial.config, number=number, seeds=trial.seeds, device=device)

@@ -1,4 +1,4 @@
-"""Deletes weights, and models that users' functions reported, that a running study does not need to keep."""
+"""Deletes weights, and models reported by users' functions, that a running study does not need to keep."""
 
 import shutil
 from collections.abc import Callable
@@ -25,8 +25,8 @@ from skipstack.search.study.record.trial_record import TrialRecord
 from skipstack.search.study.record.whole_copies import keep_only
 
 EASE = 0.1
-"""Slack of a clean-up, as a share. After a first clean-up, the number of trials with weights may grow by this share
-before weights are deleted again. Once the disk budget is exceeded, weights are deleted until this share of it is free.
+"""Slack of a clean-up, as a fraction: the number of trials with weights may grow by this fraction between two
+clean-ups, and a clean-up for the disk budget deletes weights until this fraction of the budget is free.
 """
 
 
@@ -45,26 +45,25 @@ def delete_all_but_logs(folder: StudyFolder) -> None:
 
 
 class Retention:
-    """A reader of events that deletes weights: it keeps those of the best ``search.keep_checkpoints`` trials, within
-    ``search.disk_budget`` bytes. In a study of a function, the models that the function reported count as the weights.
+    """A reader of events that keeps the weights of the best ``search.keep_checkpoints`` trials, within
+    ``search.disk_budget`` bytes, and deletes other weights. In a study of a function, the weights are the models that
+    the function reported.
 
-    The files of running and paused trials, the weights of trials that may still be measured on the test split, and
-    those of the best trial are always kept, even beyond the budget. The checkpoints of ended trials are always deleted,
-    and so are the weights of ended trials without a score. ``record`` returns the driver's current record.
+    It always keeps, even beyond the budget, the files of running and paused trials, and the weights of the best trial
+    and of trials that may still be measured on the test split. It always deletes the checkpoints of ended trials, and
+    the weights of ended trials without a score. ``record`` returns the driver's current record.
     """
 
     def __init__(self, folder: StudyFolder, record: Callable[[], StudyRecord]) -> None:
         self._folder = folder
         self._record = record
         self._kept: dict[int, int] | None = None
-        """Bytes of the weights of each ended trial that has some; None before the folder was scanned."""
+        """Bytes of the weights of each ended trial that has weights; None until the folders of trials are scanned."""
         self._kept_bytes = 0
         self._running: set[int] = set()
-        """Trials that may be writing files now: at most as many as the engine runs at once."""
+        """Trials that may be writing files now."""
         self._paused: dict[int, int] = {}
-        """Bytes of the weights of each paused trial, which do not change until the trial is promoted. 0 if the study
-        has no disk budget.
-        """
+        """Bytes of the weights of each paused trial, constant until its promotion; 0 without a disk budget."""
         self._paused_bytes = 0
         self._due = 0
         self._exceeded = 0
@@ -94,9 +93,7 @@ class Retention:
                 pass
 
     def arrived(self, number: int) -> None:
-        """Measure and clean up the files of a trial once more. Call this when its last files have arrived from another
-        machine after it had ended or paused.
-        """
+        """Update the sizes and delete surplus files of an ended or paused trial, when its last files have arrived."""
         if self._kept is None:
             return
         if self._record().trials[number].reason is not None:
@@ -107,15 +104,15 @@ class Retention:
             self._pause(number)
 
     def close(self) -> str | None:
-        """Return a line for the user if the weights that had to be kept exceeded the disk budget, otherwise None."""
+        """Return a line for the user if the weights that had to be kept exceeded the disk budget; otherwise None."""
         if not self._exceeded:
             return None
         budget = self._record().study.search.disk_budget
         return f"search.disk_budget: {budget:,} bytes; the weights that are needed took up to {self._exceeded:,}"
 
     def _look(self) -> dict[int, int]:
-        """Scan the folders of all trials, and return the bytes of weights of each ended trial. Files that an earlier
-        driver would have deleted, had it not been killed, are deleted now.
+        """Scan the folders of all trials, and return the bytes of weights of each ended trial. Delete files that a
+        killed driver left undeleted.
         """
         self._kept = {}
         for trial in self._record().trials.values():
@@ -151,11 +148,9 @@ class Retention:
             kept[number] = size
 
     def _collect(self, kept: dict[int, int], *, final: bool) -> None:
-        """Delete surplus weights, those of the worst trials first. ``kept``: bytes of the weights of each ended trial.
-        ``final``: whether the study has finished.
-
-        Ranking the trials takes time, so nothing is deleted before a limit is exceeded; unless ``final``, the limit on
-        the number of trials must be exceeded by a share of ``EASE``.
+        """Delete surplus weights, from the worst trial upwards. ``kept``: bytes of the weights of each ended trial.
+        ``final``: whether the study has finished. Does nothing before a limit is exceeded, since ranking the trials
+        takes time; the number of trials may exceed its limit by the fraction ``EASE``, unless ``final``.
         """
         search = self._record().study.search
         unended = 0 if search.disk_budget is None else self._unended_bytes()
@@ -165,7 +160,7 @@ class Retention:
             return
         needed = self._needed(final=final)
         trials = self._record().trials
-        ranked = sorted(kept, key=lambda number: trials[number].rank_key)  # only trials with a score are kept
+        ranked = sorted(kept, key=lambda number: trials[number].rank_key)  # ``kept`` has only trials with a score
         for place in reversed(range(len(ranked))):  # the worst first
             surplus = search.keep_checkpoints is not None and place >= search.keep_checkpoints
             full = over and self._kept_bytes + unended > (1 - EASE) * (search.disk_budget or 0)
@@ -177,11 +172,9 @@ class Retention:
             self._exceeded = max(self._exceeded, self._kept_bytes + unended)
 
     def _needed(self, *, final: bool) -> set[int]:
-        """Return the ended trials whose weights must be kept. If ``final``, no further trial is measured on the test
-        split, so that is the best trial alone.
-
-        A running trial can still lose its score by a fault, so it displaces no ended one. A trial whose weights are not
-        needed now will not need them later.
+        """Return the ended trials whose weights must be kept: the best trial and, unless ``final``, the trials that are
+        still to be measured on the test split. Running trials are not compared, since they may lose their score by a
+        fault. Weights that are not needed now are not needed later.
         """
         record = self._record()
         ended = copy(record)
@@ -190,7 +183,7 @@ class Retention:
         return best if final else best | {number for number in selected(ended) if not ended.trials[number].tested}
 
     def _unended_bytes(self) -> int:
-        """Bytes of the weights of running and paused trials. Those of running trials are measured anew at each call."""
+        """Bytes of the weights of running and paused trials. The files of running trials are measured at each call."""
         return self._paused_bytes + sum(map(self._bytes, self._running))
 
     def _bytes(self, number: int) -> int:
@@ -201,8 +194,8 @@ class Retention:
 
 
 def _settled(trial: TrialRecord, folder: Path) -> int | None:
-    """Delete the surplus models of an ended trial, and return the bytes of the weights that remain; None if it has
-    none. Of the models that each call of a user's function reported, only the best is kept.
+    """Delete all models of an ended trial but the best of each call of the user's function, and return the bytes of the
+    trial's weights; None if the trial has none.
     """
     if (path := folder / BEST).exists():
         return path.stat().st_size

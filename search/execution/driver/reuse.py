@@ -1,4 +1,4 @@
-"""Reuse of trials: a trial is not trained if one of the same network, corpus, seeds and epochs is known."""
+"""Reuses results of trials with the same network, corpus, seeds and epochs instead of training again."""
 
 import math
 import shutil
@@ -16,9 +16,7 @@ from skipstack.spaces.one_network import apart, network_identity
 
 @dataclass(frozen=True, slots=True)
 class ReusableTrial:
-    """A trial whose results can be reused. ``study``: the folder of its study, empty for the present study. ``trial``:
-    its number. ``recording``: its recorded results.
-    """
+    """A trial whose results can be reused. ``study``: the folder of its study; empty for the present study."""
 
     study: str
     trial: int
@@ -26,8 +24,8 @@ class ReusableTrial:
 
 
 class KnownTrials:
-    """Finds a trial that can be reused for a new one: a trial with the same config, or with another config that builds
-    the same network.
+    """Finds a known trial whose results can be reused for a new trial. The known trial has the same config, or a config
+    that builds the same network.
 
     In one study, equal configs imply equal corpora and epochs. The corpora of earlier studies were compared with this
     study's when this study was opened (``search/study/earlier_studies/reading.py``). Different configs build the same
@@ -40,14 +38,13 @@ class KnownTrials:
         self._earlier: dict[str, list[ReusableTrial]] = {}
         self._own: dict[str, int] = {}
         self._apart: dict[str, list[int]] = {}
-        """Numbers of trials by their values on the axes that every network reads. Trials of one entry may be the same
-        network.
+        """Numbers of trials by their values on the axes that every network reads, which equal networks have in common.
         """
         self._identities: dict[int, str] = {}
         """The config identity of each running trial, kept here because the record drops configs, which are large."""
 
     def observed(self, event: WarmStarted) -> None:
-        """Add the trials of an earlier study that can be reused."""
+        """Add the reusable trials of an earlier study."""
         for each in event.observed:
             if each.recording is not None:
                 known = ReusableTrial(event.study, each.trial, each.recording)
@@ -58,16 +55,14 @@ class KnownTrials:
         self._identities[proposed.trial] = proposed.config_identity
 
     def ended(self, trial: TrialRecord) -> None:
-        """Add an ended trial of this study, if it can be reused."""
+        """Add an ended trial of this study if it can be reused."""
         identity = self._identities.pop(trial.number)
         if trial.reason in ("completed", "diverged") and not trial.raced:
             self._own.setdefault(identity, trial.number)
             self._apart.setdefault(apart(trial.point), []).append(trial.number)
 
     def standing_for(self, proposed: Proposed) -> ReusableTrial | None:
-        """Find a known trial that can be reused for the new trial ``proposed``, copy its weights to the new trial's
-        folder, and return the known trial; None if none can be reused.
-        """
+        """Return a known trial that can be reused for ``proposed``, and copy its weights; None if there is none."""
         order_seed = self._record.study.search.seed
         for known in self._candidates(proposed):
             alike = (known.recording.seeds, known.recording.order_seed) == (proposed.seeds, order_seed)
@@ -76,7 +71,7 @@ class KnownTrials:
         return None
 
     def _candidates(self, proposed: Proposed) -> Iterator[ReusableTrial]:
-        """Yield the known trials of the same config, then those of another config that builds the same network."""
+        """Yield known trials with the same config, then with another config that builds the same network."""
         name, space = proposed.config_identity, self._record.space
         if (own := self._own.get(name)) is not None:
             yield self._known(own)
@@ -91,8 +86,8 @@ class KnownTrials:
         return ReusableTrial("", number, self._record.recording(self._record.trials[number]))
 
     def _take_weights(self, known: ReusableTrial, number: int) -> bool:
-        """Copy the best weights of a known trial to the folder of trial ``number``, and return whether that trial can
-        do without training. It cannot if the weights are missing, unless the known trial diverged: it needs none then.
+        """Copy the best weights of a known trial to the folder of trial ``number``, and return whether the results can
+        be reused. If the weights are missing, the results can be reused only if the known trial diverged.
         """
         folder = StudyFolder(Path(known.study)) if known.study else self._folder
         source, target = folder.trial(known.trial) / BEST, self._folder.trial(number) / BEST

@@ -1,7 +1,7 @@
 """The state of a study: its record, proposer and scheduler, updated event by event.
 
-The same code applies replayed and new events. So the state after the events of a ledger is the same in the driver that
-wrote the ledger, in a driver that resumed the study, and in a simulation.
+The same code applies replayed and new events. So the state after a given ledger is the same in the driver that wrote
+the ledger, in a driver that resumes the study, and in a simulation.
 """
 
 import math
@@ -44,7 +44,7 @@ class StudyState:
 
     ``opened``: the first event. ``extensions``: all later events that extend the study. ``space``: the points (values
     for all axes) that may be proposed; None means the study's whole space. ``written``: the path of the ledger, for
-    errors.
+    error messages.
     """
 
     def __init__(
@@ -58,13 +58,13 @@ class StudyState:
     ) -> None:
         self.record = StudyRecord()
         self.record.apply(opened)
-        # The extended space serves from the start: the proposer proposes nothing before all events are replayed, and
-        # an extended space holds all points of the space before.
+        # The extended space is used from the start: nothing is proposed before all events are replayed, and the
+        # extended space contains all points of the original one.
         study = reduce(extended, extensions, self.record.study)
         space = Space(study.space) if space is None else space
         self._base = space.point(study.space.base) if space.contains(study.space.base) else None
         search = study.search
-        asked = sum(len(extension.points) for extension in extensions)  # possibly while the study ran
+        asked = sum(len(extension.points) for extension in extensions)  # users may add points at any time
         self.proposer = proposer(
             search.proposer, space, seed=search.seed, objectives=len(search.objectives), trials=search.trials - asked
         )
@@ -86,11 +86,9 @@ class StudyState:
         self._written = written
 
     def ask(self, number: int) -> Point | None:
-        """The point of the next trial, whose number is ``number``; None if there is none. Changes nothing.
-
-        The base config comes first if the space has it, and is never stopped, since every difference is measured from
-        it. Points that users requested come next, then points that were good on other corpora, then those of the
-        proposer.
+        """Return the point of the next trial, ``number``, or None, without changing the state. The base config comes
+        first, if the space contains it, then points that users requested, points that were good on other corpora, and
+        points of the proposer. The base is never stopped early, since every difference is measured from it.
         """
         if number >= self.record.study.search.trials:
             return None
@@ -100,10 +98,8 @@ class StudyState:
         return first[0] if first else self.proposer.ask(number)
 
     def extension(self, name: str, request: Request, time: float) -> Extended:
-        """Return the event that extends the study by the points of a request, leaving out points that the study already
-        has. ``name``: the request's name.
-
-        Raises UserError for a point that the study's space does not allow.
+        """Return the event that extends the study by the points of the request ``name``, without points that the study
+        already has. Raises UserError for a point that the study's space does not allow.
         """
         points: dict[str, Point] = {}
         for point in request.points:
@@ -117,17 +113,14 @@ class StudyState:
         )
 
     def enough(self) -> Gain | None:
-        """The expected gain of further trials, if the study's stopping rule (``search.enough``) finds it too small to
-        start any. None if the study should go on, or has no such rule.
-        """
+        """The expected gain of further trials if ``search.enough`` says to start none; otherwise None."""
         if self._enough is None or self.record.study.search.enough is None:
             return None
         return self._enough.gain()
 
     def apply(self, event: Event) -> None:
-        """Update the record, the proposer and the scheduler by ``event``.
-
-        Raises UserError for a decision or promotion that differs from what this code decides after the same events.
+        """Update the record, the proposer and the scheduler by ``event``. Raises UserError for a recorded decision or
+        promotion that this code would not make after the same events.
         """
         self.record.apply(event)
         if self._enough is not None:
@@ -181,9 +174,7 @@ class StudyState:
         return bool(reported.seeds) and reported.epoch == self.scheduler.maximum
 
     def _is_base(self, proposed: Proposed) -> bool:
-        """Whether the proposed trial is the base. The first trial of a study is not, if the base's values were added to
-        the space only by a later extension.
-        """
+        """Whether the proposed trial is the base. The first trial need not be, if a later extension added the base."""
         return self._base is not None and _equal(proposed.point, self._base)
 
     def _observe(self, warm_started: WarmStarted) -> None:
@@ -194,14 +185,14 @@ class StudyState:
             self.proposer.observed(dict(each.point), each.reason, each.curve, beside)
 
     def _left(self, number: int) -> None:
-        """Report to the stopping rule, if the study has one, that a trial ended or paused."""
+        """Pass the end or pause of a trial to the stopping rule, if the study has one."""
         if self._enough is not None:
             trial = self.record.trials[number]
             self._enough.left(number, trial.reason, trial.score, list(trial.dev.values()))
 
     def _score(self, reported: Reported) -> float:
-        """The score that the scheduler compares: that of the epoch. When a group of racing seeds ends, it is the
-        trial's best score over all seeds so far instead.
+        """The score that the scheduler compares: the score of the epoch or, at the end of a group of racing seeds, the
+        trial's best score over all seeds so far.
         """
         if not self.ends_group(reported) or not math.isfinite(reported.score):
             return reported.score
@@ -216,9 +207,7 @@ class StudyState:
         return self.record.trials[number].further(self.record.study.search.further, at)
 
     def _check(self, decided: Decided) -> None:
-        """Raise UserError for a decision that this code would not take. Another version of the code, or a person, must
-        have written it.
-        """
+        """Raise UserError for a recorded decision that this code would not make: code or ledger have changed."""
         if (decided.decision, decided.rung) != (self.decision.action, self.decision.rung):
             raise UserError(
                 f"{self._written}: trial {decided.trial}, epoch {decided.epoch}: the ledger says "
@@ -227,8 +216,9 @@ class StudyState:
             )
 
     def _check_promoted(self, promoted: Promoted) -> None:
-        """Raise UserError for a promotion that this code would not make. Which trial is due depends on whether new
-        trials were still to come. The ledger does not say that, so a trial that is due in either case is allowed.
+        """Raise UserError for a recorded promotion that this code would not make. The trial that is due depends on
+        whether new trials were still to come, which the ledger does not record, so the trial due in either case is
+        allowed.
         """
         due = (self.scheduler.promotable(), self.scheduler.promotable(len(self.record.trials)))
         if promoted.trial not in due:

@@ -1,4 +1,4 @@
-"""Allocates the resources of each trial on a cluster's machines, again whenever machines have joined or left."""
+"""Allocates the resources of each trial on a cluster's machines, and again whenever machines have joined or left."""
 
 from collections.abc import Callable, Sequence
 
@@ -6,17 +6,15 @@ from skipstack.data.basis.errors import UserError
 from skipstack.search.execution.engines.capacity import Allotment, Answers, Counting, Machines, Resources, slots
 
 Allocate = Callable[[Sequence[Resources], Answers], Allotment]
-"""A function that allocates each trial's resources, given those of the machines and the sizes of their GPUs. Raises
-UserError if no trial fits.
-"""
+"""Allocates each trial's resources, given the machines' resources and GPU sizes. Raises UserError if no trial fits."""
 
 
 class Allocator:
-    """Allocates the resources of each trial, and allocates them anew when the cluster's machines change.
+    """Allocates the resources of each trial, and again when the cluster's machines change.
 
     ``machines`` returns the machines of the cluster, by id. ``allocate`` returns the allotment for them. ``size`` asks
     the machine with a given id for the bytes of its GPU, without waiting for the answer; None means that no machine is
-    asked. A machine may take a minute to answer. Until all have answered, trials get the same resources as before.
+    asked. Until all machines have answered, which may take a minute, trials get the same resources as before.
     """
 
     def __init__(
@@ -38,19 +36,18 @@ class Allocator:
 
     @property
     def is_allocated(self) -> bool:
-        """Whether there is an allotment."""
+        """Whether resources have been allocated."""
         return self._allotment is not None
 
     def begin(self) -> Allotment:
-        """Ask the machines of the cluster, wait for their answers, and allocate. Raises the errors of ``allocate``."""
+        """Ask all machines for the sizes of their GPUs, wait, and allocate. Raises the errors of ``allocate``."""
         now = self._machines()
         self._ask(now)
         return self._made(now, [(now[machine][0], each.answer()) for machine, each in self._asked.items()])
 
     def look(self) -> bool:
-        """Allocate anew if the machines have changed, and return whether that changed the allotment or its words.
-
-        If a machine that has joined cannot tell its GPU's size, the size is left out: a trial there reports the reason.
+        """Allocate again if the machines have changed, and return whether the allotment or its words changed. A new
+        machine that cannot report its GPU's size is ignored; a trial on that machine reports the reason.
         """
         now, before = self._machines(), self._allotment
         if before is None or now == self._of or not slots([has for _, has in now.values()], before.resources):
@@ -66,7 +63,7 @@ class Allocator:
         return self._made(now, known) != before
 
     def _ask(self, now: Machines) -> None:
-        """Ask each machine that has GPUs, and was not asked before, for the size of its GPU."""
+        """Ask each machine with GPUs for the size of its GPU, unless it was asked before."""
         if self._size is not None:
             with_gpus = [machine for machine, (_, has) in now.items() if has.get("GPU")]
             self._asked = {machine: self._asked.get(machine) or self._size(machine) for machine in with_gpus}

@@ -1,4 +1,4 @@
-"""Describes the machines that a cluster's autoscaler can add, and computes how many trials they can run."""
+"""Describes the machines that a cluster's autoscaler can add, and computes how many trials fit them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -9,9 +9,7 @@ from skipstack.search.execution.engines.capacity import SMALLEST, Resources, in_
 
 @dataclass(frozen=True, slots=True)
 class MachineType:
-    """A type of machine that may join the cluster. ``has``: the resources of one such machine. ``most``: the largest
-    number of them, None if unlimited.
-    """
+    """A type of machine that may join. ``has``: its resources. ``most``: how many may join; None if unlimited."""
 
     name: str
     has: Resources
@@ -20,9 +18,8 @@ class MachineType:
 
 @dataclass(frozen=True, slots=True)
 class Autoscaling:
-    """The machines that may join the cluster. ``types``: their types, None if unknown. ``most``: the largest number of
-    machines of all types together, None if unlimited. ``head``: the resources of the machine that is always in the
-    cluster.
+    """The machines that may join the cluster. ``types``: their types; None if unknown. ``most``: the largest number of
+    machines of all types; None if unlimited. ``head``: the resources of the cluster's head.
     """
 
     types: tuple[MachineType, ...] | None = None
@@ -34,9 +31,7 @@ class Autoscaling:
         return self.types is None or any(slots([each.has], trial) for each in self.types)
 
     def slots(self, trial: Resources) -> int | None:
-        """Number of trials with these resources that fit the cluster in parallel once all machines have joined. None
-        means unlimited or unknown.
-        """
+        """Number of trials that fit in parallel once all machines have joined; None if unlimited or unknown."""
         if self.types is None:
             return None
         left, count = self.most, slots([self.head], trial)
@@ -50,7 +45,7 @@ class Autoscaling:
         return count
 
     def in_words(self) -> str:
-        """The machines that may join, in words such as ``2 CPUs and no GPU (worker, up to 4)``."""
+        """The machines that may join, in words, such as ``2 CPUs and no GPU (worker, up to 4)``."""
         if self.types is None:
             return "machines that the cluster's autoscaler may start"
         return "; ".join(
@@ -61,7 +56,7 @@ class Autoscaling:
 
 
 def least(*bounds: int | None) -> int | None:
-    """The smallest of the bounds, where None means no bound."""
+    """The smallest of the bounds. A bound of None means unlimited."""
     return min((bound for bound in bounds if bound is not None), default=None)
 
 
@@ -73,11 +68,10 @@ def needed(
     *,
     cpus: float = 1.0,
 ) -> Resources:
-    """The least resources that any trial needs on one machine, known before those of each trial are allocated.
-
-    ``gpus_per_trial``: the share of a GPU for each trial; with ``auto``, the smallest share if the cluster has GPUs or
-    may get some, and none if ``device`` is ``cpu``. ``machines``: the resources of each machine. ``autoscaling``: the
-    machines that may join. ``cpus``: the CPUs for each trial.
+    """The least resources that any trial needs, known before the resources of each trial are allocated.
+    ``gpus_per_trial``: the share of a GPU for each trial; ``auto`` means the smallest share if the cluster has GPUs or
+    may get some, and no GPU if ``device`` is ``cpu``. ``machines``: the resources of each machine. ``autoscaling``: the
+    machines that may join.
     """
     if gpus_per_trial != "auto":
         return {"cpu": cpus, "gpu": float(gpus_per_trial)} if gpus_per_trial else {"cpu": cpus}

@@ -1,5 +1,5 @@
-"""The capacity of a cluster's machines: how many trials fit, which share of a GPU a trial needs, and the resources that
-each trial gets.
+"""The capacity of a cluster's machines: the number of trials that fit, the share of a GPU that a trial needs, and the
+resources that each trial gets.
 """
 
 import logging
@@ -16,17 +16,15 @@ from skipstack.search.study.task import TrialTask
 LOG = logging.getLogger(__name__)
 
 LOOKED_AT = 2.0
-"""Seconds between two checks of which machines a cluster has: it may grow and shrink."""
+"""Seconds between two checks for machines that have joined or left the cluster."""
 
 SLACK = 1e-9
 
 MARGIN: Final = 1.25
-"""Factor on the counted memory, for temporary buffers of operations and for memory that the allocator cannot use."""
+"""Factor on the counted memory, for temporary buffers of operations and for memory lost to fragmentation."""
 
 STEPS: Final = 100
-"""Shares of a GPU are multiples of 1 / ``STEPS``, so that trials of similar size need equal shares and can use the same
-process one after another.
-"""
+"""Shares are multiples of 1 / ``STEPS``, so that similar trials need equal shares and can use the same process."""
 
 SMALLEST = 0.01
 """The smallest share of a GPU that ``auto`` gives."""
@@ -38,7 +36,7 @@ Machines = Mapping[str, tuple[str, Resources]]
 """The name and the resources of each machine, by its id."""
 
 Answers = Sequence[tuple[str, int | UserError]]
-"""A pair for each machine that has GPUs: its name, and its answer, which is the bytes of its first GPU or an error."""
+"""The name of each machine with GPUs, and its answer: the bytes of its first GPU, or an error."""
 
 
 def slots(machines: Iterable[Resources], trial: Resources) -> int:
@@ -54,11 +52,9 @@ def slots(machines: Iterable[Resources], trial: Resources) -> int:
 
 
 def enlarged(ordinary: Resources, share: int, machines: Iterable[Resources]) -> Resources:
-    """The ordinary resources of a trial times ``share``, but at most what a single machine has: the one that allows the
-    most GPUs, and of several such machines the one that allows the most CPUs.
-
-    A share of less than one GPU grows to one GPU at most. If the ordinary resources fit no machine, they are returned
-    unchanged.
+    """The ordinary resources of a trial times ``share``, limited to a single machine: the machine that allows the most
+    GPUs, then the most CPUs. A share below one GPU grows to one GPU at most. Resources that fit no machine are not
+    changed.
     """
     homes = [machine for machine in machines if slots([machine], ordinary)]
     largest = [
@@ -73,37 +69,34 @@ def _shared(amount: float, share: int, *, most: float) -> float:
 
 
 class Counting(Protocol):
-    """A number of bytes, such as the peak memory of training a trial, that is being counted in another process."""
+    """A number of bytes, such as the peak memory of training a trial, that another process is measuring."""
 
     def is_over(self) -> bool:
-        """Whether the number has arrived, or will not come any more."""
+        """Whether the number has arrived, or is no longer expected."""
 
     def answer(self) -> int | UserError:
-        """Wait for the number of bytes and return it; return an error if they could not be counted."""
+        """Wait for the number of bytes and return it; return an error if the measurement failed."""
 
 
 class GpuShares:
     """Computes the share of a GPU that each trial needs. ``device``: the bytes of each GPU. ``count`` starts to count
-    the memory of a trial.
+    the bytes of memory of a trial; trials with the same config and number of seeds are counted once.
 
     The share of a trial is (``GPU_CONTEXT`` + ``MARGIN`` * memory) / device, rounded up. Ray packs trials into GPUs by
-    their shares. A trial that needs more memory than its share runs out of memory itself, and does not take that of
-    other trials on the GPU (``models/ground/device_memory.py``). Trials with the same config and number of seeds are
-    counted once.
+    their shares. A trial that exceeds its share runs out of memory itself instead of taking memory from other trials on
+    the GPU (``models/ground/device_memory.py``).
     """
 
     def __init__(self, device: int, count: Callable[[TrialTask], Counting]) -> None:
         self.device = device
         self._count = count
         self._counting: dict[tuple[str, int], Counting] = {}
-        """The counts of trials' memory that were begun and not read yet, by config and number of seeds. A count that
-        was read is dropped, so that the cluster need not keep its answer.
-        """
+        """Pending counts by config and number of seeds; dropped once read, since the cluster stores their answers."""
         self._memory: dict[tuple[str, int], int | UserError] = {}
-        """The counted bytes of each trial, or the error of a count that failed."""
+        """The counted bytes by config and number of seeds, or the error of a failed count."""
 
     def on(self, device: int) -> "GpuShares":
-        """Return the shares for GPUs that have ``device`` bytes, without counting any memory again."""
+        """Return the shares for GPUs of ``device`` bytes, without counting any memory again."""
         if device == self.device:
             return self
         other = GpuShares(device, self._count)
@@ -111,13 +104,13 @@ class GpuShares:
         return other
 
     def is_known(self, task: TrialTask) -> bool:
-        """Whether ``share`` would return without waiting. If no count of the trial's memory has begun, one begins."""
+        """Whether ``share`` would return without waiting. Starts to count the trial's memory if necessary."""
         key = _counted_as(task)
         return key in self._memory or self._counted(key, task).is_over()
 
     def share(self, task: TrialTask) -> float:
-        """Wait until the trial's memory is counted, and return the share of a GPU that it needs, at most 1. If counting
-        fails, for example for lack of memory, the share is 1.
+        """Wait until the trial's memory is counted, and return the share of a GPU that the trial needs, at most 1. If
+        counting fails, for example for lack of memory, the share is 1.
         """
         key = _counted_as(task)
         if key not in self._memory:
@@ -145,7 +138,7 @@ class GpuShares:
 
 
 def share_of(memory: int, device: int) -> float:
-    """The share that a trial with ``memory`` counted bytes needs of a GPU with ``device`` bytes."""
+    """The share that a trial of ``memory`` bytes needs of a GPU of ``device`` bytes."""
     return min(1.0, math.ceil((GPU_CONTEXT + MARGIN * memory) / device * STEPS) / STEPS)
 
 
@@ -156,9 +149,8 @@ def _counted_as(task: TrialTask) -> tuple[str, int]:
 
 @dataclass(frozen=True, slots=True)
 class Allotment:
-    """The resources that each trial gets. ``resources``: those that are the same for all trials. ``words``: a line for
-    the user. ``shares``: computes each trial's own share of a GPU, which replaces the ``gpu`` of ``resources``; None if
-    all trials get the same resources.
+    """The resources that each trial gets. ``resources``: the same for all trials, except that ``shares``, if it is not
+    None, replaces the ``gpu`` by each trial's own share of a GPU. ``words``: a line for the user.
     """
 
     resources: Resources
@@ -166,7 +158,7 @@ class Allotment:
     shares: GpuShares | None = None
 
     def is_known(self, task: TrialTask) -> bool:
-        """Whether ``ordinary`` would return without waiting. If the trial's memory must be counted, counting begins."""
+        """Whether ``ordinary`` would return without waiting. Starts to count the trial's memory if necessary."""
         return self.shares is None or self.shares.is_known(task)
 
     def after(self, former: "Allotment | None") -> "Allotment":
@@ -177,18 +169,16 @@ class Allotment:
 
     @property
     def usual(self) -> Resources:
-        """The resources of a trial, with the mean share of a GPU over the trials whose memory was counted so far."""
+        """The resources of a trial, with the mean share of a GPU over the trials counted so far."""
         return self.resources if self.shares is None else {**self.resources, "gpu": self.shares.usual}
 
     def ordinary(self, task: TrialTask) -> Resources:
-        """The resources of a trial that has not run out of memory before. If they depend on the trial's memory, waits
-        until that is counted.
-        """
+        """The resources of a trial that has never run out of memory. Waits for the count of its memory if necessary."""
         return self.resources if self.shares is None else {**self.resources, "gpu": self.shares.share(task)}
 
     def confined(self, task: TrialTask, taken: Resources) -> TrialTask:
-        """Return the trial's task, limited to the resources ``taken`` for it. Without a share of a GPU, it trains on a
-        CPU; with a share, it may use only that share of the GPU's memory.
+        """Return the trial's task, limited to the resources ``taken`` for it: with a share of a GPU, to that share of
+        the GPU's memory; without a share, to a CPU.
         """
         share = taken.get("gpu", 0.0)
         if not share:
@@ -209,15 +199,15 @@ def allotted(
 ) -> Allotment:
     """Allocate the resources of each trial.
 
-    ``gpus_per_trial``: the share of a GPU for each; ``auto`` means the share that the trial needs, or none if no
-    machine has a GPU or ``device`` is ``cpu``. ``device``: the device that trials are to use. ``machines``: the
+    ``gpus_per_trial``: the share of a GPU for each trial. ``auto`` means the share that the trial needs, and no GPU if
+    no machine has one or ``device`` is ``cpu``. ``device``: the device that trials are to use. ``machines``: the
     resources of each machine. ``cpus_per_trial``: the CPUs for each trial. ``sizes`` returns the sizes of the machines'
-    GPUs, and ``count`` starts to count the memory of a trial; both are called only for ``auto``. ``each``: the words,
-    in the line for the user, for what gets these resources: a trial, or a program of several trials.
+    GPUs, and ``count`` starts to count the memory of a trial; both are called only for ``auto``. ``each``: what the
+    line for the user calls the owner of these resources: a trial, or a program of several trials.
 
     With ``auto``, GPUs are not used if torch finds none on any machine, and the line for the user says so. Raises
-    UserError if ``device`` is a GPU and no GPU can be used, if torch finds the GPUs of only some machines, and if no
-    trial fits any machine.
+    UserError if ``device`` is a GPU and no GPU can be used, if torch finds the GPUs of only some machines, or if no
+    trial fits.
     """
     cpus = float(cpus_per_trial)
     if gpus_per_trial == "auto":
@@ -236,9 +226,7 @@ def allotted(
 
 
 def no_capacity(trial: Resources, machines: Sequence[Resources], joining: str = "") -> UserError:
-    """Return the error for a trial that fits no machine. ``joining``: the resources of machines that may join, in
-    words.
-    """
+    """Return the error for a trial that fits no machine. ``joining``: the resources that may join, in words."""
     more = f"; what may join has: {joining}" if joining else ""
     return UserError(
         f"no trial fits: it needs {in_words(trial)}, and {described(machines)}{more} (allowed: larger machines, or a "
@@ -247,9 +235,7 @@ def no_capacity(trial: Resources, machines: Sequence[Resources], joining: str = 
 
 
 def nothing_known(*_: object) -> int:
-    """Raise UserError. Serves as the question for the size of a GPU, or for the memory of a trial, in studies that
-    train no networks: with this answer, ``auto`` uses no GPU.
-    """
+    """Raise UserError. Replaces measurements of memory in studies without networks, so that ``auto`` uses no GPU."""
     raise UserError("nothing is known of its GPUs")
 
 

@@ -5,20 +5,18 @@ from typing import Protocol
 
 
 class Sight(Protocol):
-    """The pending answer of a machine to the question whether it sees the study's folder."""
+    """The pending answer of a machine that was asked whether it sees the study's folder."""
 
     def is_over(self) -> bool:
-        """Whether the answer has arrived, or will not be waited for any longer."""
+        """Whether the answer has arrived, or is no longer awaited."""
 
     def answer(self) -> object:
-        """Whether the machine sees the folder; a value that is no bool if it did not answer."""
+        """Whether the machine sees the folder. The value is not a bool if the machine did not answer."""
 
 
 class NewMachines:
-    """Asks machines that join during a study whether they see the study's folder.
-
-    ``known``: the ids of machines that need not be asked. ``ask`` sends the question to the machine with a given id,
-    and does not wait for the answer.
+    """Asks machines that join during a study whether they see the study's folder. ``known``: the ids of machines that
+    need not be asked. ``ask`` sends the question to the machine with a given id, without waiting for the answer.
     """
 
     def __init__(self, known: Iterable[str], ask: Callable[[str], Sight]) -> None:
@@ -27,9 +25,7 @@ class NewMachines:
         self._asked: dict[str, Sight] = {}
 
     def unseeing(self, machines: Collection[str]) -> int:
-        """Ask those of ``machines`` that are new, and return how many have answered since the last call that they do
-        not see the folder.
-        """
+        """Ask new machines, and return how many have answered since the last call that they do not see the folder."""
         joined = [machine for machine in machines if machine not in self._known]
         self._known.update(joined)
         self._asked |= {machine: self._ask(machine) for machine in joined}

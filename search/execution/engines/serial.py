@@ -18,16 +18,16 @@ Answer = TypeVar("Answer")
 
 class SerialEngine(Engine):
     """Runs all trials in this process: for tests, for debugging, where Ray is not wanted, and for GPUs on which several
-    trials train as one program. The order of events is the same every time. ``device``: the device that ``words``
-    names; None to name none.
+    trials train as one program. The order of events is reproducible. ``device``: the device that ``words`` names; None
+    to name none.
 
-    Up to ``trials`` trials are in progress at a time and take turns, one epoch each. In each round, those with the
-    fewest epochs train, so that they catch up with the others; trials with equally many epochs train together if
-    ``worker`` can do that. After each round, new trials replace those that ended or paused.
+    Up to ``trials`` trials are in progress at a time and take turns, one epoch each. In each round, the trials with the
+    fewest epochs train, so that they catch up; trials with equally many epochs train together if ``worker`` supports
+    that. After each round, new trials replace trials that ended or paused.
 
-    If a worker kills its process, the driver dies with it, and the next driver continues from the last checkpoints. A
-    GPU error after which this process cannot use its GPU interrupts the study. If this is the main thread, a trial is
-    ended that reports nothing for too long after the study's hours or beyond its own time limit.
+    If a worker kills this process, the next driver continues from the last checkpoints. A GPU error after which this
+    process cannot use its GPU interrupts the study. In the main thread, an alarm ends trials whose report is overdue,
+    after the study's hours or by their time limit.
     """
 
     def __init__(self, worker: Workers, device: str | None = "cpu", *, trials: int = 1) -> None:
@@ -60,9 +60,7 @@ class SerialEngine(Engine):
 
 
 class _Held:
-    """Trains the trials in progress: holds an attempt for each, in the order in which they began, and tells the driver
-    how their epochs ended.
-    """
+    """Trains the trials in progress, in the order in which they began, and reports their epochs to the driver."""
 
     def __init__(self, driver: Driver, workers: Workers) -> None:
         self._driver = driver
@@ -73,7 +71,7 @@ class _Held:
         return len(self._attempts)
 
     def begin_next(self) -> bool:
-        """Begin the driver's next trial, and return whether the driver had one."""
+        """Begin the driver's next trial; return False if the driver has none."""
         task = self._driver.next()
         if task is None:
             return False
@@ -81,7 +79,7 @@ class _Held:
         return True
 
     def make_workers(self) -> None:
-        """If there are several attempts, create the workers of all before any of them trains."""
+        """If there are several attempts, create the workers of all attempts before any of them trains."""
         if len(self) > 1:
             for attempt in list(self._attempts):
                 self._asked(attempt, attempt.begin)
@@ -105,8 +103,8 @@ class _Held:
             self._end(self._attempts[-1])
 
     def _asked(self, attempt: Attempt, work: Callable[[], Answer]) -> list[Answer]:
-        """Run ``work`` of an attempt, and return a list with its result. If the attempt fails or its time is over, end
-        it and return an empty list.
+        """Call ``work``, and return its result in a list. If the attempt fails or its time is over, end it and return
+        [].
         """
         driver = self._driver
         while True:

@@ -1,6 +1,4 @@
-"""Numbers the attempts at a trial, so that an earlier attempt cannot overwrite the files of a later one. The trial's
-folder holds the number of the latest attempt.
-"""
+"""Numbers the attempts at a trial, so that an earlier attempt cannot overwrite the files of a later one."""
 
 from pathlib import Path
 from typing import Final
@@ -8,7 +6,7 @@ from typing import Final
 from skipstack.data.basis.atomic_files import write_atomically
 
 ATTEMPT: Final = "attempt"
-"""The name of the file with the number of the attempt that writes in a folder."""
+"""Name of the file with the number of the attempt that writes in a folder."""
 
 
 class SupersededError(Exception):
@@ -23,10 +21,10 @@ def check_latest(folder: Path, attempt: int) -> None:
 
 
 def claim(folder: Path, attempt: int) -> None:
-    """Write the number of ``attempt`` into ``folder``, which must exist, as that of the latest attempt."""
+    """Write ``attempt`` as the number of the latest attempt into ``folder``, which must exist."""
     for torn in folder.glob(f".{ATTEMPT}.*"):
         torn.unlink(missing_ok=True)
-    write_atomically(folder / ATTEMPT, f"{attempt}\n".encode())  # a number cut short is another number
+    write_atomically(folder / ATTEMPT, f"{attempt}\n".encode())  # a truncated number would be another number
 
 
 def _latest(folder: Path) -> int:

@@ -1,8 +1,8 @@
-"""Stores the checkpoints of one call of a user's function, from which the call continues in another process.
+"""Stores the checkpoints of one call of a user's function, from which another process can continue the call.
 
-A checkpoint is a folder such as ``checkpoints/seed-0/00000003-0001-000001/`` in the folder of the trial. Its name gives
-the epoch, the attempt, and the number of the checkpoint in that attempt. It holds a complete copy of the file, folder
-or bytes that the function saved (``search/study/record/whole_copies.py``).
+A checkpoint is a folder such as ``checkpoints/seed-0/00000003-0001-000001/`` in the folder of the trial. The name
+consists of the epoch, the attempt, and the number of the checkpoint in that attempt. The folder holds a complete copy
+of the file, folder or bytes that the function saved (``search/study/record/whole_copies.py``).
 """
 
 from collections.abc import Mapping
@@ -20,8 +20,7 @@ from skipstack.search.study.record.whole_copies import CONTENT, copied, declare_
 class CallCheckpoint:
     """A complete checkpoint of a call at the end of ``epoch``. ``folder``: its folder. ``name``: the name of the saved
     file or folder in it. ``files``: the sizes of the saved files in bytes. ``chance``: the states of the global random
-    generators. ``report``: the named arguments of the epoch's report; None if the epoch was not reported yet, or has no
-    report.
+    generators. ``report``: the named arguments of the epoch's report; None if the epoch has no report yet.
     """
 
     folder: Path
@@ -44,13 +43,11 @@ class CallCheckpoint:
 
 
 class CallCheckpoints:
-    """Stores the checkpoints of one call of a user's function, and deletes old ones.
+    """Stores the checkpoints of one call of a user's function. Only the latest is kept and, until the ledger has its
+    epoch, the latest checkpoint of an epoch that the ledger already has.
 
     ``trial``: the trial's folder. ``call``: the relative path of the call's folder, such as ``seed-0``. ``attempt``:
-    the number of the attempt at the trial. ``reported``: the number of epochs that the ledger has.
-
-    Only the latest checkpoint is kept. If the ledger lacks its epoch, the latest checkpoint of an epoch that the ledger
-    has is kept as well, until the ledger has that epoch.
+    the number of the attempt at the trial. ``reported``: the number of epochs in the ledger.
     """
 
     def __init__(self, trial: Path, call: Path, *, attempt: int, reported: int) -> None:
@@ -63,9 +60,7 @@ class CallCheckpoints:
         self._awaits_report: CallCheckpoint | None = None
 
     def latest(self) -> CallCheckpoint | None:
-        """Return the checkpoint to continue from, the latest of an epoch that the ledger has, and delete all others.
-        None if there is none.
-        """
+        """Return the latest checkpoint of an epoch in the ledger, or None, and delete all other checkpoints."""
         with own_file_interrupts(self._folder):
             self._claim()
             counted = [each for each in self._whole() if each.epoch <= self._counted]
@@ -76,8 +71,7 @@ class CallCheckpoints:
         self, given: Path | bytes, epoch: int, *, chance: Mapping[str, Any], report: Mapping[str, float] | None
     ) -> None:
         """Store a copy of ``given`` as a checkpoint of ``epoch``. ``chance`` and ``report``: see ``CallCheckpoint``.
-
-        After an error, earlier checkpoints are as they were. Raises the errors of ``TrialFiles.write``.
+        After an error, earlier checkpoints are unchanged. Raises the errors of ``TrialFiles.write``.
         """
         with own_file_interrupts(self._folder):
             self._claim()
@@ -89,16 +83,14 @@ class CallCheckpoints:
             self._settle()
 
     def reports(self, epoch: int, report: Mapping[str, float]) -> None:
-        """Add the report of an epoch, which is about to be reported, to the checkpoint of that epoch, if one was stored
-        before the report.
-        """
+        """Add the report of an epoch, which is about to be reported, to the epoch's checkpoint, if there is one."""
         awaits, self._awaits_report = self._awaits_report, None
         if awaits is not None and awaits.epoch == epoch:
             with own_file_interrupts(self._folder):
                 replace(awaits, report=report).write()
 
     def reported(self, epoch: int) -> None:
-        """Note that the ledger has an epoch, and delete checkpoints that are not needed any more."""
+        """Note that the ledger has an epoch, and delete checkpoints that are no longer needed."""
         if epoch > self._counted:
             self._counted = epoch
             if self._written:
@@ -106,7 +98,7 @@ class CallCheckpoints:
                     self._settle()
 
     def _settle(self) -> None:
-        """Delete all checkpoints but the latest, and the latest of an epoch that the ledger has."""
+        """Delete all checkpoints but the latest, and the latest of an epoch in the ledger."""
         whole = self._whole()
         counted = [each for each in whole if each.epoch <= self._counted]
         self._keep([*counted[-1:], *whole[-1:]])

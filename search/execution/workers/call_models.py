@@ -1,4 +1,4 @@
-"""Keeps the models that one call of a user's function reports."""
+"""Keeps the best model that one call of a user's function reports."""
 
 import sys
 from collections.abc import Sequence
@@ -17,9 +17,7 @@ from skipstack.search.study.task import TrialTask
 
 @dataclass(frozen=True, slots=True)
 class _Waiting:
-    """A copy of a model whose epoch has no score yet, so that it is not known whether it is the best. ``folder``: the
-    folder of the copy. ``name``: the name of the model's file or folder. ``files``: the sizes of its files in bytes.
-    """
+    """A copy of a model whose epoch has no score yet. ``files``: the sizes of its files in bytes."""
 
     folder: Path
     epoch: int
@@ -28,13 +26,13 @@ class _Waiting:
 
 
 class CallModels:
-    """Stores the models that one call of a user's function reports, and keeps that of the best epoch.
+    """Stores the models that one call of a user's function reports, and keeps the model of the best epoch.
 
     ``trial``: the trial's folder. ``call``: the relative path of the call's folder, such as ``seed-0``. ``attempt``:
-    the number of the attempt at the trial. ``scores``: the trial's scores at the epochs that the ledger has.
+    the number of the attempt at the trial. ``scores``: the trial's scores at the epochs in the ledger.
 
     A model waits until the trial's score at its epoch, the mean over all calls, is known. If the score is the best so
-    far, the model replaces the kept one, which is deleted once the ledger has that epoch.
+    far, the model replaces the kept one, which is deleted once the ledger has the epoch.
     """
 
     def __init__(self, trial: Path, call: Path, *, attempt: int, scores: Sequence[float]) -> None:
@@ -53,8 +51,8 @@ class CallModels:
         return cls(task.folder, task.replicates.folder(number), attempt=task.attempt, scores=task.scores)
 
     def write(self, given: Path, epoch: int) -> None:
-        """Store a copy of the file or folder ``given`` as the model of an epoch that is about to be reported. Raises
-        the errors of ``TrialFiles.write``.
+        """Store a copy of ``given`` as the model of the epoch to be reported. Raises the errors of
+        ``TrialFiles.write``.
         """
         with own_file_interrupts(self._folder):
             self._claim()
@@ -63,12 +61,12 @@ class CallModels:
             self._written += 1
             folder = folder_of(self._folder, epoch, self._attempt, self._written)
             self._waiting = _Waiting(folder, epoch, *copied(given, folder))
-        if epoch <= len(self._scores):  # the ledger has its score: a new process repeats the epoch of one that ended
+        if epoch <= len(self._scores):  # the epoch is repeated after a restart
             self.scored(epoch, self._scores[epoch - 1])
 
     def scored(self, epoch: int, score: float) -> None:
-        """Decide on the waiting model, if it is of this epoch. Keep it if ``score``, which the ledger is about to get
-        for the epoch, is the best so far; otherwise delete it. A score that is not finite is never the best.
+        """Keep the waiting model if it is of this epoch and ``score``, which the ledger is about to get, is the best so
+        far; otherwise delete it. A score that is not finite is never the best.
         """
         if self._waiting is None or self._waiting.epoch != epoch:
             return
@@ -82,23 +80,19 @@ class CallModels:
                 remove(waiting.folder)
 
     def reported(self, epoch: int) -> None:
-        """Note that the ledger has an epoch, and delete models that are not the best any more."""
+        """Note that the ledger has an epoch, and delete models that are no longer the best."""
         self._counted = max(self._counted, epoch)
         if self._written and self._waiting is None:
             with own_file_interrupts(self._folder):
                 self._keep_best()
 
     def _keep_best(self) -> None:
-        """Delete all models but the best among those of epochs that the ledger has. A model of another epoch was left
-        by a killed process.
-        """
+        """Delete all models but the best of the epochs in the ledger. Killed processes may have left later models."""
         counted = [each.folder for each in models_in(self._folder) if each.epoch <= self._counted]
         keep_only(self._folder, counted[:1])
 
     def _claim(self) -> None:
-        """Claim the trial's folder, and at the first call delete models that a killed process left. Raises
-        SupersededError if a later attempt at the trial has begun.
-        """
+        """Claim the trial's folder, and delete leftovers. Raises SupersededError if a later attempt has begun."""
         check_latest(self._trial, self._attempt)
         if not self._claimed:
             make_trial_folder(self._trial)
@@ -108,7 +102,7 @@ class CallModels:
 
 
 def loaded_versions() -> dict[str, str]:
-    """The version of Python, and of each package that this process has imported and that states its version."""
+    """The versions of Python and of each imported package that states its version."""
     found = {"python": sys.version.split()[0]}
     for name, module in sorted(sys.modules.items()):
         version = getattr(module, "__dict__", {}).get("__version__")

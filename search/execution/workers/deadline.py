@@ -7,15 +7,13 @@ from skipstack.search.execution.driver.faults import TimeOverError
 
 
 class Deadline:
-    """Counts down ``left``, the seconds that a trial may still train and evaluate, epoch by epoch."""
+    """Counts down ``left``, the seconds that a trial may still train and evaluate."""
 
     def __init__(self, left: float) -> None:
         self.left = left
 
     def begin(self) -> Callable[[], None]:
-        """Start the clock for an epoch, and return a function to call during it, which raises TimeOverError once the
-        epoch exceeds the time left.
-        """
+        """Begin an epoch, and return a function that raises TimeOverError once the epoch exceeds the time left."""
         started = time.perf_counter()
 
         def tick() -> None:

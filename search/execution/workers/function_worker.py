@@ -1,6 +1,4 @@
-"""Workers that call a user's function once for each seed, or each replicate of each seed. All calls of a trial advance
-together, one epoch at a time.
-"""
+"""Workers that call a user's function for each seed, or each replicate of it, one epoch of all calls at a time."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -18,11 +16,8 @@ from skipstack.spaces.function import FunctionConfig
 @final
 @dataclass(frozen=True)
 class FunctionWorkers(Workers):
-    """Creates workers that call ``function``, a user's function. This object, with the function, is sent to the
-    processes of the workers.
-
-    ``cpus``: the number of CPUs of each trial, None if it may use the whole machine. ``runs``: the study's runs in
-    MLflow.
+    """Creates workers that call ``function``, a user's function, which is sent to the workers' processes. ``cpus``: the
+    number of CPUs of each trial; None if it may use the whole machine. ``runs``: the study's runs in MLflow.
     """
 
     function: Objective
@@ -40,11 +35,9 @@ class FunctionWorkers(Workers):
 
 @final
 class FunctionWorker(Worker):
-    """Calls a user's function once for each seed of a trial. The score of an epoch is the mean over the seeds.
-
-    If the call of a seed has returned, its last report counts for later epochs of the other seeds. A new worker starts
-    all calls again: only a function that restores its checkpoint, or its own saved state, continues where it was.
-    Epochs that the ledger has are not reported again.
+    """Calls a user's function once for each seed of a trial. The score of an epoch is the mean over the seeds; after
+    the call of a seed has returned, its last report counts. A new worker starts all calls again, and a function
+    continues only if it restores its checkpoint or its own saved state. Epochs in the ledger are not reported again.
     """
 
     def __init__(self, task: TrialTask, function: Objective, cpus: int | None, runs: TrackedRuns) -> None:
@@ -57,7 +50,7 @@ class FunctionWorker(Worker):
 
     def run_epoch(self) -> EpochResult | None:
         """Advance all calls by an epoch, and return the epoch's result; None if all calls have returned without a
-        report of it. Raises ReportError if a call has returned without any report, and as ``joined`` does.
+        report of it. Raises ReportError if a call has returned without any report, and the errors of ``joined``.
         """
         for run in self._runs:
             while not run.returned and _epoch(run.latest) < self._epoch:
@@ -79,11 +72,10 @@ class FunctionWorker(Worker):
 
 
 def joined(measure: Measure, epoch: int, now: Sequence[SeedReport], latest: Sequence[SeedReport]) -> EpochResult:
-    """Join the reports of all seeds into the result of an epoch. The score is NaN if the score of any seed is not
-    finite. Raises ReportError if a seed has reported a later epoch.
-
+    """Join the reports of all seeds into the result of an epoch. The score is NaN if any seed's score is not finite.
     ``measure``: converts the mean of the function's scores to the trial's score. ``now``: the reports of this epoch,
-    whose seconds count. ``latest``: the last report of each seed.
+    whose seconds count. ``latest``: the last report of each seed. Raises ReportError if a seed has reported a later
+    epoch.
     """
     if ahead := [each.epoch for each in latest if each.epoch > epoch]:
         raise ReportError(

@@ -14,10 +14,8 @@ NUMPY_SEEDS: Final = 1 << 32
 
 
 class GlobalRandomState:
-    """Keeps the state of the global random generators for one seed while other seeds run. The generators are first
-    seeded with ``seed``.
-
-    torch's generators are included as soon as other code has imported torch.
+    """Keeps the state of the global random generators for one seed while other seeds run. The initial state is that of
+    ``seed``. torch's generators are included as soon as other code has imported torch.
     """
 
     def __init__(self, seed: int) -> None:
@@ -59,10 +57,8 @@ def written_states() -> dict[str, Any]:
 
 
 def restore_written(written: Mapping[str, Any]) -> None:
-    """Set the global random generators to states from ``written_states``, possibly of another machine. If that machine
-    had more GPUs than this one, the states of the surplus ones are ignored.
-
-    torch's generators are set only if torch is imported already.
+    """Set the global random generators to states from ``written_states``, possibly of a machine with more GPUs, whose
+    surplus states are ignored. torch's generators are set only if torch is already imported.
     """
     version, own, next_gauss = written["random"]
     states: dict[str, Any] = {"random": (version, tuple(own), next_gauss), "numpy": tuple(written["numpy"])}
@@ -91,7 +87,7 @@ def _states() -> dict[str, Any]:
 
 
 def _restore(states: dict[str, Any]) -> None:
-    """Set the generators that ``states`` names. Other generators do not change."""
+    """Set the generators named in ``states``."""
     torch = sys.modules.get("torch")
     for name, state in states.items():
         match name:

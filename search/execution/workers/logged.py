@@ -1,4 +1,4 @@
-"""Workers that write a log for each trial: what is printed while it trains, and the tracebacks of its errors."""
+"""Workers that write a log for each trial: the output while it trains, and the tracebacks of its errors."""
 
 import os
 import socket
@@ -15,11 +15,9 @@ from skipstack.search.study.task import EpochResult, Measured, TrialTask, Worker
 @final
 @dataclass(frozen=True)
 class LoggedWorkers(Workers):
-    """Creates workers that train exactly as those of ``workers``, and captures their output in the logs of their
-    trials.
-
-    ``own_process``: whether the workers' process runs nothing but trials, one at a time, as on Ray. If so, all output
-    of the process is captured, otherwise only what Python code prints.
+    """Creates workers that train exactly like the workers of ``workers``, with their output in the logs of their
+    trials. ``own_process``: whether the workers' process runs only trials, one at a time, as on Ray. If so, all output
+    of the process is captured, otherwise only the output of Python code.
     """
 
     workers: Workers
@@ -39,7 +37,7 @@ class LoggedWorkers(Workers):
         return LoggedWorker(task, worker, log, own_process=self.own_process)
 
     def test(self, task: TrialTask) -> Measured:
-        """Measure on the test split as ``workers`` do, and capture the output."""
+        """Measure on the test split with ``workers``, and capture the output."""
         log = _log(task, "on the test split")
         with closing(log), captured(log, own_process=self.own_process):
             return self.workers.test(task)
@@ -47,7 +45,7 @@ class LoggedWorkers(Workers):
 
 @final
 class LoggedWorker(Worker):
-    """Trains as ``worker`` does, and captures its output."""
+    """Trains with ``worker``, and captures its output."""
 
     def __init__(self, task: TrialTask, worker: Worker, log: TrialLog, *, own_process: bool) -> None:
         super().__init__(task)

@@ -14,7 +14,7 @@ from skipstack.search.study.task import EpochResult, Measured, TrialTask, Worker
 @final
 @dataclass(frozen=True)
 class MeteredWorkers(Workers):
-    """Creates workers that train exactly as those of ``workers``, and measure their use of the machine."""
+    """Creates workers that train exactly like the workers of ``workers``, and measure their use of the machine."""
 
     workers: Workers
 
@@ -23,16 +23,14 @@ class MeteredWorkers(Workers):
         return MeteredWorker(task, self.workers(task))
 
     def test(self, task: TrialTask) -> Measured:
-        """Measure on test as ``workers`` do."""
+        """Measure on the test split with ``workers``."""
         return self.workers.test(task)
 
 
 @final
 class MeteredWorker(Worker):
-    """Trains as ``worker`` does, and adds the use of the machine to the result of each epoch.
-
-    An epoch that an earlier process trained but did not report is not trained again. Its recorded usage is that of
-    reading the checkpoint.
+    """Trains with ``worker``, and adds the use of the machine to the result of each epoch. For an epoch that is only
+    read from a checkpoint, the result states the use during the reading.
     """
 
     def __init__(self, task: TrialTask, worker: Worker) -> None:
@@ -67,7 +65,7 @@ class MeteredWorker(Worker):
 
 def _of_gpu(device: str) -> dict[str, float | int | None]:
     """The usage of the GPU that trains a trial, as fields of ``Usage``; empty on a CPU."""
-    from skipstack.models.ground.device import choose_device, gpu_usage  # torch is loaded where trials are trained
+    from skipstack.models.ground.device import choose_device, gpu_usage  # torch is loaded only where trials are trained
 
     chosen = choose_device(device)
     if chosen.type != "cuda":

@@ -1,9 +1,9 @@
-"""Captures what a process prints and warns while it trains a trial, in the trial's log.
+"""Captures the output and warnings of a process in a trial's log while the process trains the trial.
 
-Text that Python code writes to its streams is passed to the log as it is written, and also goes where it went before.
-In a process of a Ray cluster, the output of C code and child processes to the file descriptors 1 and 2 is captured as
-well: Ray gives each process files of its own for these descriptors, and the files are read. No descriptor is
-redirected, so no writer waits for a reader, and Ray's own files stay complete.
+Text that Python code writes to its streams is passed to the log, and also to the original stream. In a process of a Ray
+cluster, the output of C code and child processes to the file descriptors 1 and 2 is captured as well: Ray gives each
+process its own files for these descriptors, and the files are read. No descriptor is redirected, so no writer waits for
+a reader, and Ray's own files stay complete.
 """
 
 import ctypes
@@ -32,7 +32,7 @@ EVERY: Final = 0.25
 """Seconds between two reads of the files of the descriptors."""
 
 AT_ONCE: Final = 1 << 16
-"""Largest number of bytes that are read in one call."""
+"""Largest number of bytes per read."""
 
 UTF_8: Final = getincrementaldecoder("utf-8")
 
@@ -40,7 +40,7 @@ _listener: ContextVar[TrialLog | None] = ContextVar("listener", default=None)
 """The log that captures a thread's output; None if there is none, as in threads that a user's function has started."""
 
 _listening: list[TrialLog] = []
-"""The logs that capture output now. There is more than one if studies run in several threads of one process."""
+"""The active logs: several if studies run in several threads of one process."""
 
 _lock = threading.Lock()
 """Lock that is held while the standard streams are replaced."""
@@ -48,10 +48,8 @@ _lock = threading.Lock()
 
 @contextmanager
 def captured(log: TrialLog, *, own_process: bool) -> Iterator[None]:
-    """Capture in ``log`` what is printed in the block, and the complete traceback of an error that leaves the block.
-
-    ``own_process``: whether this process runs nothing but trials, one at a time. If so, the output of C code and of
-    child processes is captured as well.
+    """Capture in ``log`` the output of the block, and the traceback of an error that leaves the block. ``own_process``:
+    whether this process runs only trials, one at a time. If so, output of C code and child processes is captured, too.
     """
     log.begin()
     before = _listener.set(log)
@@ -72,9 +70,7 @@ def captured(log: TrialLog, *, own_process: bool) -> Iterator[None]:
 
 @contextmanager
 def output_of(speaker: str) -> Iterator[None]:
-    """Log the block's output under the name ``speaker``, such as ``seed 0``. Only one call of a trial may run at a
-    time.
-    """
+    """Log the block's output under the name ``speaker``, such as ``seed 0``. Blocks of a trial must not overlap."""
     log = _listener.get()
     if log is None:
         yield
@@ -113,8 +109,8 @@ class _CapturedStream:
 
 
 def _tell(stream: TextIO, text: str) -> None:
-    """Pass text to the log of this thread; if it has none, to the only active log. If the stream writes to a file that
-    is captured, the log reads the text from the file instead.
+    """Pass text to the log of this thread or, if it has none, to the only active log. If the stream writes to a
+    captured file, the log reads the text from the file instead.
     """
     log = _listener.get() or (_listening[0] if len(_listening) == 1 else None)
     if log is None or not isinstance(text, str):
@@ -152,7 +148,7 @@ def _streams() -> dict[str, Any]:
 
 
 def _exchange(streams: Mapping[str, Any]) -> None:
-    """Replace the standard streams by ``streams``, also in the root logger's handlers that write to them."""
+    """Replace the standard streams by ``streams``, also in handlers of the root logger."""
     for handler in logging.getLogger().handlers:
         for name, stream in streams.items():
             if isinstance(handler, logging.StreamHandler) and handler.stream is getattr(sys, name):
@@ -162,12 +158,10 @@ def _exchange(streams: Mapping[str, Any]) -> None:
 
 
 class _OwnFile:
-    """Reads the file to which descriptor ``number`` of this process writes. The file must be the process's own: only
-    this process and its children write to it.
-    """
+    """Reads the file to which descriptor ``number`` writes. Only this process and its children may write to it."""
 
     def __init__(self, number: int) -> None:
-        """Open the file at its end. Raises OSError if the descriptor has no file of its own."""
+        """Open the file at its end. Raises OSError if the descriptor does not have its own file."""
         if f"-{os.getpid()}." not in Path(f"/proc/self/fd/{number}").readlink().name or not S_ISREG(
             os.fstat(number).st_mode
         ):
@@ -176,7 +170,7 @@ class _OwnFile:
         self.skip()
 
     def skip(self) -> None:
-        """Go to the end of the file, so that its present content is not read."""
+        """Move to the end of the file, so that its present content is not read."""
         self._place = os.fstat(self._file).st_size
         self._decoder = UTF_8(errors="replace")
 
@@ -190,7 +184,7 @@ class _OwnFile:
 
 
 class _Descriptors:
-    """Captures the output to file descriptors 1 and 2 of this process, if Ray has given them files of their own."""
+    """Captures the output to file descriptors 1 and 2 of this process, if Ray has given each its own file."""
 
     def __init__(self) -> None:
         self._files: dict[int, _OwnFile] = {}
@@ -209,11 +203,11 @@ class _Descriptors:
 
     @contextmanager
     def heard_by(self, log: TrialLog) -> Iterator[None]:
-        """Pass all that is written to the files during the block to ``log``."""
+        """Pass the text that is written to the files during the block to ``log``."""
         _flush()
         with self._lock:
             for each in self._opened():
-                if log is not self._last:  # else it was printed between two epochs of the trial
+                if log is not self._last:  # otherwise the text was printed between two epochs of the trial
                     each.skip()
             self._log = self._last = log
         self._listens.set()
@@ -226,9 +220,7 @@ class _Descriptors:
                 self._log = None
 
     def listen(self) -> None:
-        """Log what was written to the files since the last read. In a child process this does nothing, since the parent
-        logs the child's output.
-        """
+        """Log the text written to the files since the last read, unless in a child process, whose parent logs it."""
         if self._log is None or os.getpid() != self._process:
             return
         with self._lock, suppress(OSError):
@@ -237,7 +229,7 @@ class _Descriptors:
                     each.read(self._log.hear)
 
     def settle(self) -> None:
-        """Flush the buffers of Python and C, and log what was written to the files."""
+        """Flush the buffers of Python and C, and log the text that was written to the files."""
         if self._log is not None:
             _flush()
             self.listen()
@@ -263,9 +255,7 @@ def _descriptors() -> _Descriptors:
 
 @contextmanager
 def _process_captured(log: TrialLog) -> Iterator[None]:
-    """Capture the descriptors' output in ``log`` during the block. If the process crashes, faulthandler writes its
-    traceback into the log.
-    """
+    """Capture the descriptors' output in ``log`` during the block, and faulthandler's traceback of a crash."""
     was = faulthandler.is_enabled()
     if log.descriptor is not None:
         faulthandler.enable(log.descriptor, all_threads=False)

@@ -11,8 +11,8 @@ from skipstack.spaces.trial import TrialConfig
 
 
 def shared_config(subject: Subject, *, on_cpu: bool) -> TrialConfig | None:
-    """The config that trials must have in common with this one to share its program; None if the trial trains by
-    itself. ``on_cpu``: whether it computes on a CPU, where some networks train by themselves.
+    """The config that trials must have in common to share a program with ``subject``; None if it trains by itself.
+    ``on_cpu``: whether it trains on a CPU, where some networks train by themselves.
     """
     if not isinstance(subject, TrialConfig):
         return None
@@ -23,10 +23,8 @@ def shared_config(subject: Subject, *, on_cpu: bool) -> TrialConfig | None:
 
 
 def program_of(task: TrialTask, trials: int) -> TrialTask | None:
-    """Return the key of the batched program that this trial can share: trials with equal keys may train together. None
-    means that the trial trains by itself.
-
-    The key describes a program of ``trials`` trials like this one, as one trial with all of their lanes.
+    """Return the key of the batched program that this trial can share, described as a trial with the lanes of
+    ``trials`` such trials; None if the trial trains by itself. Trials with equal keys may train together.
     """
     config = shared_config(task.config, on_cpu=task.device == "cpu")
     if config is None or task.time_left is not None or task.share > 1:

@@ -28,16 +28,14 @@ SCORE, TEST, EPOCH, MODEL = "score", "test", "epoch", "model"
 """The named arguments of a report; all others are metrics."""
 
 TAKEN: Final = ("dev_score", "test_score", "seconds", "best_score", "best_epoch")
-"""Names of metrics that the study itself uses, so that a function may not report them."""
+"""Names of metrics that the study itself uses, and that a function may not report."""
 
 
 UNRECORDED: Final = "report.mlflow_run: the study is not recorded in MLflow (allowed: one that is)"
 
 
 class TrialOver(BaseException):
-    """The trial has ended, or continues in another process. ``except Exception`` does not catch it, so the function
-    ends.
-    """
+    """The trial has ended, or continues in another process. ``except Exception`` does not catch this error."""
 
 
 class ReportError(Exception):
@@ -46,8 +44,8 @@ class ReportError(Exception):
 
 @final
 class Values(Mapping[str, Any]):
-    """The values that a user's function is called with: a read-only mapping by dotted path. ``values``: those of the
-    config. ``own``: those of this call alone, which are its seed, under ``seed``, and its replicate.
+    """The values that a user's function is called with: a read-only mapping by dotted path. ``values``: the config's
+    values. ``own``: the call's own values, its seed (under ``seed``) and its replicate.
 
     Iteration yields the paths of single values. The path of a group of values gives a mapping of them.
     """
@@ -75,9 +73,7 @@ class Values(Mapping[str, Any]):
 
 @dataclass(frozen=True, slots=True)
 class SeedReport:
-    """The report of an epoch by one seed: its score as the user's function measures it, further metrics, and the
-    seconds that the function took for the epoch.
-    """
+    """The report of an epoch by one seed: its score, further metrics, and the seconds that the function took."""
 
     epoch: int
     score: float
@@ -117,12 +113,12 @@ class TrackedRuns(ABC):
 
     @abstractmethod
     def of(self, task: TrialTask, call: int) -> TrackedRun:
-        """The run of call number ``call`` of a trial. MLflow is not contacted before the run is used."""
+        """The run of call number ``call`` of a trial. MLflow is first contacted when the run is used."""
 
 
 @final
 class NoRuns(TrackedRuns):
-    """Stands in for the MLflow runs of a study that is not recorded in MLflow."""
+    """The MLflow runs of a study that is not recorded in MLflow."""
 
     def of(self, task: TrialTask, call: int) -> TrackedRun:
         """A run that raises ReportError when it is used."""
@@ -131,7 +127,7 @@ class NoRuns(TrackedRuns):
 
 @final
 class NoRun(TrackedRun):
-    """Stands in for the MLflow run of a call in a study that is not recorded in MLflow."""
+    """The MLflow run of a call in a study that is not recorded in MLflow."""
 
     @property
     def id(self) -> str:
@@ -153,12 +149,12 @@ def _nothing(*_: object) -> None:
 @final
 class Report:
     """The second argument of a user's function, by which it reports: ``report(score=0.93)`` ends an epoch. Each call of
-    the function, for one seed of a trial, has its own.
+    the function, for one seed of a trial, has its own report object.
 
-    Reporting returns if the trial goes on. Otherwise it raises TrialOver, which ends the function. If the study has
+    Reporting returns if the trial continues. Otherwise it raises TrialOver, which ends the function. If the study has
     several objectives, a report needs a value for each: ``report(accuracy=0.93, seconds=12.0)``. ``folder``: a folder
-    for this seed of this trial, which survives interruptions and is created on first access. ``epoch``: the last epoch
-    that was reported, 0 before the first.
+    for this seed of this trial, which survives interruptions and is created on first access. ``epoch``: the last
+    reported epoch, 0 before the first.
     """
 
     def __init__(
@@ -206,8 +202,8 @@ class Report:
         models and autologging write to it until the function ends, or until the end of a block
         ``with report.mlflow_run:``. Its ``id`` is the run's id in MLflow.
 
-        The run is that of the trial. If the trial has several calls, each call has its own run below the trial's.
-        Raises ReportError if the study is not recorded in MLflow, or its store cannot be reached from this process.
+        The run is the trial's run. If the trial has several calls, each call has its own run below the trial's run.
+        Raises ReportError if the study is not recorded in MLflow, or if this process cannot reach MLflow's store.
         """
         return self._tracked.begin()
 
@@ -222,12 +218,12 @@ class Report:
     ) -> None:
         """End an epoch by reporting its results.
 
-        ``score``: the number that ranks the trials. It may instead be passed by the name that the study's objectives
-        have for it. ``epoch``: the epoch's number, counted from 1, for a function that continues from its state in
-        ``folder``. An epoch that was reported before is ignored. ``test``: the same measure on test data. Nothing is
-        selected by it, but ablations are confirmed on it if it is reported. ``model``: the path of a file or a folder
-        that holds the present model. A copy of the model of the best epoch stays with the trial, and is exported by
-        ``skipstack export``. ``metrics``: the further objectives, and any other numbers.
+        ``score``: the number that ranks the trials. It may instead be passed by its name in the study's objectives.
+        ``epoch``: the epoch's number, counted from 1, for a function that continues from its state in ``folder``. An
+        epoch that was reported before is ignored. ``test``: the same measure on test data. It selects nothing, but
+        ablations are confirmed on it if it is reported. ``model``: the path of a file or a folder that holds the
+        present model. A copy of the model of the best epoch stays with the trial, and ``skipstack export`` exports it.
+        ``metrics``: the other objectives, and any other numbers.
 
         Raises ReportError for a value that is no number, an objective without a value, a metric of a name that the
         study uses itself, a model that does not exist, and an epoch that does not follow the last one.
@@ -280,8 +276,8 @@ class Report:
             )
 
     def log(self, **figures: float) -> None:
-        """Note figures of the current epoch, such as a loss. This may be called many times per epoch: the report of the
-        epoch gets the mean of each figure as a metric. No figure ranks a trial.
+        """Note figures of the current epoch, such as a loss. May be called many times per epoch: the epoch's report
+        gets the mean of each figure as a metric. No figure ranks a trial.
         """
         taken = (*self._taken, SCORE, TEST, EPOCH, MODEL, self._score, *self._further)
         _check_names(figures, taken, "report.log")
@@ -289,8 +285,8 @@ class Report:
             self._figures.setdefault(name, []).append(_number(name, value, "report.log"))
 
     def artifact(self, path: Path | str) -> None:
-        """Keep a copy of a file, or of a folder's files, with the trial. The copied files replace earlier ones of the
-        same names, and are uploaded to the trial's run in MLflow when the trial ends.
+        """Keep a copy of a file, or of a folder's files, with the trial. Copies replace earlier files of the same
+        names, and are uploaded to the trial's run in MLflow when the trial ends.
         """
         given = _path(path, "report.artifact(...)")
         name = given.resolve().name
@@ -303,11 +299,11 @@ class Report:
                 shutil.copyfile(each, beside)
 
     def checkpoint(self, state: Path | str | bytes, *, epoch: int | None = None) -> None:
-        """Save the state to resume from if the process ends: a copy of a file or a folder, or bytes.
+        """Save the state to resume from if the process ends: a copy of a file or a folder, or bytes. The last
+        checkpoint is kept until the trial ends.
 
-        The last checkpoint stays until the trial ends. ``epoch``: the epoch at whose end the state was taken; None
-        means the last one reported. Pass the next epoch if its report follows this call, so that a trial that is paused
-        at that report resumes from the end of the epoch.
+        ``epoch``: the epoch at whose end the state was taken; None means the last one reported. Pass the next epoch if
+        its report follows this call: a trial that is paused at that report then resumes from the end of the epoch.
         """
         self._check_goes_on()
         whose = self.epoch if epoch is None else epoch
@@ -326,8 +322,8 @@ class Report:
         """Return the path of the last checkpoint of this call, a file or a folder; None if there is none. Call this
         before the first report.
 
-        ``epoch`` and the global random generators are set back to their values at the checkpoint. Later epochs that
-        were reported already are not counted again. The path is valid until the next checkpoint.
+        ``epoch`` and the global random generators are reset to their values at the checkpoint. Later epochs that were
+        already reported are not counted again. The path is valid until the next checkpoint.
         """
         if self._has_reported:
             raise ReportError(f"report.restore(): called after epoch {self.epoch} (allowed: before the first report)")
@@ -366,9 +362,7 @@ def _check_names(numbers: Iterable[str], taken: Sequence[str], call: str) -> Non
 
 
 def _path(given: Path | str, call: str, allowed: str = "the path of a file or a folder") -> Path:
-    """Return ``given`` as a path. Raises ReportError, in the name of ``call``, unless it is an existing file or
-    folder.
-    """
+    """Return ``given`` as a path. Raises ReportError for ``call`` unless it is an existing file or folder."""
     if not isinstance(given, Path | str):
         raise ReportError(f"{call}: got {type(given).__name__} (allowed: {allowed})")
     path = Path(given)
@@ -378,7 +372,7 @@ def _path(given: Path | str, call: str, allowed: str = "the path of a file or a 
 
 
 def _finite(name: str, value: Any) -> float:
-    """Convert a value to a finite float, by which trials can be ranked. Raises ReportError if that is impossible."""
+    """Convert a value to a finite float. Raises ReportError if that is impossible."""
     if isfinite(number := _number(name, value)):
         return number
     raise ReportError(f"report({name}=...): got {number} (allowed: a finite number)")

@@ -1,7 +1,5 @@
-"""Runs a call of a user's function in a thread, from one report to the next.
-
-Only one thread of a trial runs at a time. ``advance`` resumes the thread, which suspends itself when the function
-reports or ends.
+"""Runs a call of a user's function in a thread, from one report to the next. Only one thread of a trial runs at a time:
+``advance`` resumes the thread, which suspends itself when the function reports or ends.
 """
 
 import threading
@@ -37,10 +35,8 @@ OURS: Final = Path(__file__).name
 
 @final
 class SeedRun:
-    """A call of a user's function, advanced from report to report.
-
-    ``function``: the user's function. ``values``: the config's values for it. ``task``: the trial. ``number``: the
-    number of the call in the trial. ``cpus``: the number of CPUs of an ordinary trial, None if it may use the whole
+    """A call of a user's function, advanced from report to report. ``values``: the config's values. ``number``: the
+    number of the call in the trial. ``cpus``: the number of CPUs of an ordinary trial; None if it may use the whole
     machine. ``tracked``: the run of the call in MLflow.
     """
 
@@ -55,7 +51,7 @@ class SeedRun:
     ) -> None:
         replicates = task.replicates
         self.latest: SeedReport | None = None
-        """The last report of the call; at first, that of the checkpoint from which the call continues, if any."""
+        """The last report of the call; at first the report in the restored checkpoint, if any."""
         self.returned = False
         self._function = function
         self._words = replicates.words(number)
@@ -92,9 +88,7 @@ class SeedRun:
                 raise self._error
 
     def close(self) -> None:
-        """End the call if it is suspended, and wait until its thread has ended. A call that is computing cannot be
-        ended, and goes on.
-        """
+        """End the call if it is suspended, and wait for its thread. A call that is computing continues."""
         self._closing = True
         if self._waits and self._thread.is_alive():
             with self._turn():
@@ -125,7 +119,7 @@ class SeedRun:
         self._theirs.release()
 
     def _tracked_call(self) -> None:
-        """Call the function, and afterwards end its MLflow run, if the function has used it."""
+        """Call the function, and end its MLflow run if the function has used it."""
         try:
             self._call(self._function)
         except BaseException as error:
@@ -154,15 +148,15 @@ class SeedRun:
             raise TrialOver
 
     def _go_on_from(self, checkpoint: CallCheckpoint) -> None:
-        """Take the report in a restored checkpoint as the call's last, in case the call reports nothing after it."""
+        """Use the report in a restored checkpoint as the call's last report, in case no other follows."""
         if checkpoint.report is not None:
             numbers = dict(checkpoint.report)
             self.latest = SeedReport(checkpoint.epoch, numbers.pop(SCORE), numbers, 0.0)
 
 
 def _as_ordinary_error(error: BaseException) -> BaseException:
-    """Return the error with a note of the source lines where it was raised. An error that would end the study or the
-    process is replaced by a RuntimeError.
+    """Return the error with a note of the source lines where it was raised. Replace an error that would end the study
+    or the process by a RuntimeError.
     """
     if isinstance(error, UserError) or not isinstance(error, Exception):
         ordinary = RuntimeError(one_line(error)).with_traceback(error.__traceback__)

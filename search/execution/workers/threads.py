@@ -1,6 +1,4 @@
-"""Warns if PyTorch uses more threads in a user's function than its trial has CPUs, since the trials of a machine then
-slow each other down.
-"""
+"""Warns if torch uses more threads in a user's function than its trial has CPUs, which slows other trials."""
 
 import sys
 import warnings
@@ -8,9 +6,7 @@ from functools import lru_cache
 
 
 def warn_of_threads(cpus: int) -> None:
-    """Warn, once in a process, if torch computes on more threads than the ``cpus`` of a trial. torch is not imported
-    for this.
-    """
+    """Warn, once in a process, if torch uses more threads than the ``cpus`` of a trial. Does not import torch."""
     torch = sys.modules.get("torch")
     if torch is not None and (threads := torch.get_num_threads()) > cpus:
         _warn(threads, cpus)

@@ -1,4 +1,4 @@
-"""Reads and writes the files of one trial, so that only the latest attempt at the trial writes."""
+"""Reads and writes the files of one trial, so that only the latest attempt at the trial can write."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -14,9 +14,9 @@ from skipstack.search.study.record.folder import make_trial_folder
 class TrialFiles:
     """Reads and writes the files in the folder of a trial, for one ``attempt`` at the trial.
 
-    A machine that has lost its connection to the cluster goes on training while the trial is retried elsewhere. The
-    number of its attempt is lower than that of the retry, and it may not write any more. Otherwise it could replace the
-    best weights by those of an earlier epoch.
+    A machine that has lost its connection to the cluster continues to train while the trial is retried elsewhere. Its
+    attempt, which has a lower number than the retry, may no longer write: it could replace the best weights by those of
+    an earlier epoch.
     """
 
     def __init__(self, folder: Path, attempt: int) -> None:
@@ -35,19 +35,15 @@ class TrialFiles:
             return None
 
     def write(self, name: str, tensors: Tensors, notes: Mapping[str, Any]) -> None:
-        """Write a file. After an error, the file is as it was before.
-
-        Raises OutOfSpaceError if the disk is full, DiskLostError if the file cannot be written for another reason, and
-        SupersededError if a later attempt at the trial has started.
+        """Write a file. After an error, the file is unchanged. Raises OutOfSpaceError if the disk is full,
+        DiskLostError for another disk error, and SupersededError if a later attempt at the trial has started.
         """
         with own_file_interrupts(self.folder / name):
             self._begin()
             write_tensors(self.folder / name, tensors, notes)
 
     def _begin(self) -> None:
-        """Claim the folder for this attempt before its first write, and delete half-written files of a killed attempt.
-        Raises SupersededError, before any write, if a later attempt has claimed the folder.
-        """
+        """Claim the folder, and delete incomplete files of a killed attempt. Raises the errors of ``check_latest``."""
         check_latest(self.folder, self.attempt)
         if self._begun:
             return

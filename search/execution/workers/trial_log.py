@@ -1,4 +1,5 @@
-"""The log of a trial: what its processes print and warn, and the tracebacks of its errors, in a file of bounded size.
+"""The log of a trial: the output and warnings of its processes and the tracebacks of its errors, in a file of bounded
+size.
 
 Each line begins with its time, and with its seed if the trial has several. Lines that cannot be written are dropped, so
 that no trial fails or waits because of its log.
@@ -20,12 +21,10 @@ from skipstack.search.study.record.folder import LOG, make_trial_folder
 from skipstack.search.study.record.log_file import LARGEST, cut
 
 LONGEST: Final = 10_000
-"""Largest number of characters of a line. A longer line is broken, and is written before its end is printed."""
+"""Largest number of characters of a line. A longer line is split, and written before its end is printed."""
 
 HELD: Final = 1_000
-"""Characters at the end of an unfinished line of more than ``LONGEST`` characters that are written only with what
-follows them, since a secret may begin in them.
-"""
+"""Characters at the end of a split line that are written only with later text: a secret may begin there."""
 
 AT_ONCE: Final = 100_000
 """Number of bytes that are written between two checks of the file's size."""
@@ -41,10 +40,9 @@ _lock = threading.RLock()
 
 
 class TrialLog:
-    """Writes the log of a trial in the trial's ``folder``.
-
-    ``head``: a line about the process that writes. It is written when an epoch begins, and removed at the epoch's end
-    if nothing was printed. ``several``: whether each line names the ``speaker``, which is the call that runs now.
+    """Writes the log of a trial in the trial's ``folder``. ``head``: a line about the process, written when an epoch
+    begins, and removed when it ends if nothing was printed. ``several``: whether each line names the ``speaker``, the
+    call that runs now.
     """
 
     def __init__(self, folder: Path, head: str, *, several: bool) -> None:
@@ -55,7 +53,7 @@ class TrialLog:
         self._several = several
         self._file: int | None = None
         self._beginning: int | None = None
-        """The size of the file before the head was written; None while the head is not written."""
+        """The size of the file before the head; None while the head is not written."""
         self._unfinished = ""
         self._redact: Callable[[str], str] = redacted
         self._secrets_until = -math.inf
@@ -65,7 +63,7 @@ class TrialLog:
 
     @property
     def descriptor(self) -> int | None:
-        """The file descriptor of the open log; None if it is not open, or cannot be written any more."""
+        """The file descriptor of the open log; None if it is not open, or can no longer be written."""
         return None if self._lost else self._file
 
     def begin(self) -> None:
@@ -74,9 +72,7 @@ class TrialLog:
             self._try(self._begin)
 
     def hear(self, text: str) -> None:
-        """Receive printed text, and write its complete lines. An unfinished line waits for its end, unless it is longer
-        than ``LONGEST``.
-        """
+        """Write the complete lines of printed text. An unfinished line waits for its end or ``LONGEST`` characters."""
         with _lock:
             whole, end, self._unfinished = (self._unfinished + text).rpartition("\n")
             if end:
@@ -95,7 +91,7 @@ class TrialLog:
                 self._tell(unfinished)
 
     def rest(self) -> None:
-        """End an epoch. If nothing was printed to this log so far, the head is removed from the file again."""
+        """End an epoch. If nothing was printed to this log so far, remove the head from the file."""
         with _lock:
             self.end_line()
             if not self._said:
@@ -121,7 +117,7 @@ class TrialLog:
 
     def _take_back(self) -> None:
         if self._file is not None and self._beginning is not None:
-            if os.fstat(self._file).st_size == self._beginning + len(self._head):  # else another process has written
+            if os.fstat(self._file).st_size == self._beginning + len(self._head):  # no other process has written
                 os.ftruncate(self._file, self._beginning)
             self._beginning = None
 
@@ -137,9 +133,7 @@ class TrialLog:
         self._try(partial(self._append, lines.encode(errors="backslashreplace")))
 
     def _redacted(self, text: str) -> str:
-        """Return the text without secrets. The environment is searched for secrets again if ``SECRETS_KEPT`` seconds
-        have passed, or if its number of variables has changed.
-        """
+        """Return the text without secrets. The environment is searched again after ``SECRETS_KEPT`` seconds."""
         now, variables = time.monotonic(), len(os.environ)
         if now > self._secrets_until or variables != self._variables:
             self._redact, self._secrets_until, self._variables = redacting(), now + SECRETS_KEPT, variables
@@ -166,7 +160,7 @@ class TrialLog:
             os.close(whole)
 
     def _try(self, writing: Callable[[], object]) -> None:
-        """Call ``writing``. If it raises OSError, this text is lost, and nothing more is written to this log."""
+        """Call ``writing``. After an OSError, nothing more is written to this log."""
         if not self._lost:
             try:
                 writing()
@@ -175,9 +169,7 @@ class TrialLog:
 
 
 def _overwritten(line: str) -> str:
-    """Return the part of a line that stays visible in a terminal after carriage returns, as a progress bar prints
-    them.
-    """
+    """Return the part of a line that a terminal shows after the carriage returns of a progress bar."""
     if "\r" not in line:
         return line
     back = "\r" if line.endswith("\r") else ""
@@ -201,8 +193,6 @@ def _safe_after_forks() -> None:
 
 
 def _unlocked() -> None:
-    """Replace the lock in a forked process. A thread that held it when the process was forked does not exist in the
-    new process, and would never release it.
-    """
+    """Replace the lock in a forked process, where no thread would ever release a lock that was held during the fork."""
     global _lock
     _lock = threading.RLock()

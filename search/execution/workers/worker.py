@@ -46,23 +46,20 @@ from skipstack.spaces.trial import TrialConfig, as_network
 LOG = logging.getLogger(__name__)
 
 WIDEST_FUSED_ON_CPU = 256
-"""Largest number of hidden units with which a CPU trains all lanes in one batch. Lanes of wider networks train as fast
-one after another.
-"""
+"""Largest number of hidden units for which training all lanes in one batch is faster on a CPU."""
 
 
 class TrainingWorker(Worker):
     """Trains the lanes of a trial and writes two files: a checkpoint of the last epoch, and the best epoch's weights.
 
     Training depends only on the config and the seeds, so an epoch that is repeated after a crash gives the same result
-    (on a GPU, perhaps not in the last bits), and is reported once. An epoch that was trained but not reported is read
-    from the checkpoint instead of being trained twice. If seeds race (train in groups, one after another), each group
-    after the first has its own two files. After the last epoch of such a group, its best weights are appended to those
-    of the earlier seeds.
+    (on a GPU, perhaps not in the last bits). An epoch that was trained but not reported is read from the checkpoint. If
+    seeds race (train in groups, one after another), each group after the first has its own two files, and its best
+    weights are appended to those of the earlier seeds after its last epoch.
 
     ``together``: joins trials of this process that can train as one program; None means that the trial trains by
     itself. A trial with a time limit always trains by itself, since an epoch of the program takes the time of all its
-    lanes. So does a trial on a CPU whose results in a shared program might differ in any bit.
+    lanes. On a CPU a trial also trains by itself if its results in a shared program might differ in any bit.
     """
 
     def __init__(self, task: TrialTask, together: Together | None = None) -> None:
@@ -102,10 +99,9 @@ class TrainingWorker(Worker):
         self._resume()
 
     def run_epoch(self) -> EpochResult:
-        """Train one epoch and return its result, or return that of an epoch that was trained but not reported.
-
-        Raises TimeOverError if the time limit ends before the epoch, and OutOfSpaceError or DiskLostError if its
-        weights cannot be written. After such an error, another worker can continue from the trial's files.
+        """Train one epoch and return its result; return the result of an epoch that was trained but not reported
+        instead. Raises TimeOverError if the time limit ends before the epoch, and OutOfSpaceError or DiskLostError if
+        its weights cannot be written. After such an error, another worker can continue from the trial's files.
         """
         self.reported += 1
         result, self.unreported = self.unreported, None
@@ -128,22 +124,18 @@ class TrainingWorker(Worker):
         return result
 
     def _is_next(self) -> bool:
-        """Whether the ledger lacks the epoch that is trained next. If it has the epoch, the epoch's time was counted
-        already, and no deadline applies.
-        """
+        """Whether the next epoch is not in the ledger. A deadline applies only to such epochs."""
         return self._running[0].epoch + 1 == self.reported
 
     def _write_best(self, result: EpochResult) -> None:
         states = [group.weights() for group in self._running]
-        # In host memory, since a GPU may lack memory for a second copy of all weights.
+        # In host memory, since GPU memory may be too small for a second copy of all weights.
         weights_R = {name: torch.cat([state[name].cpu() for state in states]) for name in states[0]}
         notes = {"epoch": result.epoch, "score": result.score, "identity": self.task.config.identity}
         self.files.write(BEST, weights_R, notes)
 
     def _join_best(self) -> None:
-        """Append the best weights of this group of racing seeds to those of the earlier seeds. Calling it again gives
-        the same file.
-        """
+        """Append the best weights of this group of racing seeds to those of earlier groups. May run more than once."""
         found = self.files.read(BEST)
         if found is None:
             return  # no epoch had a score
@@ -164,13 +156,12 @@ class TrainingWorker(Worker):
         self.files.write(CHECKPOINT, tensors, notes)
 
     def _resume(self) -> None:
-        """Continue from the checkpoint if there is one that fits. If there is none, the trial starts again, and reports
-        only the epochs that the ledger lacks.
+        """Continue from the checkpoint if there is one that fits. Otherwise the trial starts again, and reports only
+        epochs that are not in the ledger.
 
-        A checkpoint fits if it is of this trial, if the ledger has all its epochs except perhaps the last, and if the
-        file of the best weights is not older than the checkpoint: a power cut may have lost only that file's last
-        version. The checkpoint's lanes may be in other groups than this worker's, since the groups depend on the
-        device.
+        A checkpoint fits if it is of this trial, if all its epochs except perhaps the last are in the ledger, and if
+        the file of the best weights is not older than the checkpoint, since a power cut may lose that file's last
+        version. The lanes may be grouped differently than in this worker, since the groups depend on the device.
         """
         found = self.files.read(CHECKPOINT)
         if found is None:
@@ -192,9 +183,7 @@ class TrainingWorker(Worker):
             self.unreported = result
 
     def _notes(self) -> dict[str, Any]:
-        """The notes that a checkpoint must have in common with this worker to be loaded. It must also have the same
-        seeds.
-        """
+        """The notes that a checkpoint must have in common with this worker, besides the seeds, to be loaded."""
         return {"identity": self.task.config.identity, "order_seed": self.task.order_seed}
 
     def close(self) -> None:
@@ -205,12 +194,8 @@ class TrainingWorker(Worker):
     @classmethod
     def test(cls, task: TrialTask) -> Measured:
         """Measure each lane with the weights of the trial's best epoch on the test split, and return scores, losses and
-        the counts of each sentence.
-
-        The ranking measure is computed from the sums of the sentences' counts, so that it agrees with the counts bit
-        for bit.
-
-        Raises WeightsLostError if the weights are missing, damaged, or those of another epoch.
+        counts of each sentence. The ranking measure is computed from the sums of these counts, so that it agrees with
+        them bit for bit. Raises WeightsLostError if the weights are missing, damaged, or those of another epoch.
         """
         load_sent(task.code)
         torch.set_num_threads(1)
@@ -245,10 +230,9 @@ class TrainingWorker(Worker):
 
 
 def _regrouped(tensors: Tensors, before: int, lanes: Sequence[int]) -> list[dict[str, torch.Tensor]]:
-    """Regroup the tensors of a checkpoint. ``before``: the number of groups of lanes in the checkpoint, whose tensors
-    are named ``0.name``, ``1.name`` and so on. ``lanes``: the number of lanes of each new group.
-
-    Tensors without a lane axis are the same in every group.
+    """Regroup the lanes in the tensors of a checkpoint. Tensors without a lane axis are the same in every group.
+    ``before``: the number of groups in the checkpoint, whose tensors are named ``0.name``, ``1.name`` and so on.
+    ``lanes``: the number of lanes of each new group.
     """
     first = [name.removeprefix("0.") for name in tensors if name.startswith("0.")]
     groups: list[dict[str, torch.Tensor]] = [{} for _ in lanes]
@@ -261,8 +245,8 @@ def _regrouped(tensors: Tensors, before: int, lanes: Sequence[int]) -> list[dict
 
 
 def _may_share(config: TrialConfig, device: torch.device) -> bool:
-    """Whether a trial may share a program: on a CPU only if its results are then the same bit for bit as by itself; on
-    a GPU always, although its results may differ there in their last bits.
+    """Whether a trial may share a program: on a CPU only if its results are then the same bit for bit; on a GPU always,
+    although the last bits may differ.
     """
     if device.type != "cpu":
         return True
@@ -271,15 +255,12 @@ def _may_share(config: TrialConfig, device: torch.device) -> bool:
 
 
 def _no_tick() -> None:
-    """Do nothing: the deadline check of an epoch without a time limit."""
+    """Do nothing: the deadline check without a time limit."""
 
 
 def best_weights(folder: Path, identity: str | None = None, epoch: int | None = None) -> dict[str, torch.Tensor]:
-    """The weights of all lanes at the best epoch of the trial in ``folder``.
-
-    Raises UserError if they are missing or damaged, or if the file holds something else. Unless ``identity`` is None,
-    it also raises UserError for the weights of a config with another identity; and unless ``epoch`` is None, for those
-    of another epoch.
+    """The weights of all lanes at the best epoch of the trial in ``folder``. Raises UserError if they are missing,
+    damaged, or those of a config with another ``identity`` or of another ``epoch`` (None means any).
     """
     path = folder / BEST
     weights_R, notes = read_tensors(path)
@@ -292,9 +273,8 @@ def best_weights(folder: Path, identity: str | None = None, epoch: int | None = 
 
 
 def lane_groups(task: TrialTask, device: torch.device) -> list[tuple[int, ...]]:
-    """Split the trial's seeds into groups that each train in one batch, of ``task.lanes`` seeds. ``auto`` means one
-    group on a GPU, and on a CPU for networks of at most ``WIDEST_FUSED_ON_CPU`` hidden units; otherwise each seed is a
-    group.
+    """Split the trial's seeds into groups of ``task.lanes``, each trained in one batch. ``auto`` means one group on a
+    GPU, and on a CPU for networks of at most ``WIDEST_FUSED_ON_CPU`` hidden units; otherwise a group for each seed.
     """
     together = task.lanes
     if together == "auto":
@@ -304,7 +284,7 @@ def lane_groups(task: TrialTask, device: torch.device) -> list[tuple[int, ...]]:
 
 
 def stored_in(task: TrialTask) -> Path:
-    """The folder of the prepared corpus of a trial, which must be the trial of a network."""
+    """The folder of the prepared corpus of a network's trial."""
     assert task.corpus is not None, "a network reads a corpus"
     return task.corpus
 
@@ -312,17 +292,13 @@ def stored_in(task: TrialTask) -> Path:
 @lru_cache(maxsize=4)
 def corpus_of(store: Path, data: DataConfig, vectors: Path | None = None) -> PreparedCorpus:
     """The prepared corpus in the folder ``store``, read according to ``data``. Cached, since a process may train many
-    trials.
-
-    ``vectors``: the folder of pretrained vectors. They are needed only for training, since saved weights include them.
+    trials. ``vectors``: the folder of pretrained vectors, needed only for training, since saved weights include them.
     """
     return prepare(open_store(store), data, LONGEST_AFFIX, vectors=None if vectors is None else open_vectors(vectors))
 
 
 def _joined(reports: Sequence[EpochReport]) -> EpochResult:
-    """Join the reports of the groups of lanes into the result of an epoch of the trial. The score is NaN if the loss of
-    any lane is not finite.
-    """
+    """Join the reports of all groups of lanes into one result. The score is NaN if any lane's loss is not finite."""
     metrics: dict[str, tuple[float, ...]] = {
         "train_loss": tuple(value for report in reports for value in report.train_loss),
         "dev_loss": tuple(value for report in reports for value in report.dev_loss),
@@ -337,9 +313,7 @@ def _joined(reports: Sequence[EpochReport]) -> EpochResult:
 
 
 def _curves(split: str, counts_R: Sequence[Counts]) -> Metrics:
-    """The further metrics that the ranking measure computes from the counts of each lane, by name with the prefix
-    ``split``.
-    """
+    """The further metrics that the ranking measure computes from the counts of each lane, with the prefix ``split``."""
     curves_R = [counts.curves() for counts in counts_R]
     return {f"{split}_{name}": tuple(curves[name] for curves in curves_R) for name in curves_R[0]}
 

@@ -1,7 +1,7 @@
-"""Incremental non-dominated sorting: points arrive one by one, and their ranks and places are kept up to date.
+"""Incremental non-dominated sorting: points are added one by one, and their ranks are updated at each addition.
 
-A point has the values of one trial in all objectives. Its rank and its place, the number of points ordered before it,
-are defined in ``search/strategy/objectives/pareto.py``. Shapes: N distinct points, K objectives.
+A point has the values of one trial in all objectives. ``search/strategy/objectives/pareto.py`` defines its rank and its
+place (the number of points ordered before it). Shapes: N distinct points, K objectives.
 """
 
 from collections.abc import Iterator
@@ -19,23 +19,23 @@ Places = NDArray[np.intp]
 class Fronts:
     """The points added so far, sorted into non-dominated ranks. Equal points are stored once, with a count.
 
-    The rank of a new point is 1 plus the highest rank number of the points that dominate it, or 0 if none does. The
-    points of its rank that it dominates move to the next rank; the points of that rank that these dominate move one
-    rank further, and so on (Li et al., "Efficient Nondomination Level Update Method for Steady-State Evolutionary
-    Multiobjective Optimization", 2017). Adding a point takes O(N) time if it moves no other point. Epsilon-nets are
-    computed only as far as needed.
+    The rank of a new point is 1 plus the highest rank number of the points that dominate it, or 0 if no point does.
+    Existing points that have the new point's rank and are dominated by it move to the next rank. Points of the next
+    rank that are dominated by the moved points move one rank further, and so on (Li et al., "Efficient Nondomination
+    Level Update Method for Steady-State Evolutionary Multiobjective Optimization", 2017). An addition that moves no
+    other point takes O(N) time. Epsilon-nets are computed only as far as needed.
     """
 
     def __init__(self) -> None:
         self._places: dict[Vector, int] = {}
-        """The index of each distinct point in ``_distinct`` and in the arrays, which have unused rows at their ends."""
+        """The row of each distinct point in ``_distinct`` and in the arrays, which have spare rows at their ends."""
         self._distinct: list[Vector] = []
         self._points_NK = np.empty((0, 0))
         self._ranks_N = np.empty(0, dtype=np.int64)
         self._times_N = np.empty(0, dtype=np.int64)
 
     def __len__(self) -> int:
-        """The number of points that were added, counting equal ones separately."""
+        """The number of added points; equal points count separately."""
         return int(self._times_N.sum())
 
     def add(self, point: Vector) -> None:
@@ -56,30 +56,26 @@ class Fronts:
         self._push(np.array([place]), np.flatnonzero(below_N), rank)
 
     def rank(self, point: Vector) -> int:
-        """The rank of a point that was added; 0 is the Pareto front."""
+        """The rank of an added point; 0 is the Pareto front."""
         return int(self._ranks_N[self._places[point]])
 
     def times(self, point: Vector) -> int:
-        """The number of times that ``point`` was added."""
+        """How often ``point`` was added."""
         return int(self._times_N[self._places[point]])
 
     def before(self, rank: int) -> int:
-        """The number of added points whose rank is below ``rank``, counting equal ones separately."""
-        return int(self._times_N[self._ranks_N < rank].sum())  # unused rows count 0
+        """The number of added points with a rank below ``rank``; equal points count separately."""
+        return int(self._times_N[self._ranks_N < rank].sum())  # the count of an unused row is 0
 
     def order(self, rank: int, first: Vector | None = None) -> Iterator[Vector]:
-        """Yields the distinct points of a rank in the order of their epsilon-net. Ties go to ``first`` if it has this
-        rank, then to the point added earliest.
-        """
+        """Yields the points of a rank in epsilon-net order. Ties go to ``first``, then to the earliest point."""
         alike = [self._distinct[place] for place in self._of(rank)]
         if first in alike:
             alike = [first, *(point for point in alike if point != first)]
         return (alike[place] for place in net_order(alike))
 
     def place(self, point: Vector, *, most: int) -> int:
-        """The place of ``point``, which must be the latest point added: the number of points ordered before it, at most
-        ``most``. It wins ties in its epsilon-net.
-        """
+        """The place of ``point``, the latest added point, at most ``most``. The point wins ties in its net."""
         before = self.before(rank := self.rank(point))
         for other in self.order(rank, point):
             if other == point or before >= most:
@@ -88,8 +84,8 @@ class Fronts:
         return min(before, most)
 
     def place_at(self, position: int, first: Vector) -> int:
-        """The place of the point at ``position`` in the order of all points. It is less than ``position`` only if equal
-        points come before. ``first``: the latest point added, which wins ties in its epsilon-net.
+        """The place of the point at ``position`` in the order of all points. The place is less than ``position`` only
+        if equal points come before it. ``first``: the latest point added, which wins ties in its epsilon-net.
         """
         used = len(self._distinct)
         sizes = np.bincount(self._ranks_N[:used], weights=self._times_N[:used]).astype(np.int64)
@@ -107,8 +103,8 @@ class Fronts:
         return np.flatnonzero(self._ranks_N[: len(self._distinct)] == rank)
 
     def _push(self, moving: Places, candidates: Places, rank: int) -> None:
-        """Move the ``candidates`` of ``rank`` that the ``moving`` points dominate to the next rank; there these
-        displace further candidates in the same way. ``moving``, ``candidates``: indices of points.
+        """Move each candidate of rank ``rank`` that a moving point dominates to the next rank, and repeat with the
+        moved points as the moving ones. ``moving``, ``candidates``: rows of points.
         """
         while len(moving):
             there = candidates[self._ranks_N[candidates] == rank]

@@ -1,4 +1,4 @@
-"""Counts the hours for which a study has run, over all its runs, from the times of its events."""
+"""Counts the hours for which a study has run, summed over all its runs, from the times of its events."""
 
 from collections.abc import Iterable
 from typing import Final
@@ -10,17 +10,17 @@ HOUR: Final = 3600.0
 """Seconds in an hour."""
 
 LAST_OF_A_RUN: Final = (Finished, Interrupted)
-"""Events that end a run: the time after them does not count."""
+"""Events that end a run. The time after them does not count."""
 
 DURING_A_RUN: Final = (*WORK, Measuring, Tested, Untested, *LAST_OF_A_RUN)
-"""Events that occur only while a study runs. ``Shortened`` counts as one as well, unless the user shortened the study.
+"""Events that occur only while a study runs. ``Shortened`` is also such an event, unless the user shortened the study.
 The time before and after any other event does not count, since the study may not have been running.
 """
 
 
 def cut_short(ends: Iterable[tuple[int, str, str]]) -> dict[str, list[int]]:
-    """The numbers of the trials that were stopped because the study's hours were over, by the message of the stop.
-    ``ends``: the number, state and message of each trial; trials stopped for other reasons have an empty message.
+    """The numbers of the trials that were stopped because the study's time was up, by the message of the stop.
+    ``ends``: the number, state and message of each trial; the message is empty for any other reason.
     """
     cut: dict[str, list[int]] = {}
     for number, state, message in ends:
@@ -31,7 +31,7 @@ def cut_short(ends: Iterable[tuple[int, str, str]]) -> dict[str, list[int]]:
 
 class Working:
     """Adds up the time for which a study has run. Pass its events to ``happened`` in ledger order. A run counts from
-    its first event that occurs only during a run (``DURING_A_RUN``) to its end, or to its last event if it was killed.
+    its first event in ``DURING_A_RUN`` to its end, or to its last event if it was killed.
     """
 
     def __init__(self) -> None:
@@ -39,7 +39,7 @@ class Working:
         self._last: float | None = None
 
     def happened(self, event: Event) -> None:
-        """Add the time between the previous event and ``event``, if the study was running."""
+        """Add the time from the previous event to ``event`` if the study was running."""
         if not _during_a_run(event):
             self._last = None
             return
@@ -48,17 +48,15 @@ class Working:
         self._last = None if isinstance(event, LAST_OF_A_RUN) else event.time
 
     def rests(self) -> None:
-        """Record that the study is not running: the time until the next event does not count."""
+        """Record that the study is not running, so that the time until the next event does not count."""
         self._last = None
 
     def seconds(self, now: float | None = None) -> float:
-        """The seconds counted so far. If the study is running, the time since its last event is included up to
-        ``now``; None leaves this time out.
-        """
+        """The seconds counted so far, including the time up to ``now`` (if given) of a study that is running."""
         return self._seconds + (0.0 if self._last is None or now is None else max(now - self._last, 0.0))
 
 
 def _during_a_run(event: Event) -> bool:
-    # The user shortens a study between two of its runs; the stopping rule and the time limit do so during a run.
+    # The user shortens a study between two runs; the stopping rule and the time limit shorten it during a run.
     asked = isinstance(event, Shortened) and event.gain is None and event.over is None
     return isinstance(event, DURING_A_RUN) or (isinstance(event, Shortened) and not asked)

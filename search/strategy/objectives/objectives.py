@@ -1,4 +1,4 @@
-"""The objectives of a study: their names and directions, and their values as numbers of which larger is better."""
+"""The objectives of a study: names, directions, and values converted so that larger is better."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -11,25 +11,25 @@ from skipstack.search.strategy.objectives.pareto import Vector
 from skipstack.spaces.function import Direction
 
 Objective = Literal["score", "parameters", "latency"]
-"""An objective of networks. A lane is one seed's copy of the network. ``score``: the mean dev score. ``parameters``:
-the number of parameters of one lane, known when a trial is proposed. ``latency``: the seconds that one lane takes to
-read 1,000 tokens of dev, on the worker that trained it.
+"""An objective of networks. ``score``: the mean dev score. ``parameters``: the number of parameters of one lane (one
+seed's copy of the network), known when a trial is proposed. ``latency``: the seconds that one lane takes to read 1,000
+tokens of dev, on the worker that trained it.
 """
 
 Objectives = tuple[Objective, ...] | dict[str, Direction]
-"""The objectives of a study, the score first. A study of networks has names from ``Objective``. A study of a function
-has the names of the values that the function reports, each with its direction.
+"""The objectives of a study, the score first. For networks: names from ``Objective``. For a function: the names of the
+values that it reports, each with its direction.
 """
 
 TAKEN: Final = ("epoch", "seed", "test", "model")
-"""Names that no objective can have, since a report has arguments of these names."""
+"""Names that no objective can have, because the arguments of a report have these names."""
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class Further:
-    """An objective after the score. ``name``: as the study has it. ``column``: its name among metrics and in frames.
-    ``sign``: 1 if larger values are better, -1 if smaller values are.
+    """An objective other than the score. ``name``: its name in the study. ``column``: its name among metrics and in
+    frames. ``sign``: 1 if larger values are better, -1 if smaller values are better.
     """
 
     name: str
@@ -38,9 +38,7 @@ class Further:
 
 
 def further(objectives: Objectives) -> tuple[Further, ...]:
-    """The objectives of a study after the score; empty if the score is the only one. A study of networks can have
-    ``parameters`` and ``latency``, which are minimised.
-    """
+    """The objectives of a study other than the score, in order. ``parameters`` and ``latency`` are minimised."""
     if len(objectives) == 1:
         return ()
     if not isinstance(objectives, dict):
@@ -50,15 +48,13 @@ def further(objectives: Objectives) -> tuple[Further, ...]:
 
 
 def column(name: str) -> str:
-    """The name of a function's objective among metrics and in frames: ``objective_`` and its name, so that it differs
-    from all other columns.
-    """
+    """The column of a function's objective among metrics and in frames; the prefix avoids name clashes."""
     return f"objective_{name}"
 
 
 def vector(sought: Sequence[Further], values: Mapping[str, float | None]) -> Vector:
-    """Convert values into numbers of which larger is better, one for each objective in ``sought``. ``values``: a value
-    for each ``Further.column``. A value that is missing or not finite becomes -inf.
+    """Convert values so that larger is better, and return them in the order of ``sought``. ``values``: a value for each
+    ``Further.column``. A missing or non-finite value becomes -inf.
     """
     return tuple(_ranked(each, values.get(each.column)) for each in sought)
 
@@ -68,7 +64,7 @@ def _ranked(sought: Further, value: float | None) -> float:
 
 
 def checked_objectives(given: Any) -> Any:
-    """Check the objectives in a study file, and return them. Raises ValueError if they are not allowed."""
+    """Return the objectives of a study file if they are allowed. Raises ValueError otherwise."""
     if isinstance(given, Mapping):
         return _checked_directions(given)
     if not isinstance(given, list | tuple):

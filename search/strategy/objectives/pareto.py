@@ -1,7 +1,7 @@
-"""Comparisons in several objectives: the Pareto front, non-dominated ranks, and an order of all points.
+"""Multi-objective comparisons: the Pareto front, non-dominated ranks, and an order of all points.
 
-A point has the values of one trial in all objectives. Larger is better in each; a value that was not measured is -inf,
-which is worse than any other. Shapes: N points, K objectives.
+A point has the values of one trial in all objectives. Larger is better. A value that was not measured is -inf, the
+worst value. Shapes: N points, K objectives.
 """
 
 from collections import Counter
@@ -11,14 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 Vector = tuple[float, ...]
-"""The values of a trial in all objectives, in the order in which the study names them."""
+"""The values of a trial in all objectives, in the study's order."""
 
 Points = Sequence[Vector]
 
 
 def front(points: Points) -> list[int]:
-    """The indices of the points on the Pareto front: the points that no other point dominates. Equal points do not
-    dominate each other, so they are on the front together.
+    """The indices of the points on the Pareto front, that is, of the points that no other point dominates. Equal points
+    do not dominate each other, so either all or none of them are on the front.
     """
     best: set[Vector] = set()
     left_NK = np.asarray(sorted(set(points), reverse=True))  # a point that dominates another comes before it
@@ -29,8 +29,8 @@ def front(points: Points) -> list[int]:
 
 
 def ranks(points: Points) -> list[int]:
-    """The rank of each point by non-dominated sorting (Deb et al., 2002). The points of the front have rank 0, the
-    points on the front of all others have rank 1, and so on.
+    """The rank of each point by non-dominated sorting (Deb et al., 2002). Points on the Pareto front have rank 0;
+    points on the front of the remaining points have rank 1, and so on.
 
     A point a dominates b if a_k >= b_k in each objective k and a_k > b_k in at least one. Takes O(N²) time and memory.
     """
@@ -56,11 +56,11 @@ def ranks(points: Points) -> list[int]:
 
 
 def places(points: Points) -> list[int]:
-    """The place of each point: the number of points before it, if points are ordered by rank and, within a rank, by the
-    epsilon-net of its points (``net``).
+    """The place of each point, that is, the number of points before it. Points are ordered by rank and, within a rank,
+    by the epsilon-net of its points (``net``), so that the first points of the order are spread along the front,
+    however many are taken.
 
-    The first points of this order are therefore spread along the front, however many are taken. Equal points have equal
-    places. With a single objective, the place is the number of larger values.
+    Equal points have equal places. With a single objective, the place is the number of larger values.
     """
     distinct = list(dict.fromkeys(points))
     order: list[Vector] = []
@@ -80,7 +80,7 @@ def places(points: Points) -> list[int]:
 
 
 def best(points: Points, most: int) -> list[int]:
-    """The indices of the first ``most`` points in the order of ``places``; ranks behind these are not computed. With
+    """The indices of the first ``most`` points in the order of ``places``. Only the ranks needed are computed. With
     several objectives, repetitions of a point come after all distinct points of its rank.
     """
     left = list(range(len(points)))
@@ -97,9 +97,9 @@ def best(points: Points, most: int) -> list[int]:
 def net(points: Points) -> list[int]:
     """The indices of points in the order of their greedy epsilon-net. No point may dominate another.
 
-    The first point is the best in the first objective; each next point is the one whose distance to the nearest point
-    before it is largest. Distances are Euclidean, after the values of each objective are scaled to [0, 1] and values
-    that were not measured are set to -1. Ties go to the earliest point.
+    The first point is the best in the first objective. Each further point is the one with the largest distance to its
+    nearest predecessor. Distances are Euclidean; each objective is scaled to [0, 1], and values that were not measured
+    are set to -1. Ties go to the earliest point.
 
     Source: Salinas et al., "A Multi-objective Perspective on Jointly Tuning Hardware and Hyperparameters" (2021), the
     tie-break of Schmucker et al., "Multi-objective Asynchronous Successive Halving" (2021).
@@ -108,7 +108,7 @@ def net(points: Points) -> list[int]:
 
 
 def net_order(points: Points) -> Iterator[int]:
-    """Yields the indices that ``net`` returns one by one; each takes O(N) time."""
+    """Yields the indices of ``net`` one by one, each in O(N) time."""
     if not points:
         return
     scaled_KN = np.ascontiguousarray(_scaled(np.asarray(points, dtype=np.float64)).T)

@@ -1,6 +1,6 @@
-"""The stopping rule ``search.enough``: no further trial starts once a further hour would hardly raise the best score.
+"""The stopping rule ``search.enough``: starts no further trial if the expected gain of more training time is too small.
 
-Like proposers and schedulers, the rule depends only on the events of the ledger; it also uses their times.
+Like proposers and schedulers, the rule depends only on the events of the ledger. Unlike them, it uses their times.
 """
 
 import math
@@ -28,8 +28,8 @@ from skipstack.search.ledger.events import (
 from skipstack.search.statistics.maxima import gain_of_more
 
 WORK: Final = (Proposed, Reused, Started, Begun, Reported, Used, Decided, Promoted, Retried, Ended)
-"""Events that occur while trials are trained: the time between two of them counts, if no other event is between them.
-Around other events the study may not have been running.
+"""Events that occur while trials are trained. Time counts only between two consecutive events of these types; around
+other events the study may not have been running.
 """
 
 
@@ -46,18 +46,19 @@ class StoppingRuleConfig(Frozen):
 
 class StoppingRule:
     """Estimates from the trials so far whether further trials are worth their time. Pass the study's events to
-    ``happened`` in ledger order, and each trial that ends or pauses to ``left``; ``gain`` then tells whether to stop.
+    ``happened`` in ledger order, and each trial that ends or pauses to ``left``. ``gain`` tells whether the study
+    should stop.
 
-    Trials count in the order of proposal, up to the first that has neither ended nor paused yet. Later trials that
-    ended already are left out: they are a biased sample, since the worse trials are stopped early. A stopped or paused
+    Trials count in the order of proposal, up to the first that has neither ended nor paused. Later trials that have
+    already ended are left out, because they are a biased sample: bad trials are stopped early. A stopped or paused
     trial counts with its best score so far.
 
-    The gain of the next ``hours`` is the larger of two numbers, where h is the number of trials that the study ends or
-    pauses in this time, at least 1. The first is an upper bound for h independent trials (``statistics/maxima.py``),
-    from the spacing of the k best scores; k is one less than the number of trials trained to the end, and at most half
-    of all. The second is how much the last h trials, at most half of all, actually raised the best score, since
-    proposers learn. The rule does not apply while the best trial is paused at a rung, since that trial may still
-    improve.
+    Let h be the number of trials that the study ends or pauses in ``hours``, at least 1. The expected gain is the
+    larger of two numbers. The first is an upper bound for h independent trials (``statistics/maxima.py``), from the
+    spacing of the k best scores, where k is one less than the number of completed trials, and at most half of all
+    trials. The second is the actual rise of the best score over the last h trials (at most half of all trials), which
+    accounts for a proposer that learns. The rule does not apply while the best trial is paused at a rung, since that
+    trial may still improve.
     """
 
     def __init__(self, config: StoppingRuleConfig) -> None:
@@ -65,13 +66,13 @@ class StoppingRule:
         self._seconds = 0.0
         self._last: float | None = None
         self._reasons: dict[int, Reason | None] = {}
-        """The reason for which each ended trial ended; None for a paused trial."""
+        """The reason why each trial ended; None for a paused trial."""
         self._scores: dict[int, float] = {}
         self._variances: dict[int, float] = {}
         self._prefix = 0
 
     def happened(self, event: Event) -> None:
-        """Add the time between the previous event and ``event``, if both occur while trials are trained (``WORK``)."""
+        """Add the time from the previous event to ``event`` if both are in ``WORK``."""
         if not isinstance(event, WORK):
             self._last = None
             return
@@ -80,8 +81,8 @@ class StoppingRule:
         self._last = event.time
 
     def left(self, number: int, reason: Reason | None, score: float | None, by_seed: list[float]) -> None:
-        """Record that trial ``number`` ended or paused. ``reason``: why it ended; None means that it paused. ``score``:
-        its best score; None if it has none. ``by_seed``: the scores of its seeds.
+        """Record that trial ``number`` ended or paused. ``reason``: why it ended; None if it paused. ``score``: its
+        best score; None if it has none. ``by_seed``: the scores of its seeds.
         """
         self._reasons[number] = reason
         for known in (self._scores, self._variances):
@@ -94,9 +95,7 @@ class StoppingRule:
             self._prefix += 1
 
     def gain(self) -> Gain | None:
-        """The expected gain of the next ``hours`` of the config, if it is too small for further trials. None means that
-        the study goes on: the gain is large enough, or cannot be estimated yet.
-        """
+        """The expected gain of the next ``hours`` if it is known and too small for further trials; otherwise None."""
         numbers = [number for number in range(self._prefix) if number in self._scores]
         scores, deviation = [self._scores[number] for number in numbers], self._seed_deviation
         if len(scores) < self._config.minimum_trials or not self._seconds or deviation is None:

@@ -1,7 +1,7 @@
-"""Maximises an acquisition function: first over many random rows, then axis by axis from the best of them.
+"""Maximises an acquisition function: first over many random rows, then axis by axis from the best rows.
 
 A row encodes a point of the space as numbers (``encoding.py``). Shapes: N known rows, C candidates, D axes, E columns
-of a row with a column for each value of a choice, V values to try on an axis, M = C * V rows to try.
+of a row in which each choice has one column per value, V values to try on an axis, M = C * V rows to try.
 """
 
 from collections.abc import Callable, Sequence
@@ -14,26 +14,26 @@ from skipstack.search.strategy.proposers.encoding import Encoding, Numbers
 from skipstack.search.strategy.proposers.regression import Process
 
 DRAWN, MUTATED = 384, 256
-"""The number of candidates that are drawn uniformly, and the number that are mutations of the best known rows."""
+"""The number of candidates drawn uniformly, and the number obtained by mutating the best known rows."""
 
 CHANGED: Final = 3.0
-"""The mean number of axes on which a mutation gets a new random value."""
+"""The mean number of axes on which a mutation draws a new value."""
 
 CLIMBERS, SWEEPS = 3, 3
-"""The number of candidates that are improved axis by axis, and the maximum number of passes over all axes."""
+"""The number of candidates improved axis by axis, and the maximum number of passes over all axes."""
 
 GAIN: Final = 1e-6
-"""Improvements of the acquisition function that are not larger than this do not count."""
+"""The minimum improvement of the acquisition function that counts."""
 
 
 @final
 class Promises:
-    """An acquisition function that can be evaluated at rows and maximised. It is computed from the predictions of
-    Gaussian processes; a charge for the predicted time of an epoch can be subtracted.
+    """An acquisition function of rows, computed from the predictions of Gaussian processes. A penalty for the predicted
+    time of an epoch can be subtracted.
 
-    ``encoding``: of the space. ``processes``: one for each objective. ``of``: computes the acquisition values from the
-    means and standard deviations that each process predicts. ``charge``: takes the number of an axis and values on it,
-    and returns the charge for each value; None means that nothing is charged.
+    ``processes``: one for each objective. ``of``: computes the acquisition values from the means and standard
+    deviations that each process predicts. ``charge``: takes the number of an axis and values on it, and returns the
+    penalty for each value; None means no penalty.
     """
 
     def __init__(
@@ -50,8 +50,9 @@ class Promises:
         self._charge = charge
 
     def climbed(self, source: np.random.Generator, best_ND: Numbers) -> Numbers:
-        """Search for rows with high acquisition values, and return the ``CLIMBERS`` best rows found, the best first,
-        with values for inactive axes as well. ``best_ND``: the best known rows, from which some candidates are mutated.
+        """Search for rows with high acquisition values, and return the ``CLIMBERS`` best rows found, the best first.
+        The rows have values on inactive axes as well. ``best_ND``: the best known rows, from which some candidates are
+        mutated.
         """
         parents_ND = best_ND[source.integers(len(best_ND), size=MUTATED)]
         candidates_CD = np.concatenate(
@@ -70,9 +71,7 @@ class Promises:
         return rows_CD[np.argsort(-values_C, kind="stable")]
 
     def value(self, rows_CD: Numbers, active_CD: NDArray[np.bool_]) -> Numbers:
-        """The acquisition function at each row. Rows have a value on every axis; the values of axes that are not active
-        (``active_CD``) make no difference.
-        """
+        """The acquisition value of each row. Values on inactive axes (``active_CD``) make no difference."""
         known_CD = np.where(active_CD, rows_CD, np.nan)
         spread_CE = self._encoding.spread(known_CD)
         expected = [
@@ -86,9 +85,7 @@ class Promises:
         return value_C
 
     def _improve(self, axis: int, rows_CD: Numbers, active_CD: NDArray[np.bool_], values_C: Numbers) -> None:
-        """Set an axis to the value with the highest acquisition value, in each row in which it is active. Rows,
-        activity and acquisition values are changed in place.
-        """
+        """Maximise the acquisition value over one axis, in each row where it is active. Changes the arrays in place."""
         among = np.flatnonzero(active_CD[:, axis])
         if not len(among):
             return

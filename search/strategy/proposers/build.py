@@ -1,4 +1,4 @@
-"""Builds the proposer of a config: the only place that maps a kind to its class."""
+"""Builds a proposer from its config. No other module maps a kind of proposer to its class."""
 
 from collections.abc import Callable
 from typing import assert_never
@@ -21,9 +21,8 @@ from skipstack.spaces.space import Space
 
 
 def proposer(config: ProposerConfig, space: Space, *, seed: int, objectives: int, trials: int) -> Proposer:
-    """Build the proposer of a study. ``seed``: of the study. ``objectives`` and ``trials``: how many the study has.
-
-    Raises UserError if the proposer does not support the space.
+    """Build the proposer of a study. ``seed``: the study's seed. ``objectives`` and ``trials``: the numbers of
+    objectives and trials of the study. Raises UserError if the proposer does not support the space.
     """
     match config:
         case EvolutionConfig():

@@ -1,4 +1,4 @@
-"""Configs of proposers: a kind, and the options of that kind. This module imports neither torch nor optuna."""
+"""Configs of proposers: a kind and its options. This module imports neither torch nor optuna."""
 
 from typing import Annotated, Final, Literal
 
@@ -8,13 +8,13 @@ from skipstack.data.basis.frozen import Frozen
 from skipstack.spaces.domains import Json
 
 PlainName = Literal["grid", "one_at_a_time", "random"]
-"""The kinds of proposers without options."""
+"""Kinds of proposers without options."""
 
 ModelName = Literal["tpe", "gp", "prior"]
-"""The kinds of proposers that fit a model to the trials so far."""
+"""Kinds of proposers that fit a model to the trials so far."""
 
 WALKS: Final = ("grid", "one_at_a_time")
-"""The kinds of proposers that enumerate points of the space in a fixed order, which is known in advance."""
+"""Kinds of proposers that enumerate points of the space in a fixed order, known in advance."""
 
 
 class PlainProposerConfig(Frozen):
@@ -54,7 +54,7 @@ class ListedConfig(Frozen):
 
     @property
     def most(self) -> int:
-        """The number of points that are proposed."""
+        """The number of points to propose."""
         return len(self.points)
 
 
@@ -73,7 +73,7 @@ class PathConfig(Frozen):
 
     @property
     def most(self) -> int:
-        """The maximum number of points that are proposed. There are fewer if the path meets listed points."""
+        """The maximum number of points to propose. Fewer are proposed if the path meets listed points."""
         return len(self.points) + len(self.starts) * (1 + len(self.changes) * (len(self.changes) + 1) // 2)
 
 
@@ -82,4 +82,4 @@ ProposerConfig = Annotated[
 ]
 
 ProposerName = Literal[PlainName, ModelName, "evolution"]
-"""The kinds of proposers that a study can name by a single word; the others need a list of points."""
+"""Kinds of proposers that a study can name by a single word. All other kinds need a list of points."""

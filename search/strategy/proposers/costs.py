@@ -1,4 +1,4 @@
-"""Predicts the time of an epoch from the axes of a space by regression, so that a proposer can prefer cheap points."""
+"""Predicts the time of an epoch from a point by regression, so that a proposer can prefer cheap points."""
 
 import math
 from dataclasses import dataclass
@@ -12,9 +12,7 @@ from skipstack.spaces.domains import Choice, Domain, Integer, Log, Real
 from skipstack.spaces.space import Point, Space
 
 PENALTY: Final = 0.01
-"""The ridge penalty on squared effects: the assumed ratio of the residual variance of the log seconds to the variance
-of the effects.
-"""
+"""The ridge penalty: the assumed ratio of the residual variance of the log seconds to the variance of the effects."""
 
 
 @final
@@ -22,21 +20,21 @@ of the effects.
 class AxisCost:
     """The effect of one axis on the logarithm of the seconds of an epoch.
 
-    ``effects``: for a choice, the effect of each value. For a number with the position p in [0, 1] in its range, the
-    coefficients of p - 1/2 and of (p - 1/2)².
+    ``effects``: for a choice, the effect of each value. For a number at position p of its range (from 0 to 1), the
+    coefficients of p - 1/2 and (p - 1/2)².
     """
 
     domain: Domain
     effects: tuple[float, ...]
 
     def of(self, numbers: Any) -> Any:
-        """The effect of each element of an array: values of a number, or indices of a choice's values."""
+        """The effect of each element of an array: a number, or the index of a choice's value."""
         if isinstance(self.domain, Choice):
             return np.asarray(self.effects)[np.asarray(numbers, dtype=int)]
         return self.at(places(self.domain, numbers))
 
     def at(self, place: Any) -> Any:
-        """The effect at each position (from 0 to 1) in the range of a number, for any kind of array."""
+        """The effect at each position, from 0 to 1, in the range of a number. Works for any kind of array."""
         slope, bend = self.effects
         return slope * (place - 0.5) + bend * (place - 0.5) ** 2
 
@@ -44,9 +42,8 @@ class AxisCost:
 class Costs:
     """Ridge regression of the logarithm of the seconds of an epoch on the active axes.
 
-    The logarithm is used because the effects of depth and width on the time multiply, approximately, so that their
-    effects on its logarithm add up. (Snoek et al., 2012, model the same logarithm by a Gaussian process; Syne Tune has
-    linear models.)
+    Depth and width multiply the time, approximately, so their effects on its logarithm add up. (Snoek et al., 2012,
+    model the same logarithm by a Gaussian process; Syne Tune has linear models.)
     """
 
     def __init__(self, space: Space) -> None:
@@ -65,7 +62,7 @@ class Costs:
 
     def by_axis(self) -> dict[str, AxisCost]:
         """The effect of each axis, by its path. The log seconds of a point are the sum of the effects of its axes, up
-        to a constant that is the same for all points. Empty before the first time is recorded.
+        to a constant. Empty before the first time is recorded.
         """
         if not self._seconds:
             return {}
@@ -84,11 +81,11 @@ class Costs:
         }
 
     def charged(self, number: int, cooled: int | None) -> "Charged | None":
-        """The charge for the predicted time of an epoch when trial ``number`` is proposed. Subtracting it from the
-        logarithm of a value divides the value by the time to the power of 1 - ``number`` / ``cooled``.
+        """The time penalty for the proposal of trial ``number``. Subtracting the penalty from the logarithm of a value
+        divides the value by the predicted time of an epoch to the power of 1 - ``number`` / ``cooled``.
 
-        ``cooled``: the number of the trial from which on the time does not count; None means that it never counts.
-        Returns None if the time does not count, or if no time is recorded.
+        ``cooled``: the number of the first trial for which the time does not count; None means that the time never
+        counts. Returns None if the time does not count or no time is recorded.
         """
         weight = 0.0 if cooled is None else max(1 - number / cooled, 0.0)
         costs = self.by_axis() if weight else {}
@@ -98,16 +95,16 @@ class Costs:
 @final
 @dataclass(frozen=True, slots=True)
 class Charged:
-    """The charge for the predicted time of a point: ``weight`` times the sum of the effects of its axes. ``costs``: the
-    effects of each axis, in the order of the axes.
+    """A penalty for the predicted time of an epoch: ``weight`` times the sum of the effects of a point's axes.
+    ``costs``: the effects of each axis, in the order of the axes.
     """
 
     costs: tuple[AxisCost, ...]
     weight: float
 
     def of(self, axis: int, places: Any) -> Any:
-        """The contribution of one axis to the charge at each of ``places``: positions in the range of a number (0 to
-        1), or indices of a choice's values. ``axis``: the number of the axis.
+        """The contribution of one axis to the penalty. ``axis``: the number of the axis. ``places``: positions from 0
+        to 1 in the range of a number, or indices of a choice's values.
         """
         cost = self.costs[axis]
         return self.weight * (cost.of(places) if isinstance(cost.domain, Choice) else cost.at(places))
@@ -125,9 +122,8 @@ def places(domain: Domain, numbers: Any) -> Any:
 
 
 def _features(domain: Domain, path: str, points: list[Point]) -> NDArray[np.float64]:
-    """The regression's features for one axis, a row for each point; 0 where the axis is not active. Of a choice, which
-    value it has, minus 1 / the number of values; of a number, its position in the range minus 1/2, and the square of
-    this.
+    """The regression's features for one axis, a row for each point; 0 where the axis is inactive. For a choice with V
+    values: a one-hot vector minus 1/V. For a number at position p of its range: p - 1/2 and (p - 1/2)².
     """
     if isinstance(domain, Choice):
         texts = {canonical_json(value): number for number, value in enumerate(domain.values)}

@@ -1,6 +1,4 @@
-"""Encodes points of a space as rows of numbers, one number for each axis, so that a model over all axes can learn from
-them.
-"""
+"""Encodes a point of a space as a row with one number for each axis, the input of models over all axes."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -24,18 +22,18 @@ STEPS: Final = (0.003, 0.01, 0.03, 0.1, 0.3)
 """The distances by which a number is moved down and up to find a better value, as fractions of its range."""
 
 LISTED: Final = 16
-"""The size up to which all integers of a range are tried; of a larger range, only those at the distances ``STEPS``."""
+"""A range of up to this many integers is tried completely; a larger one only at the distances ``STEPS``."""
 
 
 @final
 class Encoding:
     """Converts points of a space into rows of numbers, and rows into points.
 
-    In a row, a number stands as its position in its range, from 0 to 1, a choice as the index of its value, and an axis
-    that is not active as NaN. A whole row has a value for every axis, whether active or not. A row that is spread out
-    (``spread``) has a column for each number and for each value of each choice.
+    A row contains the position of a number in its range, from 0 to 1; the index of a choice's value; and NaN for an
+    inactive axis. Some methods take rows that have values on inactive axes as well. A spread row (``spread``) has one
+    column for each number, and one column for each value of each choice.
 
-    Shapes: N rows, D axes, E columns of a row that is spread out.
+    Shapes: N rows, D axes, E columns of a spread row.
     """
 
     def __init__(self, space: Space) -> None:
@@ -51,9 +49,9 @@ class Encoding:
         self._widths = np.array([len(indices) or 1 for indices in self._indices], dtype=int)
         self._steps = np.array([_steps(domain) for domain in self._domains], dtype=float)
         self.starts = np.cumsum(self._widths) - self._widths
-        """The first column of each axis in a row that is spread out."""
+        """The first column of each axis in a spread row."""
         self.axes = np.repeat(np.arange(len(self._widths)), self._widths)
-        """The axis of each column in a row that is spread out."""
+        """The axis of each column in a spread row."""
         asked = {
             axis: (self._conditions_on(owners(space, path)), self._conditions_on(space.conditions[path]))
             for axis, path in enumerate(space.domains)
@@ -63,7 +61,7 @@ class Encoding:
         """The axes whose values decide whether other axes are active."""
 
     def row(self, point: Point) -> Numbers:
-        """The row of a point, with NaN for axes that are not active."""
+        """The row of a point, with NaN for inactive axes."""
         row = np.full(len(self._domains), np.nan)
         for axis, (path, domain) in enumerate(self._space.domains.items()):
             if path in point:
@@ -72,17 +70,17 @@ class Encoding:
         return row
 
     def point(self, row: Numbers) -> Point:
-        """The point of a row that has a value for every axis. Values of axes that are not active are dropped."""
+        """The point of a row that has a value on every axis. Values on inactive axes are dropped."""
         numbers = dict(zip(self._space.domains, row, strict=True))
         return self._space.compose(lambda path, domain: _value(domain, float(numbers[path])))
 
     def active(self, rows_ND: Numbers) -> NDArray[np.bool_]:
-        """Whether each axis is active in each of N rows that have a value for every axis. An axis is active if its
+        """Whether each axis is active in each row. Each row must have a value on every axis. An axis is active if its
         config field exists and its conditions hold.
 
-        A condition on an axis that is not active is judged by the value of the space's base config, if the field
-        exists. This is approximate: a component of another kind than the base's has other defaults, which are not
-        looked up. So ``point`` lets the space decide which axes are active.
+        A condition on an inactive axis is judged by the value in the space's base config, if the field exists. This is
+        approximate, since a component of another kind than the base's has other defaults. ``point`` is exact, because
+        the space decides there which axes are active.
         """
         exist_ND = np.ones(rows_ND.shape, dtype=bool)
         active_ND = np.ones(rows_ND.shape, dtype=bool)
@@ -95,9 +93,9 @@ class Encoding:
         return active_ND
 
     def spread(self, rows_ND: Numbers) -> Numbers:
-        """Spread rows out, so that a choice has a column for each of its values. The squared distance between two
-        values of a choice is 1, and between a value and an inactive choice 1/2. A number that is not active is set to
-        the middle of its range.
+        """Spread rows out, so that each choice has one column per value. The squared distance is 1 between two values
+        of a choice, and 1/2 between a value and an inactive choice. An inactive number is set to the middle of its
+        range.
         """
         spread_NE = np.zeros((len(rows_ND), len(self.axes)))
         numbers_ND, chosen_ND = rows_ND[:, ~self._chosen], rows_ND[:, self._chosen]
@@ -107,7 +105,7 @@ class Encoding:
         return spread_NE
 
     def random(self, source: np.random.Generator, count: int) -> Numbers:
-        """Draw ``count`` rows uniformly, with a value for every axis."""
+        """Draw ``count`` rows uniformly, with a value on every axis."""
         uniform_ND = source.random((count, len(self._domains)))
         chosen, whole = self._chosen, self._steps > 0
         uniform_ND[:, chosen] = np.floor(uniform_ND[:, chosen] * self._widths[chosen])
@@ -115,15 +113,15 @@ class Encoding:
         return uniform_ND
 
     def mutated(self, source: np.random.Generator, rows_ND: Numbers, axes: float) -> Numbers:
-        """Mutate rows, and return rows with a value for every axis. In each row, values are drawn uniformly for the
-        axes that have none, and for randomly chosen axes, ``axes`` of them on average.
+        """Mutate rows, and return rows with a value on every axis. In each row, new values are drawn uniformly for
+        ``axes`` randomly chosen axes on average, and for all inactive axes.
         """
         changed_ND = source.random(rows_ND.shape) < axes / len(self._domains)
         return np.where(changed_ND | np.isnan(rows_ND), self.random(source, len(rows_ND)), rows_ND)
 
     def moves(self, axis: int, rows_ND: Numbers) -> Numbers:
-        """The values to try on one axis in each row, as an array of N rows: all values of a choice or of a range of up
-        to ``LISTED`` integers; otherwise the row's own value, moved by each of ``STEPS`` down and up.
+        """The values to try on one axis, for each of N rows: all values of a choice or of a range of up to ``LISTED``
+        integers; otherwise the row's own value moved down and up by each of ``STEPS``.
         """
         if (listed := self._listed[axis]) is not None:
             return np.broadcast_to(listed, (len(rows_ND), len(listed)))
@@ -159,9 +157,9 @@ class Encoding:
 @final
 @dataclass(frozen=True, slots=True)
 class _Condition:
-    """A condition on the value of one axis, which is a choice. ``on``: the number of this axis. ``allowed``: whether
-    each value of the choice fulfils the condition. ``otherwise``: whether the base's value fulfils it, which decides in
-    rows where the axis is not active but its config field exists.
+    """A condition on the value of one axis, which is a choice. ``on``: the number of the axis. ``allowed``: whether
+    each value of the choice meets the condition. ``otherwise``: whether the value in the base config meets it; this
+    decides for rows in which the axis is inactive but its config field exists.
     """
 
     on: int
@@ -169,7 +167,7 @@ class _Condition:
     otherwise: bool
 
     def holds(self, rows_ND: Numbers, active_ND: NDArray[np.bool_], exist_ND: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Whether each row fulfils the condition."""
+        """Whether each row meets the condition."""
         chosen_N = self.allowed[rows_ND[:, self.on].astype(int)]
         return np.where(active_ND[:, self.on], chosen_N, exist_ND[:, self.on] & self.otherwise)
 
@@ -178,9 +176,7 @@ _BOTH_WAYS: Final = np.array([sign * step for step in STEPS for sign in (-1, 1)]
 
 
 def _steps(domain: Domain) -> int:
-    """The number of steps from the low to the high end of a range of integers; 0 for any other domain, and for a single
-    integer.
-    """
+    """The number of steps from the low to the high end of a range of integers; 0 for any other domain."""
     return domain.high - domain.low if isinstance(domain, Integer) else 0
 
 

@@ -1,4 +1,4 @@
-"""Regularised evolution over the neighbours of a space."""
+"""Regularised evolution: a proposer that mutates the best of a sample of recent trials."""
 
 from collections import deque
 from typing import final
@@ -18,15 +18,14 @@ from skipstack.spaces.space import Point, Space
 class Evolution(Proposer):
     """Regularised evolution (Real et al., 2019, algorithm 1), asynchronous.
 
-    The population consists of the last ``population`` trials that ended with a score; the oldest leaves it, whatever
-    its score. Points are random until the population is full. For each further trial, ``sample`` members are drawn with
-    replacement, and the best of them gets a child: one of its neighbours (``Space.neighbours``) that was not proposed
-    before, chosen at random. If all neighbours were proposed, a point is drawn at random from the whole space.
+    The population consists of the last ``population`` trials that ended with a score, whatever the score. Points are
+    random until the population is full. For each further trial, ``sample`` members are drawn with replacement, and the
+    best of them (``ranks.py``) gets a child: a random neighbour (``Space.neighbours``) that was not proposed before. If
+    all its neighbours were proposed, a point is drawn at random from the whole space.
 
-    ``ranks.py`` decides which trial of a sample is the best. A trial that is paused at a rung enters the population
-    like a stopped one; if it is promoted, it enters again when it ends. Trials that diverged or failed never enter.
-    Departure: the paper replaces one operation of a cell; here a child differs from its parent on one axis, and on the
-    axes that this change activates.
+    A trial that is paused at a rung enters the population like a stopped one; if it is promoted, it enters again when
+    it ends. Trials that diverged or failed never enter. Departure: the paper replaces one operation of a cell; here a
+    child differs from its parent on one axis, and on the axes that this change activates.
     """
 
     def __init__(self, space: Space, seed: int, config: EvolutionConfig) -> None:
@@ -39,7 +38,7 @@ class Evolution(Proposer):
 
     def ask(self, number: int) -> Point | None:
         """The point for trial ``number``: a child of the best trial in a sample of the population, or a random point
-        while the population is not full. None if the space is exhausted.
+        until the population is full. None if the space is exhausted.
         """
         source = generator(self._seed, "evolution", number)
         if len(self._living) == self._config.population:
@@ -55,7 +54,7 @@ class Evolution(Proposer):
         self._points[number] = point
 
     def promoted(self, number: int, point: Point) -> None:
-        """Record that the paused trial ``number`` runs again, so that it enters the population again when it ends."""
+        """Record that the paused trial ``number`` runs again. It enters the population a second time when it ends."""
         self._points[number] = point
 
     def paused(self, number: int, curve: Curve, further: Vector = ()) -> None:
@@ -63,9 +62,7 @@ class Evolution(Proposer):
         self.ended(number, "stopped", curve, further)
 
     def ended(self, number: int, reason: Reason, curve: Curve, further: Vector = ()) -> None:
-        """Add trial ``number`` to the population if it has a score. A trial that ends while it is paused is not added
-        again.
-        """
+        """Add trial ``number`` to the population if it has a score. Does nothing if it ends while paused."""
         if number in self._points:
             self.observed(self._points.pop(number), reason, curve, further)
 

@@ -22,21 +22,21 @@ CONDITIONED, RUNNING = 100, 32
 """The maximum number of ended trials, and of running trials, that the process is conditioned on."""
 
 CASES, CASES_OF_SEVERAL = 16, 6
-"""The number of times that the unknown values of running trials are drawn: with one objective, and with several."""
+"""How often the unknown values of running trials are drawn, with one objective and with several."""
 
 AGAIN: Final = 8
-"""Kernels are fitted again each time that the number of scored trials has grown by a fraction of 1 / ``AGAIN``."""
+"""Kernels are fitted again whenever the number of trials with a score has grown by a fraction of 1 / ``AGAIN``."""
 
 ITERATIONS: Final = 12
-"""The maximum number of iterations of a fit. The next fit starts from the kernel where this one ended."""
+"""The maximum number of iterations of a fit."""
 
 NEAR: Final = 5
-"""The number of best rows that are mutated into candidates."""
+"""How many of the best rows are mutated into candidates."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Scored:
-    """A trial that has a score: its point as a row of numbers, and its values in all objectives."""
+    """A trial with a score. ``row``: its point. ``values``: its values in all objectives."""
 
     row: Numbers
     values: Vector
@@ -47,30 +47,31 @@ class GaussianProcess(Proposer):
     """Bayesian optimisation: proposes the point with the highest expected improvement under a Gaussian process (Matern
     5/2, one length scale for each axis).
 
-    The logarithm of the expected improvement is maximised. With several objectives, it is the improvement of the
-    hypervolume that the Pareto front dominates (Ament et al., 2023; Yang et al., 2019). The unknown values of running
-    trials are drawn from the process several times, and the improvement is averaged over these draws. Points are random
-    until ``random_trials`` trials have a score.
+    The logarithm of the expected improvement is maximised. With several objectives, the improvement is the growth of
+    the hypervolume that the Pareto front dominates (Ament et al., 2023; Yang et al., 2019). The unknown values of
+    running trials are drawn from the process several times, and the improvement is averaged over these draws. Points
+    are random until ``random_trials`` trials have a score.
 
     A completed trial counts with the best score of its curve. A stopped trial counts with its last score, although it
-    could have reached more: a Gaussian process, unlike the proposers that use ranks, cannot rank it behind the
-    completed trials. A paused trial counts like a stopped one, and is added once more when it ends after a promotion.
-    Trials that diverged or failed are ignored.
+    could have reached more: unlike the proposers that use ranks, a Gaussian process cannot rank it behind the completed
+    trials. A paused trial counts like a stopped one, and is added once more when it ends after a promotion. Trials that
+    diverged or failed are ignored.
 
     The process needs a value on every axis. An inactive choice is equally far from each of its values, and an inactive
-    number is set to the middle of its range; neither is varied in the search for a point. The most promising points are
-    changed where they break the study's own rules (``Space.repaired``), and the first of them that is allowed and new
-    is proposed. If there is none, a new neighbour of the most promising point is, or else a random point.
+    number is set to the middle of its range; the search for a point varies neither. The most promising points are
+    repaired if they break the study's own rules (``Space.repaired``), and the first that is allowed and new is
+    proposed. If there is none, a new neighbour of the most promising point is proposed; if there is none either, a
+    random point.
 
-    Fitting takes O(N³) time, and the study waits for it. So kernels are fitted again only each time that there are
-    about 12 % more scores: after 10, 11, ... 16, 18, 20, ... scores. Each fit starts from the kernels of the fit
-    before, so a replay finds the same kernels. If more than ``CONDITIONED`` trials have a score, the process is
-    conditioned on ``CONDITIONED`` of them: half are the best, half the latest of the others. Of the running trials, the
+    Since a fit takes O(N³) time and the study waits for it, kernels are fitted again only when the number of scores has
+    grown by about 12 %: at 10, 11, ... 16, 18, 20, ... scores. Each fit starts from the previous kernels, so a replay
+    finds the same kernels. If more than ``CONDITIONED`` trials have a score, the process is conditioned on
+    ``CONDITIONED`` of them, half of which are the best, and half the latest of the others. Of the running trials, the
     latest ``RUNNING`` are used.
 
-    ``cooled``: None means that the time of a trial does not count. Otherwise the expected improvement is divided by the
-    predicted time of an epoch to the power of 1 - n / ``cooled``, where n is the trial's number (expected improvement
-    per second: Snoek et al., 2012).
+    ``cooled``: None means that the time of a trial does not count. Otherwise the expected improvement of trial number n
+    is divided by the predicted time of an epoch to the power of 1 - n / ``cooled`` (expected improvement per second:
+    Snoek et al., 2012).
     """
 
     def __init__(
@@ -85,15 +86,14 @@ class GaussianProcess(Proposer):
         self._seen = ProposedPoints(space)
         self._encoding = Encoding(space)
         self._scored: list[_Scored] = []
-        """The trials with a score, in the order in which they ended."""
+        """The trials with a score, in the order in which they ended or paused."""
         self._running: dict[int, Numbers] = {}
         self._kernels: list[list[Kernel]] = []
-        """The kernels fitted so far: a list for each number of scores in ``_fits``, with a kernel for each objective.
-        """
+        """The kernels of each fit so far (``_fits``), one for each objective."""
 
     def ask(self, number: int) -> Point | None:
-        """The point for trial ``number``: the new, allowed point with the highest expected improvement found, or a
-        random one at the beginning and where none is found. None if the space is exhausted.
+        """The point for trial ``number``: the new, allowed point with the highest expected improvement found. Random at
+        the beginning and if no such point is found; None if the space is exhausted.
         """
         source = generator(self._seed, "gp", number)
         if len(self._scored) < self._random_trials:
@@ -127,9 +127,7 @@ class GaussianProcess(Proposer):
         self.ended(number, "stopped", curve, further)
 
     def ended(self, number: int, reason: Reason, curve: Curve, further: Vector = ()) -> None:
-        """Learn from the reports of trial ``number``. A trial that ends while it is paused is ignored, since its
-        reports were used when it paused.
-        """
+        """Learn from the reports of trial ``number``, unless it ends while paused: its reports were used already."""
         if number in self._running:
             self._learn(self._running.pop(number), reason, curve, further)
 
@@ -169,9 +167,7 @@ class GaussianProcess(Proposer):
         return promises.climbed(source, rows_ND[ahead])
 
     def _fitted(self) -> list[Kernel]:
-        """The kernel of each objective, as last fitted. Fits that are due by the number of scores (``_fits``) are made
-        first.
-        """
+        """The latest kernel of each objective, after all fits that are due (``_fits``)."""
         kernels = [Kernel.plain(len(self._space.domains))] * self._objectives
         for place, count in enumerate(_fits(self._random_trials, len(self._scored))):
             if place == len(self._kernels):
@@ -188,7 +184,7 @@ class GaussianProcess(Proposer):
 
 
 def _fits(first: int, count: int) -> list[int]:
-    """The numbers of scores after which kernels are fitted: ``first``, and further ones up to ``count``, ascending."""
+    """The numbers of scores at which kernels are fitted, ascending: ``first``, and further numbers up to ``count``."""
     found = [first]
     while (further := found[-1] + max(1, found[-1] // AGAIN)) <= count:
         found.append(further)
@@ -196,9 +192,7 @@ def _fits(first: int, count: int) -> list[int]:
 
 
 def _known(scored: Sequence[_Scored]) -> list[_Scored]:
-    """The trials that the process is conditioned on: all, if they are at most ``CONDITIONED``; otherwise the best ones,
-    ``CONDITIONED`` / 2 of them, and as many of the latest others.
-    """
+    """The trials that the process is conditioned on: the best and the latest ones, at most ``CONDITIONED``."""
     if len(scored) <= CONDITIONED:
         return list(scored)
     ahead = set(best([each.values for each in scored], CONDITIONED // 2))
@@ -207,7 +201,7 @@ def _known(scored: Sequence[_Scored]) -> list[_Scored]:
 
 
 def _arrays(known: Sequence[_Scored]) -> tuple[Numbers, Numbers]:
-    """The rows of trials, and their values, scaled to mean 0 and variance 1 in each objective."""
+    """The rows and values of trials. Values are scaled to mean 0 and variance 1 in each objective."""
     values_NK = np.array([each.values for each in known])
     values_NK = (values_NK - values_NK.mean(axis=0)) / np.maximum(values_NK.std(axis=0), 1e-10)
     return np.array([each.row for each in known]), values_NK

@@ -1,7 +1,7 @@
-"""The expected improvement of a point over all known values, in one objective or in several.
+"""The expected improvement over the known values, in one objective or in several.
 
-A case is one possible set of values of the trials that still run (``regression.py``). Shapes: C candidates, S cases,
-K objectives, B boxes, P points of ended and of running trials.
+A case is one possible set of values of the running trials (``regression.py``). Shapes: C candidates, S cases, K
+objectives, B boxes, P points of ended and of running trials.
 """
 
 import math
@@ -21,13 +21,13 @@ LOG_DENSITY: Final = -0.5 * math.log(2 * math.pi)
 """The logarithm of the standard normal density at 0."""
 
 LEAST: Final = 1e-300
-"""Expected improvements of the hypervolume below this are set to it, so that their logarithm is finite."""
+"""The minimum expected improvement of the hypervolume; it keeps the logarithm finite."""
 
 
 @final
 class Improvement:
-    """Computes the logarithm of the expected improvement with one objective: E[max(0, y - best)], averaged over cases,
-    where y is the unknown value of a candidate (Ament et al., 2023).
+    """The expected improvement with one objective: E[max(0, y - best)], averaged over cases, where y is the unknown
+    value of a candidate (Ament et al., 2023).
 
     ``best_S``: the best value of the trials in each case.
     """
@@ -36,8 +36,8 @@ class Improvement:
         self._best_S = best_S
 
     def of(self, expected: Sequence[tuple[Numbers, Numbers]]) -> Numbers:
-        """The logarithm of the expected improvement of each candidate, of shape (C,). ``expected``: a sequence with one
-        pair, the predicted means (C, S) and standard deviations (C, 1) of the objective.
+        """The logarithm of the expected improvement of each candidate, of shape (C,). ``expected``: a single pair, the
+        predicted means (C, S) and standard deviations (C, 1) of the objective.
         """
         ((mean_CS, deviation_C1),) = expected
         found_CS = _log_unit((mean_CS - self._best_S) / deviation_C1)
@@ -48,27 +48,27 @@ class Improvement:
 
 @final
 class HypervolumeImprovement:
-    """Computes the logarithm of the expected improvement with several objectives: the expected growth of the
-    hypervolume that the Pareto front dominates, averaged over cases.
+    """The expected improvement with several objectives: the expected growth of the hypervolume that the Pareto front
+    dominates, averaged over cases.
 
     The region that is not dominated is a union of disjoint boxes, and the objectives are modelled as independent. So
     the expectation is a sum over boxes; a box from l to u contributes the product over objectives of E[max(0, y - l)] -
     E[max(0, y - u)] (after Yang et al., 2019).
 
     ``values_SPK``: the values of the trials in each case; larger is better. ``reference_K``: the point from which the
-    hypervolume is measured; trials that are not above it in every objective do not count.
+    hypervolume is measured; only trials above it in every objective count.
     """
 
     def __init__(self, values_SPK: Numbers, reference_K: Numbers) -> None:
         found = [boxes(_front(values_PK, reference_K), reference_K) for values_PK in values_SPK]
         most = max(len(each) for each in found)
-        # Cases with fewer boxes than others get boxes without volume.
+        # Cases with fewer boxes than others are padded with boxes of zero volume.
         padded = [np.concatenate([each, np.full((most - len(each), *each.shape[1:]), np.inf)]) for each in found]
         self._low_SBK, self._high_SBK = np.moveaxis(np.array(padded), -1, 0)
 
     def of(self, expected: Sequence[tuple[Numbers, Numbers]]) -> Numbers:
-        """The logarithm of the expected improvement of each candidate, of shape (C,). ``expected``: for each objective
-        a pair, the predicted means (C, S) and standard deviations (C, 1).
+        """The logarithm of the expected improvement of each candidate, of shape (C,). ``expected``: for each objective,
+        the predicted means (C, S) and standard deviations (C, 1).
         """
         volumes_CSB: Numbers | float = 1.0
         for objective, (mean_CS, deviation_C1) in enumerate(expected):
@@ -81,8 +81,8 @@ class HypervolumeImprovement:
 
 
 def boxes(front_PK: Numbers, reference_K: Numbers) -> Numbers:
-    """Cut a region into disjoint boxes: all points above the reference that the front does not dominate. Returns the
-    low and the high end of each box in each objective, of shape (B, K, 2).
+    """Cut the region above the reference that the front does not dominate into disjoint boxes. Returns the low and the
+    high end of each box in each objective, of shape (B, K, 2).
     """
     below = np.array([[[*pair] for pair in zip(reference_K, np.full(len(reference_K), np.inf), strict=True)]])
     if not len(front_PK):
@@ -103,16 +103,16 @@ def _front(values_PK: Numbers, reference_K: Numbers) -> Numbers:
 
 
 def _above(mean: Numbers, deviation: Numbers, level: Numbers) -> Numbers:
-    """The expected amount E[max(0, y - level)] by which a normal y exceeds ``level``; 0 for an infinite level."""
+    """The expected excess E[max(0, y - level)] of a normal y over ``level``; 0 for an infinite level."""
     found: Numbers = deviation * np.exp(_log_unit((mean - level) / deviation))
     return found
 
 
 def _log_unit(z: Numbers) -> Numbers:
-    """The logarithm of E[max(0, x + z)] for a standard normal x: log(density(z) + z * distribution(z)).
+    """The logarithm of E[max(0, x + z)] for a standard normal x, that is, log(phi(z) + z Phi(z)).
 
-    Density and distribution are those of the standard normal. Below z = -1 the two terms almost cancel; the formula
-    with the scaled complementary error function (``erfcx``) keeps all digits there.
+    phi and Phi are the standard normal density and distribution function. Below z = -1 the two terms almost cancel, so
+    the formula with the scaled complementary error function (``erfcx``) is used, which keeps all digits.
     """
     below, above = np.clip(z, -1e6, -1), np.maximum(z, -1)
     far = LOG_DENSITY - 0.5 * below**2 + np.log1p(math.sqrt(math.pi / 2) * below * erfcx(-math.sqrt(0.5) * below))

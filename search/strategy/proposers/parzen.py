@@ -1,7 +1,6 @@
-"""Parzen estimators: the density of points, estimated by a kernel around each known point.
+"""Parzen estimators: densities estimated by placing a kernel around each known point.
 
-Shapes: N known points, K = N + 1 kernels, A axes, M candidates, V values of a choice. Arrays have an underscore and
-their axes as suffix: ``logs_MK`` has M rows and K columns.
+Shapes: N known points, K = N + 1 kernels, A axes, M candidates, V values of a choice.
 """
 
 from collections.abc import Sequence
@@ -14,11 +13,11 @@ from numpy.typing import NDArray
 from skipstack.search.strategy.proposers.encoding import Numbers
 
 NARROWEST = 100
-"""The width of a kernel of a number is at least the range of the number divided by this."""
+"""The width of a number's kernel is at least the number's range divided by this."""
 
 
 class Uniform(Protocol):
-    """A random generator of numbers that are uniform in [0, 1)."""
+    """A generator of random numbers that are uniform in [0, 1)."""
 
     def random(self, size: int) -> Numbers:
         """Draw ``size`` numbers."""
@@ -27,8 +26,8 @@ class Uniform(Protocol):
 @final
 @dataclass(frozen=True, slots=True)
 class AxisKind:
-    """The properties of an axis on which its kernels depend. ``values``: the number of values of a choice; 0 for a
-    number. ``step``: the distance of neighbouring integers, as a fraction of their range; 0 for any other axis.
+    """The properties of an axis that determine its kernels. ``values``: the number of values of a choice; 0 for a
+    number. ``step``: the distance of neighbouring integers as a fraction of their range; 0 for any other axis.
     """
 
     values: int
@@ -37,10 +36,10 @@ class AxisKind:
 
 @final
 class Parzen:
-    """A density of points x, estimated from known points: sum_k w_k prod_a p_ka(x_a), where w_k is the weight of kernel
-    k, and p_ka its density on axis a (Bergstra et al., 2011; Falkner et al., 2018). There is a kernel at each known
-    point, and one over the whole space with weight 1; the weights are then scaled to sum to 1. The kernels of numbers
-    are ``_Normals``, those of choices ``_Categories``.
+    """A density estimated from known points: p(x) = sum_k w_k prod_a p_ka(x_a), where w_k is the weight of kernel k,
+    and p_ka its density on axis a (Bergstra et al., 2011; Falkner et al., 2018). Each known point has a kernel, and a
+    further kernel with weight 1 covers the whole space. The weights are then scaled to sum to 1. ``_Normals`` are the
+    kernels of numbers, ``_Categories`` the kernels of choices.
 
     ``kinds``: one for each axis. ``rows_NA``: the known points, as rows of ``Encoding``. ``weights_N``: their weights.
     """
@@ -54,7 +53,7 @@ class Parzen:
         ]
 
     def drawn(self, source: Uniform, count: int) -> Numbers:
-        """Draw ``count`` points from this density, as an array of M rows and A columns."""
+        """Draw ``count`` points from this density, as rows of A columns."""
         ends_K = np.cumsum(self._weights_K)
         kernel_M = np.searchsorted(ends_K / ends_K[-1], source.random(count), side="right")
         return np.stack([axis.drawn(kernel_M, source.random(count)) for axis in self._axes], axis=1)
@@ -69,8 +68,8 @@ class Parzen:
 
 @final
 class _Categories:
-    """The K kernels of a choice. The kernel at a known point gives that point's value the probability
-    (1 + 1/K) / (1 + V/K), and each other value 1/K / (1 + V/K). The last kernel is uniform.
+    """The K kernels of a choice. The kernel at a known point gives the point's value the probability (1 + 1/K) / (1 +
+    V/K), and each other value 1/K / (1 + V/K). The last kernel is uniform.
     """
 
     def __init__(self, index_N: NDArray[np.int_], values: int) -> None:
@@ -80,9 +79,7 @@ class _Categories:
         self._shares_KV = shares_KV / shares_KV.sum(axis=1, keepdims=True)
 
     def drawn(self, kernel_M: NDArray[np.int_], uniform_M: Numbers) -> Numbers:
-        """Draw the index of a value from each of the M kernels with the indices ``kernel_M``. ``uniform_M``: random
-        numbers in [0, 1).
-        """
+        """Draw a value's index from each kernel in ``kernel_M``. ``uniform_M``: random numbers in [0, 1)."""
         ends_MV = np.cumsum(self._shares_KV[kernel_M], axis=1)[:, :-1]
         found_M: Numbers = (ends_MV < uniform_M[:, None]).sum(axis=1).astype(float)
         return found_M
@@ -95,14 +92,14 @@ class _Categories:
 
 @final
 class _Normals:
-    """The K kernels of a number: normal distributions around the positions of the known points, cut off at the ends of
-    the range. An integer gets the probability of all positions that are nearer to it than to any other integer. The
-    last kernel has its centre in the middle of the range, and the range as its width.
+    """The K kernels of a number: normal distributions around the positions of the known points, truncated at the ends
+    of the range. An integer gets the probability of all positions that are nearer to it than to any other integer. The
+    last kernel is centred in the middle of the range and as wide as the range.
 
     The width of a kernel, its standard deviation, is the distance from its point to the farther of the two neighbouring
-    points. The first and the last point have a single neighbour; a single point has the two ends of the range as
-    neighbours. The width is at most the range, and at least the range divided by the smaller of K + 1 and
-    ``NARROWEST``. The range of integers extends half a step beyond its ends here.
+    points. The first and the last point have a single neighbour; if there is only one point, its neighbours are the
+    ends of the range. The width is at most the range, and at least the range divided by the smaller of K + 1 and
+    ``NARROWEST``. The range of integers is extended by half a step at either end.
     """
 
     def __init__(self, position_N: Numbers, step: float) -> None:
@@ -121,9 +118,7 @@ class _Normals:
         self._inside_K = _below((high - self._at_K) / self._width_K) - self._before_K
 
     def drawn(self, kernel_M: NDArray[np.int_], uniform_M: Numbers) -> Numbers:
-        """Draw a position in the range from each of the M kernels with the indices ``kernel_M``. ``uniform_M``: random
-        numbers in [0, 1).
-        """
+        """Draw a position from each kernel in ``kernel_M``. ``uniform_M``: random numbers in [0, 1)."""
         from scipy.special import ndtri
 
         away_M = ndtri(self._before_K[kernel_M] + uniform_M * self._inside_K[kernel_M])
@@ -134,8 +129,8 @@ class _Normals:
         return found_M
 
     def logs(self, position_M: Numbers) -> Numbers:
-        """The logarithm of the density at each of M positions under each kernel, of shape (M, K). For integers it is
-        the logarithm of the probability, which is -inf far from a kernel.
+        """The logarithm of the density at each of M positions under each kernel, of shape (M, K). For integers, the
+        logarithm of the probability, which is -inf far from the kernel.
         """
         away_MK = -np.abs(position_M[:, None] - self._at_K) / self._width_K  # ndtr is exact for negative numbers
         found_MK: Numbers = -0.5 * away_MK**2 - np.log(self._width_K * self._inside_K * np.sqrt(2 * np.pi))

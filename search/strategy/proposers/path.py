@@ -1,4 +1,4 @@
-"""A greedy path through a space: each step tries all changes that are left, and keeps the one that helps most."""
+"""A greedy path through a space: each step tries all remaining changes, and adopts the one with the best mean score."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,8 +17,8 @@ from skipstack.spaces.space import Point, Space
 
 @dataclass(frozen=True, slots=True)
 class NextChange:
-    """A change that the next step of the path may take. ``axis``: the axis that it changes. ``points``: the point (a
-    value for each axis) after the change, one for each start of the path.
+    """A change that the next step may adopt. ``axis``: the axis that changes. ``points``: for each start of the path,
+    the point (a value for each axis) after the change.
     """
 
     axis: str
@@ -26,11 +26,11 @@ class NextChange:
 
 
 def candidates(space: Space, config: PathConfig, taken: Mapping[str, Json]) -> list[NextChange]:
-    """The changes that the next step may take, in the order of the axes. ``taken``: the changes of earlier steps,
+    """The changes that the next step may adopt, in the order of the axes. ``taken``: the changes of earlier steps,
     values by axis.
 
-    Changes that the space does not allow are left out, as are changes without an effect, such as those of an axis that
-    is not active. Axes that a change activates get values as in ``Space.moved``.
+    Changes that the space does not allow are left out, as are changes without an effect, such as the change of an
+    inactive axis. Axes that a change activates get values as in ``Space.moved``.
     """
     here = [_at(space, start, taken) for start in config.starts]
     found = []
@@ -45,8 +45,8 @@ def candidates(space: Space, config: PathConfig, taken: Mapping[str, Json]) -> l
 def steps(
     space: Space, config: PathConfig, scores: Mapping[str, float | None]
 ) -> Iterator[tuple[list[NextChange], NextChange | None]]:
-    """Yields the steps of the path so far: the candidate changes, and the one that was taken. In the last step this is
-    None if a candidate's trial has not ended yet, or if no candidate has a score for every start.
+    """Yields each step of the path so far, as its candidate changes and the adopted one. In the last step, the adopted
+    change is None if a candidate's trial has not ended yet, or if no candidate has a score for every start.
 
     ``scores``: the score of each ended trial, by the canonical JSON of its point; None for a trial without a score.
     """
@@ -60,7 +60,7 @@ def steps(
 
 
 def _best(found: Sequence[NextChange], scores: Mapping[str, float | None]) -> NextChange | None:
-    """The candidate with the highest mean score over the starts, the first of equal ones. None if a candidate's trial
+    """The candidate with the highest mean score over the starts; of equal ones, the first. None if a candidate's trial
     has not ended, or if no candidate has a score for every start.
     """
     means: list[tuple[float, NextChange]] = []
@@ -81,9 +81,9 @@ def _at(space: Space, start: Point, taken: Mapping[str, Json]) -> Point:
 
 @final
 class Path(Proposer):
-    """Proposes the listed points and the starts, and after them a greedy path. Each step of the path tries all
-    candidate changes and takes the one with the highest mean score, until no candidate is left or none has a score. A
-    step starts once the trials of all candidates of the previous step have ended.
+    """Proposes the listed points and the starts, and then a greedy path. Each step of the path tries all candidate
+    changes and adopts the one with the highest mean score. A step starts when the trials of the previous step have
+    ended. The path ends when no candidate is left or none has a score.
 
     Raises UserError for a listed point or a start outside the space.
     """
@@ -98,12 +98,12 @@ class Path(Proposer):
 
     @property
     def waits(self) -> bool:
-        """True, since the next step is known only once the trials of the current step have ended."""
+        """True: the next step is known only when the trials of the current step have ended."""
         return True
 
     def ask(self, number: int) -> Point | None:
-        """The next listed point or start or, after these, the next point of the current step that is new. None at the
-        end of the path, and while the scores of the current step are awaited.
+        """The next listed point or start; after these, the next new point of the current step. None at the end of the
+        path, or while scores of the current step are missing.
         """
         if (listed := self._listed.ask(number)) is not None:
             return listed

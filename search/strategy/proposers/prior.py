@@ -1,6 +1,4 @@
-"""A proposer that draws some points near the user's belief of where good points are: fewer with each trial, and hardly
-any if the trials contradict the belief.
-"""
+"""A proposer that mixes TPE with draws from the user's belief about good points, fewer with each trial."""
 
 import math
 from statistics import NormalDist
@@ -18,14 +16,14 @@ from skipstack.spaces.space import Point, Space
 FIRST_SHARE = 0.5
 """The probability that a point is drawn from the belief at the start."""
 HALVED_AFTER = 10
-"""The number of trials with a score after which ``FIRST_SHARE`` is halved."""
+"""The number of trials with a score at which ``FIRST_SHARE`` is halved."""
 TRIES = 20
-"""The maximum number of draws from the belief to find a point that is new and allowed, before TPE is asked instead."""
+"""The maximum number of draws from the belief to find a new, allowed point before TPE is asked instead."""
 
 
 @final
 class Prior(Proposer):
-    """Proposes the points of TPE, mixed with points near the user's belief (after PriorBand: Mallik et al., 2023).
+    """Mixes the points of TPE with points near the user's belief (after PriorBand: Mallik et al., 2023).
 
     A belief is a density on each axis (``spaces/belief.py``), around ``Axis.prior`` or, without a prior, around the
     base's value. Each point is drawn from the belief with probability
@@ -33,13 +31,13 @@ class Prior(Proposer):
     p = 1/2 * 10 / (10 + n) * min(1, 2 Phi(r sqrt(n - 1))),
 
     where n is the number of trials with a score, and Phi is the standard normal distribution function. r is Spearman's
-    correlation between how good these trials are and their nearness to the belief: the sum over the active axes of the
-    log density ratio of belief and uniform distribution. For an uninformative belief, r sqrt(n - 1) is approximately
-    standard normal, so 2 Phi is a p value against the belief: a belief that the trials contradict is soon hardly used.
-    All other points are those of TPE, which learns from every trial.
+    correlation between the quality of these trials and their nearness to the belief (the sum over the active axes of
+    the log density ratio of belief and uniform distribution). For an uninformative belief, r sqrt(n - 1) is
+    approximately standard normal, so 2 Phi is a p value against the belief: a belief that the trials contradict is soon
+    hardly used.
 
-    Departures: the other points of PriorBand are drawn around the best config so far; here they come from TPE.
-    PriorBand weighs belief and best config by their densities at good points; here a test detects a wrong belief.
+    Departures: PriorBand draws the other points around the best config so far; here they come from TPE. PriorBand
+    weighs belief and best config by their densities at good points; here a test detects a wrong belief.
     """
 
     def __init__(self, space: Space, seed: int, objectives: int = 1, cooled: int | None = None) -> None:
@@ -50,7 +48,7 @@ class Prior(Proposer):
         self._learner = Tpe(space, seed, objectives, cooled)
         self._points: dict[int, Point] = {}
         self._scored: dict[int, tuple[float, Rank]] = {}
-        """The nearness to the belief and the rank key of each trial with a score, by the trial's number."""
+        """For each trial with a score, by its number: its nearness to the belief, and its rank key."""
 
     @property
     def share(self) -> float:
@@ -101,9 +99,7 @@ class Prior(Proposer):
         self._learner.ended(number, reason, curve, further)
 
     def observed(self, point: Point, reason: Reason, curve: Curve, further: Vector = ()) -> None:
-        """Pass a trial of an earlier study on to TPE. It does not count for or against the belief, which may concern
-        this study alone.
-        """
+        """Pass a trial of an earlier study on to TPE. It does not test the belief, which may be of this study only."""
         self._learner.observed(point, reason, curve, further)
 
     def _stands(self, number: int, reason: Reason, curve: Curve, further: Vector) -> None:

@@ -2,9 +2,9 @@
 trials.
 
 A proposer is a state machine without a clock or global randomness. The point that ``ask`` returns depends on the
-study's seed, the trial's number and the history of the study, and ``ask`` does not change the proposer. The other
-methods, such as ``proposed`` and ``ended``, report the history to it. A driver and a replay of its ledger make the same
-calls, so a proposer rebuilt from the ledger proposes the same next point.
+study's seed, the trial's number and the history of the study; ``ask`` does not change the proposer. The other methods,
+such as ``proposed`` and ``ended``, report the history. A driver and a replay of its ledger make the same calls, so a
+proposer rebuilt from the ledger proposes the same next point.
 """
 
 from abc import ABC, abstractmethod
@@ -26,14 +26,14 @@ Curve = Sequence[tuple[int, float]]
 """The reports of a trial: pairs of epoch and score, ascending by epoch."""
 
 DRAWS = 100
-"""The number of points drawn at random without a new one among them, after which a space counts as nearly exhausted."""
+"""The number of random draws without a new point after which a space counts as nearly exhausted."""
 
 
 class Proposer(ABC):
     """Chooses the points (a value for each axis) of a space that a study tries, none of them twice.
 
-    Call ``proposed`` with each point that ``ask`` returns before calling ``ask`` again. The order of the axes in a
-    point makes no difference: points read from a ledger may have another.
+    Call ``proposed`` with each point that ``ask`` returns before calling ``ask`` again. Points that differ only in the
+    order of their axes, as points from a ledger may, are the same.
     """
 
     @abstractmethod
@@ -48,8 +48,8 @@ class Proposer(ABC):
     def ended(self, number: int, reason: Reason, curve: Curve, further: Vector = ()) -> None:
         """Record that trial ``number``, which was running or paused, ended.
 
-        ``reason``: why it ended. ``curve``: its reports. ``further``: its values in the objectives after the score;
-        larger is better.
+        ``reason``: why it ended. ``curve``: its reports. ``further``: its values in the objectives other than the
+        score; larger is better.
         """
 
     def left(self, most: int) -> int:
@@ -58,37 +58,31 @@ class Proposer(ABC):
 
     @property
     def waits(self) -> bool:
-        """Whether ``ask`` may return a point after it has returned None, once a running trial has ended."""
+        """Whether ``ask`` can return None while trials run and a point after one of them has ended."""
         return False
 
     def took(self, number: int, seconds: float) -> None:  # noqa: B027 (most ignore the time)
         """Record that an epoch of trial ``number`` took ``seconds`` per seed."""
 
     def paused(self, number: int, curve: Curve, further: Vector = ()) -> None:  # noqa: B027 (most wait for the end)
-        """Record that trial ``number`` paused at a rung after reporting ``curve``. Most paused trials are not promoted,
-        and stay paused until the study ends.
-        """
+        """Record that trial ``number`` paused at a rung after the reports ``curve``. It may stay paused for ever."""
 
     def promoted(self, number: int, point: Point) -> None:  # noqa: B027
-        """Record that the paused trial ``number`` goes on. ``point``: the same as before."""
+        """Record that the paused trial ``number`` continues. ``point``: its point, as before."""
 
     def observed(self, point: Point, reason: Reason, curve: Curve, further: Vector = ()) -> None:  # noqa: B027
-        """Learn from a trial of an earlier study at ``point``. Call this before the first ``ask``. The point may be
-        proposed again in this study.
-        """
+        """Learn from a trial of an earlier study, before the first ``ask``. Its point can be proposed again."""
 
 
 class ProposedPoints:
-    """The set of points that were proposed, so that none is proposed twice. Different points of a space give different
-    configs.
-    """
+    """The set of proposed points, so that none is proposed twice. Different points give different configs."""
 
     def __init__(self, space: Space) -> None:
         self._space = space
         self._texts: set[str] = set()
 
     def add(self, point: Point) -> None:
-        """Add a point that was proposed."""
+        """Add a proposed point."""
         self._texts.add(canonical_json(point))
 
     def __contains__(self, point: Point) -> bool:
@@ -97,9 +91,9 @@ class ProposedPoints:
     def unseen(self, source: np.random.Generator) -> Point | None:
         """A random allowed point that was not proposed; None if none is found.
 
-        Up to ``DRAWS`` points are drawn. If none of them is new, a finite space is nearly exhausted; it is enumerated
-        to find the points that are left. An infinite space then counts as exhausted: a point with an active continuous
-        axis is almost surely new, so hardly any points have one.
+        Up to ``DRAWS`` points are drawn. If none of them is new, a finite space is enumerated to find the remaining
+        points. An infinite space counts as exhausted: a point with an active continuous axis is almost surely new, so
+        hardly any points have one.
         """
         for _ in range(DRAWS):
             point = self._space.sample(source)
@@ -112,30 +106,30 @@ class ProposedPoints:
 
 
 class Walk(Proposer):
-    """Proposes the given points of a space, in the order in which ``points`` yields them."""
+    """Proposes the given points of a space, in order."""
 
     def __init__(self, space: Space, points: Iterator[Point]) -> None:
         self._seen = ProposedPoints(space)
         self._points = points
         self._next = next(self._points, None)
         self._ahead: deque[Point] = deque()
-        """The points after ``_next`` that ``left`` has taken from ``_points`` in order to count them."""
+        """The points after ``_next`` that ``left`` took from ``_points`` to count them."""
 
     @final
     def ask(self, number: int) -> Point | None:
-        """The first point that was not proposed; None if all were."""
+        """The first point that was not proposed; None if all points were."""
         return self._next
 
     @final
     def proposed(self, number: int, point: Point) -> None:
-        """Record that ``point`` was proposed, and advance to the next point that was not."""
+        """Record that ``point`` was proposed, and advance to the next new point."""
         self._seen.add(point)
         while self._next is not None and self._next in self._seen:
             self._next = self._ahead.popleft() if self._ahead else next(self._points, None)
 
     @final
     def left(self, most: int) -> int:
-        """The number of points that are not proposed yet, at most ``most``."""
+        """The number of points not proposed yet, at most ``most``."""
         self._ahead.extend(islice(self._points, max(0, most - len(self._ahead))))
         coming = [] if self._next is None else [self._next, *self._ahead]
         return min(most, sum(point not in self._seen for point in coming))
@@ -147,10 +141,7 @@ class Walk(Proposer):
 
 @final
 class Grid(Walk):
-    """Proposes every point of a finite space, in the order of enumeration: the last axis varies fastest.
-
-    Raises UserError on a space with a continuous axis.
-    """
+    """Proposes every point in order; the last axis varies fastest. Raises UserError for a continuous axis."""
 
     def __init__(self, space: Space) -> None:
         super().__init__(space, space.enumerate())
@@ -158,7 +149,7 @@ class Grid(Walk):
 
 @final
 class Listed(Walk):
-    """Proposes the points that a study lists, in order. Raises UserError for a point outside the study's space."""
+    """Proposes the points that a study lists, in order. Raises UserError for a point outside the space."""
 
     def __init__(self, space: Space, points: Sequence[Point]) -> None:
         for point in points:
@@ -169,11 +160,11 @@ class Listed(Walk):
 
 @final
 class OneAtATime(Walk):
-    """Proposes the base, and after it the points that differ from the base on a single axis, one for each other value
-    of each axis (``Space.one_at_a_time``).
+    """Proposes the base, and then the points that differ from the base on a single axis, one for each other value of
+    each axis (``Space.one_at_a_time``). Raises UserError for a space with a continuous axis.
 
     Papers ablate in this way: every difference from the base is due to one axis, and the number of trials grows with
-    the sum of the axes' numbers of values instead of their product. Raises UserError on a space with a continuous axis.
+    the sum of the axes' numbers of values instead of their product.
     """
 
     def __init__(self, space: Space) -> None:
@@ -182,17 +173,14 @@ class OneAtATime(Walk):
 
 @final
 class Random(Proposer):
-    """Random search: draws points independently from the space, and skips points that were already proposed.
-
-    The random numbers of trial ``number`` come from the stream ("propose", ``number``) of ``seed``.
-    """
+    """Random search: draws points independently, and skips proposed ones. ``seed``: the study's seed."""
 
     def __init__(self, space: Space, seed: int) -> None:
         self._seen = ProposedPoints(space)
         self._seed = seed
 
     def ask(self, number: int) -> Point | None:
-        """A random point that was not proposed before; None if the space is exhausted."""
+        """A random new point for trial ``number``; None if the space is exhausted."""
         return self._seen.unseen(generator(self._seed, "propose", number))
 
     def proposed(self, number: int, point: Point) -> None:

@@ -11,14 +11,14 @@ from skipstack.search.strategy.proposers.proposer import Curve
 
 @dataclass(frozen=True, slots=True)
 class Rank:
-    """The key by which a trial that ended with a score is ranked.
+    """The key that ranks a trial that ended with a score.
 
-    ``reached``: the last epoch of a stopped trial; infinity for a completed trial. ``objectives``: the score by which
-    the trial is compared, and its values in the further objectives.
+    ``reached``: the last epoch of a stopped trial; infinity for a completed trial. ``objectives``: the score, and the
+    values in the other objectives.
 
-    Completed trials rank before stopped ones, and stopped trials with more epochs before those with fewer, as at rungs.
-    Completed trials are compared by the best score of their curves, and trials stopped after the same epoch by their
-    last score. With several objectives, the order among such trials is that of ``pareto.places``.
+    Completed trials rank before stopped ones; of stopped trials, those with more epochs rank first, as at rungs. The
+    score of completed trials is the best score of their curves; the score of stopped trials is their last one. Trials
+    with equal ``reached`` are ordered by ``pareto.places``.
     """
 
     reached: float
@@ -26,8 +26,8 @@ class Rank:
 
     @classmethod
     def of(cls, reason: Reason, curve: Curve, further: Vector = ()) -> "Rank | None":
-        """The rank key of a trial that ended for ``reason`` with these reports; None if it diverged, failed, or
-        reported nothing. ``further``: its values in the objectives after the score.
+        """The rank key of a trial that ended for ``reason``; None if it diverged, failed, or reported nothing.
+        ``curve``: its reports. ``further``: its values in the objectives other than the score.
         """
         if reason not in ("completed", "stopped") or not curve:
             return None
@@ -37,7 +37,7 @@ class Rank:
 
 
 def best_first(standings: Sequence[Rank]) -> list[int]:
-    """The indices of ``standings``, the best trial first. Of equal trials, the earlier comes first."""
+    """The indices of ``standings``, the best trial first. Of equal trials, the earlier is first."""
     ordered: list[int] = []
     for reached in sorted({each.reached for each in standings}, reverse=True):
         rivals = [place for place, each in enumerate(standings) if each.reached == reached]
@@ -47,8 +47,8 @@ def best_first(standings: Sequence[Rank]) -> list[int]:
 
 
 def leading(standings: Sequence[Rank], most: int) -> list[int]:
-    """The indices of the ``most`` best trials in ``standings``; the other trials are not ranked. With several
-    objectives, equal trials may come in another order than in ``best_first``.
+    """The indices of the ``most`` best trials in ``standings``, without ranking the other trials. With several
+    objectives, the order of equal trials may differ from ``best_first``.
     """
     found: list[int] = []
     for reached in sorted({each.reached for each in standings}, reverse=True):

@@ -1,8 +1,8 @@
 """Gaussian process regression: fits a kernel to the values at known rows, and predicts the values at other rows.
 
-Rows are points of a space, encoded as numbers (``encoding.py``). A case is one possible set of values for the trials
-that still run. Shapes: N known rows, R rows of running trials, C candidates, E columns of a row, D axes, S cases. An
-axis that is a choice has several columns.
+Rows are points of a space, encoded as numbers (``encoding.py``). A case is one possible set of values of the running
+trials. Shapes: N known rows, R rows of running trials, C candidates, E columns of a row, D axes (an axis that is a
+choice has several columns), S cases.
 """
 
 import math
@@ -17,13 +17,13 @@ from scipy.optimize import minimize
 Numbers = NDArray[np.float64]
 
 LEAST_NOISE: Final = 1e-6
-"""The smallest variance of the noise; with less, the Cholesky factorisation of a covariance matrix could fail."""
+"""The minimum variance of the noise, without which the Cholesky factorisation of a covariance matrix could fail."""
 
 WITHIN: Final = 12.0
 """A fit keeps the logarithm of each kernel parameter between -``WITHIN`` and ``WITHIN``."""
 
 GRADIENT: Final = 0.01
-"""A fit ends once no component of the projected gradient is larger than this, or earlier by another criterion."""
+"""A fit ends, at the latest, once no component of the projected gradient is larger than this."""
 
 
 @final
@@ -42,7 +42,7 @@ class Kernel:
 
     @classmethod
     def plain(cls, axes: int) -> "Kernel":
-        """The kernel from which the first fit starts: all its parameters are 1. ``axes``: the number of axes."""
+        """The start of the first fit: a kernel for ``axes`` axes whose parameters are all 1."""
         return cls(np.ones(axes), 1.0, 1.0)
 
     def of(self, squared: Numbers) -> Numbers:
@@ -68,11 +68,10 @@ def fitted(rows_NE: Numbers, starts_D: NDArray[np.int_], values_N: Numbers, begi
     """Fit a kernel: maximise the likelihood times the prior of its parameters by L-BFGS-B.
 
     ``rows_NE``: the known rows. ``starts_D``: the first column of each axis. ``values_N``: the values at the rows,
-    scaled to mean 0 and variance 1. ``begin``: the kernel from which the search starts. ``iterations``: the maximum
-    number of iterations.
+    scaled to mean 0 and variance 1. ``begin``: the initial kernel. ``iterations``: the maximum number of iterations.
 
-    The priors are those of Optuna: exp(-0.1 w - 0.1 / w) for a weight w, Gamma(2, 1) for the scale, and Gamma(1.1, 30)
-    for the noise.
+    The priors are Optuna's: exp(-0.1 w - 0.1 / w) for a weight w, Gamma(2, 1) for the scale, and Gamma(1.1, 30) for the
+    noise.
     """
     widths_D = np.diff(np.append(starts_D, rows_NE.shape[1]))
     squares_NE = rows_NE**2
@@ -96,7 +95,7 @@ def fitted(rows_NE: Numbers, starts_D: NDArray[np.int_], values_N: Numbers, begi
         solved_N = inverse_NN @ values_N
         likelihood = -0.5 * values_N @ solved_N - np.log(np.diagonal(factor_NN)).sum()
         prior = -0.1 * (1 / weights_D + weights_D).sum() + math.log(scale) - scale + 0.1 * math.log(noise) - 30 * noise
-        # The derivative of the log likelihood by each entry of the covariance matrix.
+        # The derivative of the log likelihood with respect to each entry of the covariance matrix.
         by_covariance_NN = 0.5 * (np.outer(solved_N, solved_N) - inverse_NN)
         by_square_NN = by_covariance_NN * slope_NN
         by_column_E = 2 * (
@@ -117,11 +116,11 @@ def fitted(rows_NE: Numbers, starts_D: NDArray[np.int_], values_N: Numbers, begi
 
 @final
 class Process:
-    """A Gaussian process conditioned on known values, and on drawn values of the trials that still run.
+    """A Gaussian process conditioned on known values, and on drawn values of the running trials.
 
-    ``rows_NE``: the known rows. ``values_N``: the values at them. ``latest_RE``: the rows of running trials. All rows
-    here must be multiplied by the square roots of the kernel's weights. ``drawn_SR``: standard normal numbers; in each
-    case, the values of the running trials are drawn with these from their distribution given the known values.
+    ``rows_NE``: the known rows. ``values_N``: their values. ``latest_RE``: the rows of running trials. All rows must be
+    multiplied by the square roots of the kernel's weights. ``drawn_SR``: standard normal numbers, from which the values
+    of the running trials are drawn in each case, given the known values.
     """
 
     def __init__(self, kernel: Kernel, rows_NE: Numbers, values_N: Numbers, latest_RE: Numbers, drawn_SR: Numbers):
@@ -135,13 +134,13 @@ class Process:
         covariance[diagonal] = kernel.scale + np.where(np.arange(known + running) < known, kernel.noise, LEAST_NOISE)
         factor = _factored(covariance)
         self._whitening = _triangular_inverse(factor)
-        # After whitening, the known values are the same numbers in all cases, and the values of running trials are
-        # the drawn numbers.
+        # After whitening, the values of running trials are the drawn numbers; the known values do not depend on the
+        # case.
         white_SN = np.concatenate(
             [np.broadcast_to(self._whitening[:known, :known] @ values_N, (len(drawn_SR), known)), drawn_SR], axis=1
         )
         self.cases_SR: Numbers = white_SN @ factor[known:].T
-        """The drawn values at the rows of running trials, in each case."""
+        """The drawn values of the running trials in each case."""
         self._solved_NS = self._whitening.T @ white_SN.T
 
     def expected(self, rows_CE: Numbers) -> tuple[Numbers, Numbers]:
@@ -158,9 +157,7 @@ class Process:
 
 
 def _factored(matrix: Numbers) -> Numbers:
-    """The lower Cholesky factor of a positive definite matrix. Raises LinAlgError if the matrix is not positive
-    definite.
-    """
+    """The lower Cholesky factor. Raises LinAlgError if the matrix is not positive definite."""
     factor, problem = lapack.dpotrf(matrix, lower=1, clean=1)
     if problem:
         raise np.linalg.LinAlgError("the covariances of a Gaussian process are not positive definite")
@@ -169,7 +166,7 @@ def _factored(matrix: Numbers) -> Numbers:
 
 
 def _inverse(factor: Numbers) -> Numbers:
-    """The inverse of the matrix of which ``factor`` is the lower Cholesky factor."""
+    """The inverse of the matrix with the lower Cholesky factor ``factor``."""
     lower, _ = lapack.dpotri(factor, lower=1)
     found: Numbers = lower + np.tril(lower, -1).T
     return found

@@ -24,20 +24,16 @@ RANDOM: Final = 10
 BETTER: Final = 0.1
 """The fraction of the ended and paused trials that count as the better ones, whose density is l(x)."""
 MOST: Final = 25
-"""The maximum number of trials that l(x) models, with one objective. In g(x), this many of the latest trials have full
-weight.
-"""
+"""With one objective, the maximum number of trials in l(x). In g(x), the number of latest trials with full weight."""
 CANDIDATES: Final = 24
-"""The number of rows drawn from l(x), of which the most promising is taken."""
+"""The number of candidates drawn from l(x)."""
 TRIES: Final = 5
-"""The maximum number of attempts to find a point that is new and allowed, before one is drawn at random."""
+"""The maximum number of attempts to find a new, allowed point before a point is drawn at random."""
 
 
 @dataclass(slots=True)
 class _Trial:
-    """A trial from which the model learns. ``row``: its point as numbers. ``standing``: its rank key (``ranks.py``);
-    None while the trial runs.
-    """
+    """A trial to learn from. ``row``: its point. ``standing``: its rank key (``ranks.py``); None while it runs."""
 
     row: Numbers
     standing: Rank | None = None
@@ -55,20 +51,21 @@ class Tpe(Proposer):
 
     Trials are ordered by ``ranks.py``: stopped trials rank behind the completed ones, by their number of epochs and
     last score. With several objectives, trials are ordered by their non-dominated ranks and, within a rank, by the
-    epsilon-net. Trials that diverged or failed are ignored. A trial that is paused at a rung counts as stopped there.
-    If it is promoted, it gets a second entry, and the first one stays, so that it can count for both densities. That
-    does little harm: l(x) / g(x) orders points in the same way whether g is the density of the other trials or of all.
+    epsilon-net. Trials that diverged or failed are ignored. A trial that is paused at a rung counts as stopped. If it
+    is promoted, it gets a second entry, and the first one stays, so that the trial can count for both densities. This
+    does little harm: l(x) / g(x) orders points in the same way whether g is the density of the other trials or of all
+    trials.
 
     ``cooled``: None means that the time of a trial does not count. Otherwise the candidate with the largest expected
     improvement per second is taken. The expected improvement is proportional to 1 / (y + (1 - y) g(x) / l(x)), where y
-    is the fraction of the better trials (Bergstra et al., 2011, equation 15). Where l(x) is far above g(x), this is
-    nearly constant, and the time decides. The expected improvement is divided by the time of an epoch to the power of
-    1 - n / ``cooled``, where n is the trial's number: the fewer trials are left, the less the time counts (cost
-    cooling: Lee et al., 2020). The time is predicted from this study's epochs (``costs.py``).
+    is the fraction of the better trials (Bergstra et al., 2011, equation 15). It is nearly constant where l(x) is far
+    above g(x), so the time decides there. For trial number n, the expected improvement is divided by the time of an
+    epoch to the power of 1 - n / ``cooled``, so that the time counts less with each trial (cost cooling: Lee et al.,
+    2020). The time is predicted from this study's epochs (``costs.py``).
 
-    A point that breaks the study's own rules is replaced by a near one that keeps them (``Space.repaired``). If the
-    point is still not allowed, or was proposed before, candidates are drawn again; after ``TRIES`` attempts the point
-    is drawn at random.
+    A point that breaks the study's own rules is replaced by a near point that satisfies them (``Space.repaired``). If
+    the point is still not allowed, or was proposed before, candidates are drawn again; after ``TRIES`` attempts the
+    point is drawn at random.
 
     Departures from Optuna: with several objectives, Optuna cuts a rank by hypervolume and does not order stopped
     trials. An axis that was active in no trial yet is drawn uniformly.
@@ -83,8 +80,7 @@ class Tpe(Proposer):
         self._seen = ProposedPoints(space)
         self._encoding = Encoding(space)
         self._trials: list[_Trial] = []
-        """The trials that run or have a score, in the order in which they began; a promoted trial has a second entry.
-        """
+        """The trials that run or have a score, in the order of their starts; a promoted trial has two entries."""
         self._running: dict[int, _Trial] = {}
         by_path = sorted(enumerate(space.domains.items()), key=lambda each: each[1][0])
         kinds = {axis: kind for axis, (_, domain) in by_path if (kind := _kind(domain)) is not None}
@@ -92,9 +88,7 @@ class Tpe(Proposer):
         """The ``AxisKind`` of each axis with more than one value, by the axis's number; choices come first."""
 
     def ask(self, number: int) -> Point | None:
-        """The point for trial ``number``: the most promising candidate, or a random point at the beginning. None if the
-        space is exhausted.
-        """
+        """The most promising candidate for trial ``number``, or a random point. None if the space is exhausted."""
         source = generator(self._seed, "tpe", number)
         over = [trial.standing for trial in self._trials if trial.standing is not None]
         if len(over) >= RANDOM:
@@ -116,14 +110,14 @@ class Tpe(Proposer):
             self._costs.took(number, seconds)
 
     def proposed(self, number: int, point: Point) -> None:
-        """Record that trial ``number`` runs at ``point``, near which further points are then less likely."""
+        """Record that trial ``number`` runs at ``point``, which makes points near it less likely."""
         self._seen.add(point)
         if self._cooled is not None:
             self._costs.proposed(number, point)
         self.promoted(number, point)
 
     def promoted(self, number: int, point: Point) -> None:
-        """Record that the paused trial ``number`` runs again, as a new entry at the same point."""
+        """Record that the paused trial ``number`` runs again, as a second entry at the same point."""
         self._running[number] = _Trial(self._encoding.row(point))
         self._trials.append(self._running[number])
 
@@ -132,9 +126,7 @@ class Tpe(Proposer):
         self.ended(number, "stopped", curve, further)
 
     def ended(self, number: int, reason: Reason, curve: Curve, further: Vector = ()) -> None:
-        """Learn from the reports of trial ``number``. A trial that ends while it is paused is ignored, since its
-        reports were used when it paused.
-        """
+        """Learn from the reports of trial ``number``, unless it ends while paused: its reports were used already."""
         if (trial := self._running.pop(number, None)) is not None:
             trial.standing = _standing(reason, curve, further)
             if trial.standing is None:
@@ -146,9 +138,7 @@ class Tpe(Proposer):
             self._trials.append(_Trial(self._encoding.row(point), standing))
 
     def _learnt(self, over: Sequence[Rank]) -> list["_Group"]:
-        """Estimate l(x) and g(x) for each group of axes that are modelled together. ``over``: the rank keys of the
-        trials that have ended or paused.
-        """
+        """Estimate l(x) and g(x) for each group of axes. ``over``: the rank keys of ended and paused trials."""
         rows_ND = np.array([trial.row for trial in self._trials])
         over_N = np.array([trial.standing is not None for trial in self._trials])
         count = math.ceil(BETTER * len(over))
@@ -161,9 +151,7 @@ class Tpe(Proposer):
         ]
 
     def _groups(self, active_ND: NDArray[np.bool_]) -> list[list[int]]:
-        """Group the axes with more than one value: two axes are in the same group if they were active in the same
-        trials. ``active_ND``: whether each axis was active in each trial.
-        """
+        """Group the axes with more than one value that were active in the same trials (``active_ND``)."""
         found: list[set[int]] = []
         for active_D in dict.fromkeys(map(tuple, active_ND.tolist())):
             axes = {axis for axis in self._kinds if active_D[axis]}
@@ -172,9 +160,9 @@ class Tpe(Proposer):
         return [[axis for axis in self._kinds if axis in each] for each in found]
 
     def _density(self, axes: Sequence[int], rows_ND: Numbers, *, ramp: bool = True) -> Parzen:
-        """Estimate the density of the trials in which all of ``axes`` are active. ``rows_ND``: the trials' rows in the
-        order in which they began. ``ramp``: whether earlier trials weigh less; their weight then rises linearly to 1,
-        which the latest ``MOST`` trials have.
+        """Estimate the density of the trials in which all of ``axes`` are active. ``rows_ND``: the trials, ordered by
+        their starts. ``ramp``: whether earlier trials weigh less: the latest ``MOST`` trials have weight 1, and the
+        weights of the earlier ones rise linearly to 1.
         """
         rows_NA = rows_ND[:, axes]
         rows_NA = rows_NA[~np.isnan(rows_NA).any(axis=1)]
@@ -187,18 +175,14 @@ class Tpe(Proposer):
 @final
 @dataclass(frozen=True, slots=True)
 class _Group:
-    """A group of axes that are modelled together. ``better``: their density l(x) in the better trials. ``others``:
-    their density g(x) in the other trials.
-    """
+    """A group of axes modelled together. ``better``: their density l(x). ``others``: their density g(x)."""
 
     axes: list[int]
     better: Parzen
     others: Parzen
 
     def best(self, source: Uniform, charged: Charged | None) -> Numbers:
-        """Draw ``CANDIDATES`` rows of these axes from l(x), and return the most promising one. ``charged``: the charge
-        for the time of an epoch; None means that the time does not count.
-        """
+        """Draw ``CANDIDATES`` rows from l(x), and return the most promising one. ``charged``: the time penalty."""
         rows_MA = self.better.drawn(source, CANDIDATES)
         value_M = self.better.log(rows_MA) - self.others.log(rows_MA)
         if charged is not None:
@@ -209,14 +193,12 @@ class _Group:
 
 
 def _standing(reason: Reason, curve: Curve, further: Vector) -> Rank | None:
-    """The rank key of a trial; None if nothing can be learnt from it, since it diverged, failed, reported nothing, or
-    lacks an objective.
-    """
+    """The rank key of a trial; None if it diverged, failed, reported nothing, or lacks an objective."""
     return Rank.of(reason, curve, further) if all(map(math.isfinite, further)) else None
 
 
 def _kind(domain: Domain) -> AxisKind | None:
-    """The form in which densities model an axis: categories, integers or continuous. None if it has a single value."""
+    """How densities model an axis: as categories, integers or continuous. None for an axis with a single value."""
     match domain:
         case Choice(values):
             return AxisKind(len(values), 0.0) if len(values) > 1 else None

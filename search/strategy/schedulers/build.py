@@ -1,4 +1,4 @@
-"""Builds the scheduler of a config: the only place that maps a kind to its class."""
+"""Builds a scheduler from its config. No other module maps a kind of scheduler to its class."""
 
 from typing import assert_never
 
@@ -17,15 +17,14 @@ from skipstack.search.strategy.schedulers.median import Median
 from skipstack.search.strategy.schedulers.scheduler import NeverStop, Scheduler
 
 RARE = ("resource", "maximum", "brackets")
-"""Options that ``described`` names only if they differ from their defaults, as they rarely do."""
+"""Options that ``described`` mentions only if they differ from their defaults."""
 
 
 def scheduler(config: SchedulerConfig, epochs: int, spared: frozenset[int] = frozenset(), *, seeds: int) -> Scheduler:
-    """Build the scheduler of a study.
+    """Build the scheduler of a study. Raises UserError if ``config`` asks for more brackets than the rungs allow.
 
-    ``epochs`` and ``seeds``: the numbers of epochs and of seeds of a trial that runs to its end. ``spared``: the
-    numbers of trials that are never stopped by a comparison. Raises UserError if ``config`` asks for more brackets than
-    there are rungs to start at.
+    ``epochs`` and ``seeds``: the numbers of epochs and seeds of a trial that completes. ``spared``: the numbers of
+    trials that are never stopped by a comparison.
     """
     match config:
         case AshaConfig(variant="stopping"):
@@ -45,17 +44,13 @@ def scheduler(config: SchedulerConfig, epochs: int, spared: frozenset[int] = fro
 
 
 def name_of(config: SchedulerConfig) -> str:
-    """The name of a scheduler in ``skipstack simulate``: its kind, or ``asha-promotion`` for the promotion variant of
-    ASHA.
-    """
+    """The name of a scheduler in ``skipstack simulate``: its kind, or ``asha-promotion`` for the promotion variant."""
     promotes = isinstance(config, AshaConfig) and config.variant == "promotion"
     return "asha-promotion" if promotes else config.kind
 
 
 def described(config: SchedulerConfig) -> str:
-    """The scheduler in a few words: ``asha (grace 1, reduction 3)``, or ``none``. The options in ``RARE`` appear only
-    if they differ from their defaults.
-    """
+    """The scheduler in a few words: ``asha (grace 1, reduction 3)``, or ``none``. Omits defaults of ``RARE``."""
     fields = type(config).model_fields
     options = ", ".join(
         f"{name.replace('_', ' ')} {value}"

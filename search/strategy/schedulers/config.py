@@ -1,4 +1,4 @@
-"""Configs of schedulers: a kind, and the options of that kind."""
+"""Configs of schedulers: a kind and its options."""
 
 from typing import Annotated, Literal, Self
 
@@ -16,8 +16,8 @@ class RungConfig(Frozen):
 
     The resource is one of three. ``epochs``: rungs are numbers of epochs. ``seconds``: rungs are seconds of training
     and evaluation; a trial is compared at a rung with its first report at or after that time, and it is complete after
-    ``maximum`` seconds. ``seeds``: rungs are numbers of seeds. A trial trains its seeds up to the next rung to the end,
-    and further seeds only if it goes on, so that better trials have scores from more seeds (a race).
+    ``maximum`` seconds. ``seeds``: rungs are numbers of seeds; a trial trains the seeds of each rung to the last epoch
+    before it is compared there, so that better trials have scores from more seeds (a race).
     """
 
     grace: PositiveInt = 1
@@ -92,4 +92,4 @@ SchedulerConfig = Annotated[
 ]
 
 SchedulerName = Literal["asha", "hyperband", "median", "keep_best", "none"]
-"""The kinds of schedulers."""
+"""Kinds of schedulers."""

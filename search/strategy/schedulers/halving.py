@@ -1,15 +1,14 @@
-"""Successive halving: trials are compared at rungs, and about 1/reduction of the trials that reach a rung go on.
+"""Successive halving: trials are compared at rungs, and about 1/reduction of the trials that reach a rung continue.
 
-The rungs of the first bracket (b = 0), with reduction 3, grace 1, and 27 epochs for a trial that runs to its end::
+The rungs of the first bracket (b = 0), with reduction 3, grace 1, and 27 epochs for a trial that completes::
 
-    rung 1     9 trials arrive, the best 3 go on
-    rung 3     3 trials arrive, the best 1 goes on
-    rung 9     1 trial arrives, and goes on to 27
+    rung 1     9 trials arrive, the best 3 continue
+    rung 3     3 trials arrive, the best 1 continues
+    rung 9     1 trial arrives, and continues to 27
 
-Neither ``Asha`` nor ``Promotion`` waits until all trials of a rung have arrived. ``Asha`` compares each arriving trial
-with the trials that arrived before it, and stops it or lets it go on. ``Promotion`` pauses each arriving trial. When a
-worker is free, it resumes the best paused trial that is among the best 1/reduction at its rung. ``Hyperband``
-(``hyperband.py``) waits until all trials have arrived.
+``Asha`` compares each arriving trial with the trials that arrived before it, and stops it or lets it continue.
+``Promotion`` pauses each arriving trial. When a worker is free, it resumes the best paused trial that is among the best
+1/reduction at its rung. ``Hyperband`` (``hyperband.py``) waits until all trials have arrived.
 """
 
 from abc import ABC, abstractmethod
@@ -35,43 +34,39 @@ from skipstack.search.strategy.schedulers.scheduler import (
 )
 
 Entry = tuple[float, int, int]
-"""A trial at a rung, as a key that sorts the best first: its negative score, how many trials arrived at the rung before
-it, and its number.
-"""
+"""A trial at a rung, as a key that sorts the best first: negative score, order of arrival, and number."""
 
 
 @dataclass(slots=True)
 class Arrivals:
-    """The trials that reached a rung, the best first. Of trials with equal scores, the first to arrive is better."""
+    """The trials that reached a rung, the best first. Of equal scores, the first to arrive is better."""
 
     arrived: list[Entry] = field(default_factory=list)
 
     def enter(self, trial: int, score: float) -> Entry:
-        """Add a trial that reached the rung with this score, and return its entry."""
+        """Add a trial that reached the rung with ``score``, and return its entry."""
         entry = -score, len(self.arrived), trial
         insort(self.arrived, entry)
         return entry
 
     def best(self, most: int) -> list[int]:
-        """The numbers of the best trials, at most ``most`` of them."""
+        """The numbers of the best trials, at most ``most``."""
         return [trial for _, _, trial in self.arrived[:most]]
 
     def ahead(self, rung: int, most: int) -> Ahead:
-        """The score that the next trial to arrive needs in order to be among the best ``most``. ``rung``: the level of
-        this rung.
-        """
+        """The score that the next arriving trial needs to be among the best ``most``. ``rung``: the rung's level."""
         full = 0 < most <= len(self.arrived)
         return Ahead(rung, len(self.arrived), -self.arrived[most - 1][0] if full else None, above=full)
 
 
 class RungScheduler(Scheduler):
     """A scheduler that compares trials at rungs, in one or more brackets. A bracket is a group of trials with the same
-    rungs.
+    rungs. Raises UserError for more brackets than the rungs allow.
 
-    ``maximum``: the epochs of a trial that runs to its end. ``spared``: trials that are never stopped by a comparison.
-    ``seeds``: the seeds of a trial. ``brackets``: how many there are; None means as many as the rungs allow. The
-    attribute ``ladders`` has the rungs of each bracket: bracket b has ``grace * reduction**(b + k)``, k = 0, 1, ...,
-    below the resource of a trial that runs to its end. Raises UserError for too many brackets.
+    ``maximum``: the epochs of a trial that completes. ``spared``: trials that are never stopped by a comparison.
+    ``seeds``: the seeds of a trial. ``brackets``: the number of brackets; None means as many as the rungs allow. The
+    attribute ``ladders`` has the rungs of each bracket: ``grace * reduction**(b + k)``, k = 0, 1, ..., for bracket b,
+    below the resource of a trial that completes.
     """
 
     def __init__(
@@ -87,7 +82,7 @@ class RungScheduler(Scheduler):
             )
         self.ladders = tuple(rungs[bracket:] for bracket in range(most if brackets is None else brackets))
         self._next: dict[int, int] = {}
-        """The index of each trial's next rung on its ladder."""
+        """The index of each trial's next rung in its ladder."""
         super().__init__(maximum, spared, self._spending(config, maximum, whole))
 
     def _spending(self, config: RungConfig, maximum: int, whole: int) -> Spending:
@@ -101,13 +96,13 @@ class RungScheduler(Scheduler):
 
     @property
     def rungs(self) -> tuple[int, ...]:
-        """The rungs of the first bracket, which include those of every other bracket."""
+        """The rungs of the first bracket, which include the rungs of every other bracket."""
         return self.ladders[0]
 
     @property
     def earliest(self) -> int:
-        """The first epoch after which a trial can be stopped without diverging. It is the lowest rung if the resource
-        is epochs, the first epoch if it is seconds, and the last epoch if it is seeds or if there are no rungs.
+        """The first epoch after which a trial can be stopped without diverging: the lowest rung if the resource is
+        epochs, the first epoch if it is seconds, and the last epoch if it is seeds or there are no rungs.
         """
         if not self.rungs:
             return self.maximum
@@ -128,12 +123,11 @@ class RungScheduler(Scheduler):
 
     @abstractmethod
     def _rung_ahead(self, trial: int, place: int) -> Ahead:
-        """The comparison at a rung that a trial has not reached. ``place``: the rung's index on the trial's ladder."""
+        """The comparison at a rung that a trial has not reached. ``place``: the rung's index in the trial's ladder."""
 
     def _passed(self, trial: int, amount: float) -> tuple[int, ...]:
-        """Advance the trial to its next rung above ``amount``, the resource that it has spent, and return the indices
-        on its ladder of the rungs that it has newly reached. A report can reach several rungs at once if the resource
-        is seconds.
+        """Advance the trial to its next rung above ``amount``, its spent resource. Returns the indices in its ladder of
+        the newly reached rungs; if the resource is seconds, a report can reach several rungs.
         """
         first, ladder = self._next.get(trial, 0), self.ladder(trial)
         place = first
@@ -144,11 +138,9 @@ class RungScheduler(Scheduler):
 
 
 class Asynchronous(RungScheduler, ABC):
-    """A rung scheduler that assigns trials to brackets so that each bracket takes about the same amount of the
-    resource.
-
-    Li et al. (2020) use the brackets in turn, as Hyperband does; Ray draws the bracket of a trial at random. Here a
-    trial's number alone determines its bracket (``dealt``).
+    """A rung scheduler whose brackets each take about the same amount of the resource. A trial's number alone
+    determines its bracket (``dealt``), whereas Li et al. (2020) use the brackets in turn, as Hyperband does, and Ray
+    draws the bracket of a trial at random.
     """
 
     def __init__(
@@ -161,7 +153,7 @@ class Asynchronous(RungScheduler, ABC):
 
     @final
     def bracket(self, trial: int) -> int:
-        """The bracket of a trial, which ``dealt`` assigns by the trial's number."""
+        """The bracket that ``dealt`` assigns to a trial."""
         while trial >= len(self._brackets):
             self._brackets.append(next(self._deal))
         return self._brackets[trial]
@@ -171,23 +163,23 @@ class Asynchronous(RungScheduler, ABC):
 class Asha(Asynchronous):
     """Asynchronous successive halving, stopping variant.
 
-    Source: Li et al., "A System for Massively Parallel Hyperparameter Tuning" (2020), algorithm 2,
-    in the stopping form that Ray Tune 2.60 calls ``AsyncHyperBandScheduler``. Rung k of bracket b is at
+    Source: Li et al., "A System for Massively Parallel Hyperparameter Tuning" (2020), algorithm 2, in the stopping form
+    that Ray Tune 2.60 calls ``AsyncHyperBandScheduler``. Rung k of bracket b is at
 
         grace * reduction**(b + k) < whole,    k = 0, 1, ...
 
-    where ``whole`` is the resource of a trial that runs to its end. A trial at a rung goes on if it is the first to
-    reach it, or if its score is at least the (1 - 1/reduction) quantile of the scores of the trials that reached the
-    rung before it. Its own score is recorded at the rung in both cases. The quantile of n sorted scores s_0 <= ... <=
-    s_{n-1} is interpolated linearly at index (n - 1) * (1 - 1/reduction). A trial whose report reaches several rungs at
-    once is compared at each of them, and stops if it is below the quantile at any.
+    where ``whole`` is the resource of a trial that completes. A trial at a rung continues if it is the first to reach
+    the rung, or if its score is at least the (1 - 1/reduction) quantile of the scores of the trials that reached the
+    rung before it. Its own score is recorded at the rung in either case. The quantile of n sorted scores s_0 <= ... <=
+    s_{n-1} is interpolated linearly at index (n - 1) * (1 - 1/reduction). A trial whose report reaches several rungs is
+    compared at each of them, and stops if it is below any of the quantiles.
 
     With several objectives, the score of a trial at a rung is the negative number of trials ordered before it
     (``pareto.places``: non-dominated ranks, ties by an epsilon-net), as in MO-ASHA (Schmucker et al., 2021).
 
     Departures from Ray: rungs and the index of the quantile use integer arithmetic instead of rounding, so a trial
-    whose score equals the cutoff always goes on. A trial that diverges is stopped and its score enters no rung (Ray
-    never stops NaN).
+    whose score equals the cutoff always continues. A trial that diverges stops, and its score enters no rung (Ray never
+    stops NaN).
     """
 
     def __init__(
@@ -195,7 +187,7 @@ class Asha(Asynchronous):
     ) -> None:
         super().__init__(config, maximum, spared, seeds=seeds)
         self._scores: defaultdict[tuple[int, int], list[float]] = defaultdict(list)
-        """The scores of the trials at each rung in ascending order, by bracket and rung, for a single objective."""
+        """The ascending scores of the trials at each rung, by bracket and rung, for a single objective."""
         self._fronts: defaultdict[tuple[int, int], Fronts] = defaultdict(Fronts)
         """The scores in all objectives of the trials at each bracket and rung, for several objectives."""
 
@@ -226,8 +218,9 @@ class Asha(Asynchronous):
 def _is_below(fronts: Fronts, own: Vector, reduction: int) -> bool:
     """Whether the trial that reached a rung last is below the cutoff; False for the first trial. ``own``: its scores.
 
-    The place of a trial is the number of trials ordered before it (``Fronts.place``). The trial's negative place is
-    compared with the cutoff, the (1 - 1/reduction) quantile of the negative places of all other trials.
+    The place of a trial is the number of trials ordered before it (``Fronts.place``). The cutoff is the (1 -
+    1/reduction) quantile of the negative places of all other trials; the trial's own negative place is compared with
+    it.
     """
     others = len(fronts) - 1
     if others == 0:
@@ -247,7 +240,7 @@ def _is_below(fronts: Fronts, own: Vector, reduction: int) -> bool:
 
 
 def _cutoff(recorded: list[float], reduction: int) -> float:
-    """The (1 - 1/reduction) quantile of scores in ascending order, interpolated linearly."""
+    """The (1 - 1/reduction) quantile of ascending scores, interpolated linearly."""
     below, rest = divmod((len(recorded) - 1) * (reduction - 1), reduction)
     if rest == 0:
         return recorded[below]
@@ -257,8 +250,8 @@ def _cutoff(recorded: list[float], reduction: int) -> float:
 
 @dataclass(slots=True)
 class PromotionRung(Arrivals):
-    """A rung of a study with one objective, for promotion. ``waiting``: the trials paused at the rung, the best first.
-    ``entries``: the entry of every trial that reached the rung, by its number.
+    """A rung for promotion with one objective. ``waiting``: the trials paused at the rung, the best first. ``entries``:
+    the entry of every trial that reached the rung, by its number.
     """
 
     waiting: list[Entry] = field(default_factory=list)
@@ -269,7 +262,7 @@ class PromotionRung(Arrivals):
         self.entries[trial] = self.enter(trial, point[0])
 
     def wait(self, trial: int) -> None:
-        """Record that a trial is paused at this rung; call ``enter_at`` for it first."""
+        """Record that a trial is paused at this rung, after ``enter_at``."""
         insort(self.waiting, self.entries[trial])
 
     def leave(self, trial: int) -> None:
@@ -277,9 +270,7 @@ class PromotionRung(Arrivals):
         del self.waiting[bisect_left(self.waiting, self.entries[trial])]
 
     def promotable(self, reduction: int) -> int | None:
-        """The best trial paused at this rung, if it is among the best 1/reduction of all trials that reached the rung;
-        None otherwise.
-        """
+        """The best trial paused at this rung if it is among the best 1/reduction of all arrivals; otherwise None."""
         if not self.waiting:
             return None
         best = self.waiting[0]
@@ -288,8 +279,8 @@ class PromotionRung(Arrivals):
 
 @final
 class FrontRung:
-    """A rung of a study with several objectives, for promotion. A trial that arrives may change the order of the trials
-    before it, so the order is computed only when a trial is to be promoted.
+    """A rung for promotion with several objectives. An arriving trial may change the order of the earlier ones, so the
+    order is computed only when a trial is to be promoted.
     """
 
     def __init__(self) -> None:
@@ -305,7 +296,7 @@ class FrontRung:
         self._arrived[point].append(trial)
 
     def wait(self, trial: int) -> None:
-        """Record that a trial is paused at this rung; call ``enter_at`` for it first."""
+        """Record that a trial is paused at this rung, after ``enter_at``."""
         self._waiting.add(trial)
 
     def leave(self, trial: int) -> None:
@@ -313,8 +304,8 @@ class FrontRung:
         self._waiting.remove(trial)
 
     def promotable(self, reduction: int) -> int | None:
-        """The best trial paused at this rung, if it is among the best 1/reduction of all trials that reached the rung;
-        None otherwise. Of equal trials, the first to arrive is better.
+        """The best trial paused at this rung if it is among the best 1/reduction of all arrivals; otherwise None. Of
+        equal trials, the first to arrive is better.
         """
         rank = min((self._fronts.rank(self._points[trial]) for trial in self._waiting), default=None)
         if rank is None:
@@ -332,15 +323,15 @@ class FrontRung:
 class Promotion(Asynchronous):
     """Asynchronous successive halving, promotion variant.
 
-    Source: Li et al., "A System for Massively Parallel Hyperparameter Tuning" (2020), algorithm 2. A trial that
-    reaches a rung is paused. When a worker is free, rungs are checked from the highest down: of the n trials that ever
-    reached a rung, the best one that is among the floor(n / reduction) best and was not promoted before goes on to the
-    next rung. A new trial starts only if no paused trial can be promoted. Of trials with equal scores, the first to
-    arrive is better. Of rungs at the same level, that of the first bracket is checked first.
+    Source: Li et al., "A System for Massively Parallel Hyperparameter Tuning" (2020), algorithm 2. A trial that reaches
+    a rung is paused. When a worker is free, rungs are checked from the highest down. Of the n trials that ever reached
+    a rung, the best paused trial continues if it is among the floor(n / reduction) best. A new trial starts only if no
+    paused trial can be promoted. Of trials with equal scores, the first to arrive is better. Of rungs at the same
+    level, the rung of the first bracket is checked first.
 
     The paper leaves three cases open. A spared trial is never paused, and counts as promoted. A trial whose report
-    reaches several rungs at once counts as promoted at all but the highest of them. A trial that diverges or fails
-    between two rungs still counts at the rungs that it reached.
+    reaches several rungs counts as promoted at all but the highest of them. A trial that diverges or fails between two
+    rungs still counts at the rungs that it reached.
     """
 
     def __init__(
@@ -355,9 +346,7 @@ class Promotion(Asynchronous):
         """The rung at which each paused trial is paused."""
 
     def promotable(self, trials: int | None = None) -> int | None:
-        """The next paused trial to promote: the best one of the highest rung that has a trial to promote; None if no
-        rung has. ``trials`` makes no difference here.
-        """
+        """The best trial to promote, from the highest rung that has one; otherwise None. Ignores ``trials``."""
         rungs = (self._rungs[place] for place in self._places if place in self._rungs)
         found = (rung.promotable(self._reduction) for rung in rungs)
         return next((trial for trial in found if trial is not None), None)
@@ -400,7 +389,7 @@ class Promotion(Asynchronous):
 
 
 def _whole(config: RungConfig, epochs: int, seeds: int) -> int:
-    """The amount of the resource that a trial takes if it runs to its end."""
+    """The resource of a trial that completes."""
     match config.resource:
         case "epochs":
             return epochs
@@ -412,9 +401,7 @@ def _whole(config: RungConfig, epochs: int, seeds: int) -> int:
 
 
 def rungs_below(whole: int, grace: int, reduction: int) -> tuple[int, ...]:
-    """The rungs ``grace * reduction**k``, k = 0, 1, ..., that are below ``whole``, ascending. Empty if ``grace`` is not
-    below ``whole``.
-    """
+    """The rungs ``grace * reduction**k``, k = 0, 1, ..., below ``whole``, ascending. May be empty."""
     levels = (grace * reduction**k for k in count())
     return tuple(takewhile(lambda level: level < whole, levels))
 
@@ -429,8 +416,8 @@ def sizes(most: int, reduction: int) -> tuple[int, ...]:
 
 
 def dealt(shares: Sequence[int]) -> Iterator[int]:
-    """Yields the bracket of trial 0, 1, 2, ... without end. Each trial goes to the bracket that is furthest behind its
-    share of the trials; of equal brackets, to the first. ``shares``: the relative number of trials of each bracket.
+    """Yields the bracket of trial 0, 1, 2, ... without end. Each trial enters the bracket that is furthest behind its
+    share of the trials; of equal brackets, the first. ``shares``: the relative number of trials of each bracket.
     """
     given = [0] * len(shares)
     for trials in count(1):

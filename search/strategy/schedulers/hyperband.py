@@ -1,4 +1,4 @@
-"""Hyperband: brackets of successive halving. Trials wait at a rung until all that are on their way have arrived."""
+"""Hyperband: brackets of successive halving in which a trial waits at each rung for the other trials of its bracket."""
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
@@ -11,15 +11,13 @@ from skipstack.search.strategy.schedulers.halving import Arrivals, RungScheduler
 from skipstack.search.strategy.schedulers.scheduler import Ahead, Decision
 
 Judged = tuple[int, list[int], list[int]]
-"""A rung whose trials have been compared: its index in the bracket, the paused trials to promote, and the paused trials
-that are beaten, both the best first.
-"""
+"""A compared rung: its index, its trials to promote, and its beaten trials, both paused and best first."""
 
 
 @dataclass(slots=True)
 class HyperbandRung(Arrivals):
-    """A rung of one bracket. ``lost``: how many trials ended between the rung below and this one. ``left``: the trials
-    that reached the rung and went on from it. ``out``: the trials that ended while they were paused at it.
+    """A rung of one bracket. ``lost``: the number of trials that ended between the rung below and this one. ``left``:
+    the trials that reached the rung and continued. ``out``: the trials that ended while paused at the rung.
     """
 
     lost: int = 0
@@ -29,24 +27,19 @@ class HyperbandRung(Arrivals):
 
 @dataclass(slots=True)
 class _Bracket:
-    """A running bracket of successive halving. ``rungs``: the lowest first. ``size``: the number of trials that start
-    in it.
-    """
+    """A running bracket of successive halving. ``rungs``: the lowest first. ``size``: the number of its trials."""
 
     rungs: list[HyperbandRung]
     size: int
 
     def kept(self, place: int, size: int, reduction: int) -> int:
-        """The number of best trials that go on from the rung with the index ``place``, if ``size`` trials start in the
-        bracket.
-        """
+        """The number of trials that continue from the rung with index ``place`` if ``size`` trials start."""
         return max(size // int(reduction ** (place + 1)), 1)
 
     def judged(self, size: int, reduction: int) -> Iterator[Judged]:
-        """Yields the rungs at which trials can be compared, from the lowest up: every trial that started in the bracket
-        or went on from the rung below has reached the rung or ended. ``size``: the number of trials that start.
-
-        Only the last rung yielded can have trials to promote: they have yet to reach the rung above it.
+        """Yields, from the lowest up, the rungs at which trials can be compared because every trial that started in the
+        bracket or continued from the rung below has arrived or ended. Stops after the first rung with trials to
+        promote, since the rung above waits for them. ``size``: the number of trials that start.
         """
         expected = size
         for place, rung in enumerate(self.rungs):
@@ -68,9 +61,9 @@ class Hyperband(RungScheduler):
     """Hyperband, which runs all its brackets in turn and then starts again with the first.
 
     Source: Li et al., "Hyperband: A Novel Bandit-Based Approach to Hyperparameter Optimization" (2018), algorithm 1,
-    where R is the resource of a trial that runs to its end, divided by ``grace``, and eta is ``reduction``. There are
-    s_max + 1 brackets, s = s_max, ..., 0. Bracket s starts with n trials that are first compared at the rung r. After
-    i comparisons n_i trials are left, which train up to r_i:
+    where R is the resource of a trial that completes, divided by ``grace``, and eta is ``reduction``. There are s_max +
+    1 brackets, s = s_max, ..., 0. Bracket s starts with n trials that are first compared at the rung r. After i
+    comparisons n_i trials are left, which train up to r_i:
 
         n = ceil((s_max + 1) * eta**s / (s + 1)),  r = R / eta**s,  n_i = floor(n / eta**i),  r_i = r * eta**i
 
@@ -78,10 +71,10 @@ class Hyperband(RungScheduler):
     the others end. Brackets are filled in the order of trial numbers, and the next bracket starts while trials of the
     current one are paused. Of trials with equal scores, the first to arrive is better.
 
-    Departures: rungs go up from ``grace`` in whole numbers, so s_max is the number of rungs below a trial that runs to
-    its end; if R is no power of eta, the interval above the last rung is the shorter one. A bracket for which the study
-    has only n' < n trials left keeps floor(n' / eta**i) after i comparisons, and at least one. A spared trial never
-    waits; if it is not among the best, it goes on in addition to them.
+    Departures: rungs are ``grace`` times whole powers of eta, so s_max is the number of rungs below the end of a trial;
+    if R is no power of eta, the interval above the last rung is shorter. A bracket for which the study has only n' < n
+    trials left keeps floor(n' / eta**i) after i comparisons, and at least one. A spared trial never waits; if it is not
+    among the best, it continues in addition to them.
     """
 
     def __init__(
@@ -95,8 +88,8 @@ class Hyperband(RungScheduler):
         self._runs: dict[int, _Bracket] = {}
         """The running brackets, by the number of the bracket's first trial."""
         self._ready: dict[int, tuple[int, int]] = {}
-        """The next trial to promote, for each bracket with one: the level of its rung and its number, by the number of
-        the bracket's first trial. All trials of a bracket are assumed to start.
+        """The next trial to promote in each bracket that has one, with the level of its rung, by the number of the
+        bracket's first trial. All trials of a bracket are assumed to start.
         """
         self._beaten: dict[int, list[int]] = {}
         """The paused trials that are beaten, for each bracket with any, by the number of the bracket's first trial."""
@@ -106,11 +99,10 @@ class Hyperband(RungScheduler):
         return bisect_right(self._ends, trial % self._ends[-1])
 
     def promotable(self, trials: int | None = None) -> int | None:
-        """The next paused trial to promote: the best one at the highest rung that has a trial to promote; None if there
-        is none.
+        """The best paused trial to promote at the highest rung that has one; None if there is none.
 
-        ``trials``: the final number of trials; None if it is not known. If it is, the last bracket does not wait for
-        the trials that it lacks.
+        ``trials``: the final number of trials, if known. The last bracket then does not wait for trials that will not
+        start.
         """
         ready = dict(self._ready)
         if trials is not None and (last := self._first(trials)) < trials and last in self._runs:
@@ -133,7 +125,7 @@ class Hyperband(RungScheduler):
 
     def _enter(self, trial: int, amount: float, score: float) -> tuple[int, HyperbandRung] | None:
         """Enter the trial at each rung that its report reaches, and return the level and the rung of the highest; None
-        if it reaches none. The trial counts as having gone on from the lower ones.
+        if it reaches none. The trial counts as having continued from the lower ones.
         """
         run, reached = self._run(trial), None
         for place in self._passed(trial, amount):
@@ -145,16 +137,14 @@ class Hyperband(RungScheduler):
         return reached
 
     def _completed(self, trial: int, amount: float, score: float) -> None:
-        """Record that a trial has completed. If the resource is seconds, it may not have reached all its rungs."""
+        """Record that a trial has completed. If the resource is seconds, it may have skipped rungs."""
         reached = self._enter(trial, amount, score)
         if reached is not None:
             reached[1].left.add(trial)
         self._lose(trial)
 
     def _rung_ahead(self, trial: int, place: int) -> Ahead:
-        """The score needed at a rung among the trials that have reached it so far. Whether a trial goes on is decided
-        only when all trials of the bracket have reached the rung or ended.
-        """
+        """The score needed at a rung, given the trials that have arrived so far. Later arrivals may change it."""
         run = self._run(trial)
         return run.rungs[place].ahead(self.ladder(trial)[place], run.kept(place, run.size, self._reduction))
 
@@ -164,7 +154,7 @@ class Hyperband(RungScheduler):
 
     def _lost(self, trial: int) -> None:
         """Record that a trial ended early. If it was paused, it keeps its position at its rung; if it was running, its
-        next rung does not wait for it any longer.
+        next rung no longer waits for it.
         """
         place = self._next.get(trial, 0)
         rung = self._run(trial).rungs[place - 1] if place else None
@@ -202,8 +192,8 @@ class Hyperband(RungScheduler):
             self._beaten[first] = losers
 
     def _settle(self, first: int, judged: Iterable[Judged], ready: dict[int, tuple[int, int]]) -> None:
-        """Store in ``ready``, under ``first``, the best trial of a bracket to promote and the level of its rung.
-        ``first``: the number of the bracket's first trial. ``judged``: the bracket's rungs that have been compared.
+        """Store the best trial of a bracket to promote, and the level of its rung, in ``ready[first]``. ``first``: the
+        number of the bracket's first trial. ``judged``: the bracket's compared rungs.
         """
         for place, winners, _ in judged:
             if winners:

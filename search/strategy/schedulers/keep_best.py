@@ -1,4 +1,4 @@
-"""A baseline for other schedulers: only trials with the best first epochs go on."""
+"""A baseline for other schedulers: only trials with the best first epochs continue."""
 
 from typing import final
 
@@ -9,12 +9,12 @@ from skipstack.search.strategy.schedulers.scheduler import Ahead, Decision, Sche
 
 @final
 class KeepBest(Scheduler):
-    """Lets a trial go on for as long as fewer than ``keep`` trials have a better first epoch.
+    """Stops a trial once ``keep`` trials have a better first epoch.
 
-    The ``keep`` best are known only once all trials have reported their first epoch, so each trial is judged again
-    after every epoch. Of trials with equal scores, the first to report is better. The more trials run in parallel, the
-    fewer epochs are spent on trials that are not among the ``keep`` best; a trial that is complete before better ones
-    report stays complete. A trial that diverges after its first epoch still counts in this comparison.
+    The ``keep`` best are known only when all trials have reported their first epoch, so each trial is judged again
+    after every epoch. Of trials with equal scores, the first to report is better. More parallel trials mean fewer
+    epochs spent on trials outside the ``keep`` best. A trial that completes before better ones report stays complete. A
+    trial that diverges after its first epoch still counts in the comparison.
     """
 
     def __init__(self, config: KeepBestConfig, maximum: int, spared: frozenset[int] = frozenset()) -> None:
@@ -29,7 +29,7 @@ class KeepBest(Scheduler):
 
     @property
     def earliest(self) -> int:
-        """The first epoch: a trial can be stopped after it."""
+        """The first epoch, after which a trial can be stopped."""
         return 1
 
     def _ahead(self, trial: int) -> tuple[Ahead, ...]:

@@ -11,7 +11,7 @@ from skipstack.search.strategy.schedulers.scheduler import Ahead, Decision, Sche
 
 @dataclass(slots=True)
 class _Curve:
-    """A summary of a trial's scores so far. ``best``: the highest. ``total``: the sum over its epochs."""
+    """A summary of a trial's scores so far. ``best``: the highest score. ``total``: the sum over its epochs."""
 
     best: float
     total: float
@@ -50,9 +50,7 @@ class Median(Scheduler):
         return min(self._config.grace, self.maximum)
 
     def _ahead(self, trial: int) -> tuple[Ahead, ...]:
-        """The comparisons after epochs that the trial has not reported, from ``grace`` on and without the last epoch.
-        The trial's best score must reach the score needed.
-        """
+        """The comparisons at epochs that the trial has not reported, from ``grace`` to the last but one."""
         first = max(self.earliest, self.spending.last(trial) + 1)
         return tuple(self._epoch_ahead(epoch) for epoch in range(first, self.maximum))
 

@@ -1,5 +1,5 @@
-"""The interface of schedulers, which decide whether a trial goes on; classes that count the resource that trials have
-spent; and the scheduler that stops nothing.
+"""The interface of schedulers, which decide whether a trial continues; counters of the resource that trials spend; and
+the scheduler that stops nothing.
 
 A scheduler is a state machine: its decisions follow from the reports alone, without a clock or randomness. Replaying
 the reports, promotions and ends of trials from a ledger in order rebuilds its state and its decisions.
@@ -18,12 +18,12 @@ from skipstack.search.strategy.schedulers.config import Resource
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """A scheduler's decision on what a trial does after a report.
+    """What a trial does after a report.
 
-    ``action``: ``pause`` means that the trial keeps its checkpoint and frees its worker; it goes on only if it is
-    promoted later. ``complete`` means that it has run to its end. ``rung``: the level of the highest rung that the
-    report reached, in the scheduler's resource; None if it reached no rung, and if the trial is complete or diverged.
-    ``diverged``: whether the trial stops because its score is not finite.
+    ``action``: with ``pause``, the trial keeps its checkpoint, frees its worker, and continues only if it is promoted
+    later. With ``complete``, it has run to its end. ``rung``: the level of the highest rung that the report reached, in
+    the scheduler's resource; None if it reached no rung, or if the trial is complete or diverged. ``diverged``: whether
+    the trial stops because its score is not finite.
     """
 
     action: Literal["continue", "pause", "stop", "complete"]
@@ -33,11 +33,10 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class Ahead:
-    """A comparison that a trial has yet to pass. ``rung``: the level at which it takes place. ``results``: how many
-    trials have reached that level.
-
-    ``needed``: the score that the trial would need in order to go on if it reached the rung now; None means that there
-    is no threshold yet. ``above``: whether the score must exceed ``needed``; if not, an equal score is enough.
+    """A comparison that a trial has yet to pass. ``rung``: the level of the comparison. ``results``: the number of
+    trials that have reached the level. ``needed``: the score with which the trial would continue if it reached the rung
+    now; None means that there is no threshold yet. ``above``: whether the score must exceed ``needed``; if not,
+    equality is enough.
     """
 
     rung: int
@@ -47,11 +46,11 @@ class Ahead:
 
 
 class Spending(ABC):
-    """Counts how much of a resource each trial has spent; rungs are amounts of this resource. Only reports are counted,
-    so a replay of the ledger gives the same numbers.
+    """Counts how much of the resource each trial has spent, from its reports alone, so that a replay of the ledger
+    gives the same amounts.
 
-    ``epochs``: the number of epochs of a trial; in ``Seeds``, the number of epochs for which each group of its seeds is
-    trained. ``whole``: the resource of a trial that runs to its end.
+    ``epochs``: the number of epochs of a trial (in ``Seeds``, of each group of its seeds). ``whole``: the resource of a
+    trial that completes.
     """
 
     resource: Resource
@@ -79,9 +78,7 @@ class Spending(ABC):
         return self._last.get(trial, 0)
 
     def group(self, trial: int) -> range | None:
-        """The indices of the seeds that the trial trains now or next, if the resource is seeds; otherwise None, since
-        it trains all seeds at once.
-        """
+        """The indices of the seeds that the trial trains now or next. None if the resource is not seeds."""
         return None
 
     def share(self, trial: int) -> Fraction:
@@ -91,7 +88,7 @@ class Spending(ABC):
 
     @abstractmethod
     def is_whole(self, trial: int, amount: float) -> bool:
-        """Whether ``trial`` has run to its end after spending ``amount``."""
+        """Whether ``trial`` has completed after spending ``amount``."""
 
     @abstractmethod
     def _spent(self, trial: int, epoch: int, seconds: float) -> float:
@@ -117,9 +114,7 @@ class Epochs(Spending):
 
 @final
 class Seconds(Spending):
-    """Counts the seconds of training and evaluation, summed over a trial's epochs. Waiting, loading and pauses do not
-    count.
-    """
+    """Counts the seconds of training and evaluation over a trial's epochs, without waiting, loading and pauses."""
 
     resource = "seconds"
 
@@ -138,11 +133,11 @@ class Seconds(Spending):
 
 @final
 class Seeds(Spending):
-    """Counts the seeds that a trial has trained to the end. A trial trains its seeds in groups, one group after
-    another, and its epochs restart at 1 with each group.
+    """Counts the seeds that a trial has trained to the last epoch. A trial trains groups of seeds one after another;
+    its epochs restart at 1 with each group.
 
-    ``whole``: the number of seeds of a trial. ``groups``: takes the number of a trial, and returns how many of its
-    seeds are trained after each group, ascending; the last number is ``whole``.
+    ``whole``: the number of seeds of a trial. ``groups``: maps the number of a trial to the number of seeds trained
+    after each group, ascending up to ``whole``.
     """
 
     resource = "seeds"
@@ -153,7 +148,7 @@ class Seeds(Spending):
         self._seeds: dict[int, int] = {}
 
     def is_whole(self, trial: int, amount: float) -> bool:
-        """Whether ``trial`` has trained all its seeds to the end."""
+        """Whether ``trial`` has trained all its seeds to the last epoch."""
         return amount == self.whole
 
     def group(self, trial: int) -> range:
@@ -169,12 +164,12 @@ class Seeds(Spending):
 
 
 class Scheduler(ABC):
-    """Decides after each epoch whether a trial goes on, and which paused trial is promoted.
+    """Decides after each epoch whether a trial continues, and which paused trial is promoted. A score that is NaN or
+    infinite stops any trial.
 
-    ``maximum``: the epochs of a trial that runs to its end. ``spared``: trials that are never stopped by a comparison,
-    such as the base config from which differences are measured; other trials are compared with their scores all the
-    same. ``spending``: counts the resource of trials; None means that epochs are counted. A score that is NaN or
-    infinite stops any trial at once. The report with which a trial reaches its end completes it.
+    ``maximum``: the epochs of a trial that completes. ``spared``: trials that are never stopped by a comparison, such
+    as the base config from which differences are measured; other trials are still compared with their scores.
+    ``spending``: counts the resource of trials; None means that epochs are counted.
     """
 
     def __init__(self, maximum: int, spared: frozenset[int] = frozenset(), spending: Spending | None = None) -> None:
@@ -186,27 +181,25 @@ class Scheduler(ABC):
 
     @property
     def maximum(self) -> int:
-        """The number of epochs of a trial that runs to its end."""
+        """The number of epochs of a trial that completes."""
         return self.spending.epochs
 
     @final
     def spare(self, trial: int) -> None:
-        """Exempt ``trial`` from being stopped by a comparison from now on."""
+        """Exempt ``trial`` from being stopped by comparisons from now on."""
         self.spared.add(trial)
 
     @final
     def weigh(self, trial: int, further: Vector) -> None:
-        """Set the values of ``trial`` in the objectives after the score; larger is better. Call this before the report
-        of the epoch that they belong to.
-        """
+        """Set the values (larger is better) of ``trial`` in the other objectives, before the report of their epoch."""
         self._further[trial] = further
 
     @final
     def report(self, trial: int, epoch: int, score: float, seconds: float = 0.0) -> Decision:
         """Decide on ``trial`` after ``epoch``, which took ``seconds``; a higher ``score`` is better.
 
-        Epochs count from 1, with each group of seeds anew. Raises ValueError if they do not ascend 1, 2, 3, ... (also
-        if a report arrives twice), if the trial is paused, or if it has ended.
+        Epochs count from 1, again for each group of seeds. Raises ValueError if an epoch is repeated or left out, or if
+        the trial is paused or has ended.
         """
         if trial in self._over or trial in self._paused:
             state = "ended" if trial in self._over else "was paused"
@@ -239,16 +232,13 @@ class Scheduler(ABC):
         return None
 
     def beaten(self) -> tuple[int, ...]:
-        """The paused trials that no future report can promote, ascending. The caller can end them. Does not change the
-        scheduler.
-        """
+        """The paused trials that can never be promoted, ascending; the caller can end them. Changes no state."""
         return ()
 
     @final
     def ahead(self, trial: int) -> tuple[Ahead, ...]:
-        """The comparisons that a trial has yet to pass, with the scores that it would need now. Empty for a spared
-        trial, for a trial that has ended, and for a scheduler that compares nothing. Use this with a single objective
-        only.
+        """The comparisons that a trial has yet to pass, with the scores that it would need now. Empty for a spared or
+        ended trial, and for a scheduler that compares nothing. Use this with a single objective only.
         """
         return () if trial in self.spared or trial in self._over else self._ahead(trial)
 
@@ -257,7 +247,7 @@ class Scheduler(ABC):
 
     @final
     def promoted(self, trial: int) -> None:
-        """Record that a paused trial goes on. Raises ValueError if it is not paused."""
+        """Record that a paused trial continues. Raises ValueError if it is not paused."""
         if trial not in self._paused:
             raise ValueError(f"trial {trial} goes on, but it is not paused")
         self._paused.remove(trial)
@@ -265,9 +255,7 @@ class Scheduler(ABC):
 
     @final
     def ended(self, trial: int) -> None:
-        """Record that a trial ended, for example by an error or because it stayed paused. Does nothing if a decision
-        ended the trial already.
-        """
+        """Record that a trial ended, for example by an error. Does nothing if a decision ended it already."""
         if trial not in self._over:
             self._over.add(trial)
             self._paused.discard(trial)
@@ -276,9 +264,7 @@ class Scheduler(ABC):
     @property
     @abstractmethod
     def rungs(self) -> tuple[int, ...]:
-        """The amounts of the resource at which trials are compared, ascending. All are below the amount that a trial
-        spends if it runs to its end. May be empty.
-        """
+        """The amounts of the resource at which trials are compared, ascending; below the end of a trial."""
 
     @property
     @abstractmethod
@@ -287,13 +273,13 @@ class Scheduler(ABC):
 
     @abstractmethod
     def _decide(self, trial: int, amount: float, score: float) -> Decision:
-        """Decide on a trial that has spent ``amount`` and has not run to its end. ``score`` is finite."""
+        """Decide on a trial that has spent ``amount`` and has not completed. ``score`` is finite."""
 
     def _completed(self, trial: int, amount: float, score: float) -> None:  # noqa: B027 (most schedulers need none)
-        """Record that a trial has run to its end."""
+        """Record that a trial has completed."""
 
     def _promote(self, trial: int) -> None:  # noqa: B027
-        """Record that a paused trial goes on."""
+        """Record that a paused trial continues."""
 
     def _lost(self, trial: int) -> None:  # noqa: B027
         """Record that a trial ended before it was complete, without a decision of ``_decide``."""

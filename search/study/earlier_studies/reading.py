@@ -21,15 +21,13 @@ from skipstack.spaces.space import Point
 from skipstack.spaces.trial import as_network
 
 INFORMATIVE = ("completed", "stopped", "diverged")
-"""The reasons of an end that tell something about the trial's config. A fault tells nothing about it."""
+"""The reasons of a trial's end that tell something about its config, unlike faults."""
 
 
 @dataclass(frozen=True, slots=True)
 class UsableTrials:
-    """The usable trials of an earlier study.
-
-    ``observed``: the trials on the new study's corpora. ``elsewhere``: the trials on other corpora. ``left_out``: the
-    number of trials that cannot be used, by reason.
+    """The usable trials of an earlier study. ``observed``: the trials on the new study's corpora. ``elsewhere``: the
+    trials on other corpora. ``left_out``: the number of trials that cannot be used, by reason.
     """
 
     observed: list[Observed] = field(default_factory=list)
@@ -38,9 +36,7 @@ class UsableTrials:
 
 
 class TrialFinder:
-    """Finds the trials of earlier studies that a new ``study`` can use. ``corpora``: the prepared corpora of the new
-    study.
-    """
+    """Finds the trials of earlier studies that a new ``study`` with the prepared ``corpora`` can use."""
 
     def __init__(self, study: StudyConfig, corpora: Sequence[CorpusPrepared]) -> None:
         self.study = study
@@ -113,8 +109,8 @@ class TrialFinder:
 
 
 def _ranked(path: str, record: StudyRecord, scored: Mapping[int, tuple[Point, float]]) -> Iterator[Candidate]:
-    """Yield the trials in ``scored``, each with its rank among those of them on the same corpus. ``scored``: by trial
-    number, the point of a usable trial on another corpus, and the similarity of that corpus.
+    """Yield the trials in ``scored``, each with its rank among them on the same corpus. ``scored``: by trial number,
+    the point of a usable trial on another corpus, and the similarity of that corpus.
     """
     ranks: Counter[str] = Counter()
     for trial in record.ranked():

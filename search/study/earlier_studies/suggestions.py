@@ -10,8 +10,8 @@ from skipstack.search.ledger.events import Suggestion
 from skipstack.spaces.space import Point
 
 MOST: Final = 5
-"""The maximum number of suggestions. In replayed studies, the first suggestion helps most, and ten suggestions help no
-more than five (``docs/schedulers.md``).
+"""The maximum number of suggestions. In replayed studies, the first suggestion helps most, and ten help no more than
+five (``docs/schedulers.md``).
 """
 
 OF_TRIALS: Final = 4
@@ -20,9 +20,7 @@ OF_TRIALS: Final = 4
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A trial that may be suggested. ``rank``: its rank among the usable trials of its study on the same corpus, 1 for
-    the best.
-    """
+    """A trial that may be suggested. ``rank``: its rank, from 1, among its study's usable trials on the same corpus."""
 
     rank: int
     suggestion: Suggestion
@@ -31,8 +29,8 @@ class Candidate:
 def suggestions(candidates: Iterable[Candidate], base: Point, trials: int) -> tuple[Suggestion, ...]:
     """Choose the suggestions of a study with this number of ``trials``, in the order in which it tries them.
 
-    The candidates are ordered by rank / similarity. So the second best trial on a corpus comes before the best trial on
-    a corpus less than half as similar. Duplicates are left out, and so is the point ``base``, which is proposed anyway.
+    The candidates are ordered by rank / similarity, so the second best trial on a corpus comes before the best trial on
+    a corpus less than half as similar. Duplicates and the point ``base``, which is proposed anyway, are left out.
     """
     different: dict[str, Suggestion] = {}
     for each in sorted(candidates, key=lambda each: each.rank / each.suggestion.similarity):

@@ -7,9 +7,7 @@ from skipstack.search.ledger.events import Suggested, WarmStarted
 
 
 def summary(event: WarmStarted) -> str:
-    """Return a line with the number of trials of an earlier study from which the proposer learns, and the number that
-    can be reused.
-    """
+    """Return a line with the number of trials that the proposer learns from, and of those among them to reuse."""
     reusable = sum(each.recording is not None for each in event.observed)
     return (
         f"warm start: {counted(len(event.observed), 'trial')} of {event.study}, {reusable} of them reusable as they are"
@@ -18,8 +16,8 @@ def summary(event: WarmStarted) -> str:
 
 
 def tried_first(event: Suggested) -> Iterator[str]:
-    """Yield a line for each earlier study on another corpus, the most similar corpus first. It names the trials of that
-    study that are tried first.
+    """Yield a line for each earlier study on another corpus, with the trials of that study that are tried first. The
+    most similar corpus comes first.
     """
     for study, alike in sorted(event.similarities.items(), key=lambda each: -each[1]):
         trials = [str(each.trial) for each in event.suggestions if each.study == study]

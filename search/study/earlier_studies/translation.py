@@ -19,9 +19,11 @@ from skipstack.spaces.trial import TrialConfig, as_network
 
 @dataclass(frozen=True, slots=True)
 class Translated:
-    """A trial of an earlier study, translated into a new study. ``config``: its config with the new study's corpus.
-    ``point``: its point in the new study's space. ``similarity``: the similarity of its corpus to the new study's
-    corpus; None if scores are comparable, since both corpora have the same content or the trial calls a function.
+    """A trial of an earlier study, translated into a new study.
+
+    ``config``: its config with the new study's corpus. ``point``: its point in the new study's space. ``similarity``:
+    the similarity of its corpus to the new study's corpus; None if scores are comparable, since both corpora have the
+    same content or the trial calls a function.
     """
 
     config: Subject
@@ -30,9 +32,7 @@ class Translated:
 
 
 class Translation:
-    """Translates configs of earlier studies into configs of a new ``study``. ``corpora``: the prepared corpora of the
-    new study.
-    """
+    """Translates configs of earlier studies into configs of a new ``study`` with the prepared ``corpora``."""
 
     def __init__(self, study: StudyConfig, corpora: Sequence[CorpusPrepared]) -> None:
         self._study = study
@@ -42,9 +42,7 @@ class Translation:
 
     def of(self, record: StudyRecord, subject: Subject) -> Translated:
         """Translate the config ``subject`` of a trial of the earlier study ``record``. A network gets the new study's
-        corpus and number of epochs.
-
-        Raises UserError for a config that the new study could not have chosen.
+        corpus and number of epochs. Raises UserError for a config that the new study could not have chosen.
         """
         if isinstance(self._study.space.base, FunctionConfig):
             config, alike = self._function(subject, self._study.space.base), None
@@ -57,9 +55,10 @@ class Translation:
 
     @staticmethod
     def _function(subject: Subject, base: FunctionConfig) -> Subject:
-        """Translate the config of a function. Functions with different sources are different. A trial of another tool
-        has no source; the user who names such trials states that they called the same function. Raises UserError if the
-        functions or their directions differ.
+        """Translate the config of a function. Raises UserError if the functions or their directions differ.
+
+        Functions are the same if their sources are. A trial of another tool has no source; the user who names such
+        trials states that they called the same function.
         """
         own = base.function
         if not isinstance(subject, FunctionConfig) or subject.function.source not in (own.source, ELSEWHERE):
@@ -82,11 +81,11 @@ class Translation:
         return config.model_copy(update={"data": data, "training": training}), alike
 
     def _ours(self, theirs: CorpusPrepared) -> tuple[CorpusPrepared, float | None]:
-        """Return the new study's corpus that stands for a corpus of an earlier study, and the similarity of the two;
-        the similarity is None if their content is the same.
+        """Return the new study's corpus that replaces an earlier study's corpus, and their similarity.
 
-        It is the corpus with the same content and measure, whatever its name, or else the new study's only corpus.
-        Raises UserError if there is no such corpus, or if the similarity cannot be computed.
+        It is the corpus with the same content and measure, whatever its name, and then the similarity is None;
+        otherwise it is the new study's only corpus. Raises UserError if there is no such corpus, or if the similarity
+        cannot be computed.
         """
         content = (theirs.fingerprint, theirs.measure)
         same = [own for own in self._corpora.values() if (own.fingerprint, own.measure) == content]

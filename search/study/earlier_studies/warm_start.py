@@ -19,9 +19,7 @@ from skipstack.spaces.space import Point
 
 def earlier_studies(study: StudyConfig, folder: Path) -> dict[str, StudyRecord]:
     """Read the studies that ``search.warm_start`` names, and return their records by folder. Relative paths start at
-    ``folder``.
-
-    Raises UserError if a folder has no study or a damaged one, or is named twice.
+    ``folder``. Raises UserError if a folder has no study or a damaged one, or is named twice.
     """
     paths = [str((folder / name).resolve()) for name in study.search.warm_start]
     for path, times in Counter(paths).items():
@@ -71,9 +69,7 @@ def warm_starts(
 
 
 def _content(observed: Observed) -> tuple[str, str]:
-    """Return a key that is equal for the same trial in two studies. It has the curve as text, since NaN does not equal
-    NaN.
-    """
+    """Return a key that is equal for the same trial in two studies. The curve is text, since NaN does not equal NaN."""
     return observed.config_identity, repr(observed.curve)
 
 

@@ -1,8 +1,8 @@
-"""Stores requests for points (a value for each active axis) that a user makes while another process may run the study.
-Each request is a file in the study's folder.
+"""Stores a user's requests for points (values of all active axes) while another process may run the study.
 
-Only the study's driver may write the ledger. So a request waits as a file until a driver has written it into the ledger
-and removes the file. If a driver is killed in between, the next driver finds the request's name in the ledger.
+Only the study's driver may write the ledger, so each request waits as a file in the study's folder until a driver has
+written it into the ledger and removes the file. If a driver is killed in between, the next driver finds the request's
+name in the ledger.
 """
 
 import secrets
@@ -20,9 +20,7 @@ from skipstack.data.basis.frozen import Frozen
 
 
 class Request(Frozen):
-    """A request for points. ``points``: the points, in the order in which they are to be tried. ``asked_by``: the user
-    who asked for them.
-    """
+    """A request for ``points``, in the order in which they are to be tried, by the user ``asked_by``."""
 
     points: tuple[dict[str, JsonValue], ...]
     asked_by: str = ""
@@ -43,9 +41,7 @@ class AskedPoints:
         return name
 
     def waiting(self) -> dict[str, Request]:
-        """Read the waiting requests, and return them by name, the earliest first. Raises UserError for a file that is
-        not a request.
-        """
+        """Return the waiting requests by name, the earliest first. Raises UserError for an invalid file."""
         return {file.stem: _read(file) for file in sorted(self._folder.glob("[0-9]*.json"))}
 
     def took(self, name: str) -> None:

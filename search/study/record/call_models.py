@@ -1,8 +1,9 @@
-"""Finds the models that the calls of a user's function reported. Nothing is known of these files but their bytes.
+"""Finds the models that the calls of a user's function reported, whatever the format of their files.
 
 A model is stored in the folder of its trial, in a folder such as ``models/seed-0/00000003-0001-000001/``. The last name
 gives the epoch, the attempt, and the number of the model in that attempt. That folder holds a complete copy of the
-model (``whole_copies.py``). Of the models that a call reports, the one whose epoch has the trial's best score is kept.
+model (``whole_copies.py``). Of the models that a call reports, the model of the epoch with the trial's best score is
+kept.
 """
 
 from collections.abc import Mapping
@@ -16,9 +17,11 @@ from skipstack.search.study.record.whole_copies import CONTENT, whole_in
 
 @dataclass(frozen=True, slots=True)
 class CallModel:
-    """A complete copy of a model. ``folder``: its folder. ``epoch``: the epoch of the report that came with it.
-    ``score``: the trial's score at that epoch. ``name``: the name of the model's file or folder. ``files``: the sizes
-    of its files in bytes, by path. ``versions``: the versions of the packages that the function's process had loaded.
+    """A complete copy of a model.
+
+    ``epoch``: the epoch of the report that came with it. ``score``: the trial's score at that epoch. ``name``: the name
+    of the model's file or folder. ``files``: the sizes of its files in bytes, by path. ``versions``: the versions of
+    the packages that the function's process had loaded.
     """
 
     folder: Path
@@ -35,17 +38,15 @@ class CallModel:
 
 
 def models_in(folder: Path) -> list[CallModel]:
-    """Find the complete models in the ``folder`` of a call, the best first. Of models with equal scores, the one of the
-    earliest epoch comes first, and within an epoch the latest.
+    """Return the complete models in the ``folder`` of a call, the best first. In a tie, the earliest epoch comes first,
+    and within an epoch the latest model.
     """
     latest_first = whole_in(folder, CallModel)[::-1]
     return sorted(latest_first, key=lambda each: (-each.score, each.epoch))
 
 
 def models_of(trial: TrialRecord, folder: Path) -> dict[int, CallModel]:
-    """Find the best model of each call of a trial, by the number of the call. Calls without a model are left out.
-    ``folder``: the trial's folder.
-    """
+    """Return the best model of each call that has one, by the call's number. ``folder``: the trial's folder."""
     if not (folder / MODELS).exists():
         return {}
     found = {call: models_in(folder / MODELS / trial.replicates.folder(call)) for call in trial.seeds}
@@ -53,10 +54,10 @@ def models_of(trial: TrialRecord, folder: Path) -> dict[int, CallModel]:
 
 
 def chosen_model(trial: TrialRecord, folder: Path) -> tuple[int, CallModel] | None:
-    """Choose the model that represents a trial in exports: of the calls that have a model, the call with the best score
-    at the trial's best epoch. Returns the number of that call and its model; None if no call with a model has a dev
-    score. ``folder``:
-    the trial's folder.
+    """Choose the model that represents a trial in exports: that of the call with the best score at the best epoch.
+
+    Returns the number of the call and its model; None if no call with a model has a dev score. ``folder``: the trial's
+    folder.
     """
     models, dev = models_of(trial, folder), trial.dev
     call = max((call for call in models if call in dev), key=dev.__getitem__, default=None)

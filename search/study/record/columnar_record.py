@@ -26,16 +26,12 @@ from skipstack.search.study.record.reports import NUMBERS, Layout, ReportBlock
 from skipstack.search.study.record.study_record import StudyRecord
 
 MOST: Final = 4
-"""Maximum number of different line formats that are read as columns. A study has one format, and one more for each
-extension by seeds.
-"""
+"""The maximum number of line formats that are read as columns: a study has one, and one more per extension by seeds."""
 
 EPOCH: Final = NUMBERS.index("epoch")
 
 NUMBER: Final = r"([-+.0-9eE]++)"
-"""A pattern for any characters of which numbers consist. A text that matches it but is not a number is detected when
-its column is parsed.
-"""
+"""A pattern of the characters of numbers. A match that is not a number is detected when its column is parsed."""
 
 Path = tuple[str | int, ...]
 """The position of a number in the JSON of a line: keys of objects and indices of lists, from the outside in."""
@@ -43,10 +39,9 @@ Path = tuple[str | int, ...]
 
 @final
 class _Columns:
-    """Collects the lines that differ from the line ``first`` only in their numbers. Each of these lines is a report and
-    the decision to continue. Pass each line to ``take``; at the end, ``blocks`` yields the reports. The line ``first``
-    itself is not collected.
+    """Collects lines that differ from the line ``first`` only in their numbers: a report and the decision to continue.
 
+    Pass each line to ``take``; at the end, ``blocks`` yields the reports. The line ``first`` itself is not collected.
     ``layout``: the names of the report's metrics, each with its number of lanes.
     """
 
@@ -90,9 +85,7 @@ class _Columns:
             yield int(trial_N[order_N[first]]), every.between(first, last)
 
     def _columns(self) -> dict[Path, NDArray[np.float64]]:
-        """Parse the numbers of all collected lines into columns. Returns each column by the position of its numbers in
-        the JSON.
-        """
+        """Return the numbers of all collected lines as columns, by the position of the numbers in the JSON."""
         import pyarrow as pa
         import pyarrow.csv as pc
 
@@ -124,13 +117,11 @@ class _Columns:
 
 
 def columnar_record(lines: Iterable[Line], told: Callable[[Event], None] = lambda event: None) -> StudyRecord | None:
-    """Read the record of a study from the ``lines`` of its ledger. Returns None if the lines cannot be read as columns,
-    or if a report in them cannot be right; the ledger must then be read event by event, which also finds the error.
+    """Read the record of a study from the ``lines`` of its ledger.
 
-    ``told``: a function that is called with each event that is read one by one.
-
-    Raises UserError for events that this version does not know, and for events other than reports that cannot come
-    next.
+    Returns None if the lines cannot be read as columns, or if a report in them is wrong; the ledger must then be read
+    event by event, which also finds the error. ``told``: a function that is called with each event that is read one by
+    one. Raises UserError for unknown events, and for events other than reports that cannot come next.
     """
     record, columns = StudyRecord(), list[_Columns]()
     late: dict[int, list[tuple[int, Reported]]] = defaultdict(list)
@@ -174,9 +165,10 @@ def columnar_record(lines: Iterable[Line], told: Callable[[Event], None] = lambd
 
 
 def _layout(events: tuple[Event, ...]) -> Layout:
-    """Return the layout of the report, if the events are a report and the decision to continue without a rung, and the
-    report has metrics, only finite numbers, and neither a group of seeds nor a latency. Otherwise return an empty
-    layout.
+    """Return the layout of a report that can be read as columns; otherwise an empty layout.
+
+    The events must be a report and the decision to continue without a rung. The report must have metrics, only finite
+    numbers, and neither a group of seeds nor a latency.
     """
     match events:
         case (Reported(seeds=(), latency=None) as report, Decided(decision="continue", rung=None)):
@@ -189,7 +181,7 @@ def _layout(events: tuple[Event, ...]) -> Layout:
 
 def _report(record: StudyRecord, number: int, blocks: list[ReportBlock], late: list[tuple[int, Reported]]) -> None:
     """Add all reports of a trial to its record, in the order of the ledger. ``blocks``: the reports that were read as
-    columns. ``late``: the reports that were read one by one, each with its event number.
+    columns. ``late``: the others, each with its event number.
     """
     if len(blocks) > 1:
         blocks = sorted(

@@ -1,6 +1,4 @@
-"""Converts the scores of an earlier study's trial for a new study, which may count another resource or another amount
-of it.
-"""
+"""Converts the curve of an earlier study's trial for a new study with another resource or amount of it."""
 
 from collections.abc import Sequence
 from itertools import accumulate
@@ -19,14 +17,15 @@ def resource_of(study: StudyConfig) -> Resource:
 
 
 def comparable(trial: TrialRecord, study: StudyConfig) -> tuple[Curve, bool]:
-    """Return the curve that an earlier ``trial`` would have in ``study``, and whether the trial is complete by the
-    standard of ``study``. The curve consists of pairs of an epoch and its score; if seeds race in ``study``, of a
-    single pair: the number of seeds (1 if the trial was not trained to its end) and their score.
+    """Return the curve that an earlier ``trial`` would have in ``study``, and whether the trial is complete there.
 
-    A complete trial has used the full resource of a trial of ``study``: all epochs; or the maximum of seconds or else
-    all epochs; or all seeds, each trained to the end. If the seeds of the trial itself raced, it must have trained all
-    seeds to the end, whatever the resource. A trial whose config has another number of epochs is never complete, since
-    its learning rates may depend on that number.
+    The curve consists of pairs of an epoch and its score. If seeds race in ``study`` (a trial trains them in groups),
+    it is a single pair: the number of seeds (1 if the trial was not trained to its end) and their score.
+
+    A complete trial has used the full resource of a trial of ``study``: all epochs; if the resource is seconds, the
+    maximum of seconds or all epochs; if seeds race, all seeds, each trained to the end. A trial whose own seeds raced
+    must have trained all seeds to the end, whatever the resource. A trial with another number of epochs in its config
+    is never complete, since its learning rates may depend on that number.
     """
     epochs = study.space.base.epochs
     alike = trial.config.epochs == epochs

@@ -11,16 +11,16 @@ from skipstack.data.basis.frozen import canonical_json
 from skipstack.spaces.domains import Choice, Domain, Integer, Json, Log, Real
 
 RANGES = 3
-"""Number of ranges into which a continuous domain, or one of more than ``LISTED`` integers, is divided."""
+"""The number of ranges into which a continuous domain, or one of more than ``LISTED`` integers, is divided."""
 
 LISTED = 8
-"""Maximum number of integers of a domain that tables show one by one."""
+"""The maximum number of integers of a domain that tables show one by one."""
 
 
 @dataclass(frozen=True, slots=True)
 class DomainPart:
-    """A part of a domain. ``label``: its label in tables. ``holds``: returns whether a value belongs to the part. Each
-    value of the domain belongs to exactly one part.
+    """A part of a domain; each value of the domain belongs to exactly one part. ``label``: its label in tables.
+    ``holds``: returns whether a value belongs to the part.
     """
 
     label: str
@@ -32,8 +32,8 @@ def parts(domain: Domain) -> tuple[DomainPart, ...]:
 
     The ranges of a domain have equal widths, up to rounding; in a ``Log`` domain, equal widths of the logarithm. The
     bounds between ranges are rounded before values are compared with them, so each label states its range exactly. A
-    range of integers includes both bounds. Any other range includes its lower bound but not its upper bound; the last
-    one includes both.
+    range of integers includes both bounds. Other ranges include the lower bound but not the upper one, except for the
+    last range, which includes both.
     """
     match domain:
         case Choice():
@@ -69,9 +69,7 @@ def short_text(value: Json) -> str:
 
 
 def short_name(domain: Domain, value: Json) -> str:
-    """Return a short label for a value of an axis: the name that its ``domain`` gives it, or else its
-    ``short_text``.
-    """
+    """Return a short label for a value of an axis: its name in the ``domain``, or without one its ``short_text``."""
     named = domain.name(value) if isinstance(domain, Choice) else None
     return named or short_text(value)
 
@@ -90,9 +88,7 @@ def _ranges(low: float, cuts: Sequence[float], high: float) -> Iterator[DomainPa
 
 
 def _rounded(low: float, cuts: Sequence[float], high: float) -> list[float]:
-    """Round the cuts to the fewest digits, at least two, that keep all bounds distinct. Returns an empty list if no
-    number of digits does.
-    """
+    """Round the cuts to the fewest digits, at least two, that keep all bounds distinct; empty if that is impossible."""
     for digits in range(2, 18):
         rounded = [float(f"{cut:.{digits}g}") for cut in cuts]
         bounds = [low, *rounded, high]

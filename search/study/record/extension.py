@@ -13,11 +13,10 @@ from skipstack.spaces.domains import Json
 
 
 def extended(study: StudyConfig, by: Extended) -> StudyConfig:
-    """Return the study with more trials, more seeds for trials that are proposed from now on, more values on its axes,
-    and another limit of hours, as the event ``by`` says.
+    """Return the study extended by the event ``by``: more trials, axis values and seeds, or another limit of hours.
 
-    Raises UserError for an axis that the study does not have or that is not a choice, and for a value without a new
-    name on an axis with named values.
+    Additional seeds are for trials that are proposed from now on. Raises UserError for an axis that the study does not
+    have or that is not a choice, and for a value without a new name on an axis with named values.
     """
     axes = dict(study.space.axes)
     for path, values in by.choices.items():
@@ -38,7 +37,7 @@ def extended(study: StudyConfig, by: Extended) -> StudyConfig:
 
 
 def shortened(study: StudyConfig, to: Shortened) -> StudyConfig:
-    """Return the study with only the number of trials in the event ``to``. If the study itself stopped by the rule
+    """Return the study with only the number of trials in the event ``to``. If the study stopped by the rule
     ``search.enough`` or ``search.hours``, this rule is dropped, so that the trials of a later extension are trained.
     """
     rules = {
@@ -58,9 +57,10 @@ def extension(
     points: int = 0,
     time: float,
 ) -> Extended:
-    """Create the event that extends a study. ``proposed``: the number of trials proposed so far. ``trials``, ``seeds``,
-    ``choices``: the additional trials, seeds, and values by axis. ``points``: the number of additional trials at points
-    that the user chose; they come in addition to ``trials``.
+    """Create the event that extends a study.
+
+    ``proposed``: the number of trials proposed so far. ``trials``, ``seeds``, ``choices``: the additional trials,
+    seeds, and values by axis. ``points``: the number of further trials, at points that the user chose.
 
     Raises UserError if the extension would change nothing, for more seeds in a study whose seeds race, and as
     ``extended`` does.
@@ -86,10 +86,8 @@ def extension(
 
 
 def shortening(study: StudyConfig, proposed: int, *, time: float) -> list[Shortened]:
-    """Create the event that ends a study after its ``proposed`` trials. Returns an empty list if no further trial was
-    to come.
-
-    Raises UserError if the study has no trial yet.
+    """Create the event that ends a study after its ``proposed`` trials; none if no further trial was planned. Raises
+    UserError if the study has no trial yet.
     """
     if proposed == 0:
         raise UserError("--enough: the study has no trial yet (allowed: resume without it)")
@@ -97,12 +95,12 @@ def shortening(study: StudyConfig, proposed: int, *, time: float) -> list[Shorte
 
 
 def more_hours(hours: float, over: HoursOver | None, *, ended: int | None, worked: float, time: float) -> Extended:
-    """Create the event that sets the limit of hours of a study to ``hours``. If the study ended because its hours were
-    ``over``, the trials that it left out are added again.
+    """Create the event that sets the limit of hours of a study to ``hours``.
 
-    ``ended``: the number of trials of a finished study; None if it is not finished. ``worked``: the seconds for which
-    it has run. Raises UserError if ``hours`` is not a positive number, if no trial is left to run, and if the study has
-    already run that long.
+    If the study ended because its hours were ``over``, the trials that it left out are added again. ``ended``: the
+    number of trials of a finished study; None if it is not finished. ``worked``: the seconds for which it has run.
+    Raises UserError if ``hours`` is not a positive number, if no trial is left to run, and if the study has already run
+    that long.
     """
     if not 0 < hours < inf:
         raise UserError(f"--hours: got {hours:g} (allowed: a number above 0)")

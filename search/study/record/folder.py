@@ -14,22 +14,16 @@ CHECKPOINT = "checkpoint.safetensors"
 """The file in a trial's folder with the state of a running trial after its last epoch, from which it is resumed."""
 
 BEST = "best.safetensors"
-"""The file in a trial's folder with the weights of all lanes (one seed's copy of the network each) at the trial's best
-epoch.
-"""
+"""The file in a trial's folder with the weights of all lanes (one per seed) at the trial's best epoch."""
 
 CALL_CHECKPOINTS = "checkpoints"
-"""The folder in a trial's folder with the checkpoints from which the calls of a user's function continue
-(``search/execution/workers/call_checkpoints.py``).
-"""
+"""The folder in a trial's folder with the checkpoints of a user's function (``call_checkpoints.py``)."""
 
 ARTIFACTS = "artifacts"
 """The folder in a trial's folder with the files that the calls of a user's function asked to keep."""
 
 MODELS = "models"
-"""The folder in a trial's folder with the models that a user's function reported
-(``search/study/record/call_models.py``).
-"""
+"""The folder in a trial's folder with the models that a user's function reported (``call_models.py``)."""
 
 LOG = "log.txt"
 """The file in a trial's folder with the output, the warnings and the tracebacks of the trial's processes."""
@@ -40,15 +34,11 @@ groups of racing seeds have one; its name ends with the number of seeds before t
 """
 
 TRIALS, ABLATIONS = "trials", "ablations"
-"""Two folders in a study's folder: one with the folders of the search's trials, and one with a folder for each
-ablation, named by its number, which holds the folders of the ablation's trials.
-"""
+"""The folder of the search's trials, and the parent of each ablation's folder of trials, named by its number."""
 
 
 class StudyFolder:
-    """The paths in one study's folder. ``ablation``: the number of the ablation whose trials the paths lead to; None
-    means the trials of the search.
-    """
+    """The paths in a study's folder. ``ablation``: the ablation that the trials belong to; None for the search."""
 
     def __init__(self, path: Path, ablation: int | None = None) -> None:
         self.path = path
@@ -79,17 +69,13 @@ class StudyFolder:
         return shlex.join(["skipstack", "log", str(self.path), str(number), *own])
 
     def log_named(self, number: int) -> str:
-        """Return the end of a line about a trial: the command that prints its log. Returns an empty text if there is no
-        log.
-        """
+        """Return the end of a line about a trial: the command that prints its log; empty if there is no log."""
         command = self.log_command(number)
         return "" if command is None else f"; its log: `{command}`"
 
     def fsync_weights(self, number: int) -> None:
-        """Flush the best weights of a trial to the disk. Call this before the end of the trial is written to the
-        ledger, since that end is final.
-
-        Files that another machine wrote are on a shared disk as soon as that machine has closed them.
+        """Flush the best weights of a trial to the disk. Call this before its end is written to the ledger, which is
+        final. Files that another machine wrote are on a shared disk as soon as that machine has closed them.
         """
         best = self.trial(number) / BEST
         for path in (best, best.parent, self.trials) if best.exists() else ():
@@ -104,8 +90,8 @@ class StudyFolder:
         return self._stored(prepared.store)
 
     def _stored(self, name: str) -> Path:
-        """Return the folder ``name`` inside the corpora's folder. The name comes from a ledger, which is not trusted.
-        Raises UserError if it would lead out of that folder.
+        """Return the folder ``name`` inside the corpora's folder. Raises UserError if ``name`` leads out of it. The
+        name comes from a ledger, which is not trusted.
         """
         if Path(name).name != name or name in ("", "..") or "\0" in name:
             raise UserError(f"{self.ledger}: got the store {name!r} (allowed: a name in {self.corpora})")
@@ -121,9 +107,7 @@ class StudyFolder:
 
 
 def delete_checkpoints(folder: Path) -> None:
-    """Delete all files from which the trial in ``folder`` would continue. Another process may delete them at the same
-    time.
-    """
+    """Delete all files from which the trial in ``folder`` would continue. Another process may also do so."""
     (folder / CHECKPOINT).unlink(missing_ok=True)
     for further in [*folder.glob(GROUP.format("*")), folder / CALL_CHECKPOINTS]:
         while further.exists():
@@ -133,7 +117,7 @@ def delete_checkpoints(folder: Path) -> None:
 
 def make_trial_folder(folder: Path) -> None:
     """Create the folder of a trial, or a folder in it, unless it exists. Raises FileNotFoundError if the study's folder
-    is gone: if it was moved or deleted, it must not be created again without its ledger.
+    was moved or deleted, so that it is not created again without its ledger.
     """
     study = next((parent.parent for parent in folder.parents if parent.name in (TRIALS, ABLATIONS)), None)
     if study is not None:
@@ -143,10 +127,8 @@ def make_trial_folder(folder: Path) -> None:
 
 @contextmanager
 def new_folder(path: Path) -> Iterator[StudyFolder]:
-    """Context that yields a temporary study folder to fill. If no error occurs, it is renamed to ``path`` at the end.
-
-    Raises UserError if ``path`` is already taken, even if only since the context began, and if no folder can be created
-    there.
+    """Yield a temporary study folder to fill; it is renamed to ``path`` at the end if no error occurs. Raises UserError
+    if ``path`` is taken, even if only since the context began, and if no folder can be created there.
     """
     with refused_where_unwritable(path):
         _check_free(path)
@@ -181,9 +163,7 @@ def _check_name(path: Path) -> None:
 
 
 def free_name(parent: Path, name: str) -> Path:
-    """Return the first path of ``name``, ``name-2``, ``name-3``, ... under ``parent`` that does not exist. A ``/`` in
-    the name is replaced by ``-``.
-    """
+    """Return the first unused path under ``parent`` of ``name``, ``name-2``, ...; a ``/`` in the name becomes ``-``."""
     stem = name.replace("/", "-")
     path, number = parent / stem, 2
     while path.exists():

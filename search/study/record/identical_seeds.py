@@ -12,9 +12,7 @@ CURE = "one seed would say as much (--seeds 1)"
 
 
 def seeds_say_the_same(report: Reported, replicates: Replicates = SEEDS_ALONE) -> bool:
-    """Whether each metric of a report has the same value for all seeds, up to rounding. With replicates, the seeds are
-    compared separately for each replicate.
-    """
+    """Whether each metric of a report is equal for all seeds, up to rounding; with replicates, within each of them."""
     return bool(report.metrics) and all(
         alike(lanes[place :: replicates.number])
         for lanes in report.metrics.values()
@@ -23,16 +21,12 @@ def seeds_say_the_same(report: Reported, replicates: Replicates = SEEDS_ALONE) -
 
 
 def replicates_say_the_same(report: Reported, replicates: Replicates) -> bool:
-    """Whether each metric of a report has the same value for all calls, and so for all replicates. False without
-    replicates.
-    """
+    """Whether each metric of a report has the same value for all calls. False without replicates."""
     return bool(replicates.name and report.metrics) and all(map(alike, report.metrics.values()))
 
 
 def first_report(report: Reported, replicates: Replicates = SEEDS_ALONE) -> str:
-    """Return a line for the user if the seeds or replicates have equal metrics in ``report``, the first report of a
-    study. Otherwise return an empty text.
-    """
+    """Return a line for the user if all seeds or replicates agree in a study's first report; otherwise empty."""
     lanes = len(next(iter(report.metrics.values()), ()))
     if replicates_say_the_same(report, replicates):
         return (
@@ -48,9 +42,7 @@ def first_report(report: Reported, replicates: Replicates = SEEDS_ALONE) -> str:
 
 
 def idle_seeds(trials: Collection[TrialRecord]) -> str:
-    """Return a line for the user if, in every trial with a score and several seeds or replicates, all of them reported
-    the same. Otherwise return an empty text.
-    """
+    """Return a line for the user if all seeds or replicates agree in every scored trial; otherwise empty."""
     several = [trial for trial in trials if trial.best is not None and len(trial.seeds) > 1]
     which = "the only trial" if len(several) == 1 else f"all {counted(len(several), 'trial')}"
     if several and all(replicates_say_the_same(each, trial.replicates) for trial in several for each in _told(trial)):

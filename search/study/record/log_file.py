@@ -1,6 +1,4 @@
-"""The log file of a trial: cuts it when it becomes too large, and reads it, even while another process
-is writing it.
-"""
+"""The log file of a trial: cuts a log that is too large, and reads a log, even while a process writes it."""
 
 import re
 from itertools import takewhile
@@ -15,25 +13,23 @@ LARGEST: Final = 1_000_000
 """The size in bytes above which a log is cut."""
 
 FIRST, LAST = 250_000, 500_000
-"""Maximum number of bytes that are kept of the beginning and of the end of a log that is cut."""
+"""The maximum number of bytes that are kept of the beginning and of the end of a log that is cut."""
 
 CUT: Final = re.compile(rb"^\.\.\. ([\d,]+) bytes are cut here \.\.\.\n", re.MULTILINE)
 """The pattern of the line that replaces the removed bytes. Every other line begins with a time."""
 
 SEEN: Final = 2_000
-"""Number of bytes that a reader searches for after a log was cut: the last ones that it has read. Reading continues
-after them.
-"""
+"""The number of last-read bytes that a reader searches for in a log that was cut; reading continues after them."""
 
 TAKEN_BACK: Final = 3
-"""Number of lines at whose end a reader tries to continue: the last one that it has read, then the lines before it,
-since the log's writer may have removed the last lines again.
+"""The maximum number of lines at whose end a reader tries to continue, from the last line read backwards. The writer
+may have removed the last lines.
 """
 
 
 def cut(content: bytes) -> tuple[int, bytes]:
-    """Cut the content of a log that has become too large. Returns the position from which on the content changes, and
-    the new content from that position on.
+    """Cut the content of a log that has become too large. Returns the position from which the content changes, and the
+    new content from that position on.
     """
     if (before := CUT.search(content)) is not None:
         start, gone, rest = before.start(), int(before[1].replace(b",", b"")), content[before.end() :]
@@ -54,9 +50,7 @@ class LogFile:
         self._before = b""
 
     def whole(self) -> str:
-        """Return the whole log, with control characters made harmless for a terminal. Raises UserError if it cannot be
-        read.
-        """
+        """Return the whole log, with control characters escaped. Raises UserError if the log cannot be read."""
         return _text(self._content())
 
     def news(self) -> str:
@@ -65,7 +59,7 @@ class LogFile:
         content = content[: content.rfind(b"\n") + 1]
         before = self._before
         if before.startswith(content):
-            return ""  # the lines removed at its end may be written again
+            return ""  # the writer has removed lines at the end, and may write them again
         self._before = content
         return _text(content[_read_until(before, content) :])
 
@@ -80,8 +74,8 @@ class LogFile:
 
 
 def _read_until(before: bytes, content: bytes) -> int:
-    """Return the position in ``content`` up to which a reader has read a log. ``before``: the log's content when it was
-    last read. Since then, lines may have been cut from its middle or removed at its end.
+    """Return the position in ``content`` up to which a reader has read a log. ``before``: the content that it has read.
+    Since then, lines may have been cut from the middle of the log or removed at its end.
     """
     if content.startswith(before):
         return len(before)

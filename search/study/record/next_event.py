@@ -1,5 +1,5 @@
-"""Checks that an event may come next in a record. The ledger of an untrusted study may have valid lines that contradict
-each other.
+"""Checks that an event may come next in a record. An untrusted ledger may have lines that are valid by themselves but
+contradict each other.
 """
 
 from collections.abc import Mapping
@@ -57,7 +57,7 @@ class Past(Protocol):
 
     @property
     def space(self) -> Space:
-        """The space that is searched."""
+        """The space that the study searches."""
 
     @property
     def measure(self) -> Measure:
@@ -69,9 +69,7 @@ class WrongEventError(UserError):
 
 
 def wrong_event(number: int, event: Event, error: UserError | ValidationError) -> WrongEventError:
-    """Create the error for an event. ``number``: the number of the event in its ledger, counted from 1. ``error``: the
-    reason.
-    """
+    """Create the error for an event. ``number``: its number in the ledger, from 1. ``error``: the reason."""
     why = str(error)
     if isinstance(error, ValidationError):
         first = error.errors(include_url=False)[0]

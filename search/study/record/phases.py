@@ -21,18 +21,16 @@ from skipstack.search.ledger.events import (
 )
 
 Phase = Literal["waiting", "training", "paused", "measuring"]
-"""A phase of a trial. ``waiting``: it waits for a worker. ``training``: a worker trains it. ``paused``: it waits at a
-rung. ``measuring``: a worker measures it on the test split.
-"""
+"""A phase of a trial: waiting for a worker, being trained, paused at a rung, or being measured on the test split."""
 
 
 @dataclass(frozen=True, slots=True)
 class PhaseSpan:
-    """The time that a trial spent in one phase. ``trial``: the trial's number. ``began``, ``until``: its start and end,
-    in Unix seconds. ``under_way``: whether the phase goes on.
+    """The time that a trial spent in one phase.
 
-    ``state``: how the phase ended. It is the name of the next phase, the reason of the trial's end or of a fault,
-    ``measured`` or ``interrupted``. For a phase that goes on, it is ``waiting``, ``running``, ``paused`` or
+    ``trial``: the trial's number. ``began``, ``until``: the start and the end, in Unix seconds. ``under_way``: whether
+    the phase continues. ``state``: how the phase ended: the name of the next phase, the reason of the trial's end or of
+    a fault, ``measured`` or ``interrupted``. For a phase that continues, it is ``waiting``, ``running``, ``paused`` or
     ``measuring``.
     """
 
@@ -56,7 +54,7 @@ class Phases:
         self._time = 0.0
         self._queues = False
         self._says_who_waits = False
-        """Whether the version that wrote the ledger records when a worker takes a trial up."""
+        """Whether the version that wrote the ledger records when a worker starts with a trial."""
 
     def happened(self, event: Event) -> None:
         """Update the phases with the next event."""
@@ -94,7 +92,7 @@ class Phases:
         return [number for number, (current, _) in self._now.items() if current == phase]
 
     def spans(self) -> Iterator[PhaseSpan]:
-        """Yield all phases so far. Phases that go on last until the last event."""
+        """Yield all phases so far. Phases that continue last until the last event."""
         yield from self.over
         for number, (phase, began) in self._now.items():
             state = "running" if phase == "training" else phase
@@ -113,7 +111,7 @@ class Phases:
         if number in self._now:
             phase, began = self._now.pop(number)
             if phase == "waiting" and not self._says_who_waits:
-                phase = "training"  # the ledger does not tell which part of it was waiting
+                phase = "training"  # the ledger does not record which part of the time was waiting
             self.over.append(PhaseSpan(number, phase, began, time, state))
 
     def _leave(self, time: float) -> None:

@@ -13,9 +13,8 @@ from skipstack.spaces.trial import as_network
 
 
 def measure_of(base: Subject, corpora: Mapping[str, CorpusPrepared]) -> Measure:
-    """Return the measure that ranks the trials: that of the function, or that of the corpora, which all have the same
-    one; accuracy if no corpus is prepared. ``base``: the config of the study's base. ``corpora``: the prepared corpora
-    by identity.
+    """Return the measure that ranks the trials: that of the function or of the corpora; accuracy without a prepared
+    one. ``base``: the config of the study's base. ``corpora``: the prepared corpora by identity.
     """
     if isinstance(base, FunctionConfig):
         return base.measure
@@ -23,8 +22,8 @@ def measure_of(base: Subject, corpora: Mapping[str, CorpusPrepared]) -> Measure:
 
 
 def fingerprint_of(subject: Subject, corpora: Mapping[str, CorpusPrepared]) -> str:
-    """Return the fingerprint of the trial's corpus, or the source of its function. Scores of trials with the same
-    fingerprint are comparable. ``subject``: the config of the trial. ``corpora``: the prepared corpora by identity.
+    """Return the fingerprint of the trial's corpus, or the source of its function. Equal ones make scores comparable.
+    ``subject``: the config of the trial. ``corpora``: the prepared corpora by identity.
     """
     if isinstance(subject, FunctionConfig):
         return subject.function.source

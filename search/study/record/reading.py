@@ -16,18 +16,16 @@ from skipstack.search.study.record.next_event import WrongEventError
 from skipstack.search.study.record.study_record import StudyRecord
 
 LONG: Final = 1 << 22
-"""The size in bytes from which on a ledger is read as columns."""
+"""The minimum size, in bytes, of a ledger that is read as columns."""
 
 ABOUT: Final = re.compile(rb'"kind":"(?:suggested|warm_started)"|"trial":(\d+)\b')
-"""Matches the number of each trial in a line. It also matches events about earlier studies: such a line is read for all
-trials, since its trial numbers are those of the earlier studies.
+"""Matches the number of each trial in a line, and events about earlier studies. A line with such an event is read for
+all trials, since its trial numbers are those of the earlier studies.
 """
 
 
 def space_of(folder: StudyFolder) -> Mapping[str, Any]:
-    """Read the config of the space from the first event of a study's ledger, as plain data, without reading further
-    lines. Returns an empty mapping if there is none.
-    """
+    """Read the config of the space from the first event of a study's ledger, as plain data; empty if there is none."""
     first = next(iter(Ledger(folder.ledger).replay()), None)
     space = first.study.get("space") if isinstance(first, StudyOpened) else None
     return space if isinstance(space, Mapping) else {}
@@ -43,9 +41,8 @@ def is_finished(path: Path) -> bool:
 
 
 def unfinished_ablation(path: Path) -> int | None:
-    """Return the number of the unfinished ablation of the study in the folder ``path``; None if there is none.
-
-    There is at most one, since no ablation starts before the previous one is finished.
+    """Return the number of the unfinished ablation of the study in the folder ``path``; None if there is none. There is
+    at most one, since no ablation starts before the previous one is finished.
     """
     last = None
     for event in Ledger(StudyFolder.existing(path).ledger).only("ablated"):
@@ -55,9 +52,7 @@ def unfinished_ablation(path: Path) -> int | None:
 
 
 def read_study(path: Path) -> StudyRecord:
-    """Read the record of the study in the folder ``path``. Raises UserError if there is no study, or if
-    it is damaged.
-    """
+    """Read the record of the study in the folder ``path``. Raises UserError without a study or for a damaged one."""
     ledger = Ledger(StudyFolder.existing(path).ledger)
     try:
         record = ledger.whole(lambda: _long(ledger)) or StudyRecord.of(ledger.read())
@@ -70,9 +65,7 @@ def read_study(path: Path) -> StudyRecord:
 
 
 def read_searched(path: Path) -> StudyRecord:
-    """Read a study as ``read_study`` does. Also raises UserError if an ablation of it was interrupted, which must be
-    finished first.
-    """
+    """Read a study as ``read_study`` does. Also raises UserError if one of its ablations is unfinished."""
     if unfinished_ablation(path) is not None:
         raise UserError(f"{path}: an ablation of the study was interrupted (allowed: `{_resume(path)}` first)")
     return read_study(path)
@@ -94,16 +87,12 @@ def _resume(path: Path) -> str:
 
 
 def is_long(ledger: Ledger) -> bool:
-    """Whether the ledger is large enough to be read as columns. Call this only in a function that is passed to
-    ``Ledger.whole``.
-    """
+    """Whether the ledger is large enough to be read as columns. Call this only within ``Ledger.whole``."""
     return sum(file.stat().st_size for file in ledger.files()) >= LONG
 
 
 def _long(ledger: Ledger) -> StudyRecord | None:
-    """Read the record of a long ledger as columns. Returns None if the ledger is short, or must be read
-    event by event.
-    """
+    """Read the record of a long ledger as columns; None if the ledger is short, or must be read event by event."""
     return columnar_record(ledger.lines()) if is_long(ledger) else None
 
 
@@ -112,10 +101,10 @@ def _empty(path: Path) -> UserError:
 
 
 def events_of_trials(ledger: Ledger, trials: Collection[int] | None, ablation: int | None = None) -> list[Event]:
-    """Read the events of the given ``trials`` (None means all trials), and the events that are about the study itself,
-    in order. ``ablation``: the number of an ablation whose events to read; None means those of the search.
+    """Read the events of the given ``trials`` (None means all trials), and those about the study itself, in order.
 
-    Raises UserError as ``Ledger.whole`` does, and if the study does not have the ablation.
+    ``ablation``: the number of an ablation whose events to read; None means those of the search. Raises UserError as
+    ``Ledger.whole`` does, and if the study does not have the ablation.
     """
     found = ledger.whole(lambda: list(_found(ledger, trials, ablation)))
     if not found and ablation is not None:

@@ -11,10 +11,10 @@ from skipstack.search.study.record.trial_record import TrialRecord
 
 
 def replayed_scheduler(record: StudyRecord) -> Scheduler:
-    """Create the study's scheduler, and pass it all reports, promotions and ends of trials in the record. The study
-    must have a single objective.
+    """Create the study's scheduler, and pass it all reports, promotions and ends of trials in the record.
 
-    Raises UserError for a report that does not fit the decisions of this version of the scheduler.
+    The study must have a single objective. Raises UserError for a report that does not fit the decisions of this
+    version of the scheduler.
     """
     search, base = record.study.search, record.base
     epochs = record.study.space.base.epochs
@@ -43,8 +43,8 @@ def replayed_scheduler(record: StudyRecord) -> Scheduler:
 
 
 def _happened(record: StudyRecord) -> Iterator[tuple[int, TrialRecord, int | None]]:
-    """Yield the reports and the ends of all trials, in no overall order: the event number, the trial, and the index of
-    the report in the trial; None instead of the index for an end.
+    """Yield the reports and the ends of all trials, unordered. Each item has the event number, the trial, and the index
+    of the report in the trial, or None for an end.
     """
     for trial in record.trials.values():
         yield from ((event, trial, place) for place, event in enumerate(trial.reports.events))
@@ -53,9 +53,10 @@ def _happened(record: StudyRecord) -> Iterator[tuple[int, TrialRecord, int | Non
 
 
 def _score(trial: TrialRecord, place: int, epochs: int) -> float:
-    """Return the score of a report that the scheduler compares. If seeds race and the report completes a group, it is
-    the joint score of all groups so far. ``place``: the index of the report. ``epochs``: the number of epochs of a
-    complete group.
+    """Return the score of a report that the scheduler compares.
+
+    If seeds race and the report completes a group, it is the joint score of all groups so far. ``place``: the index of
+    the report. ``epochs``: the number of epochs of a complete group.
     """
     score = trial.reports.scores[place]
     if not trial.raced or trial.reports.epochs[place] < epochs:

@@ -1,5 +1,4 @@
-"""The reports of a trial, stored as columns. The reports of ten thousand trials stay in memory, and would need too much
-of it as objects.
+"""The reports of a trial, stored as columns: as objects, the reports of ten thousand trials would need too much memory.
 
 Array legend: N reports, M metrics times lanes (a lane is one seed's copy of the network, or one call of a function).
 """
@@ -52,9 +51,8 @@ class ReportBlock:
 
 @final
 class Reports(Sequence[Reported]):
-    """The reports of a trial, in order. A report is created as an event each time it is accessed.
-
-    ``events``: the event number of each report; -1 for a report that is in no ledger.
+    """The reports of a trial, in order. A report is created as an event each time it is accessed. ``events``: the event
+    number of each report; -1 for a report that is in no ledger.
     """
 
     __slots__ = ("_forms", "_metrics", "_numbers", "_starts", "events")
@@ -80,7 +78,7 @@ class Reports(Sequence[Reported]):
         self.events.append(event)
 
     def extend(self, trial: int, block: ReportBlock) -> None:
-        """Append a block of reports. ``trial``: the number of their trial. None of them may have a latency."""
+        """Append a block of reports without latencies. ``trial``: the number of their trial."""
         shared = {"kind": "reported", "trial": trial, "seeds": block.seeds, "latency": None}
         form = (block.layout, tuple(shared[name] for name in REST))
         first, (count, width) = len(self._metrics), block.metrics_NM.shape
@@ -127,15 +125,13 @@ class Reports(Sequence[Reported]):
         return bool(self._forms) and bool(self._forms[0][1][REST.index("seeds")])
 
     def best(self) -> int | None:
-        """Return the index of the report with the highest finite score, the earliest one of equals; None if there is
-        none.
-        """
+        """Return the index of the report with the highest finite score (in a tie, the first); None without one."""
         scores = self.scores
         highest = max(filter(math.isfinite, scores), default=None)
         return None if highest is None else scores.index(highest)
 
     def __eq__(self, other: object) -> bool:
-        """Whether both hold the same reports. NaNs count as equal; event numbers are not compared."""
+        """Whether both have the same reports. NaNs count as equal; event numbers are not compared."""
         if not isinstance(other, Reports):
             return NotImplemented
         return self._forms == other._forms and self._bytes() == other._bytes()

@@ -1,8 +1,8 @@
-"""Scores of trials whose seeds race. The seeds of such a trial are trained in groups, one after another, each from
-epoch 1, as long as the trial goes on.
+"""Scores of trials whose seeds race.
 
-The score of a trial is the mean over the seeds of all its complete groups or, before any is complete, of its first
-group. Each group counts with its own best epoch, from which its weights are kept.
+Such a trial trains its seeds in groups, one after another, each from epoch 1, until the trial is stopped or has trained
+all. Its score is the mean over the seeds of all its complete groups or, before any is complete, of its first group.
+Each group counts with its own best epoch, from which its weights are kept.
 """
 
 import math
@@ -20,16 +20,16 @@ def groups(reports: Sequence[Reported]) -> list[list[Reported]]:
 
 
 def best_of(reports: Sequence[Reported]) -> Reported | None:
-    """Return the report with the highest finite score, the earliest one of equals; None if there is none."""
+    """Return the report with the highest finite score (the first one in a tie); None if there is none."""
     finite = [report for report in reports if math.isfinite(report.score)]
     return max(finite, key=lambda report: report.score, default=None)
 
 
 def best_of_groups(reports: Sequence[Reported], epochs: int) -> Reported | None:
-    """Join the best report of each complete group into one report, with the best epoch of the first group. Before any
-    group is complete, return the best report of the first group. Returns None if a group has no finite score.
+    """Join the best report of each complete group into one report, with the best epoch of the first group.
 
-    ``epochs``: the number of epochs of a complete group.
+    Before any group is complete, return the best report of the first group. Returns None if a group has no finite
+    score. ``epochs``: the number of epochs of a complete group.
     """
     first, *others = groups(reports) or [[]]
     best = [best_of(group) for group in (first, *(group for group in others if len(group) == epochs))]
@@ -38,9 +38,7 @@ def best_of_groups(reports: Sequence[Reported], epochs: int) -> Reported | None:
 
 
 def joined(reports: Sequence[Reported]) -> Reported:
-    """Join the reports of several groups into one, with the seeds of all groups. Its score is the mean over these
-    seeds.
-    """
+    """Join the reports of several groups into one, with all their seeds and the mean score over these seeds."""
     first = reports[0]
     if len(reports) == 1:
         return first

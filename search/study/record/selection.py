@@ -16,9 +16,9 @@ def selected(record: StudyRecord) -> list[int]:
     """Return the numbers of the trials to measure on the test split, in ascending order. All of them have a score.
 
     These are the base, the best trial, the best trial for each part of each axis's domain (``domain_parts.py``), and
-    the trials on the Pareto front. If all points were fixed in advance and no trial is stopped, each trial is a row of
-    a table by itself, so all are measured. If trials call a function, none is measured, since the function reports its
-    test score itself.
+    the trials on the Pareto front. If all points were fixed in advance and no trial is stopped, all trials are
+    measured, since each is a row of a table. If trials call a function, none is measured, since the function reports
+    its test score itself.
     """
     if not record.study.space.base.keeps_weights:
         return []
@@ -32,9 +32,7 @@ def selected(record: StudyRecord) -> list[int]:
 
 
 def _best_of_values(record: StudyRecord, ranked: list[TrialRecord]) -> Iterator[TrialRecord]:
-    """Yield the first trial of ``ranked`` for each part of the domain of each axis. Trials in which an axis is inactive
-    do not count for that axis.
-    """
+    """Yield the first trial of ``ranked`` for each part of each axis's domain in which the axis is active."""
     for axis, domain in record.space.domains.items():
         active = [trial for trial in ranked if axis in trial.point]
         for part in parts(domain):

@@ -55,11 +55,11 @@ from skipstack.spaces.trial import TrialConfig
 
 
 class StudyRecord:
-    """The state of a study after its events so far. Pass each event, whether replayed or new, to ``apply``, in ledger
-    order.
+    """The state of a study after its events so far.
 
-    ``events``: the number of events so far. Events are numbered from 0, so this is the event number of the next one.
-    The record of an ablation counts all events of its study, since both are in the same ledger.
+    Pass each event, whether replayed or new, to ``apply`` in ledger order. ``events``: the number of events so far.
+    Events are numbered from 0, so this is the event number of the next one. The record of an ablation counts all events
+    of its study, since both are in the same ledger.
     """
 
     def __init__(self) -> None:
@@ -74,13 +74,11 @@ class StudyRecord:
         self.trials: dict[int, TrialRecord] = {}
         self.finished = False
         self.enough: Shortened | None = None
-        """The event by which the stopping rule ended the study; None if the rule did not end it, or the study was
-        extended since.
-        """
+        """The event by which the stopping rule ended the study; None if there is none since the last extension."""
         self.over: HoursOver | None = None
-        """The end of the study's hours; None before their end, and after an extension."""
+        """The end of the study's hours; None if there is none since the last extension."""
         self.queues = False
-        """Whether a started trial waits until a worker takes it up, as on Ray."""
+        """Whether a started trial waits until a worker is free, as on Ray."""
         self.working = Working()
         """The time for which the study has run."""
         self.plan: AblationPlanned | None = None
@@ -113,9 +111,7 @@ class StudyRecord:
         self.events += 1
 
     def report(self, event: Reported, number: int) -> None:
-        """Add a report to its trial, and the seeds of a group that it completes. ``number``: the event number of the
-        report.
-        """
+        """Add a report to its trial, and the seeds of a group that it completes. ``number``: its event number."""
         trial = self.trials[event.trial]
         trial.reports.append(event, number)
         if event.seeds and event.epoch == trial.config.epochs and event.seeds != trial.seeds:
@@ -219,7 +215,7 @@ class StudyRecord:
 
     @cached_property
     def space(self) -> Space:
-        """The space that is searched."""
+        """The space that the study searches."""
         return Space(self.study.space)
 
     @cached_property
@@ -230,7 +226,7 @@ class StudyRecord:
 
     @property
     def measure(self) -> Measure:
-        """The measure that ranks the trials. It is the same for all corpora of a study."""
+        """The measure that ranks the trials, which is the same for all corpora of a study."""
         return measure_of(self.study.space.base, self.corpora)
 
     def recording(self, trial: TrialRecord) -> Recording:
@@ -251,9 +247,7 @@ class StudyRecord:
         return self.corpora[identity(config.data.corpus)]
 
     def read_by(self, subject: Subject) -> CorpusPrepared | None:
-        """Return the prepared corpus that a trial with this config reads; None if it calls a function, which reads its
-        own data.
-        """
+        """Return the prepared corpus of a trial with this config; None for a function, which reads its own data."""
         return self.corpus_of(subject) if isinstance(subject, TrialConfig) else None
 
     def vectors_of(self, subject: Subject) -> VectorsPrepared | None:
@@ -263,9 +257,7 @@ class StudyRecord:
         return self.corpus_of(subject).vectors[path]
 
     def _documents(self, trial: TrialRecord) -> tuple[int, ...]:
-        """Return the number of sentences of each document on which a trial is tested; empty if the corpus does not mark
-        documents.
-        """
+        """Return the number of sentences of each test document of a trial; empty if the corpus marks none."""
         if not any(corpus.documents for corpus in self.corpora.values()):
             return ()  # without creating the config
         read = self.read_by(trial.config)
@@ -273,9 +265,7 @@ class StudyRecord:
         return () if read is None else read.documents
 
     def fingerprint_of(self, subject: Subject) -> str:
-        """Return the fingerprint of the trial's corpus, or the source of its function. Scores of trials with the same
-        fingerprint are comparable. ``subject``: the config of the trial.
-        """
+        """Return the fingerprint of a trial with this config (``ranking.fingerprint_of``)."""
         return fingerprint_of(subject, self.corpora)
 
     @property
@@ -286,10 +276,7 @@ class StudyRecord:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """The warnings at the beginning of reports, each line once. They are about a torn append, about seeds that
-        change nothing, and about properties that invalidate comparisons, in the corpora of the study and of its
-        ablations.
-        """
+        """The warnings at the top of reports: a torn append, seeds that change nothing, problems of corpora."""
         records = [self, *self.ablations.values()]
         each = (line for record in records for corpus in record.corpora.values() for line in corpus.warnings)
         own = filter(None, (self.cut, idle_seeds(self.trials.values())))
@@ -302,10 +289,8 @@ class StudyRecord:
         )
 
     def front(self) -> list[TrialRecord]:
-        """Return the trials on the Pareto front of the study's objectives, in the order of ``ranked``. Returns an empty
-        list if the score is the only objective.
-
-        A stopped trial counts with its best score.
+        """Return the trials on the Pareto front of the study's objectives, in the order of ``ranked``. Empty if the
+        score is the only objective. A stopped trial counts with its best score.
         """
         sought = self.study.search.further
         if not sought:

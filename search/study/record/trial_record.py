@@ -31,16 +31,16 @@ class TrialRecord:
     """The state of a trial after its events so far.
 
     ``number``: its number. ``point``: its value on each active axis of ``space``, the study's space. ``seeds``: its
-    seeds; if they race, those of the complete groups, or of the first group until that is complete. With
-    ``replicates``, these are the numbers of its calls. ``measure``: the measure that ranks the trials. ``parameters``:
-    the number of parameters of one lane (one seed's copy of the network); None if it is not an objective.
-    ``replicates``: the replicates of each seed of a function.
+    seeds; if they race (are trained in groups), those of the complete groups, or of the first group until that is
+    complete. With ``replicates``, these are the numbers of its calls. ``measure``: the measure that ranks the trials.
+    ``parameters``: the number of parameters of one lane (one seed's copy of the network); None if it is not an
+    objective. ``replicates``: the replicates of each seed of a function.
 
-    ``reused``: the event by which it took over the results of an earlier trial; None if it is trained. ``reports``: its
-    reports. ``decisions``: the decisions at rungs, and any that did not continue the trial. ``paused``: whether it
-    waits at a rung. ``reason``, ``message``: the reason of its end, and a message on it; None and empty before its end.
-    ``starts``: the number of times that it was started or continued. ``waits``: whether it waits for a worker.
-    ``measured_now``: whether a worker is measuring it on the test split. ``retries``: its retries after faults.
+    ``reused``: the event by which it took over the results of an earlier trial; None if it is trained. ``decisions``:
+    the decisions at rungs, and any that did not continue the trial. ``paused``: whether it waits at a rung. ``reason``,
+    ``message``: the reason of its end, and a message on it; None and empty before its end. ``starts``: the number of
+    times that it was started or continued. ``waits``: whether it waits for a worker. ``measured_now``: whether a worker
+    is measuring it on the test split. ``retries``: its retries after faults.
 
     ``tested``: its metrics on the test split; empty before they are measured. ``packed``: the measure's counts for each
     test sentence; None if there are none. ``documents``: the number of sentences of each document of the test split;
@@ -94,18 +94,14 @@ class TrialRecord:
 
     @property
     def doing(self) -> str:
-        """The state of the trial, with two more values: ``waiting`` if it is running but no worker has it yet, and
-        ``measuring`` while a worker measures it on the test split.
-        """
+        """The trial's state; or ``waiting`` if it runs but has no worker yet, and ``measuring`` during its test."""
         if self.measured_now:
             return "measuring"
         return "waiting" if self.waits and self.state == "running" else self.state
 
     @property
     def whole(self) -> bool:
-        """Whether the trial was trained to the end, so that its score is final. If seeds race, whether at least the
-        first group was.
-        """
+        """Whether the trial (if seeds race, its first group) was trained to the end, so that its score is final."""
         return self.reason == "completed" or (self.raced and len(self.reports) >= self.config.epochs)
 
     @property
@@ -117,9 +113,8 @@ class TrialRecord:
 
     @property
     def best(self) -> Reported | None:
-        """The report with the highest finite score, the earliest one of equals; None if there is none.
-
-        If seeds race, this joins the best reports of the groups (``search/study/record/seed_races.py``).
+        """The report with the highest finite score (the first one in a tie); None if there is none. If seeds race, this
+        joins the best reports of the groups (``search/study/record/seed_races.py``).
         """
         if self._best[0] != len(self.reports):
             self._best = len(self.reports), self._best_report()
@@ -132,26 +127,22 @@ class TrialRecord:
 
     @property
     def rank_key(self) -> tuple[int, float, int]:
-        """The key that sorts trials with a score, the best first: by score, then by number.
-
-        If seeds race, trials with more seeds come first, since a stopped trial lost to others with as many seeds as it
-        had.
+        """The key that sorts trials with a score, the best first: by score, then by number. If seeds race, trials with
+        more seeds come first, since a stopped trial lost to others with as many seeds as it had.
         """
         assert self.score is not None
         return -len(self.seeds) if self.raced else 0, -self.score, self.number
 
     @property
     def curve(self) -> list[tuple[int, float]]:
-        """The epoch and the score of each report. If seeds race and have a score, a single pair: their number, and
-        their joint score.
-        """
+        """The epoch and the score of each report; if seeds race and have a score, only their number and joint score."""
         if self.raced and self.best is not None:
             return [(len(self.seeds), self.best.score)]
         return self.reports.curve
 
     @property
     def score(self) -> float | None:
-        """The best dev score of any epoch, as the mean over seeds; None if a fault ended the trial, if it diverged, or
+        """The best dev score of any epoch, as the mean over seeds. None if a fault ended the trial, if it diverged, or
         if it has no finite score.
         """
         if self.reason in SCORELESS:
@@ -163,25 +154,23 @@ class TrialRecord:
 
     @property
     def share(self) -> int:
-        """The trial's share of the device, as a multiple of the share of an ordinary trial. It doubles whenever memory
-        runs out.
-        """
+        """The trial's share of the device, relative to an ordinary trial's. It doubles whenever memory runs out."""
         causes = [*(retry.cause for retry in self.retries), *(fault.reason for fault in self.untested)]
         return 1 << causes.count("out_of_memory")
 
     @property
     def weights_identity(self) -> str:
-        """The config identity in the trial's weights file. If the trial was reused and not trained again, it is the
-        identity of the earlier trial's config.
-        """
+        """The config identity in the weights file: the earlier trial's if this one was reused and not retrained."""
         own = self.reused is None or any(fault.then == "train" for fault in self.untested)
         return self.config.identity if own or self.reused is None else self.reused.config_identity
 
     @property
     def weights_epoch(self) -> int | None:
-        """The epoch that the trial's weights file must have to hold the weights of the best epoch. The file may have
-        another epoch if a machine was lost with the best weights. None if the seeds race, since each group has its own
-        best epoch; None also if the trial has no best epoch, was reused, or was trained again for its test.
+        """The epoch in the trial's weights file if it holds the weights of the best epoch; None if that is unknown.
+
+        The file may have another epoch if a machine was lost with the best weights. The epoch is unknown if the seeds
+        race, since each group has its own best epoch, and if the trial has no best epoch, was reused, or was trained
+        again for its test.
         """
         again = any(fault.then == "train" for fault in self.untested)
         return None if self.raced or again or self.reused is not None or self.best is None else self.best.epoch
@@ -193,27 +182,21 @@ class TrialRecord:
 
     @property
     def seconds(self) -> float:
-        """The seconds of training and evaluation in this study, over all epochs and lanes; 0 if the
-        trial was reused.
-        """
+        """The seconds of training and evaluation in this study, over all epochs and lanes; 0 for a reused trial."""
         return sum(self.reports.seconds) if self.reused is None else 0.0
 
     @property
     def latency(self) -> float | None:
-        """The smallest reported latency, since other processes on the machine can only increase it; None if there is
-        none.
-        """
+        """The smallest reported latency, since other processes can only increase it; None if there is none."""
         return min((report.latency for report in self.reports if report.latency is not None), default=None)
 
     def further(self, sought: Sequence[Further], at: Reported | None = None) -> Vector:
-        """Return the trial's values of the objectives ``sought``, converted so that larger is better. ``at``: the
-        report from which the values of a function are taken; None means the best report.
-        """
+        """Return the trial's values of the objectives ``sought``, larger being better. ``at``: as in ``value``."""
         return vector(sought, {each.column: self.value(each, at) for each in sought})
 
     def value(self, sought: Further, at: Reported | None = None) -> float | None:
-        """Return the trial's value of one objective after the score, as it was measured; None if it is unknown. The
-        value of a function's objective is the mean over its calls in the report ``at``; None means the best report.
+        """Return the trial's measured value of one objective after the score; None if it is unknown. The value of a
+        function's objective is the mean over its calls in the report ``at``; None means the best report.
         """
         match sought.column:
             case "parameters":
@@ -242,8 +225,7 @@ class TrialRecord:
 
     @property
     def sentences(self) -> NDArray[np.float64] | None:
-        """The measure's counts for each test sentence: counts_RSC. Their sums over the sentences give ``test``
-        (``data.tasks.measure.Measure.of_counts``).
+        """The measure's counts for each test sentence: counts_RSC; their sums give ``test`` (``Measure.of_counts``).
 
         None if the trial was not tested, or was tested by a version that did not store the counts. Raises UserError if
         the counts cannot be read.
@@ -260,8 +242,8 @@ class TrialRecord:
         return self._scores("dev", report.metrics, report.seeds or self.seeds)
 
     def _scores(self, split: str, metrics: Metrics, seeds: tuple[int, ...]) -> dict[int, float]:
-        """Return the score of each seed on a split, converted so that larger is better
-        (``data.tasks.measure.Measure.score``). Raises UserError if ``metrics`` lack the measure.
+        """Return the score of each seed on a split, converted so that larger is better (``Measure.score``). Raises
+        UserError if ``metrics`` lack the measure.
         """
         name = f"{split}_{self.measure.name}"
         if name not in metrics:

@@ -1,9 +1,8 @@
-"""Stores copies of the files and folders that a user's function passes. Each copy has its own folder, and is found only
-once it is complete.
+"""Stores copies of the files and folders that a user's function passes; only complete copies are found.
 
-In the folder of a copy, ``content/`` holds the copied file or folder, and ``whole.json``, which is written last, holds
-the size of each file. A copy is ignored if a file is missing or has another size: its writer was cut off, or its files
-are still on their way from another machine.
+Each copy has its own folder: ``content/`` holds the copied file or folder, and ``whole.json``, which is written last,
+the size of each file. A copy is ignored if a file is missing or has another size: its writer was interrupted, or its
+files are still being transferred from another machine.
 """
 
 import json
@@ -30,14 +29,14 @@ Copy = TypeVar("Copy")
 
 def folder_of(parent: Path, epoch: int, attempt: int, number: int) -> Path:
     """Return the folder in ``parent`` for a copy. Its name gives the epoch, the attempt, and the number of the copy in
-    that attempt, so sorting by name also sorts by epoch.
+    that attempt, so names sort by epoch.
     """
     return parent / f"{epoch:08d}-{attempt:04d}-{number:06d}"
 
 
 def copied(given: Path | bytes, folder: Path) -> tuple[str, dict[str, int]]:
-    """Copy ``given``, the path of a file or folder or else the bytes of a file, into ``folder``. Returns the name of
-    the copy in ``content/``, and the sizes of its files in bytes. The copy is on the disk when this returns.
+    """Copy ``given``, the path of a file or folder or the bytes of a file, into ``folder``. Returns the name of the
+    copy in ``content/``, and the sizes of its files in bytes. The copy is on the disk when this returns.
     """
     name = BYTES if isinstance(given, bytes) else given.resolve().name
     to = folder / CONTENT / name
@@ -68,8 +67,8 @@ def declare_whole(folder: Path, notes: Mapping[str, Any]) -> None:
 
 
 def whole_in(parent: Path, kind: Callable[..., Copy]) -> list[Copy]:
-    """Find the complete copies in the folder ``parent``, in the order of their names. Each is returned as
-    ``kind(folder, **notes)``; copies whose notes do not fit ``kind`` are left out.
+    """Return the complete copies in the folder ``parent``, in the order of their names. Each is created by calling
+    ``kind`` with its folder and its notes; copies whose notes do not fit ``kind`` are left out.
     """
     found = []
     for folder in sorted(parent.glob(NAMES)):
@@ -88,7 +87,7 @@ def keep_only(parent: Path, kept: Iterable[Path]) -> None:
 
 
 def _notes_of(folder: Path) -> dict[str, Any] | None:
-    """Read the notes of the copy in a folder; None if the copy is not complete."""
+    """Return the notes of the copy in a folder; None if the copy is not complete."""
     try:
         notes: dict[str, Any] = json.loads((folder / WHOLE).read_bytes())
         there = {name: (folder / CONTENT / name).stat().st_size for name in notes["files"]}

@@ -23,18 +23,14 @@ from skipstack.spaces.config import RECORDED, Axis
 from skipstack.spaces.trial import TrialConfig
 
 Raw = Mapping[str, Any]
-"""The data of a study before they are validated, with all defaults: ``about``, ``base``, ``axes``, ``constraints`` and
-``search``.
-"""
+"""The data of a study before validation, with defaults: ``about``, ``base``, ``axes``, ``constraints``, ``search``."""
 
 
 FORMER_KEYS: Final = {
     **dict.fromkeys(("asha", "hyperband", "median", "keep_best"), "scheduler"),
     "evolution": "proposer",
 }
-"""The keys of ``search`` in version 0.1.0 that no longer exist, each with the current key of which it is now a
-``kind``.
-"""
+"""The keys of ``search`` in version 0.1.0 that no longer exist, each with the current key that has it as a ``kind``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,9 +102,7 @@ class ValueSource:
         return UserError(at(path, lines=self.lines, file=self.name) + message)
 
     def at_scale(self, scale: str) -> "ValueSource":
-        """Return this source for the study at a scale: the fields that the scale overrides have their lines in the
-        scale.
-        """
+        """Return this source for the study at a scale: fields that the scale overrides have their lines in it."""
         lines = self.lines or {}
         own = {path[2:]: line for path, line in lines.items() if path[:2] == ("scales", scale) and len(path) > 2}
         return ValueSource(self.name, {**lines, **own})
@@ -119,7 +113,7 @@ class Document:
     """A study file merged over the preset that it extends.
 
     ``source``: the file with its lines. ``raw``: the merged data. ``scales``: the names of the scales of the file and
-    of the preset. ``code``: the names of the user's code files, as they stand in the file.
+    of the preset. ``code``: the names of the user's code files, as written in the file.
     """
 
     source: ValueSource
@@ -138,8 +132,8 @@ def read_document(path: Path, name: str, scale: str | None = None, base: Raw | N
     """Read the file at ``path``, and merge it over the preset that it extends.
 
     ``name``: the name of the file in errors. ``scale``: the scale at which the file and the preset are read, if they
-    have it. ``base``: the base for a file that extends nothing; None means the default network. A file with a ``base``
-    argument cannot extend a preset, since presets train networks.
+    have it. ``base``: the base for a file that extends nothing; None means the default network. With a ``base``, a file
+    cannot extend a preset, since presets train networks.
 
     Raises UserError for a file that cannot be read, is not YAML, or does not fit ``FileContent``, and for an unknown
     preset.
@@ -163,9 +157,10 @@ def _of_today(path: tuple[str | int, ...]) -> tuple[str | int, ...]:
 
 
 def document(data: Any, source: ValueSource, scale: str | None = None, base: Raw | None = None) -> Document:
-    """Merge the ``data`` of a study file over the preset that it extends. ``source``, ``scale``, ``base``: as for
-    ``read_document``. Raises UserError as ``read_document`` does, and for data without any key, which would otherwise
-    be the study with all defaults.
+    """Merge the ``data`` of a study file over the preset that it extends.
+
+    ``source``, ``scale``, ``base``: as for ``read_document``. Raises UserError as ``read_document`` does, and for data
+    without any key, which would otherwise be the study with all defaults.
     """
     if data is None or data == {}:
         got = "an empty mapping" if data is not None else "null" if source.lines else "an empty file"
@@ -188,7 +183,7 @@ def document(data: Any, source: ValueSource, scale: str | None = None, base: Raw
 def _extended(name: str | None, source: ValueSource, scale: str | None, base: Raw | None) -> Document:
     if name is None:
         own = TrialConfig().model_dump(mode="json") if base is None else base
-        search = SearchConfig().model_dump(mode="json", exclude={"seeds"})  # 1 if there are replicates
+        search = SearchConfig().model_dump(mode="json", exclude={"seeds"})  # their default is 1 with replicates
         return Document(source, {"about": "", "base": own, "axes": {}, "constraints": (), "search": search}, ())
     if base is not None:
         raise source.error(["extends"], f"got {name} for a function (allowed: none, since presets train networks)")
@@ -222,10 +217,8 @@ def merged(below: Any, above: Any) -> Any:
 
 
 def in_full(search: Raw, source: ValueSource) -> Raw:
-    """Return search options with each word that stands for a kind expanded to a mapping. ``source``: the source of the
-    options.
-
-    Raises UserError for a key of earlier versions; its message says what to write instead.
+    """Return search options with each word that abbreviates a kind expanded to a mapping. ``source``: the source of the
+    options. Raises UserError for a key of earlier versions; it says what to write instead.
     """
     for key in search:
         if key in FORMER_KEYS:
@@ -234,9 +227,7 @@ def in_full(search: Raw, source: ValueSource) -> Raw:
 
 
 def replacement(key: str, value: Any) -> str:
-    """Return the message about ``search.KEY: value``, where KEY is a key of earlier versions. It says what to write
-    instead.
-    """
+    """Return the message about ``search.KEY: value``, KEY being a key of earlier versions: what to write instead."""
     new = FORMER_KEYS[key]
     kind = "none" if value is None and new == "scheduler" else key
     options = {"kind": kind, **(value if isinstance(value, Mapping) else {})}
@@ -245,8 +236,8 @@ def replacement(key: str, value: Any) -> str:
 
 
 def with_axis(axes: Raw, path: str, axis: Any, source: ValueSource) -> Raw:
-    """Return the axes with ``axis`` added at ``path``, or replaced in its position. If ``axis`` is None, remove the
-    axis; raises UserError if there is none.
+    """Return the axes with ``axis`` added at ``path``, or replaced in its position; None removes the axis. Raises
+    UserError if there is no axis to remove.
     """
     if axis is not None:
         return {**axes, path: axis}

@@ -1,6 +1,4 @@
-"""Finds the origin of each field that a study sets: its file, a preset that the file extends, or a scale of one of
-them.
-
+"""Finds the origin of each field that a study sets: its file, a preset that the file extends, or a scale of these.
 Files are merged as in ``document.py``. Each value carries its origin, so that the two are replaced together.
 """
 
@@ -27,11 +25,11 @@ class _Authored:
 
 
 def origins(name_or_path: str | Path, scale: str | None = None) -> Mapping[str, str]:
-    """Return the origin of each field of the base and of the search that a study sets, by dotted path. Paths in the
-    base do not begin with ``base``.
+    """Return the origin of each field of the base and of the search that a study sets, by dotted path.
 
-    An origin is the name of the study's preset or file, or of a preset that it extends; for a value from a scale, the
-    scale follows, as in ``tagger (small)``. Call this only for a study that ``load_study`` has loaded without an error.
+    Paths in the base do not begin with ``base``. An origin is the name of the study's preset or file, or of a preset
+    that it extends; for a value from a scale, the name of the scale follows, as in ``tagger (small)``. Call this only
+    for a study that ``load_study`` has loaded without an error.
     """
     path, preset = find_study(name_or_path)
     tree = _authored_tree(path, preset or path.name, scale)

@@ -1,6 +1,4 @@
-"""Settings: options of the command line, and arguments of the library, that override a study. Each sets one value at
-one path.
-"""
+"""Settings: options of the command line, and arguments of the library, that each override one value of a study."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -37,9 +35,10 @@ class Setting:
     adds: bool = False
 
     def applied(self, raw: Raw) -> Raw:
-        """Return the data of a study with this setting applied. A setting of a field of the base fixes the field: axes
-        at the field or inside it are removed. Raises UserError if an axis around the field varies it, and for an axis
-        to remove that the study does not have.
+        """Return the data of a study with this setting applied.
+
+        A setting of a field of the base fixes the field: axes at the field or inside it are removed. Raises UserError
+        if an axis around the field varies it, and for an axis to remove that the study does not have.
         """
         first, *rest = self.path
         match first:
@@ -64,10 +63,11 @@ class Setting:
 
 
 def corpus_setting(name: str, raw: Raw) -> Setting:
-    """Create the setting of ``--corpus NAME``. ``name``: a named corpus, or ``grammar``. ``raw``: the data of the
-    study. If the study has that corpus already, the corpus keeps its options.
+    """Create the setting of ``--corpus NAME``.
 
-    A study of dependency trees stays one if the new corpus has trees. Raises UserError for an unknown name.
+    ``name``: a named corpus, or ``grammar``. ``raw``: the data of the study. If the study has that corpus already, the
+    corpus keeps its options. A study of dependency trees remains one if the new corpus has trees. Raises UserError for
+    an unknown name.
     """
     if name != "grammar" and name not in named_corpora():
         raise UserError(unknown("corpus", name, ["grammar", *named_corpora()]))
@@ -95,8 +95,8 @@ def added_constraints(constraints: Sequence[str | ConstraintFunction]) -> Settin
 
 
 def parsed_setting(text: str, known: Known = trial_paths) -> Setting:
-    """Create the setting of ``--set PATH=VALUE``. VALUE is YAML. ``known``: returns the valid paths of the base. Raises
-    UserError for an invalid path.
+    """Create the setting of ``--set PATH=VALUE``, where VALUE is YAML. Raises UserError for an invalid path. ``known``:
+    returns the valid paths of the base.
     """
     source = ValueSource(f"--set {text}")
     path, equals, value = text.partition("=")
@@ -107,8 +107,8 @@ def parsed_setting(text: str, known: Known = trial_paths) -> Setting:
 
 
 def given_setting(path: str, value: Any, known: Known = trial_paths) -> Setting:
-    """Create the setting of ``path`` to a Python value. ``known``: returns the valid paths of the base. Raises
-    UserError for an invalid path.
+    """Create the setting of ``path`` to a Python value. Raises UserError for an invalid path. ``known``: returns the
+    valid paths of the base.
     """
     return _setting(path, value, ValueSource(f"settings {path}"), known)
 
@@ -118,8 +118,8 @@ def _setting(path: str, value: Any, source: ValueSource, known: Known) -> Settin
 
 
 def _parts(path: str, value: Any, source: ValueSource, known_in_base: Known) -> tuple[str, ...]:
-    """Return the parts of a setting's path in the study file. Fields of the base may be written with or without
-    ``base``. Raises UserError for an unknown path.
+    """Return the parts of a setting's path in the study file. Raises UserError for an unknown path. The prefix ``base``
+    of fields of the base is optional.
     """
     first, _, rest = path.partition(".")
     if path in ("about", "constraints", ADDED):
@@ -137,9 +137,7 @@ def _parts(path: str, value: Any, source: ValueSource, known_in_base: Known) -> 
 
 
 def _put(tree: Any, names: Sequence[str], value: Any) -> Any:
-    """Return the tree with ``value`` at the path ``names``. If a mapping gets another ``kind``, its other fields are
-    removed.
-    """
+    """Return the tree with ``value`` at the path ``names``. A new ``kind`` of a mapping removes its other fields."""
     if not names:
         return value
     tree = tree if isinstance(tree, Mapping) else {}

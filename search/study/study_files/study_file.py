@@ -1,6 +1,4 @@
-"""Loads study files, which describe a space and how it is searched, in YAML. A file is validated before anything is
-trained.
-"""
+"""Loads and validates study files, which describe in YAML a space and how it is searched."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -74,18 +72,20 @@ def load_study(
     function: FunctionSource | None = None,
     constraints: Sequence[str | ConstraintFunction] = (),
 ) -> tuple[StudyConfig, Path]:
-    """Load a study from a preset, a YAML file or a mapping. Returns its config, and the folder at which relative paths
-    of corpora start. That folder is the one of the file; for a preset or a mapping, it is the working directory.
+    """Load a study from a preset, a YAML file or a mapping.
+
+    Returns its config, and the folder at which relative paths of corpora start: the folder of the file or, for a preset
+    or a mapping, the working directory.
 
     ``given``: the name of a preset, the path of a file, or a mapping. ``scale``: one of ``scales()``; it is appended to
     the name of the study. ``corpus``: a named corpus or ``grammar``. ``overrides``: values that replace those of the
-    study. As texts they are ``PATH=VALUE``, with the value in YAML; as a mapping, they are Python values by path. A
-    path is a field of the base (``model.stack.hidden=32``), a field of the search (``search.scheduler=none``), a whole
-    axis (``axes.model.stack.depth={choice: [1]}``; null removes it), ``constraints`` or ``about``.
-    ``constraints+=NAME`` adds a constraint. ``trials``, ``hours``, ``epochs``, ``seeds``, ``seed``: values for the
-    fields of these names. ``function``: the function that trials call; None if they train networks. With a function,
-    the base has values of its arguments, and a study from a mapping gets its name. ``constraints``: constraints that
-    are added to the study's own.
+    study: texts ``PATH=VALUE`` with the value in YAML, or a mapping of Python values by path. A path is a field of the
+    base (``model.stack.hidden=32``), a field of the search (``search.scheduler=none``), a whole axis
+    (``axes.model.stack.depth={choice: [1]}``; null removes it), ``constraints`` or ``about``. ``constraints+=NAME``
+    adds a constraint. ``trials``, ``hours``, ``epochs``, ``seeds``, ``seed``: values for the fields of these names.
+    ``function``: the function that trials call; None if they train networks. With a function, the base has values of
+    its arguments, and a study from a mapping gets its name. ``constraints``: constraints that are added to the study's
+    own.
 
     ``constraints`` are applied first, then ``corpus``, then the numbers from ``trials`` to ``seed``, and ``overrides``
     last, in order. A setting of a field of the base fixes the field: axes at the field or inside it are removed.
@@ -125,8 +125,8 @@ def load_study(
 
 
 def _loaded(file: Document, folder: Path) -> tuple[CodeFile, ...]:
-    """Load a study's own code files, which runs them. ``folder``: the folder at which relative paths start. Raises
-    UserError for a file that cannot be loaded.
+    """Load a study's own code files, which runs them. Raises UserError for a file that cannot be loaded. ``folder``:
+    the folder at which relative paths start.
     """
     code: list[CodeFile] = []
     for number, name in enumerate(file.code):
@@ -146,7 +146,7 @@ def _settings(
     numbers: Mapping[str, float | None],
 ) -> list[Setting]:
     """Create the settings of a study, in the order in which they are applied. ``numbers``: the values of the options
-    that abbreviate a path, by the option's name; None means that the option was not set.
+    that abbreviate a path, by the option's name; None for an option that is not set.
     """
     settings = [] if corpus is None else [corpus_setting(corpus, raw)]
     for option, value in numbers.items():
@@ -177,9 +177,7 @@ def _with_epochs(function: FunctionSource, corpus: str | None, epochs: int | Non
 
 
 def _values(raw: Raw) -> Mapping[str, Any]:
-    """Return a mapping whose keys are the paths that a study of a function may set: those of the base's values, and
-    those of its axes. Callers do not use the values.
-    """
+    """Return the paths of values and axes, which a study of a function may set, as keys. The values are unused."""
     return {**dict(leaves(raw["base"])), **raw["axes"]}
 
 
@@ -190,8 +188,8 @@ def scales(name_or_path: str | Path) -> tuple[str, ...]:
 
 
 def find_study(name_or_path: str | Path) -> tuple[Path, str | None]:
-    """Find a study file. Returns its path and, for a preset, the preset's name, otherwise None. A file takes precedence
-    over a preset of the same name. Raises UserError if there is neither.
+    """Find a study file, and return its path and, for a preset, the preset's name, otherwise None. A file takes
+    precedence over a preset of the same name. Raises UserError if there is neither.
     """
     path, name = Path(name_or_path), str(name_or_path)
     if path.is_file():
@@ -213,9 +211,11 @@ class _Whole(Frozen):
 
 
 class _Check:
-    """Validates a complete study. An error names the last of the ``settings`` that sets the wrong value, or a value
-    around or inside it. If there is none, it names the ``file``. ``constraints``: the number of constraints in the
-    file, as opposed to those that settings add.
+    """Validates a complete study.
+
+    An error names the last of the ``settings`` that sets the wrong value, or a value around or inside it; without one,
+    it names the ``file``. ``constraints``: the number of constraints in the file, as opposed to those that settings
+    add.
     """
 
     def __init__(self, file: ValueSource, settings: Sequence[Setting], *, constraints: int) -> None:
@@ -232,6 +232,7 @@ class _Check:
         function: FunctionSource | None,
     ) -> StudyConfig:
         """Return the validated config of the study ``name`` with the data ``raw``. Raises UserError for a mistake.
+
         ``code``: the user's code files. ``functions``: the constraints that are Python functions. ``function``: the
         function that trials call; None if they train networks.
         """
@@ -254,8 +255,8 @@ class _Check:
         return StudyConfig(name=name, about=whole.about, space=config, search=whole.search)
 
     def _called(self, function: FunctionSource | None, values: Raw, whole: "_Whole") -> FunctionConfig:
-        """Return the base config of a study whose trials call a function. The name and the direction of the function's
-        score come from the objectives of the search, if these have directions.
+        """Return the base config of a study whose trials call a function. If the objectives of the search have
+        directions, the name and the direction of the function's score are those of the first objective.
         """
         assert function is not None, "other trials train a network"
         for score, direction in [*whole.search.reported.items()][:1]:
@@ -281,9 +282,7 @@ class _Check:
             raise UserError(explain(error, model, lines=lines, file=author.name)) from None
 
     def _check_corpora(self, base: TrialConfig, space: Space) -> None:
-        """Check the names and options of corpora in the base and on the axes. The files of the corpora are not read and
-        may be missing.
-        """
+        """Check the names and options of corpora in the base and on the axes, without reading their files."""
         tree = base.model_dump(mode="json")
         self._check_corpus(tree, ("base", "data", "corpus"))
         for path in ("data.corpus", "data.corpus.name", "data.corpus.tags", "data.corpus.held_out"):
@@ -304,9 +303,7 @@ class _Check:
 
 
 def schema(code: tuple[CodeFile, ...] = ()) -> dict[str, Any]:
-    """Return the JSON schema of a study file, for editors. It lists all valid paths of axes and all names of
-    constraints.
-
+    """Return the JSON schema of a study file, for editors, with all valid paths of axes and all names of constraints.
     ``code``: the user's code files, whose components and constraints are included.
     """
     with known(code):

@@ -1,8 +1,8 @@
 """Reads YAML as plain data, with the line of each value.
 
-Only the part of YAML that corresponds to JSON is accepted. Scalars are read as in YAML 1.2, but hexadecimal, octal and
-infinite numbers are text. So ``no``, ``off`` and ``none`` are text, too, and ``1e-3`` is a number. Aliases, scalars
-with custom tags, and repeated keys are errors.
+Only the part of YAML that corresponds to JSON is accepted. Scalars are read as in YAML 1.2, so that ``no``, ``off`` and
+``none`` are text and ``1e-3`` is a number, but hexadecimal, octal and infinite numbers are text. Aliases, scalars with
+custom tags, and repeated keys are errors.
 """
 
 import re
@@ -38,7 +38,7 @@ class _Loader(yaml.SafeLoader):
 _INTEGER, _NUMBER, _TRUTH, _NULL, _TEXT = (
     f"tag:yaml.org,2002:{name}" for name in ("int", "float", "bool", "null", "str")
 )
-# The first pattern that matches counts. Each list has the characters with which such a scalar may begin.
+# The first pattern that matches determines the type. The lists have the characters with which a scalar may begin.
 _Loader.add_implicit_resolver(_INTEGER, re.compile(r"[-+]?[0-9]+$"), list("-+0123456789"))
 _Loader.add_implicit_resolver(
     _NUMBER, re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?$"), list("-+.0123456789")
@@ -50,8 +50,8 @@ _Loader.add_implicit_resolver(_NULL, re.compile(r"(null|Null|NULL|~|)$"), ["n", 
 def read_yaml(text: str, file: str) -> tuple[Any, Lines]:
     """Read a YAML text. Returns its data (None for an empty text), and the line of each value by its path.
 
-    ``file``: the name of the file in errors. Raises UserError, which begins with the file and, if it is known, the
-    line, for invalid YAML and for a text of more than ``LONGEST`` characters.
+    ``file``: the name of the file in errors. Raises UserError, which begins with the file and, if known, the line, for
+    invalid YAML and for a text of more than ``LONGEST`` characters.
     """
     if len(text) > LONGEST:
         raise UserError(f"{file}: got {len(text)} characters (allowed: {LONGEST})")

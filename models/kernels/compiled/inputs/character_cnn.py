@@ -1,7 +1,7 @@
-"""The character CNN, compiled: the equation of ``models/parts/inputs/characters.py``, with its gradients.
+"""The compiled character CNN and its gradients: the equation of ``models/parts/inputs/characters.py``.
 
 Axes: R lanes (a lane is one seed's copy of the network); N spellings of at most C characters; W characters that a
-filter sees; V characters of the corpus, with vectors of E numbers; F filters; I = W * E.
+filter sees; V characters of the corpus, with vectors of E entries; F filters; I = W * E.
 """
 
 from typing import Any
@@ -20,7 +20,7 @@ from skipstack.models.kernels.gemm.product import multiply, pack, pack_transpose
 class CompiledCharacterCnn(Once):
     """Computes y_RNF = max_j tanh(sum_w W_w e_{j+w-k} + b), over the positions j of characters; k = W // 2.
 
-    If several sums are the largest, the gradient goes to the first of them.
+    If several sums are the largest, only the first of them gets the gradient.
     """
 
     @staticmethod
@@ -62,8 +62,8 @@ def forward(
 ) -> None:
     """Fills ``y_RNF``, and fills ``place_RNF`` with the position j of each maximum.
 
-    Each character of the corpus is multiplied once for each position of a filter, and sums of these products are taken.
-    This is usually less work than to multiply at each position of a batch, in which the same characters recur.
+    Each character of the corpus is multiplied once for each position of a filter, and these products are then summed:
+    usually less work than multiplying at each position of a batch, where the same characters recur.
     """
     lanes, width, _, filters = weight_RWEF.shape
     product_WVF = np.empty((width, table_RVE.shape[1], filters), y_RNF.dtype)
@@ -137,8 +137,6 @@ def length(ids_C: Array, boundary: int) -> int:
 
 @inlined
 def seen(ids_C: Array, j: int, w: int, width: int, boundary: int) -> int:
-    """Returns the character that position w of a filter sees when the filter is at position j of a spelling. Beyond
-    either end of the spelling this is the boundary.
-    """
+    """Returns the character at position w of a filter that is at position j; the boundary outside the spelling."""
     at = j + w - width // 2
     return ids_C[at] if 0 <= at < len(ids_C) else boundary

@@ -1,9 +1,10 @@
-"""Rows of tables side by side, compiled, with their gradients: the operation that ``models/layers/lookup.py`` defines.
+"""Compiled lookups in several tables side by side, and their gradients: the operation that ``models/layers/lookup.py``
+defines.
 
 Axes: R lanes (a lane is one seed's copy of the network); T tokens, S = T plus the margins of the windows at both ends,
-B sentences; V rows of a table, those of all lanes one after another, E numbers of a row; A rows of a table that a token
-reads; N rows that were read; U distinct rows among them; W tokens of a window; X numbers of a window. Each of the
-W tokens has X / W numbers: those of the first table, then those of the next.
+B sentences; V rows of a table, lane after lane, E entries of a row; A rows of a table that a token reads; N rows that
+were read; U distinct rows among them; W tokens of a window; X numbers of a window. Each of the W tokens has X /
+W numbers: those of the first table, then those of the next.
 """
 
 from collections.abc import Callable
@@ -22,11 +23,10 @@ from skipstack.models.kernels.compiling import compiled
 
 
 class SideBySide(Once):
-    """Reads the rows ``rows_RSBA`` of each of several tables, and puts the vectors of each token's window side by side:
-    x_RTBX. If the function ``kept`` returns dropout factors for x, x is multiplied by them.
+    """Reads the rows ``rows_RSBA`` of each of several tables, and concatenates the vectors of each token's window:
+    x_RTBX, multiplied by the dropout factors that ``kept`` returns, if any.
 
-    If ``by_row`` is True for a table, the gradient of the table has only the rows that were read
-    (``models/kernels/rows.py``).
+    If ``by_row`` is True for a table, its gradient holds only the rows that were read (``models/kernels/rows.py``).
     """
 
     @staticmethod
@@ -37,8 +37,8 @@ class SideBySide(Once):
         by_row: tuple[bool, ...],
         *tables_and_rows: Tensor,
     ) -> Tensor:
-        """Computes x_RTBX. ``window``: W, the tokens of a window. ``kept``: a function that returns the dropout factors
-        of a tensor, or None. ``tables_and_rows``: all tables, then the rows that are read of each.
+        """Computes x_RTBX. ``window``: W. ``kept``: a function that returns the dropout factors of a tensor, or None.
+        ``tables_and_rows``: all tables, then the rows to read of each.
         """
         tables, rows = tables_and_rows[: len(by_row)], tables_and_rows[len(by_row) :]
         lanes, margined, sentences, _ = rows[0].shape
@@ -73,9 +73,7 @@ class SideBySide(Once):
 
 @compiled
 def lay(table_VE: Array, rows_RSBA: NDArray[np.int64], factors_RTBX: Array, out_RTBX: Array, first: int) -> None:
-    """Writes the vectors of one table into its columns of ``out_RTBX``. ``first``: the number of columns that the
-    tables before this one have in each token of a window.
-    """
+    """Writes the vectors of one table into its columns of ``out_RTBX``, from column ``first`` of each token on."""
     lanes, margined, sentences, each = rows_RSBA.shape
     steps, size = out_RTBX.shape[1], table_VE.shape[1]
     window = margined - steps + 1
@@ -91,9 +89,7 @@ def lay(table_VE: Array, rows_RSBA: NDArray[np.int64], factors_RTBX: Array, out_
 
 @compiled
 def take_back(above_RTBX: Array, factors_RTBX: Array, rows_RSBA: NDArray[np.int64], size: int, first: int) -> Array:
-    """Computes the gradient of each row that was read, summed over all windows that contain it: values_NE. ``size``: E.
-    ``first`` is as in ``lay``.
-    """
+    """Computes the gradient of each row, summed over its windows: values_NE. ``size``: E. ``first``: see ``lay``."""
     lanes, margined, sentences, each = rows_RSBA.shape
     steps = above_RTBX.shape[1]
     window = margined - steps + 1
@@ -121,9 +117,7 @@ def add_rows(values_NE: Array, rows_RSBA: NDArray[np.int64], table_VE: Array) ->
 
 @compiled
 def apart(rows_RSBA: NDArray[np.int64], size: int) -> NDArray[np.int64]:
-    """Splits row indices that count through all lanes, of ``size`` rows each, into the lane and the row within it:
-    lane_and_row_2N.
-    """
+    """Splits row indices that count through all lanes, of ``size`` rows each, into lane and row: lane_and_row_2N."""
     lane_and_row_2N = np.empty((2, rows_RSBA.size), np.int64)
     for n, row in enumerate(rows_RSBA.ravel()):
         lane_and_row_2N[0, n], lane_and_row_2N[1, n] = row // size, row % size

@@ -1,6 +1,7 @@
-"""Distinct rows and their sums (``models/kernels/rows.py``) and distinct forms (``models/layers/lookup.py``), compiled.
+"""Compiled search for distinct rows and their sums (``models/kernels/rows.py``) and distinct forms
+(``models/layers/lookup.py``).
 
-Axes: N positions, U distinct rows, E numbers of a row; R lanes (a lane is one seed's copy of the network) of P tokens.
+Axes: N positions, U distinct rows, E entries of a row; R lanes (a lane is one seed's copy of the network) of P tokens.
 """
 
 import numpy as np
@@ -13,7 +14,7 @@ from skipstack.models.kernels.compiling import compiled
 @compiled
 def summed(lane_and_row_2N: NDArray[np.int64], values_NE: Array, size: int) -> tuple[NDArray[np.int64], Array]:
     """Finds the distinct rows in ascending order, lane_and_row_2U, and the sum of the values at each row's positions,
-    taken in order: values_UE. Lanes have ``size`` rows each.
+    added in order: values_UE. Lanes have ``size`` rows each.
     """
     at_N = lane_and_row_2N[0] * size + lane_and_row_2N[1]
     order_N, rank_N, count = np.argsort(at_N), np.empty_like(at_N), 0
@@ -29,8 +30,8 @@ def summed(lane_and_row_2N: NDArray[np.int64], values_NE: Array, size: int) -> t
 
 @compiled
 def distinct(forms_RP: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Finds the distinct forms (words as written) of each lane, in ascending order and padded with form 0. Also returns
-    for each token the index of its form in this result, flattened lane after lane.
+    """Finds the distinct forms (words as written) of each lane, in ascending order and padded with form 0. Also
+    returns, for each token, the index of its form in this result, flattened lane after lane.
     """
     found_RP, place_RP, most = np.zeros_like(forms_RP), np.empty_like(forms_RP), 0
     for r in range(len(forms_RP)):

@@ -1,11 +1,11 @@
-"""The shortcut block through time, compiled: the equations of ``block_layer`` (``models/kernels/layers.py``).
+"""The compiled shortcut block through time: the equations of ``block_layer`` (``models/kernels/layers.py``).
 
 The pre-activations are W x + b + U h_{t-1}. x is the layer below, and x' the gradient of x. An array without elements
-is an absent one. ``below_like`` and ``step_like`` decide whether the factors of the products of all steps, and of one
-step, are rounded to bfloat16 (``gemm/pairs.py``).
+is absent. ``below_like`` and ``step_like`` decide whether the factors of the products of all steps, and of one step,
+are rounded to bfloat16 (``gemm/pairs.py``).
 
-Axes: G groups (a group is one lane, that is one seed's copy of the network, in one reading direction), T time steps,
-B sentences, I inputs from the layer below, H hidden units, X = 3H pre-activations.
+Axes: G groups = lanes * directions (a lane is one seed's copy of the network), T time steps, B sentences, I inputs from
+the layer below, H hidden units, X = 3H pre-activations.
 """
 
 import numpy as np
@@ -41,9 +41,7 @@ def forward(
     below_like: Array,
     step_like: Array,
 ) -> None:
-    """Fills ``gates`` with i, o and s, ``h`` with the outputs, ``read`` with tanh(m) + q (only if there is q), and
-    ``tanh`` with tanh(m).
-    """
+    """Fills ``gates`` (i, o, s), ``h`` (outputs), ``tanh`` (tanh(m)) and, if there is q, ``read`` (tanh(m) + q)."""
     groups, steps, sentences, width = gates_GTBX.shape
     hidden = width // 3
     for g in range(groups):
@@ -97,9 +95,7 @@ def backward(
     below_like: Array,
     step_like: Array,
 ) -> None:
-    """Fills the seven arrays ``to_...`` with the gradients of x, W, the bias, U, and the terms a, b and q that the skip
-    adds. The gradients of x, a, b and q are left out where the array for them is absent.
-    """
+    """Fills the arrays ``to_...`` with the gradients. The arrays for x, a, b and q may be absent."""
     groups, steps, sentences, width = gates_GTBX.shape
     hidden, kind = width // 3, gates_GTBX.dtype
     to_h_BH, to_m_H = np.empty((sentences, hidden), kind), np.empty(hidden, kind)
@@ -134,6 +130,6 @@ def backward(
 
 @inlined
 def thirds(row_X: Array) -> tuple[Array, Array, Array]:
-    """Returns the three parts of a row: those of i, o and s in a block, of r, z and n in a GRU."""
+    """Returns the three parts of a row: i, o and s in a block, or r, z and n in a GRU."""
     hidden = len(row_X) // 3
     return row_X[:hidden], row_X[hidden : 2 * hidden], row_X[2 * hidden :]

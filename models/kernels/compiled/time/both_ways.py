@@ -1,7 +1,5 @@
-"""A compiled layer in both directions, as one function of torch. It reads and returns sentences in the order in which
-they are written.
-
-The calls of three functions of torch in its place would take longer than the copies that they make.
+"""A compiled layer in both directions, as one function of torch, on sentences in written order. Three functions
+(reorder, layer, reorder) would spend more time on calls than on copies.
 
 Axes: R lanes (a lane is one seed's copy of the network), G = 2R groups (each lane in two reading directions), T time
 steps, B sentences, I inputs, H hidden units of a direction, F = 2H.
@@ -18,17 +16,13 @@ from skipstack.models.kernels.compiled.time.moves import moved, moved_back
 
 
 class CompiledBothWays(Once):
-    """Computes ``ReadingOrder.apart``, then one of the ``LAYERS``, then ``ReadingOrder.together``, which multiplies by
-    the dropout factors ``kept``.
-    """
+    """Computes ``ReadingOrder.apart``, one of the ``LAYERS``, and ``ReadingOrder.together`` with ``kept``."""
 
     @staticmethod
     def forward(
         ctx: Any, kind: str, x_RTBI: Tensor, lengths_RB: Tensor, kept_GTBH: Tensor | None, *weights: Tensor
     ) -> Tensor:
-        """Computes the outputs of both directions side by side: h_RTB(2H). ``kind``: the cell, by its name in
-        ``LAYERS``.
-        """
+        """Computes the concatenated outputs of both directions: h_RTB(2H). ``kind``: the cell's name in ``LAYERS``."""
         ctx.layer = LAYERS[kind]
         _, *ctx.moves = arrays(x_RTBI, lengths_RB, kept_GTBH)
         ctx.shape = x_RTBI.shape

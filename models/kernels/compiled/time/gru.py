@@ -1,12 +1,12 @@
-"""The gated recurrent unit through time, compiled: the equations of ``models/parts/cells/gru.py``.
+"""The compiled gated recurrent unit through time: the equations of ``models/parts/cells/gru.py``.
 
-A step reads two products, W x and U h_{t-1}. They are kept apart, since the reset gate multiplies the last third of
-U h_{t-1} alone. x is the layer below, and x' the gradient of x. An array without elements is an absent one.
-``below_like`` and ``step_like`` decide whether the factors of the products of all steps, and of one step, are rounded
-to bfloat16 (``gemm/pairs.py``).
+A step reads two products, W x and U h_{t-1}. They are kept separate, since the reset gate multiplies only the last
+third of U h_{t-1}. x is the layer below, and x' the gradient of x. An array without elements is absent. ``below_like``
+and ``step_like`` decide whether the factors of the products of all steps, and of one step, are rounded to bfloat16
+(``gemm/pairs.py``).
 
-Axes: G groups (a group is one lane, that is one seed's copy of the network, in one reading direction), T time steps,
-B sentences, I inputs from the layer below, H hidden units, X = 3H pre-activations.
+Axes: G groups = lanes * directions (a lane is one seed's copy of the network), T time steps, B sentences, I inputs from
+the layer below, H hidden units, X = 3H pre-activations.
 """
 
 import numpy as np
@@ -99,7 +99,7 @@ def backward(
 
     h_t' = (from above)_t + z_{t+1} h_{t+1}' + U^T (U h)_{t+1}'
     (W x)_t' = (n^' recalled r (1 - r),  h' (h_{t-1} - n) z (1 - z),  n^'),   n^' = h' (1 - z) (1 - n^2)
-    (U h)_t' is the same as (W x)_t', except that its last third is n^' r. n^ is the pre-activation of n.
+    (U h)_t' is the same, except that its last third is n^' r. n^ is the pre-activation of n.
     """
     groups, steps, sentences, width = gates_GTBX.shape
     hidden, kind = width // 3, gates_GTBX.dtype

@@ -1,12 +1,12 @@
 """Compiled layers as operations of torch, each including the product of the input from below.
 
-The backward pass reads arrays that the forward pass kept, since it takes time to make arrays of tensors again. Their
-tensors are saved with torch as well: torch then detects tensors that were overwritten in between, and memory planning
-(``search/api/planning/``) counts them.
+The backward pass reads arrays that the forward pass kept, since converting tensors to arrays again takes time. The
+tensors are also saved with torch, which then detects tensors that were overwritten in between; memory planning
+(``search/api/planning/``) counts the saved tensors.
 
 Axes: R lanes (a lane is one seed's copy of the network), D reading directions, G = R * D, T time steps, S = T + 1
-internal states, which begin with the one before the first step, B sentences, I inputs from the layer below, H hidden
-units, Y = 2H numbers of a state [h; c]. X pre-activations: 4H in an LSTM, 3H in a block, a GRU and a minLSTM, 2H in a
+internal states, which begin with the state before the first step, B sentences, I inputs from the layer below, H hidden
+units, Y = 2H entries of a state [h; c]. X pre-activations: 4H in an LSTM, 3H in a block, a GRU and a minLSTM, 2H in a
 minGRU. Weights have separate axes for lanes and directions, as parameters do.
 """
 
@@ -67,7 +67,7 @@ def lstm_through_time(
 
     ``weights``: W, b and U. ``skip_GTBH``: the parts a, b and k of the skip (see ``lstm_layer``). ``start_2GBH``: h and
     c before the first step. ``read_too``: other tensors that the caller's backward pass reads; they are saved in
-    ``ctx`` with those that this layer's backward pass reads.
+    ``ctx`` with those of this layer.
     """
     (groups, steps, sentences, _), (_, _, hidden, width) = x_GTBI.shape, weights[2].shape
     gates_GTBX = x_GTBI.new_empty(groups, steps, sentences, width)
@@ -121,7 +121,7 @@ class CompiledBlock(Once):
     @staticmethod
     @once
     def backward(ctx: Any, above_GTBH: Tensor) -> tuple[Tensor | None, ...]:
-        """Returns the gradients of x, the weights, and the terms that the skip adds."""
+        """Returns the gradients of x, the weights, and the terms of the skip."""
         asked = ctx.needs_input_grad
         return *returned(block.backward, ctx, above_GTBH, of_x=asked[0], of_skip=asked[4:7]), None
 
@@ -156,9 +156,7 @@ def gru_through_time(
     start_GBH: Tensor | None = None,
     read_too: Sequence[Tensor | None] = (),
 ) -> Tensor:
-    """Computes the output of ``CompiledGru``: h_GTBH. ``weights``: W, b, U and b_hn. ``ctx`` and ``read_too`` are as in
-    ``lstm_through_time``.
-    """
+    """Computes h_GTBH of ``CompiledGru``. ``weights``: W, b, U, b_hn. ``read_too``: see ``lstm_through_time``."""
     (groups, steps, sentences, _), (hidden, width) = x_GTBI.shape, weights[2].shape[2:]
     gates_GTBX = x_GTBI.new_empty(groups, steps, sentences, width)
     h_GTBH, recalled_GTBH = (x_GTBI.new_empty(groups, steps, sentences, hidden) for _ in range(2))
@@ -175,7 +173,7 @@ def gru_through_time(
 
 
 class CompiledMinimal(Once):
-    """The compiled version of ``minimal_layer``. ``gates``: the number of gates, 1 in a minGRU and 2 in a minLSTM."""
+    """The compiled version of ``minimal_layer``. ``gates``: 1 in a minGRU, 2 in a minLSTM."""
 
     @staticmethod
     def forward(
@@ -200,9 +198,7 @@ def minimal_through_time(
     *,
     gates: int,
 ) -> Tensor:
-    """Computes the output of ``CompiledMinimal``: h_GTBH. ``weights``: W and b. ``ctx`` and ``read_too`` are as in
-    ``lstm_through_time``.
-    """
+    """Computes h_GTBH of ``CompiledMinimal``. ``weights``: W, b. ``read_too``: see ``lstm_through_time``."""
     (groups, steps, sentences, _), width = x_GTBI.shape, weights[1].shape[-1]
     gates_GTBX = x_GTBI.new_empty(groups, steps, sentences, width)
     h_GTBH = x_GTBI.new_empty(groups, steps, sentences, width // (gates + 1))
@@ -220,7 +216,7 @@ def minimal_through_time(
 
 def factors(x_GTBI: Tensor) -> tuple[NDArray[Any], NDArray[Any]]:
     """Returns two empty arrays that decide whether the factors of products are rounded to bfloat16 (``gemm/pairs.py``):
-    the first for products of all steps at once, the second for those of one step.
+    in products of all steps at once, and in products of one step.
     """
     _, steps, sentences, _ = x_GTBI.shape
     own = ABSENT[x_GTBI.dtype]
@@ -235,9 +231,8 @@ def in_groups(*weights_RD: Tensor) -> list[NDArray[Any]]:
 def returned(
     backward: Callable[..., None], ctx: Any, above_GTBH: Tensor, *, of_x: bool, of_skip: Sequence[bool] = ()
 ) -> list[Tensor | None]:
-    """Computes the gradients of x, of the weights and of the skip's parts, by the compiled function ``backward``.
-    ``of_x``, ``of_skip``: whether the gradients of x, and of each part of the skip, are wanted; None is returned in
-    place of those that are not.
+    """Computes the gradients of x, the weights and the skip's parts, by the compiled function ``backward``. ``of_x``,
+    ``of_skip``: whether the gradients of x and of each part are needed; None replaces the others.
     """
     to_x_GTBI = above_GTBH.new_empty(ctx.known[0].shape) if of_x else None
     to_weights = [above_GTBH.new_empty(shape) for shape in ctx.shapes]
@@ -248,10 +243,10 @@ def returned(
 
 
 class ThroughTime(NamedTuple):
-    """A layer that runs without a skip.
+    """A layer without a skip.
 
-    ``forward``: its forward pass, which returns h_GTBH. ``backward``: its compiled backward pass. ``parts``: how many
-    arrays for gradients of a skip's parts ``backward`` takes.
+    ``forward``: its forward pass, which returns h_GTBH. ``backward``: its compiled backward pass. ``parts``: the number
+    of arrays for gradients of a skip's parts among the arguments of ``backward``.
     """
 
     forward: Callable[..., Tensor]
@@ -265,4 +260,4 @@ LAYERS: Final = {
     "min_gru": ThroughTime(partial(minimal_through_time, gates=1), minimal.backward),
     "min_lstm": ThroughTime(partial(minimal_through_time, gates=2), minimal.backward),
 }
-"""The layers by the names of their cells."""
+"""The layers, by the names of their cells."""

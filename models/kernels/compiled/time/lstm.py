@@ -1,13 +1,13 @@
-"""The LSTM through time, with or without shortcuts, compiled: the equations of ``lstm_layer``
+"""The compiled LSTM through time, with or without shortcuts: the equations of ``lstm_layer``
 (``models/kernels/layers.py``).
 
 The pre-activations are W x + b + U h_{t-1}. x is the layer below, and x' the gradient of x. An array without elements
-is an absent one. ``below_like`` and ``step_like`` decide whether the factors of the products of all steps, and of one
-step, are rounded to bfloat16 (``gemm/pairs.py``).
+is absent. ``below_like`` and ``step_like`` decide whether the factors of the products of all steps, and of one step,
+are rounded to bfloat16 (``gemm/pairs.py``).
 
-Axes: G groups (a group is one lane, that is one seed's copy of the network, in one reading direction), T time steps,
-S = T + 1 internal states, which begin with the one before the first step, B sentences, I inputs from the layer below,
-H hidden units, X = 4H pre-activations, Y = 2H numbers of a state [h; c].
+Axes: G groups = lanes * directions (a lane is one seed's copy of the network), T time steps, S = T + 1 internal states,
+which begin with the state before the first step, B sentences, I inputs from the layer below, H hidden units, X = 4H
+pre-activations, Y = 2H entries of a state [h; c].
 """
 
 import numpy as np
@@ -45,11 +45,8 @@ def forward(
     below_like: Array,
     step_like: Array,
 ) -> None:
-    """Fills ``gates`` with i, f, o and s, ``h`` with the outputs, ``c`` with the internal states, ``tanh`` with
-    tanh(v), and ``last`` with the last state [h; c].
-
-    ``c`` begins with the state before the first step. ``v`` is filled with v only if there is k (the share that a
-    highway keeps).
+    """Fills ``gates`` (i, f, o, s), ``h`` (outputs), ``c`` (internal states from before the first step on), ``tanh``
+    (tanh(v)), ``last`` (the last state [h; c]) and, if there is k (the share that a highway keeps), ``v``.
     """
     groups, steps, sentences, width = gates_GTBX.shape
     hidden = width // 4
@@ -113,8 +110,8 @@ def backward(
     below_like: Array,
     step_like: Array,
 ) -> None:
-    """Fills the seven arrays ``to_...`` with gradients: of x, if its array is present; of W, the bias and U; and of the
-    skip's parts a, b and k that are present.
+    """Fills the arrays ``to_...`` with the gradients. The arrays for x, a and b (parts of the skip) may be absent. If
+    there is k, there must be an array for its gradient.
     """
     groups, steps, sentences, width = gates_GTBX.shape
     hidden, kind = width // 4, gates_GTBX.dtype
@@ -162,6 +159,6 @@ def backward(
 
 @inlined
 def quarters(row_X: Array) -> tuple[Array, Array, Array, Array]:
-    """Returns the four parts of a row: those of i, f, o and s."""
+    """Returns the four parts of a row: i, f, o and s."""
     hidden = len(row_X) // 4
     return row_X[:hidden], row_X[hidden : 2 * hidden], row_X[2 * hidden : 3 * hidden], row_X[3 * hidden :]

@@ -1,13 +1,12 @@
-"""The minGRU and the minLSTM through time, compiled: the equations of ``models/parts/cells/minimal.py``.
+"""The compiled minGRU and minLSTM through time: the equations of ``models/parts/cells/minimal.py``.
 
-No gate reads an earlier step. So one product computes the pre-activations of all steps, and the loop over time has no
+No gate reads an earlier step, so one product computes the pre-activations of all steps, and the loop over time has no
 products. ``ratio`` is i / f of a minLSTM, and absent in a minGRU. x is the layer below, and x' the gradient of x. An
-array without elements is an absent one. ``below_like`` decides whether the factors of the product are rounded to
-bfloat16 (``gemm/pairs.py``).
+array without elements is absent. ``below_like`` decides whether the factors of the product are rounded to bfloat16
+(``gemm/pairs.py``).
 
-Axes: G groups (a group is one lane, that is one seed's copy of the network, in one reading direction), T time steps,
-B sentences, I inputs from the layer below, H hidden units. X pre-activations: 2H in a minGRU, those of z and s; 3H in a
-minLSTM, those of f, i and s.
+Axes: G groups = lanes * directions (a lane is one seed's copy of the network), T time steps, B sentences, I inputs from
+the layer below, H hidden units. X pre-activations: 2H in a minGRU, of z and s; 3H in a minLSTM, of f, i and s.
 """
 
 from typing import Final
@@ -33,9 +32,7 @@ def forward(
     ratio_GTBH: Array,
     below_like: Array,
 ) -> None:
-    """Fills ``gates`` with the sigmoids of the gates and with s, and ``h`` with the outputs; in a minLSTM also
-    ``ratio`` with i / f.
-    """
+    """Fills ``gates`` (sigmoids of the gates, then s), ``h`` (outputs) and, in a minLSTM, ``ratio`` (i / f)."""
     groups, steps, sentences, width = gates_GTBX.shape
     hidden = h_GTBH.shape[3]
     own = width - hidden  # pre-activations of the gates alone
@@ -95,7 +92,7 @@ def backward(
 
     With h_t = k h_{t-1} + (1 - k) s:
     h_t' = (from above)_t + k_{t+1} h_{t+1}',   s' = h' (1 - k),   d = h' (h_{t-1} - s) k (1 - k)
-    The gradient of the pre-activation of z is -d; those of f and i are d (1 - f) and -d (1 - i).
+    The pre-activation of z has the gradient -d; those of f and i have d (1 - f) and -d (1 - i).
     """
     groups, steps, sentences, width = gates_GTBX.shape
     hidden, kind = h_GTBH.shape[3], gates_GTBX.dtype
@@ -141,9 +138,9 @@ def backward(
 
 @inlined
 def divide_sigmoids(ratio_N: Array, x_N: Array, y_N: Array) -> None:
-    """Fills ``ratio`` with the sigmoid of x divided by that of y. By sigm(x) = e^min(x, 0) / (1 + e^-|x|), this is
-    accurate even if both are nearly zero. The exponent min(x, 0) - min(y, 0) is limited to the range from -``LIMIT`` to
-    ``LIMIT``.
+    """Fills ``ratio`` with the sigmoid of x divided by the sigmoid of y. By sigm(x) = e^min(x, 0) / (1 + e^-|x|), the
+    ratio is accurate even if both are nearly zero. The exponent min(x, 0) - min(y, 0) is clipped to the range from
+    -``LIMIT`` to ``LIMIT``.
 
     Three loops take an eighth of the time of a single one, in which LLVM would compute one number at a time.
     """

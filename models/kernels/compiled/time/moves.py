@@ -1,5 +1,5 @@
-"""Rows put into another reading order, compiled, with their gradients: the operations that
-``models/kernels/reading.py`` defines.
+"""Compiled changes of the reading order of rows, and their gradients: the operations that ``models/kernels/reading.py``
+defines.
 
 Axes: R lanes (a lane is one seed's copy of the network), with one direction or two; G groups, the directions of all
 lanes; T time steps; B sentences; F features of a group; M moves of a lane.
@@ -42,9 +42,7 @@ WAYS: Final = {
 
 
 class Moved(Once):
-    """Rearranges x_GTBF by one of the ``WAYS``, and multiplies it by the factors ``kept``. Each sentence is reversed
-    within its own length.
-    """
+    """Rearranges x_GTBF, times ``kept``, by one of the ``WAYS``. Sentences are reversed within their lengths."""
 
     @staticmethod
     def forward(ctx: Any, x_GTBF: Tensor, lengths_RB: Tensor, name: str, kept_GTBF: Tensor | None) -> Tensor:
@@ -57,14 +55,12 @@ class Moved(Once):
     @staticmethod
     @once
     def backward(ctx: Any, above_GTBF: Tensor) -> tuple[Tensor, None, None, None]:
-        """Returns the gradient of x: each number goes back to where it came from."""
+        """Returns the gradient of x, rearranged back."""
         return moved_back(ctx.name, above_GTBF, ctx.shape, *ctx.known), None, None, None
 
 
 def moved(name: str, x_GTBF: Tensor, lengths_RB: Array, kept_GTBF: Array) -> Tensor:
-    """Rearranges x as ``ReadingOrder``'s method ``name`` does. ``kept_GTBF``: factors by which x is multiplied; empty
-    if there are none.
-    """
+    """Rearranges x as ``ReadingOrder``'s method ``name`` does. ``kept_GTBF``: factors of x; empty if there are none."""
     taken, given, parts, moves_M4 = WAYS[name]
     out_GTBF = x_GTBF.new_empty(len(lengths_RB) * given, *x_GTBF.shape[1:3], x_GTBF.shape[-1] * parts)
     move(taken, given, moves_M4, False, numbers(x_GTBF), lengths_RB, kept_GTBF, out_GTBF.numpy())
@@ -72,7 +68,7 @@ def moved(name: str, x_GTBF: Tensor, lengths_RB: Array, kept_GTBF: Array) -> Ten
 
 
 def moved_back(name: str, above_GTBF: Tensor, shape: Sequence[int], lengths_RB: Array, kept_GTBF: Array) -> Tensor:
-    """Computes the gradient of x, which has the shape ``shape``, from the gradient of the result of ``moved``."""
+    """Computes the gradient of x, of shape ``shape``, from the gradient of the result of ``moved``."""
     taken, given, _, moves_M4 = WAYS[name]
     to_x_GTBF = above_GTBF.new_zeros(shape)
     move(taken, given, moves_M4, True, to_x_GTBF.numpy(), lengths_RB, kept_GTBF, numbers(above_GTBF))
@@ -90,7 +86,7 @@ def move(
     kept_GTBF: Array,
     out_GTBF: Array,
 ) -> None:
-    """Copies x into ``out_GTBF`` by the moves, times the factors ``kept`` of x, if there are any. With ``back`` it
+    """Copies x into ``out_GTBF`` by the moves, times the factors ``kept`` of x, if there are any. With ``back``,
     instead adds the numbers of ``out`` to x, at the positions that they came from, times the same factors.
     """
     _, steps, sentences, width = x_GTBF.shape

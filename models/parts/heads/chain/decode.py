@@ -1,4 +1,4 @@
-"""Viterbi's algorithm: the best tagging of a chain.
+"""The Viterbi algorithm: finds the best tag sequence of a chain.
 
 Axes: R lanes (a lane is one seed's copy of the network), T tokens, B sentences, K tags (of two axes K, the first is the
 previous tag).
@@ -13,12 +13,11 @@ from skipstack.models.parts.heads.chain.semirings import Max
 
 @torch.no_grad()
 def best_tagging(chain: Chain) -> Tensor:
-    """Finds the tagging t with the largest score, argmax_t r(t), by Viterbi's algorithm (chen2017 eqs 4 and 17):
-    tags_RTB. Tags are -1 after a sentence's end, and in a sentence whose taggings are all forbidden or have NaN as
-    score.
+    """Finds the tag sequence t with the largest score, argmax_t r(t), by the Viterbi algorithm (chen2017 eqs 4 and 17):
+    tags_RTB. Tags are -1 after a sentence's end, and in sentences with NaN scores or without any allowed tag sequence.
 
-    Back-pointers are computed in the backward sweep, for tags of the best path only. Tag j points to the tag i of the
-    step before with the largest alpha[i] + transition[i, j]; ties go to the smaller i.
+    Back-pointers are computed in the backward sweep, only for tags of the best path. Tag j points to the tag i of the
+    previous step with the largest alpha[i] + transition[i, j]; ties go to the smaller i.
     """
     semiring = Max()
     alpha_RTBK = alphas(chain, semiring)
@@ -34,7 +33,7 @@ def best_tagging(chain: Chain) -> Tensor:
 
 
 class _MovesTo:
-    """Looks up the scores of the transitions to given tags."""
+    """Looks up the scores of all transitions to given tags."""
 
     def __init__(self, transition_RKK: Tensor) -> None:
         lanes, tags, _ = transition_RKK.shape
@@ -42,5 +41,5 @@ class _MovesTo:
         self.row_R1 = torch.arange(0, lanes * tags, tags, device=transition_RKK.device).view(-1, 1)
 
     def __call__(self, tag_RB: Tensor) -> Tensor:
-        """Returns transition[:, tag], the score of the transition from every tag to the given one: scores_RBK."""
+        """Returns the scores transition[:, tag]: scores_RBK."""
         return self.rows.index_select(0, (tag_RB + self.row_R1).flatten()).view(*tag_RB.shape, -1)

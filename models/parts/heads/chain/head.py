@@ -22,13 +22,13 @@ from skipstack.models.parts.heads.doubts import Doubts
 
 
 class ChainHead(LinearHead):
-    """A linear chain (CRF, or trained by max-margin), which scores a whole tagging t of a sentence:
+    """A linear chain (a CRF, or trained by max-margin), which scores a whole tag sequence t of a sentence:
     r(t) = start[t_1] + sum_i p_i[t_i] + sum_{i>1} A[t_{i-1}, t_i] + end[t_n]           (chen2017 eq. 3)
 
-    p are the linear scores of each token's tags, A the transition scores. The paper has no scores ``start`` and
-    ``end``; ours has them under both losses, as conditional random fields do. ``start``, A and ``end`` are initially
-    zero. With ``allowed``, a transition that the label scheme forbids scores -inf: it is never decoded, and in training
-    no tagging contains it. A gold tagging that contains one has the loss inf.
+    p are the linear scores of each token's tags, A the transition scores. The scores ``start`` and ``end``, usual in
+    conditional random fields, are not in the paper. ``start``, A and ``end`` are initially zero. With ``allowed``,
+    transitions that the label scheme forbids have the score -inf, in training and decoding. Gold tags with a forbidden
+    transition have the loss inf.
     """
 
     forbidden_start_K: Tensor
@@ -45,18 +45,18 @@ class ChainHead(LinearHead):
         self.bias_end = parameter(lanes, tags, role=BIAS)
         if allowed is None:
             allowed = Transitions(np.full(tags, True), np.full((tags, tags), True), np.full(tags, True))
-        # Not saved with the weights: they follow from the config and the tags.
+        # Not saved with the weights, because the config and the tags determine the forbidden transitions.
         self.register_buffer("forbidden_start_K", torch.as_tensor(~allowed.start_K), persistent=False)
         self.register_buffer("forbidden_between_KK", torch.as_tensor(~allowed.between_KK), persistent=False)
         self.register_buffer("forbidden_end_K", torch.as_tensor(~allowed.end_K), persistent=False)
 
     @property
     def may_doubt(self) -> bool:
-        """Whether the loss contains a log-partition, as that of a CRF does."""
+        """Whether the loss contains a log-partition, which only a CRF's loss does."""
         return isinstance(self.config, CrfConfig)
 
     def chain(self, features_RTBF: Tensor, lengths_RB: Tensor) -> Chain:
-        """Returns the chain of each sentence, built from the scores of its tokens."""
+        """Returns the chains of all sentences."""
         return Chain(
             emissions_RTBK=self.averaged_scores(self.scores(features_RTBF)),
             start_RK=self.averaged_scores(self.bias_start).masked_fill(self.forbidden_start_K, -torch.inf),
@@ -66,18 +66,17 @@ class ChainHead(LinearHead):
         )
 
     def loss(self, features_RTBF: Tensor, gold: Gold, lengths_RB: Tensor) -> Tensor:
-        """Computes the loss of each sentence, which depends on the kind of the head's config: loss_RB.
+        """Computes the loss of each sentence, by the kind of the head's config: loss_RB.
 
         ``crf``     -log P(t*) = log sum_t exp r(t) - r(t*), in nats                  (Lafferty et al., 2001)
         ``margin``  max_t (r(t) + Delta(t*, t)) - r(t*), in units of scores             (chen2017 eq. 21)
-        t* is the gold tagging, and Delta is eta times the number of wrong tags (eq. 19). The maximum is found by
+        t* are the gold tags, and Delta is eta times the number of wrong tags (eq. 19). The maximum is found by
         decoding, with eta added to the score of each token's wrong tags. Eq. 20 also averages over sentences and adds
-        L2 regularisation, which the training loop does as configured.
+        L2 regularisation; the training loop does both.
 
-        If gold tags are unobserved, r(t*) is replaced by a combination over all taggings t' that have the observed
-        tags. Under ``crf`` it is log sum_t' exp r(t'), so that the loss is -log P(observed). Under ``margin`` it is
-        max_t' r(t'), as in latent structural support vector machines (Yu and Joachims, 2009), and Delta counts the
-        observed tokens only.
+        If gold tags are unobserved, r(t*) is replaced by a value over all tag sequences t' with the observed tags:
+        log sum_t' exp r(t') under ``crf``, so that the loss is -log P(observed); max_t' r(t') under ``margin``, as in
+        latent structural support vector machines (Yu and Joachims, 2009), where Delta counts observed tokens only.
         """
         chain = self.chain(features_RTBF, lengths_RB)
         match self.config:
@@ -91,12 +90,12 @@ class ChainHead(LinearHead):
                 assert_never(self.config)
 
     def decode(self, features_RTBF: Tensor, lengths_RB: Tensor) -> Decoded:
-        """Finds the best tagging of each sentence (``best_tagging``); tags are -1 at padding."""
+        """Finds the best tag sequence of each sentence (``best_tagging``); tags are -1 at padding."""
         return Decoded(best_tagging(self.chain(features_RTBF, lengths_RB)))
 
 
 def _log_observed(chain: Chain, gold: Gold, doubts: Doubts | None) -> Tensor:
-    """Computes log sum_t' exp r(t') over the taggings t' that have the observed tags: score_RB."""
+    """Computes log sum_t' exp r(t') over the tag sequences t' with the observed tags: score_RB."""
     score_RB, places = score(chain, gold.tags_RUB.clamp_min(0)), _open(chain, gold)
     if not len(places[0]):
         return score_RB
@@ -105,7 +104,7 @@ def _log_observed(chain: Chain, gold: Gold, doubts: Doubts | None) -> Tensor:
 
 
 def _best_observed(chain: Chain, gold: Gold) -> Tensor:
-    """Computes the largest score r(t') of the taggings t' that have the observed tags: score_RB."""
+    """Computes max_t' r(t') over the tag sequences t' with the observed tags: score_RB."""
     tags_RTB = gold.tags_RUB
     if len(_open(chain, gold)[0]):
         tags_RTB = best_tagging(chain.observing(tags_RTB)).where(tags_RTB < 0, tags_RTB)
@@ -113,7 +112,7 @@ def _best_observed(chain: Chain, gold: Gold) -> Tensor:
 
 
 def _open(chain: Chain, gold: Gold) -> Places:
-    """Finds the sentences that have an unobserved tag: their indices, lane_N and sentence_N."""
+    """Returns the indices of the sentences with an unobserved tag: lane_N and sentence_N."""
     if gold.open is not None:
         return gold.open
     lane_N, sentence_N = ((gold.tags_RUB < 0) & chain.inside()).any(dim=1).nonzero(as_tuple=True)

@@ -18,14 +18,14 @@ from skipstack.models.parts.heads.doubts import Doubts
 
 
 def log_partition(chain: Chain, doubts: Doubts | None = None) -> Tensor:
-    """Computes the log-partition log Z = log sum_t exp r(t) over all taggings t of each sentence: log_partition_RB.
+    """Computes log Z = log sum_t exp r(t) over all tag sequences t of each sentence: log_partition_RB.
 
-    Its gradient is the marginals: P(t_i = k) for an emission, the expected number of uses for a transition. A sentence
-    whose taggings are all forbidden has log Z = -inf and no gradient.
+    The gradient is the marginals: P(t_i = k) for an emission, the expected count for a transition. A sentence whose tag
+    sequences are all forbidden has log Z = -inf and no gradient.
 
-    It is computed by matrix products, which are accurate for ordinary scores. Sentences in which they lose precision
-    are detected, and recomputed in the exact semiring, ``Log``. With ``doubts``, none is recomputed; ``doubts`` records
-    whether there are any.
+    The computation by matrix products (``MatrixLog``) is accurate for ordinary scores. Sentences with inaccurate
+    results are detected, and recomputed with the exact semiring ``Log``. If ``doubts`` is given, nothing is recomputed,
+    and ``doubts`` records whether a result is inaccurate.
     """
     total_RB: Tensor
     doubtful_RB: Tensor
@@ -42,13 +42,13 @@ def log_partition(chain: Chain, doubts: Doubts | None = None) -> Tensor:
 
 
 class _MatrixLogPartition(Function):
-    """Computes log Z over ``MatrixLog``, with a backward pass written by hand.
+    """Computes log Z with the semiring ``MatrixLog``, with a backward pass written by hand.
 
     Let E = exp(transition), p_t = softmax(alpha_t) and s_t = p_{t-1} E. The marginals of the t-th tag are mu_t = d log
     Z / d alpha_t. The chain rule gives
         q_t = mu_t / s_t,   mu_{t-1} = p_{t-1} (E q_t),   d log Z / d transition = E * sum_t p_{t-1} q_t^T
-    from mu_n = softmax(alpha_n + end). The loop needs no exponential or logarithm, and one matrix product a step. For
-    an incoming gradient of 1, no number in it exceeds 1 / the least s_t that is trusted.
+    from mu_n = softmax(alpha_n + end). Each step needs one matrix product, and no exponential or logarithm. For an
+    incoming gradient of 1, no number exceeds 1 / ``least``, the smallest s_t that counts as accurate.
     """
 
     @staticmethod
@@ -61,10 +61,9 @@ class _MatrixLogPartition(Function):
         lengths_RB: Tensor,
         asks: bool,
     ) -> tuple[Tensor, Tensor]:
-        """Returns log_partition_RB, and a flag for each sentence: whether its log-partition may be inaccurate.
+        """Returns log_partition_RB, and for each sentence whether its log-partition may be inaccurate.
 
-        ``asks``: whether to look at the numbers on the host. That waits for the device, but avoids work that only
-        inaccurate sentences need.
+        ``asks``: whether to check the smallest s_t on the host, which waits for the device, but may save work.
         """
         chain = Chain(
             emissions_RTBK=emissions_RTBK,
@@ -80,7 +79,7 @@ class _MatrixLogPartition(Function):
         p_RTBK = _stacked(semiring.p_TRBK, alpha_RTBK)
         s_RTBK = _stacked(semiring.s_TRBK, alpha_RTBK)
         # An underflow loses at most the smallest normal number in each of K terms, even if denormal numbers are flushed
-        # to zero. Relative to a sum of at least ``least``, that is less than a rounding error.
+        # to zero. Relative to a sum of at least ``least``, this loss is smaller than a rounding error.
         numbers = torch.finfo(s_RTBK.dtype)
         least = 4 * s_RTBK.shape[-1] * numbers.tiny / numbers.eps
         doubtful_RB = torch.zeros_like(lengths_RB, dtype=torch.bool)
@@ -97,9 +96,7 @@ class _MatrixLogPartition(Function):
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, gradient_RB: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:
-        """Returns the gradients of emissions, start, transition and end: the marginals of each sentence, times
-        ``gradient_RB``.
-        """
+        """Returns the gradients of emissions, start, transition and end: the marginals times ``gradient_RB``."""
         p_RTBK, s_RTBK, matrix_RKK, last_RBK, lengths_RB = ctx.saved_tensors
         lanes, steps, sentences, tags = p_RTBK.shape
         last_RBK = last_RBK * gradient_RB.unsqueeze(-1)
@@ -116,5 +113,5 @@ class _MatrixLogPartition(Function):
 
 
 def _stacked(kept_TRBK: list[Tensor], like_RTBK: Tensor) -> Tensor:
-    """Stacks the values that the steps kept: kept_RTBK, which has no steps if all sentences have one token."""
+    """Stacks the values of all steps: kept_RTBK, which has no steps if all sentences have one token."""
     return torch.stack(kept_TRBK, dim=1) if kept_TRBK else like_RTBK[:, :0]

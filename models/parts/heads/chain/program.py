@@ -16,13 +16,11 @@ from skipstack.models.kernels.ordered import picked
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class Chain:
-    """A linear chain, which scores a tagging t of a sentence of n >= 1 tokens (chen2017 eq. 3, with added scores for
-    the first and the last tag):
+    """A linear chain, which scores a tag sequence t of n >= 1 tokens (chen2017 eq. 3, plus ``start`` and ``end``):
 
     r(t) = start[t_1] + sum_i emission_i[t_i] + sum_{i>1} transition[t_{i-1}, t_i] + end[t_n]
 
-    A score of -inf forbids a tag or transition; no score may be +inf or NaN. Values after a sentence's end change
-    nothing.
+    A score of -inf forbids a tag or transition; no score may be +inf or NaN. Values after a sentence's end are ignored.
     """
 
     emissions_RTBK: Tensor
@@ -37,14 +35,13 @@ class Chain:
         return time_T1 < self.lengths_RB.unsqueeze(1)
 
     def observing(self, tags_RTB: Tensor) -> "Chain":
-        """Returns the chain restricted to taggings that have these tags. A token whose tag is -1 may have any tag."""
+        """Returns the chain restricted to tag sequences with these tags. A tag of -1 allows any tag."""
         other_RTBK = others(tags_RTB, self.emissions_RTBK.shape[-1])
         return replace(self, emissions_RTBK=self.emissions_RTBK.masked_fill(other_RTBK, -torch.inf))
 
     def levelled(self) -> "Chain":
-        """Returns an equivalent chain whose transitions are at most 0. The largest transition to each tag is subtracted
-        from all transitions to it and from its start, and added to its emissions. If all transitions to a tag are -inf,
-        nothing is moved.
+        """Returns an equivalent chain whose transitions are at most 0. The largest transition to each tag, if above
+        -inf, is subtracted from all transitions to the tag and from the tag's start, and added to the tag's emissions.
         """
         largest_RK = self.transition_RKK.amax(dim=1)
         largest_RK = largest_RK.where(largest_RK > -torch.inf, 0)
@@ -56,8 +53,8 @@ class Chain:
         )
 
     def alone(self, lane: Tensor, sentence: Tensor) -> "Chain":
-        """Returns the chains of some sentences, each as a lane of its own. ``lane`` and ``sentence`` are the indices of
-        the sentences. Emissions after a sentence's end are set to 0.
+        """Returns the chains of the sentences at the indices ``lane`` and ``sentence``, each in a separate lane.
+        Emissions after a sentence's end are set to 0.
         """
         inside_NT1 = self.inside()[lane, :, sentence].unsqueeze(-1)
         return Chain(
@@ -70,21 +67,19 @@ class Chain:
 
 
 class Semiring(ABC):
-    """The rule by which scores are combined. The scores along a tagging are added up, which is the semiring's product.
-    The scores of several taggings are combined by the semiring's ``sum``.
+    """The rule by which scores are combined. The semiring's product, which combines the scores along a tag sequence, is
+    addition. The semiring's ``sum`` combines the scores of several tag sequences.
     """
 
     @abstractmethod
     def product(self, transition_RKK: Tensor) -> Callable[[Tensor], Tensor]:
-        """Returns a function that maps values to value'[j] = sum_i value[i] * transition[i, j], in the semiring's
-        operations, less the scale of the values.
+        """Returns a function that maps values, minus their scale, to value'[j] = sum_i value[i] * transition[i, j], in
+        operations of the semiring.
         """
 
     @abstractmethod
     def scale(self, values_RTBK: Tensor) -> Tensor:
-        """Computes scale_RTB, the amount that ``product`` subtracts so that values do not grow with the number of
-        steps.
-        """
+        """Computes scale_RTB, which ``product`` subtracts so that values do not grow with the number of steps."""
 
     @abstractmethod
     def sum(self, values_RBK: Tensor) -> Tensor:
@@ -92,11 +87,11 @@ class Semiring(ABC):
 
 
 def alphas(chain: Chain, semiring: Semiring) -> Tensor:
-    """Computes the forward values of each position, in the semiring: values_RTBK.
+    """Computes the forward values alpha of each position, in operations of the semiring: values_RTBK.
 
     alpha_1 = start * emission_1;  alpha_t = emission_t * (alpha_{t-1} transition)
 
-    The scales of earlier steps are subtracted from each alpha_t. Values after a sentence's end are arbitrary.
+    Each alpha_t has the scales of all earlier steps subtracted. Values after a sentence's end are arbitrary.
     """
     emissions = chain.emissions_RTBK.unbind(1)
     product = semiring.product(chain.transition_RKK)
@@ -107,32 +102,26 @@ def alphas(chain: Chain, semiring: Semiring) -> Tensor:
 
 
 def ending(chain: Chain, alpha_RTBK: Tensor) -> Tensor:
-    """Returns the alpha of each sentence's last token, times ``end`` in the semiring: values_RBK."""
+    """Returns the alpha of each sentence's last token plus ``end``: values_RBK."""
     last_R1B1 = (chain.lengths_RB - 1).unsqueeze(1).unsqueeze(-1)
     last_R1BK = last_R1B1.expand(-1, -1, -1, alpha_RTBK.shape[-1])
     return alpha_RTBK.gather(1, last_R1BK).squeeze(1) + chain.end_RK.unsqueeze(1)
 
 
 def total(chain: Chain, alpha_RTBK: Tensor, semiring: Semiring) -> Tensor:
-    """Combines all taggings of each sentence by the semiring's sum: value_RB. The scales that the steps subtracted are
-    added again.
-    """
+    """Combines all tag sequences by the semiring's sum, and adds the scales that ``alphas`` subtracted: value_RB."""
     scale_RB = semiring.scale(alpha_RTBK[:, :-1]).where(chain.inside()[:, 1:], 0).sum(dim=1)
     return semiring.sum(ending(chain, alpha_RTBK)) + scale_RB
 
 
 def others(tags_RTB: Tensor, tags: int) -> Tensor:
-    """Returns whether each of ``tags`` tags differs from the given one: flags_RTBK; False for all if the given tag is
-    -1.
-    """
+    """Returns whether each of K = ``tags`` tags differs from the given tag: flags_RTBK; all False for the tag -1."""
     tag_K = torch.arange(tags, device=tags_RTB.device)
     return (tag_K != tags_RTB.unsqueeze(-1)) & (tags_RTB >= 0).unsqueeze(-1)
 
 
 def score(chain: Chain, tags_RTB: Tensor) -> Tensor:
-    """Computes r(t) of the given taggings: score_RB. Tags after a sentence's end change nothing; those inside must not
-    be -1.
-    """
+    """Computes r(t) of the given tags t: score_RB. Tags after a sentence's end are ignored; no other tag may be -1."""
     inside_RTB = chain.inside()
     tags_RTB = tags_RTB.where(inside_RTB, 0)
     emission_RTB = chain.emissions_RTBK.gather(-1, tags_RTB.unsqueeze(-1)).squeeze(-1)

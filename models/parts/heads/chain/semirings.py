@@ -1,4 +1,4 @@
-"""The semirings of a chain, by which its taggings are combined.
+"""The semirings that combine the scores of a chain's tag sequences.
 
 Axes: R lanes (a lane is one seed's copy of the network), T tokens, B sentences, K tags (of two axes K, the first is the
 previous tag).
@@ -17,14 +17,13 @@ from skipstack.models.parts.heads.chain.program import Semiring
 
 
 class Log(Semiring):
-    """The semiring whose sum of x and y is log(exp x + exp y). Over all taggings this gives log sum_t exp r(t).
+    """The semiring whose sum of x and y is log(exp x + exp y), and log sum_t exp r(t) over all tag sequences t.
 
-    It is exact for any scores, -inf included: each sum is taken relative to its own largest term, which costs K^2 terms
-    a step.
+    Results are exact for all scores, also -inf: each sum is relative to its largest term, at K^2 exponentials per step.
     """
 
     def product(self, transition_RKK: Tensor) -> Callable[[Tensor], Tensor]:
-        """Returns a function that computes log sum_i exp(value[i] + transition[i, j]), less the largest value."""
+        """Returns a function that computes log sum_i exp(value[i] + transition[i, j]), minus the largest value."""
         terms = transition_RKK.new_empty(0)
 
         def times(values_RBK: Tensor) -> Tensor:
@@ -36,7 +35,7 @@ class Log(Semiring):
         return times
 
     def scale(self, values_RTBK: Tensor) -> Tensor:
-        """Returns the largest value. No gradient goes through it, since it is subtracted and added again."""
+        """Returns the largest value, without a gradient, since it is subtracted and added again."""
         return _largest(values_RTBK).squeeze(-1)
 
     def sum(self, values_RBK: Tensor) -> Tensor:
@@ -45,11 +44,11 @@ class Log(Semiring):
 
 
 class _LogProduct(Function):
-    """Computes log s[j] + m[j], the logarithm of sum_i exp term[i, j], where
-    s[j] = sum_i exp(term[i, j] - m[j]),   term[i, j] = value[i] + transition[i, j]
+    """Computes log sum_i exp term[i, j] = log s[j] + m[j], where
+    term[i, j] = value[i] + transition[i, j],   m[j] = max_i term[i, j],   s[j] = sum_i exp(term[i, j] - m[j])
 
-    m[j] is the largest term[i, j]. The gradient is exp(term[i, j] - m[j]) / s[j], or 0 if all terms are -inf. The
-    backward pass recomputes the K^2 terms, in a buffer that all steps of a chain share.
+    The gradient is exp(term[i, j] - m[j]) / s[j], or 0 if all terms are -inf. The backward pass recomputes the K^2
+    terms, in a buffer that all steps of a chain share.
     """
 
     @staticmethod
@@ -72,11 +71,11 @@ class _LogProduct(Function):
 
 
 class MatrixLog(Semiring):
-    """Computes the same as ``Log`` by a matrix product, with K exponentials a step in place of K^2.
+    """The semiring ``Log`` computed by a matrix product, with K exponentials per step in place of K^2.
 
     value' = log s, where s = p E, p = softmax(value) and E = exp(transition). If transitions are at most 0, no factor
-    exceeds 1. But a term far below the largest one vanishes, so a very small s is inaccurate, which
-    ``models/parts/heads/chain/partition.py`` detects. Every p and s is kept for the backward pass.
+    exceeds 1. But terms far below the largest one vanish, so a very small s is inaccurate;
+    ``models/parts/heads/chain/partition.py`` detects this. All p and s are kept for the backward pass.
     """
 
     def __init__(self) -> None:
@@ -84,7 +83,7 @@ class MatrixLog(Semiring):
         self.s_TRBK: list[Tensor] = []
 
     def product(self, transition_RKK: Tensor) -> Callable[[Tensor], Tensor]:
-        """Returns a function that computes log s (see the class), and keeps p and s."""
+        """Returns a function that computes log s, and keeps p and s."""
         matrix_RKK = transition_RKK.exp()
 
         def times(values_RBK: Tensor) -> Tensor:
@@ -104,15 +103,15 @@ class MatrixLog(Semiring):
 
 
 class Max(Semiring):
-    """The semiring whose sum of two scores is the larger one. Over all taggings this gives max_t r(t)."""
+    """The semiring whose sum of two scores is the larger score, and max_t r(t) over all tag sequences t."""
 
     def product(self, transition_RKK: Tensor) -> Callable[[Tensor], Tensor]:
-        """Returns a function that computes the largest value[i] + transition[i, j] over all i."""
+        """Returns a function that computes max_i (value[i] + transition[i, j])."""
         to_R1KK = transition_RKK.transpose(1, 2).contiguous().unsqueeze(1)
         return lambda values_RBK: (values_RBK.unsqueeze(2) + to_R1KK).amax(dim=-1)
 
     def scale(self, values_RTBK: Tensor) -> Tensor:
-        """Returns zeros: nothing is subtracted."""
+        """Returns zeros, since the maximum needs no scale."""
         return values_RTBK.new_zeros(values_RTBK.shape[:3])
 
     def sum(self, values_RBK: Tensor) -> Tensor:
@@ -121,16 +120,12 @@ class Max(Semiring):
 
 
 def _largest(x: Tensor) -> Tensor:
-    """Returns the maximum over the last axis, which is kept with length 1. It is a finite number even if all values are
-    -inf.
-    """
+    """Returns the maximum over the last axis, kept with length 1; a finite number even if all values are -inf."""
     return x.detach().amax(dim=-1, keepdim=True).clamp_min(torch.finfo(x.dtype).min)
 
 
 def _log_sum_exp(x: Tensor) -> Tensor:
-    """Computes the log-sum-exp over the last axis. If all values are -inf, the result is -inf with gradient 0 (that of
-    ``torch.logsumexp`` is NaN).
-    """
+    """Computes the log-sum-exp over the last axis; if all values are -inf, with gradient 0, where torch has NaN."""
     largest = _largest(x)
     total = (x - largest).exp().sum(dim=-1)
     none = total == 0

@@ -1,4 +1,4 @@
-"""Finds out which machines the autoscaler of a Ray cluster may start, and makes it start the first ones."""
+"""Finds out which machines the autoscaler of a Ray cluster may start, and requests the first ones."""
 
 import os
 from collections.abc import Iterator
@@ -20,19 +20,19 @@ from skipstack.search.execution.engines.ray.head import nodes
 from skipstack.search.execution.engines.ray.machines import Question
 
 HEAD: Final = "node:__internal_head__"
-"""The name of a resource that only the cluster's head has."""
+"""Name of a resource that only the cluster's head has."""
 
 SIGNS: Final = ("RAY_enable_autoscaler_v2", "RAY_NODE_TYPE_NAME", "RAY_USAGE_STATS_KUBERAY_IN_USE")
-"""Environment variables that are set on a head whose autoscaler runs on another machine, as on Kubernetes."""
+"""Environment variables of a head whose autoscaler runs on another machine, as on Kubernetes."""
 
 
 def autoscaling() -> Autoscaling | None:
-    """Return the machines that may join the cluster; None if it has no autoscaler, if its head does not answer, or if
-    this process is a Ray client of a remote cluster.
+    """Return the machines that may join the cluster; None if the cluster has no autoscaler, if its head does not
+    answer, or if this process is a Ray client of a remote cluster.
 
-    Ray has no function for this: the answer is in the config with which the autoscaler was started on the head. If no
-    autoscaler runs on the head, its environment variables may show that one runs on another machine. Nothing more is
-    known of such an autoscaler.
+    Ray has no function for this, so the answer is read from the config file of the autoscaler's process on the head. If
+    the head has no such process, its environment variables may show that an autoscaler runs elsewhere; the machine
+    types are then unknown.
     """
     if ray.util.client.ray.is_connected():
         return None
@@ -47,9 +47,7 @@ def autoscaling() -> Autoscaling | None:
 
 
 def _asked_of(head: str) -> dict[str, Any] | None:
-    """Run ``autoscaler_at`` on the head, whose node id is ``head``, and return its answer; None if the head does not
-    answer.
-    """
+    """Run ``autoscaler_at`` on the head, whose node id is ``head``; None if the head does not answer."""
     context = ray.get_runtime_context()
     question = partial(autoscaler_at, context.gcs_address)
     if head == context.get_node_id():
@@ -60,9 +58,7 @@ def _asked_of(head: str) -> dict[str, Any] | None:
 
 
 def autoscaler_at(address: str) -> dict[str, Any] | None:
-    """Return the machines that the autoscaler of the cluster at ``address`` may start, in the form of ``_kinds``; None
-    if it has no autoscaler. Runs on the head.
-    """
+    """Return the result of ``_kinds`` for the autoscaler at ``address``; None without one. Runs on the head."""
     for process in psutil.process_iter(["cmdline"]):
         command = process.info["cmdline"] or []
         if f"--gcs-address={address}" in command:
@@ -76,9 +72,8 @@ def autoscaler_at(address: str) -> dict[str, Any] | None:
 
 
 def _kinds(config: dict[str, Any]) -> dict[str, Any]:
-    """Return from an autoscaler's config only which machines it may start, since the rest may hold keys of a cloud.
-
-    ``kinds``: for each type of machine its resources and its largest number; None if the config lacks the resources, as
+    """Extract the machines that may join from an autoscaler's config, whose other fields may hold cloud credentials.
+    ``kinds``: the resources and the largest number of each type of machine; None if the config lacks the resources, as
     for on-premise machines. ``most``: the largest number of machines.
     """
     kinds = {
@@ -92,11 +87,8 @@ def _kinds(config: dict[str, Any]) -> dict[str, Any]:
 
 @contextmanager
 def demanded(trial: Resources, most: int, ready: int) -> Iterator[None]:
-    """Request resources from the cluster during the block, for ``ready`` trials but at most ``most``. ``trial``: the
-    resources of each.
-
-    An autoscaler starts machines for placement groups that wait for resources. Ray removes such groups when the process
-    that created them ends.
+    """Request resources for ``ready`` trials, but at most ``most``, during the block: an autoscaler starts machines for
+    waiting placement groups. Ray removes these groups when this process ends. ``trial``: the resources of each trial.
     """
     bundle = {name.upper(): amount for name, amount in trial.items()}
     groups = [placement_group([bundle]) for _ in range(min(ready, most))]

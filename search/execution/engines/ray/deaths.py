@@ -24,25 +24,25 @@ from skipstack.search.execution.engines.ray.head import check_this_machine, drai
 from skipstack.search.execution.engines.ray.machines import Question, silent
 
 GOING: Final = 5.0
-"""Seconds for which a machine that shuts down may still be in the cluster after the first of its processes died."""
+"""Seconds for which a machine that shuts down may still be in the cluster after its first process has died."""
 
 ANSWERS_WITHIN: Final = 10.0
-"""Seconds to wait for Ray's answer on the state of a process."""
+"""Seconds to wait for processes to answer whether they live."""
 
 ANNOUNCED: Final = 3
-"""The value of ``DeathReason`` in ``ray.nodes`` for a machine whose removal had been announced."""
+"""Value of ``DeathReason`` in ``ray.nodes`` for a machine whose removal was announced."""
 
 OUT_OF_MEMORY: Final = Fault("out_of_memory", f"{DIED}: it was killed, since memory ran out")
 
 
 class Kernel:
-    """Tells whether the kernel of this machine has killed processes, of any program, because memory ran out."""
+    """Detects that the kernel of this machine has killed processes, of any program, because memory ran out."""
 
     def __init__(self) -> None:
         self._kills = kernel_kills()
 
     def has_killed(self) -> bool:
-        """Whether the kernel has killed any process for lack of memory since the last call."""
+        """Whether the kernel has killed a process for lack of memory since the last call."""
         before, self._kills = self._kills, kernel_kills()
         return self._kills > before
 
@@ -51,9 +51,9 @@ class Death:
     """Finds the cause of the death of ``process``. ``machine``: the node id of its machine. ``error``: Ray's error.
     ``words``: Tune's record of the error. ``kernel``: counts kills for lack of memory on this machine.
 
-    When a machine is switched off, its processes die before the cluster notices. So if the process died on another
-    machine and Ray gives no cause, a task that takes some seconds is sent to that machine, to see whether the machine
-    is still in the cluster. Until the task has ended or failed, the cause is unclear.
+    When a machine is switched off, its processes die before the cluster notices. So if Ray gives no cause for a death
+    on another machine, a task of some seconds is sent to that machine. Until the task has succeeded or failed, the
+    cause is unclear.
     """
 
     def __init__(self, process: ActorHandle, machine: str, error: RayError | None, words: str, kernel: Kernel) -> None:
@@ -75,11 +75,11 @@ class Death:
             self._question = Question(partial(time.sleep, GOING), max_retries=0, scheduling_strategy=there)
 
     def is_clear(self) -> bool:
-        """Whether the cause of death is known by now."""
+        """Whether the cause of death is known."""
         return self._question is None or self._question.is_over()
 
     def fault(self) -> Fault:
-        """The cause of death, as a fault. Waits until it is clear."""
+        """Wait for the cause of death, and return it as a fault."""
         if self._fault is not None:
             return self._fault
         if self._question is None or not isinstance(self._question.answer(), UserError):
@@ -87,7 +87,7 @@ class Death:
         return self._lost() or (Fault("preempted", TAKEN_BACK) if self._announced else Fault("lost", GONE))
 
     def _lost(self) -> Fault | None:
-        """The loss of the process's machine, as a fault; None if the machine is still in the cluster."""
+        """Return the loss of the process's machine as a fault; None if the machine is still in the cluster."""
         node = next((each for each in nodes() if each["NodeID"] == self._machine), {"Alive": False})
         if node["Alive"]:
             return None
@@ -96,16 +96,14 @@ class Death:
 
 
 def loss(error: BaseException | None) -> Fault | None:
-    """Return the loss of a machine that Ray's error reports, as a fault. None if it reports none, although a machine
-    may be lost all the same.
-    """
+    """Return the loss of a machine, as a fault, if ``error`` reports one. None does not rule out a loss."""
     if getattr(error, "preempted", False):
         return Fault("preempted", TAKEN_BACK)
     return Fault("lost", GONE) if isinstance(error, NodeDiedError | LocalRayletDiedError | ObjectLostError) else None
 
 
 def failures(processes: Sequence[ActorHandle]) -> list[RayError | None]:
-    """Return Ray's error for each process that has died, and None for each that lives or is too busy to answer."""
+    """Return Ray's error for each process; None for a process that lives or is too busy to answer."""
     asked = [process.ping.remote() for process in processes]
     answered, _ = ray.wait(asked, num_returns=len(asked), timeout=ANSWERS_WITHIN) if asked else ([], [])
     return [_error(each) if each in answered else None for each in asked]
@@ -120,9 +118,7 @@ def _error(answer: "ray.ObjectRef[None]") -> RayError | None:
 
 
 def unborn(words: str) -> UserError:
-    """Return the error for processes that do not start. ``words``: Tune's record of their error, whose last line the
-    message quotes.
-    """
+    """Return the error for processes that do not start, with the last line of Tune's record, ``words``."""
     lines = [line.strip() for line in words.splitlines() if line.strip()]
     last = lines[-1] if lines else DIED
     lost = lost_disk(RuntimeError(last), "a worker's process does not start")

@@ -1,4 +1,4 @@
-"""The engine on Ray: Ray Tune opens slots (long-lived processes) on a cluster, and trials run in them.
+"""The engine on Ray: Ray Tune opens slots (long-lived processes) on a cluster, and trials run in these slots.
 
 Tune's own search, schedulers, checkpoints, loggers and restore are not used: the driver and its ledger replace them.
 """
@@ -65,33 +65,32 @@ from skipstack.search.study.record.study_record import StudyRecord
 from skipstack.search.study.task import TrialTask, Workers
 
 MOST_SLOTS: Final = 1000
-"""Largest number of slots open at a time, including those that wait for an autoscaler to start machines."""
+"""Largest number of open slots, including slots that wait for an autoscaler to start machines."""
 
 AWAITED_SECONDS: Final = 1800.0
 """Seconds to wait for the first machine that an autoscaler may start."""
 
 RESTARTS: Final = 3
-"""Number of times in a row that Tune's loop is started again after an error although the study has not advanced."""
+"""Number of successive restarts of Tune's loop after errors without progress of the study, before the study fails."""
 
 RESTARTED_AFTER: Final = 5.0
-"""Seconds to wait before Tune's loop is started again after an error."""
+"""Seconds to wait before Tune's loop is restarted after an error."""
 
 TOLD_EVERY: Final = 30.0
-"""Shortest time in seconds between two lines to the user about machines that have joined or left."""
+"""Minimum seconds between two messages to the user about machines that have joined or left."""
 
 
 class RayEngine(Engine):
-    """Runs trials in actors of a Ray cluster: of the cluster at ``address``, or of the one that this process has
-    already joined. Without either, a cluster is started on this machine and ended with the study. ``close`` restores
-    the settings of the process and of Ray.
+    """Runs trials in actors of a Ray cluster: the cluster at ``address``, the cluster that this process has already
+    joined, or else a new cluster on this machine, which ends with the study. ``close`` restores the settings of the
+    process and of Ray. Raises UserError if no cluster answers, or if it lacks resources for trials on ``device``.
 
     ``gpus_per_trial``: the share of a GPU for each trial; ``auto`` means the share that the trial needs
     (``search/execution/engines/capacity.py``). ``cpus_per_trial``: the CPUs for each trial. A trial that ran out of
     memory gets twice these resources, as far as a machine has them. ``concurrent``: the largest number of trials that
-    run at a time; None means as many as fit. ``gpu_memory`` and ``memory`` are called for ``auto``, in processes of the
-    cluster: they return the bytes of a GPU, and the bytes that training a trial takes. ``sharing``: which trials share
-    a process; they share the resources of one trial, too. Raises UserError if no cluster answers, or if it lacks what
-    trials on ``device`` need.
+    run at a time; None means as many as fit. ``gpu_memory`` returns the bytes of a GPU, and ``memory`` the bytes that
+    training a trial takes; both are called for ``auto``, in processes of the cluster. ``sharing``: which trials share a
+    process, and so the resources of one trial.
     """
 
     def __init__(
@@ -115,13 +114,11 @@ class RayEngine(Engine):
         self._where = None if ray.is_initialized() else cluster_in_words(address)
         self._joined = address is not None or ray.is_initialized()
         self._copying: CopyingWorkers | None = None
-        """The workers of the running study, if its files may have to be copied between machines; otherwise None."""
+        """The workers of the running study if its files may have to be copied between machines; otherwise None."""
         self._unseeing: str | None = None
-        """A line for the user about the machines that do not see the study's folder; None if all see it."""
+        """A line for the user about machines that do not see the study's folder; None if all see it."""
         self._new_machines: NewMachines | None = None
-        """Asks machines that join whether they see the study's folder. None once the user was told of one that does
-        not.
-        """
+        """Asks machines that join whether they see the study's folder; None once one machine does not see it."""
         self._machines: Machines = {}
         """The machines of the cluster, as last listed."""
         self._looked = self._told = -math.inf
@@ -159,7 +156,7 @@ class RayEngine(Engine):
 
     @property
     def allotment(self) -> Allotment:
-        """The resources of each trial on the machines that the cluster has now."""
+        """The present resources of each trial."""
         return self._allocator.allotment
 
     def _put_into_words(self) -> None:
@@ -170,8 +167,8 @@ class RayEngine(Engine):
         self._told, self._untold = time.monotonic(), False
 
     def preflight(self, folder: StudyFolder, record: Callable[[], StudyRecord]) -> None:
-        """Test that every machine of a cluster that was joined can train the study. A cluster that was started here
-        needs no test. Raises UserError with the name of a machine that cannot.
+        """Check that every machine of a cluster that was joined can train the study. A cluster that was started here is
+        not checked. Raises UserError with the name of a machine that cannot train.
         """
         if not self._joined:
             return
@@ -189,10 +186,10 @@ class RayEngine(Engine):
 
     def run(self, driver: Driver) -> None:
         """Run trials in slots that Tune keeps open (``loop.py``), then the measurements on the test split in the same
-        slots, whose processes have imported torch already.
+        processes, which have already imported torch.
         """
         self._await_machines(lambda: driver.record)
-        # Each process checks its machine when it begins, so machines that join during the study are checked, too.
+        # Each process checks its machine when it starts, so machines that join during the study are checked, too.
         preflight = Preflight.of(driver.folder, driver.record, copies=self._copies) if self._joined else None
         self._copying, driver.turns = None, self._sharing.most
         if preflight is not None and preflight.copies:
@@ -267,8 +264,8 @@ class RayEngine(Engine):
             ).fit()
 
     def _most_slots(self, needs: Resources) -> int:
-        """Largest number of slots of these resources to open. It includes slots that only machines that may still join
-        can hold: an autoscaler starts machines for slots that wait.
+        """Largest number of slots of these resources to open. Includes slots that only future machines can hold, since
+        an autoscaler starts machines for waiting slots.
         """
         most = None if self._autoscaling is None else self._autoscaling.slots(needs)
         if most is None:
@@ -298,8 +295,8 @@ class RayEngine(Engine):
         self._put_into_words()
 
     def _look(self) -> None:
-        """Check which machines have joined or left, allocate the resources of trials anew, and tell the user of
-        changes. Calls within ``LOOKED_AT`` seconds of the last check do nothing.
+        """Check which machines have joined or left, allocate the resources of trials again, and tell the user of
+        changes. Does nothing within ``LOOKED_AT`` seconds of the last check.
         """
         now = time.monotonic()
         if not self._joined or now - self._looked < LOOKED_AT:
@@ -314,9 +311,7 @@ class RayEngine(Engine):
             self.say(self.words)
 
     def _has_unseeing(self, new_machines: NewMachines) -> bool:
-        """Whether a machine has joined that does not see the study's folder. Once one has, no further machine is
-        asked.
-        """
+        """Whether a machine has joined that does not see the study's folder. Once one has, no other is asked."""
         there = machines()
         self._unseeing = unseeing(new_machines.unseeing(there), len(there))
         if self._unseeing is not None:
@@ -324,20 +319,16 @@ class RayEngine(Engine):
         return self._unseeing is not None
 
     def _capacity(self) -> list[Resources]:
-        """The resources of each machine, without GPUs that are no longer used because they failed."""
+        """The resources of each machine, without GPUs that are excluded after failures."""
         return [has for _, has in self._gpu_failures.left(self._machines).values()]
 
     @property
     def _copies(self) -> bool:
-        """Whether files can be copied to other machines. They cannot if the driver runs outside the cluster, as a Ray
-        client, since the machines cannot reach it.
-        """
+        """Whether files can be copied to other machines. A driver that is a Ray client cannot be reached from them."""
         return not ray.util.client.ray.is_connected()
 
     def _counting(self, memory: Callable[[TrialTask], int], task: TrialTask) -> Callable[[], int]:
-        """The function that counts the memory of a trial on any machine, fetching the trial's corpus first if the
-        machine does not see it.
-        """
+        """Return a function that measures a trial's memory on any machine, after fetching the corpus if necessary."""
         return partial(memory, task) if self._copying is None else partial(self._copying.reading, memory, task)
 
     @property
@@ -353,7 +344,7 @@ class RayEngine(Engine):
 
 
 def _sight(mark: Mark, machine: str) -> Question[bool]:
-    """Ask the machine with this node id whether it sees the study's folder, and return the question."""
+    """Ask a machine, by its node id, whether it sees the study's folder."""
     return Question(partial(_sees, mark), scheduling_strategy=NodeAffinitySchedulingStrategy(machine, soft=False))
 
 
@@ -364,9 +355,7 @@ def _sees(mark: Mark) -> bool:
 
 @contextmanager
 def as_talkative_as_before() -> Iterator[None]:
-    """Restore Tune's verbosity after the block, since a run of Tune sets it for the whole process, and with it for the
-    user's own runs.
-    """
+    """Restore Tune's verbosity after the block, since running Tune changes it for the user's own runs, too."""
     log = sys.modules.get("ray.tune.utils.log")
     before = getattr(log, "verbosity", None)
     try:
@@ -377,5 +366,5 @@ def as_talkative_as_before() -> Iterator[None]:
 
 
 def _placement(config: dict[str, Any]) -> tune.PlacementGroupFactory:
-    """The resources that a slot requests from the cluster, in the form that Tune expects."""
+    """The resources that a slot requests from the cluster, in Tune's form."""
     return tune.PlacementGroupFactory([{name.upper(): amount for name, amount in config["resources"].items()}])

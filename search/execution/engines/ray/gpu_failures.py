@@ -1,4 +1,4 @@
-"""Counts the failures of a cluster's GPUs. A GPU that fails trial after trial is left alone: it gets no more trials."""
+"""Counts failures of a cluster's GPUs, and excludes GPUs that fail repeatedly (``left alone`` in messages)."""
 
 import socket
 from dataclasses import dataclass
@@ -10,10 +10,10 @@ import ray
 from skipstack.search.execution.engines.capacity import Machines
 
 IN_A_ROW: Final = 3
-"""Number of failures in a row, without a result in between, after which a GPU is left alone."""
+"""Number of failures in a row, without a result in between, after which a GPU is excluded."""
 
 TRIALS_IN_A_ROW: Final = 2
-"""Number of different trials that must be among the ``IN_A_ROW`` failures, since a single trial may be the cause."""
+"""Number of different trials among the ``IN_A_ROW`` failures, since a single trial may itself be the cause."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,21 +43,18 @@ def own_gpus() -> ProcessGpus:
 
 
 class GpuFailures:
-    """Records which GPUs of a cluster return results and which fail during a study, and decides which are left alone:
-    they get no more trials.
-
-    Ray does not let a caller choose which GPU of a machine it assigns. So ``StudyLoop`` occupies a GPU that is left
-    alone with a slot without work, to keep other slots off it.
+    """Records which GPUs return results and which fail, and excludes GPUs that fail repeatedly. Ray does not let a
+    caller choose a GPU, so ``StudyLoop`` keeps slots off an excluded GPU by occupying it with a slot without work.
     """
 
     def __init__(self) -> None:
         self._row: dict[ProcessGpus, list[int]] = {}
-        """The trials that broke on each GPU since the GPU's last result, in order."""
+        """The trials that broke on each GPU since its last result, in order."""
         self._worked: set[ProcessGpus] = set()
         self._alone: set[ProcessGpus] = set()
 
     def worked(self, gpus: ProcessGpus) -> None:
-        """Note that a GPU returned an epoch or a measurement."""
+        """Record that a GPU returned an epoch or a measurement."""
         self._row.pop(gpus, None)
         self._worked.add(gpus)
 
@@ -66,9 +63,7 @@ class GpuFailures:
         return gpus in self._worked
 
     def broke(self, gpus: ProcessGpus, trial: int) -> bool:
-        """Note that a process with this trial broke on a GPU. Return whether the GPU is left alone from now on, and was
-        not before.
-        """
+        """Record that a trial broke on a GPU. Return whether this excludes the GPU, which was not excluded before."""
         row = self._row.setdefault(gpus, [])
         row.append(trial)
         if self.is_left_alone(gpus) or len(row) < IN_A_ROW or len(set(row)) < TRIALS_IN_A_ROW:
@@ -81,12 +76,12 @@ class GpuFailures:
         return trial in self._row.get(gpus, ())
 
     def is_left_alone(self, gpus: ProcessGpus) -> bool:
-        """Whether a GPU gets no more trials because it failed too often."""
+        """Whether a GPU is excluded."""
         return gpus in self._alone
 
     def left(self, machines: Machines) -> Machines:
-        """Return the machines with their resources, not counting GPUs that are left alone. A machine is left out if
-        processes without a GPU failed too often on it.
+        """Return the machines without excluded GPUs, and without machines excluded after failures of processes without
+        GPU.
         """
         if not self._alone:
             return machines

@@ -17,7 +17,7 @@ from skipstack.data.basis.left_behind import leave_behind
 from skipstack.search.execution.driver.faults import ClusterLostError
 
 HEAD_SECONDS: Final = 60.0
-"""Seconds to wait for an answer of the head. By default, Ray gives up a head after the same time."""
+"""Seconds to wait for an answer of the head, which is also Ray's default."""
 
 LOOKED_AT: Final = 1.0
 """Seconds between two checks that Ray still runs on this machine, while an answer is awaited."""
@@ -27,10 +27,8 @@ Value = TypeVar("Value")
 
 def of_the_head(question: Callable[[], Value]) -> Value:
     """Call ``question``, which asks the head, and return its value. Raises ClusterLostError if no answer comes within
-    ``HEAD_SECONDS``.
-
-    Ray waits without end for a head that is gone, and does not react to Ctrl-C while it waits. So a thread calls
-    ``question``. If no answer comes, the thread is left behind, still waiting.
+    ``HEAD_SECONDS``. Since Ray waits forever for a head that is gone, and ignores Ctrl-C meanwhile, ``question`` runs
+    in a thread, which is abandoned if no answer comes.
     """
     answer = Future[Value]()
 
@@ -60,8 +58,8 @@ def nodes() -> list[dict[str, Any]]:
 
 
 def draining() -> frozenset[str]:
-    """Node ids of the machines whose removal was announced. Empty if Ray does not tell them: it does so only by a
-    private function (``docs/decisions/private-names.md``).
+    """Node ids of machines whose removal was announced. Empty if this Ray lacks the private function that knows them
+    (``docs/decisions/private-names.md``).
     """
     try:
         from ray._private.state import state
@@ -73,10 +71,8 @@ def draining() -> frozenset[str]:
 
 
 def leave_cluster() -> None:
-    """Leave the cluster, or end it if it was started here.
-
-    Ray's shutdown calls the head. If the head hangs, the call never returns, and would be repeated when the interpreter
-    exits. So a thread makes the call, and is left behind after ``HEAD_SECONDS``.
+    """Leave the cluster, or end it if it was started here. Ray's shutdown never returns if the head hangs, and Ray
+    would repeat it when the interpreter exits. So a thread calls it, and is abandoned after ``HEAD_SECONDS``.
     """
     leaving = threading.Thread(target=ray.shutdown, name="leaves the cluster", daemon=True)
     leaving.start()
@@ -87,9 +83,7 @@ def leave_cluster() -> None:
 
 
 def check_this_machine() -> None:
-    """Raise ClusterLostError if Ray no longer runs on this machine: no actor can start then, which is no fault of a
-    trial. A Ray client of a remote cluster checks nothing.
-    """
+    """Raise ClusterLostError if Ray no longer runs on this machine. A Ray client of a remote cluster checks nothing."""
     raylet = raylet_socket()
     if raylet is None:
         return
@@ -101,11 +95,9 @@ def check_this_machine() -> None:
 
 
 def raylet_socket() -> Path | None:
-    """The socket of the raylet (Ray's process that manages a machine) of this machine, in the session's folder. None if
-    this process is a Ray client of a remote cluster.
-
-    The socket shows whether the raylet still listens and where its logs are, which Ray's public interface does not
-    tell.
+    """The socket of the raylet (Ray's process that manages a machine) of this machine; None in a Ray client of a remote
+    cluster. The socket shows whether the raylet still listens, and its path contains the folder of Ray's logs. Ray's
+    public interface tells neither.
     """
     if ray.util.client.ray.is_connected():
         return None
@@ -114,7 +106,5 @@ def raylet_socket() -> Path | None:
 
 @lru_cache(maxsize=1)
 def _socket(node_id: str) -> Path | None:
-    """Ask the head for the socket. The call has no time limit, since ``of_the_head`` needs the socket for its own
-    check.
-    """
+    """Ask the head for the socket without a time limit, since ``of_the_head`` needs the socket for its own check."""
     return next((Path(node["RayletSocketName"]) for node in ray.nodes() if node["NodeID"] == node_id), None)

@@ -8,17 +8,17 @@ events of a slot, and the methods of ``StudyLoop`` that handle them:
     the slot's process has started   it reports its machine and GPUs, and gets the study's workers       ``greeted``
     a step has ended                 the driver decides on each outcome. The slot gets an order with
                                      the changes of its trials, or ends. A slot without work waits, and
-                                     returns again                                                      ``returned``
+                                     ends its step again                                                ``returned``
     the process dies                 the driver gets a fault for each of its trials, and may retry them     ``died``
-    between two of these             machines, hours and silent trials are checked                          ``turn``
+    between two of these             machines, hours and overdue trials are checked                         ``turn``
     nothing is left to do            Tune's loop ends, and all slots with it                            ``finished``
 
-A slot is in one of these states, which the fields of ``Slot`` on the right tell apart:
+The states of a slot, and the fields of ``Slot`` that distinguish them:
 
     opening    the cluster has no capacity for it yet, or its process starts    no greeting
     busy       it trains or measures                                            tasks, or a measurement
     idle       it has no work                                                   neither
-    fencing    it occupies a GPU that is left alone, to keep other slots off    is_fence
+    fencing    it occupies an excluded GPU, to keep other slots off             is_fence
 
 Only the driver decides on trials, and only the driver writes the ledger. If an unknown error ends Tune's loop, all
 slots are lost (``lost``), and the engine starts the loop again.
@@ -55,12 +55,10 @@ from skipstack.search.ledger.events import LOSSES
 from skipstack.search.study.task import EpochResult, Measured, TrialTask
 
 START_SECONDS: Final = 300.0
-"""Seconds to wait for a process to start while none runs. After that, all machines are asked whether they start any."""
+"""Seconds for which open slots may have no running process before all machines are checked for processes that start."""
 
 IDLE_SECONDS: Final = 10.0
-"""Seconds for which a slot without work stays open, since starting a process takes a second or two. The last slot stays
-longer.
-"""
+"""Seconds after which a slot without work may close, unless it is the last. Starting a process takes 1 to 2 s."""
 
 UNBORN: Final = 3
 """Number of processes in a row that die before their first step, after which the study is interrupted."""
@@ -73,10 +71,10 @@ Value = TypeVar("Value")
 class Slot:
     """A process of the cluster that trains or measures trials, or that is still to start.
 
-    ``resources``: the resources that it takes. ``greeting``: the handle and the GPUs of its process; None before the
-    process has started. ``program``: the program that its trials share; None if it trains one trial by itself.
-    ``tasks``: the trials that it trains, by number. ``measures``: the number of the trial that it measures instead.
-    ``is_fence``: whether it takes no work, and only occupies a GPU that is left alone.
+    ``resources``: the resources that it takes. ``greeting``: its process and GPUs; None before the process has started.
+    ``program``: the program that its trials share; None if it trains one trial by itself. ``tasks``: the trials that it
+    trains, by number. ``measures``: the number of a trial that it measures instead. ``is_fence``: whether it takes no
+    work, and only occupies an excluded GPU.
     """
 
     resources: Resources
@@ -86,7 +84,7 @@ class Slot:
     measures: int | None = None
     is_fence: bool = False
     since: float = field(default_factory=time.monotonic)
-    """Time at which the slot was opened, or last had work."""
+    """Time at which the slot was opened or last had work."""
 
     @property
     def has_work(self) -> bool:
@@ -95,18 +93,16 @@ class Slot:
 
     @property
     def is_idle(self) -> bool:
-        """Whether the slot has no work and could get some."""
+        """Whether the slot has no work and can take some."""
         return self.greeting is not None and not self.is_fence and not self.has_work
 
     @property
     def is_idle_for_long(self) -> bool:
-        """Whether the slot has been without work for so long that it may be closed, to free its resources."""
+        """Whether the slot has had no work for so long that it may be closed, to free its resources."""
         return not self.has_work and time.monotonic() - self.since > IDLE_SECONDS
 
     def fits(self, needs: Resources) -> bool:
-        """Whether the slot suits a job that ``needs`` these resources: it has as many CPUs, and the GPU share or up to
-        a quarter more. A larger slot is left to jobs that need it.
-        """
+        """Whether the slot suits a job: it has as many CPUs as the job needs, and 1 to 1.25 times the GPU share."""
         own, needed = self.resources.get("gpu", 0.0), needs.get("gpu", 0.0)
         return self.resources["cpu"] == needs["cpu"] and needed <= own <= 1.25 * needed
 
@@ -115,13 +111,12 @@ class StudyLoop:
     """Connects Tune's slots with the driver of a study: opens slots, gives them trials, and reports the outcomes.
 
     ``prepare``: the first order to every process. ``allocator`` gives the resources of each trial. ``capacity`` returns
-    those of each machine. ``most_slots`` returns how many slots with given resources may be open at most.
-    ``gpu_failures``: records which GPUs break trials. ``say`` tells the user of a GPU that is left alone.
-
-    ``look`` is called in each turn, to check the machines. ``on_idle`` is called while a CPU is idle. ``part`` is
-    called before a trial that has ended or paused sends its remaining files, and ``on_late_files`` afterwards.
-    ``gpus_taken`` is called with the number of GPUs that trials take, when it has changed. ``sharing``: which trials
-    share a slot. ``concurrent``: the largest number of trials that run at a time; None means unlimited.
+    the resources of each machine. ``most_slots`` returns the largest number of open slots with given resources.
+    ``gpu_failures``: records which GPUs break trials. ``say`` tells the user of an excluded GPU. ``look`` is called in
+    each turn, to check the machines. ``on_idle`` is called while a CPU is idle. ``part`` is called before an ended or
+    paused trial sends its remaining files, and ``on_late_files`` afterwards. ``gpus_taken`` is called with the number
+    of GPUs that trials take, when it has changed. ``sharing``: which trials share a slot. ``concurrent``: the largest
+    number of trials that run at a time; None means unlimited.
     """
 
     def __init__(
@@ -159,39 +154,33 @@ class StudyLoop:
         self.slots: dict[str, Slot] = {}
         """The open slots, by the names that Tune gave them."""
         self._waiting: list[Job] = []
-        """Jobs that wait for a slot: trials from the driver, and, once all trials have ended, measurements."""
+        """Jobs that wait for a slot: trials from the driver and, once all trials have ended, measurements."""
         self._alone: set[int] = set()
-        """Trials that shared a process when it died. It is not known which of them was the cause, so each runs alone
-        from then on.
-        """
+        """Trials that shared a process when it died. Any may have been the cause, so each runs alone from then on."""
         self._parting: set[int] = set()
-        """Trials that have ended or paused, and whose remaining files are being sent. Other trials may begin
-        meanwhile.
-        """
+        """Ended or paused trials whose remaining files are being sent. Other trials may begin meanwhile."""
         self._deaths: list[tuple[Death, Callable[[Fault], None]]] = []
-        """Deaths whose cause is not clear yet, each with the function to call with the fault."""
+        """Deaths of unclear cause, each with the function to call with the fault."""
         self._unborn = 0
         """Number of processes in a row that died before they returned a ``Greeting``."""
         self._greeted = -math.inf
         self._dry = False
-        """Whether the driver had no trial when last asked. It is asked again after the next event or turn."""
+        """Whether the driver had no trial at its last request. It is asked again after the next event or turn."""
         self._gpus = 0.0
         self._unfenced: list[float] = []
-        """Shares of GPUs that are left alone, freed by slots that ended. A fence is to be opened for each."""
+        """Shares of excluded GPUs that ended slots have freed. A fence is to be opened for each."""
         self._kernel = Kernel()
         self.on_begun: Callable[[], None] = lambda: None
-        """Called once Tune's loop has begun, and at each of its later requests for a trial."""
+        """Called at each of Tune's requests for a trial, the first of which shows that Tune's loop has begun."""
         self.finished = False
         """Whether nothing is left to train or to measure."""
         self.fault: BaseException | None = None
-        """The first error that a call from Tune raised. It is kept here because Tune wraps or ignores such errors."""
+        """The first error that a call from Tune raised, kept here because Tune wraps or ignores such errors."""
 
     # Requests and results of Tune
 
     def open(self, name: str) -> Resources | None:
-        """Open a slot under the name that Tune gave it, and return its resources; None if no further slot is of use
-        now.
-        """
+        """Open a slot named ``name`` by Tune, and return its resources; None if no further slot is of use now."""
         self.on_begun()
         if not self.slots:
             self.turn()  # without slots, Tune does not call choose_trial_to_run
@@ -217,9 +206,7 @@ class StudyLoop:
         return name in self.slots and not self.finished
 
     def returned(self, name: str, outcomes: Mapping[int, Any], gpus: ProcessGpus) -> bool:
-        """Handle the end of a slot's step, and return whether the slot stays open. ``outcomes``: the result or error of
-        each trial, by number.
-        """
+        """Handle the end of a slot's step, given the ``outcomes`` by trial. Return whether the slot stays open."""
         slot, self._dry = self.slots[name], False
         outcomes = {number: self._on_gpus(outcome, gpus) for number, outcome in outcomes.items()}
         left, parting = list[int](), list[int]()
@@ -254,7 +241,7 @@ class StudyLoop:
         self._doomed(slot, self._death(slot.greeting, failures([process])[0], words))
 
     def lost(self, words: str) -> None:
-        """Handle an error that ended Tune's loop, and with it all slots. ``words``: the error in one line."""
+        """Handle an error that ended Tune's loop and all slots. ``words``: the error in one line."""
         greeted = [each for each in self.slots.values() if each.greeting is not None]
         errors = failures([each.greeting.process for each in greeted if each.greeting is not None])
         self.end_processes()
@@ -265,16 +252,14 @@ class StudyLoop:
                 self._doomed(slot, self._death(slot.greeting, error, ""))
 
     def end_processes(self) -> None:
-        """End all processes of slots at once."""
+        """Kill all processes of slots."""
         for slot in self.slots.values():
             if slot.greeting is not None:
                 ray.kill(slot.greeting.process)
         self.slots.clear()
 
     def turn(self) -> None:
-        """Check machines, deaths, time limits and idle CPUs, and whether anything is left to do. Called between other
-        events.
-        """
+        """Check machines, deaths, time limits and idle CPUs, and whether anything is left to do."""
         self._dry = False
         self._look()
         self._hear_deaths()
@@ -291,8 +276,8 @@ class StudyLoop:
     # Opening slots
 
     def _wanted(self) -> Resources | None:
-        """The resources of the next slot to open; None if no further slot is of use. They are those of a waiting job
-        that no slot will take, or else those of a trial that the driver has ready.
+        """Return the resources of the next slot to open: the needs of a waiting job that no slot will take or, without
+        such a job, of a trial that the driver has ready. None if no further slot is of use.
         """
         unserved, allotment = self._unserved(), self._allocator.allotment
         if unserved:
@@ -325,9 +310,8 @@ class StudyLoop:
         return unserved
 
     def _may_open(self, needs: Resources, *, only_ready: bool = False) -> bool:
-        """Whether a further slot of these resources is of use: it would fit the cluster, and there are jobs for it.
-        Unless ``only_ready``, it is also of use if no open slot fits the resources and none is opening: it waits until
-        other slots have ended.
+        """Whether a further slot of these resources is of use: it fits the cluster, and there are jobs for it. Unless
+        ``only_ready``, a slot that must wait for other slots to end is of use, too, if no open or opening slot suits.
         """
         among = [each for each in self.slots.values() if not each.is_fence]
         measurements = sum(isinstance(job, Measurement) for job in self._waiting)
@@ -348,8 +332,8 @@ class StudyLoop:
         return enlarged(allotment.ordinary(counted), task.share, self._capacity())
 
     def _check_starts(self) -> None:
-        """If slots are open, no process of theirs runs, and none has started in the last ``START_SECONDS``, ask every
-        machine to start a small process. Raises WorkersSilentError if none answers; otherwise waits as long again.
+        """Raise WorkersSilentError if no slot's process has started within ``START_SECONDS`` and no machine answers a
+        question. Nothing is checked while a slot's process runs.
         """
         opened = [slot.since for slot in self.slots.values()]
         if not opened or any(slot.greeting is not None for slot in self.slots.values()):
@@ -361,10 +345,9 @@ class StudyLoop:
     # Giving work to slots
 
     def _occupied(self, slot: Slot, left: tuple[int, ...], parting: tuple[int, ...]) -> bool:
-        """Order a slot to release and take trials, or to measure one, and return whether the slot stays open.
-
-        ``left``: trials that have left the slot. ``parting``: trials that only send their remaining files. The slot
-        gets new work if it has none, or if its program takes further trials.
+        """Send a slot orders for its next step, and return whether the slot stays open. The slot gets new work if it
+        has none, or if its program takes further trials. ``left``: trials that have left the slot. ``parting``: trials
+        that only send files.
         """
         joined: Sequence[TrialTask] = ()
         measurement: Measurement | None = None
@@ -396,8 +379,8 @@ class StudyLoop:
         return not (self._others_wait(slot) or (slot.is_idle_for_long and len(self.slots) > 1))
 
     def _avoids_card(self, slot: Slot) -> bool:
-        """Whether a slot without work must end because its GPU is left alone. Its share of the GPU is noted for a fence
-        to take. A slot whose resources include no GPU becomes a fence itself, and stays.
+        """Whether a slot without work must end because its GPU is excluded; a fence then takes the slot's share of the
+        GPU. A slot whose resources include no GPU becomes a fence itself and stays.
         """
         assert slot.greeting is not None, "it has a GPU, or none"
         if slot.is_fence or slot.has_work or not self._gpu_failures.is_left_alone(slot.greeting.gpus):
@@ -408,17 +391,15 @@ class StudyLoop:
         return not slot.is_fence
 
     def _fence(self, slot: Slot) -> None:
-        """Note the share of a GPU that a slot leaves, so that a fence is opened to take it: Ray would assign it to the
-        next slot. If Ray assigns the fence another GPU, the fence keeps that for ``IDLE_SECONDS``, so that a further
-        fence may get the right one.
+        """Request a fence for the GPU share that a slot frees, since Ray would give the share to the next slot. A fence
+        that gets another GPU stays open for ``IDLE_SECONDS``, so that a further fence may get the right GPU.
         """
         if slot.resources.get("gpu"):
             self._unfenced.append(slot.resources["gpu"])
 
     def _job(self, slot: Slot) -> Job | None:
-        """Take the next job that fits a slot from those that wait or from the driver; None if there is none now.
-
-        A trial that broke the slot's GPU comes after all others, since these show whether the GPU is at fault.
+        """Take the next waiting or new job that fits a slot; None if there is none now. A trial that broke the slot's
+        GPU comes last, since other trials show whether the GPU is at fault.
         """
         if self._running() >= self._concurrent:
             return None
@@ -436,17 +417,17 @@ class StudyLoop:
         return again
 
     def _fits(self, slot: Slot, job: Job) -> bool:
-        """Whether a job fits a slot and may begin. False while the job's resources are not known."""
+        """Whether a job fits a slot and may begin. False while the job's resources are unknown."""
         needs = self._needs(job)
         return needs is not None and slot.fits(needs) and not self._is_parting(job)
 
     def _has_broken(self, slot: Slot, job: Job) -> bool:
-        """Whether a job is a trial that broke the slot's GPU, which has returned no result since."""
+        """Whether a job is a trial that broke the slot's GPU, which has returned no result since then."""
         assert slot.greeting is not None, "it asks for work"
         return isinstance(job, TrialTask) and self._gpu_failures.has_broken(slot.greeting.gpus, job.number)
 
     def _others_wait(self, slot: Slot) -> bool:
-        """Whether a job waits that does not fit this slot, and might use the slot's resources."""
+        """Whether a waiting job does not fit this slot, and so might use the slot's resources."""
         jobs = (job for job in self._waiting if not self._is_parting(job))
         return any(not slot.fits(needs) for job in jobs if (needs := self._needs(job)) is not None)
 
@@ -468,8 +449,8 @@ class StudyLoop:
         return self._allocator.allotment.confined(task, slot.resources)
 
     def _mates(self, slot: Slot, count: float) -> list[TrialTask]:
-        """Take up to ``count`` trials that share a slot's program, from the waiting ones and from the driver. Trials of
-        other programs stay waiting, at most as many as a slot holds, so that trials of one program come together.
+        """Take up to ``count`` trials of a slot's program, from the waiting ones and from the driver. Trials of other
+        programs wait, at most as many as a slot holds, so that trials of one program come together.
         """
         found: list[TrialTask] = []
         while slot.program is not None and len(found) < count:
@@ -484,7 +465,7 @@ class StudyLoop:
         return found
 
     def _is_mate(self, slot: Slot, job: Job) -> bool:
-        """Whether a waiting job is a trial that may join the slot's trials, as it shares their program."""
+        """Whether a waiting job is a trial that may join the slot's trials, because it shares their program."""
         return isinstance(job, TrialTask) and self._program(job) == slot.program and not self._is_parting(job)
 
     def _free(self, slot: Slot) -> float:
@@ -496,14 +477,14 @@ class StudyLoop:
         return sum(len(each.tasks) + (each.measures is not None) for each in self.slots.values())
 
     def _program(self, task: TrialTask) -> TrialTask | None:
-        """The program that a trial may share, on the device that trials use now; None if it trains by itself."""
+        """The program that a trial may share on the device that trials use now; None if it trains by itself."""
         if task.number in self._alone:
             return None
         allotment = self._allocator.allotment
         return self._sharing.program_of(allotment.confined(task, allotment.resources))
 
     def _is_parting(self, job: Job) -> bool:
-        """Whether a job is a trial whose earlier attempt still sends its remaining files."""
+        """Whether a job is a trial whose previous attempt is still sending its remaining files."""
         return isinstance(job, TrialTask) and job.number in self._parting
 
     # Outcomes of trials
@@ -531,8 +512,8 @@ class StudyLoop:
         return True
 
     def _parted(self, number: int, outcome: PartedError | UserError | Fault | None) -> None:
-        """Note that an ended or paused trial sends no more files. If a file that it did not send is needed later, the
-        trial is trained again. Raises ``outcome`` if it is a UserError.
+        """Note that an ended or paused trial sends no more files. A trial whose missing files are needed later is
+        trained again. Raises ``outcome`` if it is a UserError.
         """
         if isinstance(outcome, UserError):
             raise outcome
@@ -545,8 +526,8 @@ class StudyLoop:
         self.driver.measured(number, outcome)
 
     def _on_gpus(self, outcome: Any, gpus: ProcessGpus) -> Any:
-        """Note that a GPU works if ``outcome`` is a result, and return the outcome. An error that says that the GPU is
-        missing becomes a fault of the GPU, if the GPU has worked before.
+        """Record that a GPU works if ``outcome`` is a result, and return the outcome. If a GPU that has worked before
+        is reported as missing, return a fault of the GPU instead.
         """
         if isinstance(outcome, NoGpuError) and self._gpu_failures.has_worked(gpus):
             return Fault("crashed", f"its GPU is gone: {outcome}", broken="device")
@@ -555,9 +536,9 @@ class StudyLoop:
         return outcome
 
     def _broke(self, name: str, slot: Slot, outcomes: Mapping[int, Any], gpus: ProcessGpus) -> None:
-        """End a slot whose process can no longer use its GPU, and report the fault for its trials. If the GPU is left
-        alone from now on, the trials count as lost with it, not as crashed. Raises DeviceBrokenError if trials fit
-        nowhere else.
+        """End a slot whose process can no longer use its GPU, and report the fault for its trials. If the GPU is
+        excluded from now on, the trials count as lost, not as crashed. Raises DeviceBrokenError if trials fit no other
+        machine or GPU.
         """
         number, fault = next((number, outcome) for number, outcome in outcomes.items() if breaks(outcome))
         if fault.broken == "device":
@@ -584,7 +565,7 @@ class StudyLoop:
         return Death(greeting.process, greeting.gpus.machine, error, words, self._kernel)
 
     def _doomed(self, slot: Slot, death: Death) -> None:
-        """Report a process's death to the driver as a fault of the process's trials, as soon as its cause is clear."""
+        """Report the death of a slot's process as a fault of its trials, as soon as the cause is clear."""
         if death.is_clear():
             self._faulted(slot, death.fault())
         else:
@@ -597,9 +578,8 @@ class StudyLoop:
             tell(death.fault())
 
     def _faulted(self, slot: Slot, fault: Fault) -> None:
-        """Report the fault that ended a process to the driver, for each of its trials. They lose what they had not
-        saved. If there are several, it is not known which was the cause, so each is retried alone, unless the machine
-        was lost.
+        """Report the fault that ended a slot's process for each of its trials. If there are several, any may have been
+        the cause, so each is retried alone, unless the machine was lost.
         """
         if slot.measures is not None:
             self.driver.measured(slot.measures, fault)
@@ -641,8 +621,8 @@ class StudyLoop:
             ray.kill(slot.greeting.process)
 
     def _is_done(self) -> bool:
-        """Whether nothing is left to do. If no trial runs or waits, this takes the driver's next trial, or else queues
-        the measurements of the selected trials.
+        """Whether nothing is left to do. If no trial runs or waits, queue the driver's next trial or, without one, the
+        measurements of the selected trials.
         """
         if self._waiting or self._running() or self._parting or self._deaths:
             return False
@@ -658,7 +638,7 @@ class StudyLoop:
         return not self._waiting
 
     def _count_gpus(self) -> None:
-        """Report the number of GPUs that are taken, if it has changed."""
+        """Report the number of GPUs that trials take, if it has changed."""
         busy = [each for each in self.slots.values() if each.tasks or each.measures is not None]
         taken = sum(each.resources.get("gpu", 0.0) for each in busy)
         if taken != self._gpus:
@@ -676,8 +656,8 @@ class StudyLoop:
         return has_room and self.driver.ready <= self._running()
 
     def keep(self, call: Callable[[], Value]) -> Value:
-        """Return the value of ``call``. An error is stored in ``fault`` if it is the first, and raised. The loss of the
-        cluster is raised as ClusterLostError.
+        """Return the value of ``call``. Raise its errors, and keep the first in ``fault``. For a lost cluster, raise
+        ClusterLostError.
         """
         try:
             with lost_cluster_interrupts():
@@ -703,9 +683,7 @@ class SlotSearcher(Searcher):  # type: ignore[misc]
         return True
 
     def suggest(self, trial_id: str) -> dict[str, Any] | str | None:
-        """Open a slot, and return its config for Tune; None while no further slot is of use, and ``FINISHED`` when the
-        study is.
-        """
+        """Open a slot, and return its config; None if no slot is of use; ``FINISHED`` after the study's end."""
         resources = self._loop.keep(lambda: self._loop.open(trial_id))
         if resources is not None:
             return {"resources": dict(resources)}
@@ -746,13 +724,13 @@ class SlotScheduler(FIFOScheduler):  # type: ignore[misc]
         self._loop.keep(lambda: self._loop.died(trial.trial_id, words_of(trial)))
 
     def choose_trial_to_run(self, tune_controller: Any) -> Any:
-        """Let the loop take its turn, once in each step of Tune's loop, then choose as Tune does."""
+        """Let the loop take its turn, once in each step of Tune's loop, then choose like Tune."""
         self._loop.keep(self._loop.turn)
         return super().choose_trial_to_run(tune_controller)
 
 
 class StudyIsOver(Stopper):  # type: ignore[misc]
-    """Ends Tune's loop when the study has finished, and with it all slots, even those that still wait for resources."""
+    """Ends Tune's loop when the study has finished, and so all slots, even slots that still wait for resources."""
 
     def __init__(self, loop: StudyLoop) -> None:
         self._loop = loop
@@ -767,7 +745,7 @@ class StudyIsOver(Stopper):  # type: ignore[misc]
 
 
 def refuse(gpus: ProcessGpus, trouble: str) -> None:
-    """Raise UserError, because the machine of a process cannot train. ``trouble``: the reason in one line."""
+    """Raise UserError because a process's machine cannot train. ``trouble``: the reason in one line."""
     raise UserError(f"machine {gpus.name}: {trouble}")
 
 

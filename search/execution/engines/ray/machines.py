@@ -1,4 +1,4 @@
-"""Joins a Ray cluster, lists its machines and runs short tasks on them to ask them questions."""
+"""Joins a Ray cluster, lists its machines, and runs short tasks on them that answer questions."""
 
 import os
 import re
@@ -32,53 +32,52 @@ from skipstack.search.execution.engines.ray.sockets import in_session_folder
 from skipstack.search.execution.engines.ray.token import authenticated
 
 OBJECT_STORE_BYTES = 100 * 1024 * 1024
-"""Size of the object store of a cluster that is started here. It is small, as weights do not pass through it."""
+"""Bytes of the object store of a cluster that is started here: few, since weights do not pass through it."""
 
 KNOCK_SECONDS = 10
 
 ADDRESS: Final = "RAY_ADDRESS"
-"""The environment variable that names the address of the cluster that ``--address auto`` means."""
+"""Environment variable with the address of the cluster that ``--address auto`` means."""
 
 ALLOWED: Final = "HOST:PORT or ray://HOST:10001 of a running one, or --address local"
 
 LAST_PORT: Final = 65_535
 
 SETTINGS: Final = bytes([0, 0, 0, 4, 0, 0, 0, 0, 0])
-"""An empty SETTINGS frame, the first that each side of an HTTP/2 connection sends. Its fourth byte is its type."""
+"""An empty SETTINGS frame, the first frame that each side of an HTTP/2 connection sends. Its fourth byte is the type.
+"""
 
 ANSWER_SECONDS = 120
-"""Seconds to wait for a machine's answer to a question. The import of torch in its first process takes part of them."""
+"""Seconds to wait for a machine's answer, including the import of torch in its first process."""
 
 OF_A_MACHINE: Final = (NodeDiedError, LocalRayletDiedError, ObjectLostError, ActorUnavailableError, ActorDiedError)
-"""Ray's errors about one machine, or a process or an object on it. The rest of the cluster still works."""
+"""Ray's errors about one machine, or a process or object on it, while the rest of the cluster still works."""
 
 LATE: Final = "timed out during startup"
 """Part of the message of the plain ``Exception`` that Ray raises if its processes have not started within 30 s."""
 
 MISMATCH: Final = r"(?s)Version mismatch.*?Ray: (\S+).*?Python: (\S+).*?Ray: (\S+).*?Python: (\S+)"
-"""Pattern of Ray's plain ``RuntimeError`` for a cluster of other versions. Its groups are the cluster's versions of Ray
-and of Python, then those of this process.
+"""Pattern of the message of Ray's plain ``RuntimeError`` for a cluster of other versions. Its groups: the cluster's
+versions of Ray and of Python, then this process's.
 """
 
 WORKER_LOGS: Final = ("worker-*.err", "raylet.err")
-"""Names of the logs that may show why a worker does not start: the worker's own log, or that of the raylet (Ray's
-process that manages a machine) if the worker has none yet.
+"""Logs that may show why a worker does not start: the worker's own log and, if there is none yet, the log of the raylet
+(Ray's process that manages a machine).
 """
 
 Value = TypeVar("Value")
 
 _is_ours = False
-"""Whether a study has started Ray in this process."""
+"""Whether a study has called ``ray.init`` in this process."""
 
 
 @contextmanager
 def joined(address: str | None) -> Iterator[None]:
-    """Make this process a member of the cluster at ``address`` during the block. None means a cluster that is started
-    on this machine, and ended after the block. If this process has already joined a cluster with ``ray.init``, that one
-    is used, and not left.
-
-    Raises UserError if no cluster answers or none can be started, and if Ray runs in this process on another cluster or
-    for another study.
+    """Make this process a member of the cluster at ``address`` during the block. None means a new cluster on this
+    machine, which ends with the block. A cluster that this process has already joined with ``ray.init`` is used, and
+    not left. Raises UserError if no cluster answers or starts, or if Ray already runs here on another cluster or for
+    another study.
     """
     global _is_ours
     if ray.is_initialized():
@@ -103,7 +102,7 @@ def joined(address: str | None) -> Iterator[None]:
                 configure_logging=True,
                 runtime_env=worker_interpreter(),
             )
-        except (ConnectionError, RayError) as error:  # RayError: the token that the cluster asks for is missing
+        except (ConnectionError, RayError) as error:  # RayError: the token that the cluster requires is missing
             raise _unanswered(address, error) from error
         except RuntimeError as error:
             if address is None or (versions := _other_versions(str(error))) is None:
@@ -131,9 +130,8 @@ def _forget() -> None:
 
 def check_address(address: str | None) -> None:
     """Raise UserError if no Ray cluster listens at ``address``. Ray itself would wait for minutes, and write logs.
-
-    ``auto`` means the address in ``RAY_ADDRESS``; if that is not set, Ray looks for a cluster on this machine, and
-    nothing is checked. Nothing is checked either for None and ``local``, which start a cluster.
+    Nothing is checked for None and ``local``, which start a cluster, and for ``auto`` without ``RAY_ADDRESS``, with
+    which Ray itself looks for a cluster on this machine.
     """
     if address is None:
         return
@@ -150,8 +148,8 @@ def check_address(address: str | None) -> None:
 
 
 def _knock(host: str, port: int) -> None:
-    """Check that a gRPC server, such as a process of Ray, listens at this port: greet it in HTTP/2, on which gRPC is
-    built. Raises OSError if it does not answer so. With ``RAY_USE_TLS``, checks only that the port accepts connections.
+    """Check that a gRPC server, such as a process of Ray, listens at this port, by a greeting in HTTP/2, on which gRPC
+    is built. Raises OSError if it does not answer. With ``RAY_USE_TLS``, check only that the port accepts connections.
     """
     with socket.create_connection((host, port), timeout=KNOCK_SECONDS) as knocking:
         if os.environ.get("RAY_USE_TLS", "0") not in ("0", ""):
@@ -162,51 +160,43 @@ def _knock(host: str, port: int) -> None:
 
 
 def _given(address: str) -> str:
-    """The address; for ``auto``, the one in ``RAY_ADDRESS`` if that is set."""
+    """The address; for ``auto``, the value of ``RAY_ADDRESS`` if that is set."""
     return (os.environ.get(ADDRESS) or address) if address == "auto" else address
 
 
 def _origin(address: str) -> str:
-    """An address with its source, which is a variable or an option, for messages."""
+    """An address with its origin, a variable or an option, for messages."""
     named = os.environ.get(ADDRESS) if address == "auto" else None
     return f"{ADDRESS}={named}" if named else f"--address {address}"
 
 
 def cluster_in_words(address: str | None) -> str | None:
-    """A phrase for the user about the cluster that ``auto`` means by ``RAY_ADDRESS``; None if that is not set, or for
-    another address.
-    """
+    """A phrase for the user about the cluster that ``auto`` means by ``RAY_ADDRESS``; otherwise None."""
     named = os.environ.get(ADDRESS)
     return f"on the cluster of {ADDRESS}={named}" if address == "auto" and named else None
 
 
 def own_cpus() -> int | None:
-    """Number of CPUs that this process may use, if it is limited to some, as in a batch job. None means all: Ray counts
-    them itself.
-    """
+    """Number of CPUs that this process may use if it is limited to some, as in a batch job; None means all."""
     own = usable_cpus()
     return None if own == os.cpu_count() else own
 
 
 def worker_interpreter() -> dict[str, str] | None:
-    """Ray's option for the path of the workers' Python interpreter, quoted for a shell. Ray itself does not quote it,
-    so workers would never start if the path has a space. None if no quotes are needed.
+    """Ray's option for the path of the workers' Python interpreter, quoted for a shell; None if no quotes are needed.
+    Ray does not quote the path, so workers would never start if it has a space.
     """
     python = shlex.quote(sys.executable)
     return None if python == sys.executable else {"py_executable": python}
 
 
 def resources() -> list[Mapping[str, float]]:
-    """The resources of each machine of the cluster. Raises ClusterLostError if Ray no longer runs on this machine, or
-    if the cluster does not answer.
-    """
+    """The machines' resources. Raises ClusterLostError if Ray does not run here or the cluster does not answer."""
     return [has for _, has in machines().values()]
 
 
 def machines() -> Machines:
-    """The name and resources of each machine of the cluster, by node id. Raises ClusterLostError as ``resources``
-    does.
-    """
+    """The name and resources of each machine of the cluster, by node id. Raises the errors of ``resources``."""
     check_this_machine()
     return {
         node["NodeID"]: (_name(node), {name: node["Resources"].get(name, 0.0) for name in ("CPU", "GPU")})
@@ -220,10 +210,8 @@ def _name(node: Mapping[str, Any]) -> str:
 
 
 class Question(Generic[Value]):
-    """Runs the function ``question`` in a process of the cluster, while the caller goes on. ``options``: Ray's options
-    of the task, for example for a certain machine.
-
-    The task reserves no CPU, so it takes none from the trials.
+    """Runs the function ``question`` in a process of the cluster, in the background. ``options``: Ray's options of the
+    task. The task reserves no CPU, so that it takes none from the trials.
     """
 
     def __init__(self, question: Callable[[], Value], **options: Any) -> None:
@@ -232,13 +220,13 @@ class Question(Generic[Value]):
         self._until = time.monotonic() + ANSWER_SECONDS
 
     def is_over(self) -> bool:
-        """Whether the answer has arrived, or is not waited for any longer."""
+        """Whether the answer has arrived, or is no longer awaited."""
         with lost_cluster_interrupts():
             done, _ = ray.wait([self._reference], timeout=0)
         return bool(done) or time.monotonic() > self._until
 
     def answer(self) -> Value | UserError:
-        """Wait for the answer and return it. If it fails or is late, return a UserError with the reason."""
+        """Wait for the answer and return it; return a UserError with the reason if the task fails or is late."""
         try:
             answer: Value = ray.get(self._reference, timeout=max(0.0, self._until - time.monotonic()))
             return answer
@@ -286,18 +274,13 @@ def check_answers() -> None:
 
 
 def silent(why: str) -> WorkersSilentError:
-    """Return the error for workers that do not answer. ``why``: the reason; the message also quotes the last line of a
-    worker's log.
-    """
+    """Return the error for workers that do not answer: ``why``, and the last line of a worker's log."""
     words = last_words()
     return WorkersSilentError(why if words is None else f"{why}; the last line of a worker's log: {words}")
 
 
 def last_words() -> str | None:
-    """The last line in the latest log of a worker or raylet on this machine.
-
-    None if there is none, or if this process is a Ray client of a remote cluster.
-    """
+    """The last line in the latest log of a worker or raylet on this machine; None if there is none."""
     raylet = raylet_socket()
     if raylet is None:
         return None
@@ -312,9 +295,7 @@ def last_words() -> str | None:
 
 @contextmanager
 def lost_cluster_interrupts() -> Iterator[None]:
-    """Raise ClusterLostError instead of an error of Ray that the block raises because the cluster or a machine is
-    lost.
-    """
+    """Turn Ray's errors in the block into ClusterLostError if the cluster or a machine is lost."""
     try:
         yield
     except RayTaskError:
@@ -336,9 +317,7 @@ def _check_cluster(address: str | None) -> None:
 
 
 def _other_versions(message: str) -> str | None:
-    """A line for the user about versions of Ray or Python in which the cluster and this process differ, from Ray's
-    error message; None for another message.
-    """
+    """A line for the user about differing versions of Ray or Python, from Ray's error message, or None."""
     found = re.search(MISMATCH, message)
     if found is None:
         return None
@@ -352,9 +331,7 @@ def _other_versions(message: str) -> str | None:
 
 
 def _unanswered(address: str | None, error: Exception) -> UserError:
-    """Return the error for an address at which no cluster answers. For None, return the error that Ray does not start
-    on this machine.
-    """
+    """Return the error for an address without a cluster or, for None, for a failed start of Ray on this machine."""
     if address is None:
         return UserError(
             f"Ray does not start on this machine ({one_line(error)}; allowed: where it does, --engine serial)"

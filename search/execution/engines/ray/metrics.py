@@ -1,7 +1,5 @@
-"""Live metrics of a running study, for those who monitor a cluster.
-
-Ray's dashboard and Prometheus read the metrics from the machines of the cluster, where their names begin with
-``ray_``. Ray's agent, which serves them, is a part of ``ray[default]``; without it, nobody can read them.
+"""Live metrics of a running study. Ray's dashboard and Prometheus read them from the machines of the cluster, with the
+prefix ``ray_``. Ray's agent, which serves them, is a part of ``ray[default]``; without it, nobody can read them.
 """
 
 import math
@@ -22,8 +20,8 @@ from skipstack.search.study.record.trial_record import TrialRecord
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """A metric. ``about``: its description. ``label``: the name of its label; there is a number for each value of the
-    label. None if the metric has a single number. ``counts``: whether it is a counter, which only grows.
+    """A metric. ``about``: its description. ``label``: the name of its label, if it has a number for each value of the
+    label; None if it has a single number. ``counts``: whether it is a counter, which only grows.
     """
 
     name: str
@@ -47,21 +45,17 @@ TOKENS: Final = Metric("skipstack_tokens_total", "Tokens that were trained on, t
 GPUS: Final = Metric("skipstack_gpus", "GPUs that running trials take, parts of them added up")
 
 AGAIN: Final = 4.0
-"""Seconds after which every gauge is set again. Ray drops a gauge that was not set for 20 s, and epochs may last
-longer.
-"""
+"""Seconds after which every gauge is set again. Ray drops gauges that were not set for 20 s; epochs may last longer."""
 
 METRICS: Final = (TRIALS, RUNGS, QUEUE, BEST, EPOCHS, TOKENS, GPUS)
 
 Put = Callable[[Metric, float, str | None], None]
-"""A function that sets a metric to a value, or adds the value to a counter. The string is the value of the metric's
-label, None if it has no label.
-"""
+"""A function that sets a metric, or adds to a counter. The string is the value of its label, if it has one."""
 
 
 class StudyGauges:
-    """A reader of events that sets the metrics that an event changed. ``record`` returns the study's record, which has
-    applied the event already. ``put`` sets a metric. Counters count from the creation of this object.
+    """A reader of events that updates the metrics. ``record`` returns the study's record, which has applied the event
+    already. ``put`` sets a metric. Counters begin at the creation of this object.
     """
 
     def __init__(self, record: Callable[[], StudyRecord], put: Put) -> None:
@@ -106,7 +100,7 @@ class StudyGauges:
         self._put(GPUS, gpus, None)
 
     def _look(self, trial: TrialRecord) -> None:
-        """Update the metrics of states if a trial's state has changed, and the best score if the trial has ended."""
+        """Update the numbers of trials by state and, if a trial has ended, the best score."""
         before, now = self._states.get(trial.number), trial.doing
         if now != before:
             self._states[trial.number] = now
@@ -131,7 +125,7 @@ class StudyGauges:
 
 
 def _tokens(record: StudyRecord, trial: TrialRecord) -> int:
-    """Number of training tokens that a trial reads per epoch; 0 if it has no corpus, or its tokens were not counted."""
+    """Number of training tokens that a trial reads per epoch; 0 without a corpus, or if tokens were not counted."""
     corpus = record.read_by(trial.config)
     health = None if corpus is None else corpus.health
     return 0 if health is None else health.splits["train"].tokens

@@ -1,6 +1,4 @@
-"""Orders that the driver's process sends to a process of a study between two of its steps. Without an order, the
-process continues with the trials it has.
-"""
+"""Orders that change the work of a worker process. The driver sends them between two steps of the process."""
 
 from dataclasses import dataclass
 
@@ -15,7 +13,7 @@ from skipstack.search.study.task import TrialTask, Workers
 @dataclass(frozen=True, slots=True)
 class PrepareProcess:
     """Order to prepare for work. ``workers``: creates the workers of the study. ``preflight``: the checks that the
-    process's machine must pass; None if the cluster consists of the driver's machine alone.
+    process's machine must pass; None if the driver's machine is the only one.
     """
 
     workers: Workers
@@ -24,8 +22,8 @@ class PrepareProcess:
 
 @dataclass(frozen=True, slots=True)
 class ChangeTrials:
-    """Order to release the trials that ``left``, and to train the trials that ``joined`` besides those that stay.
-    ``parting``: trials that have ended or paused, and only send their remaining files.
+    """Order to release the trials ``left``, and to train the trials ``joined`` besides the remaining ones. ``parting``:
+    trials that have ended or paused, and only send their remaining files.
     """
 
     left: tuple[int, ...] = ()
@@ -44,8 +42,7 @@ Order = PrepareProcess | ChangeTrials | MeasureTrial
 
 
 def give(process: ActorHandle, order: Order) -> None:
-    """Send a process an order for its next step. Call this before Tune requests that step.
-
-    The order is sent as bytes, which the process itself unpickles, so that it can report an error in unpickling.
+    """Send a process an order for its next step. Call this before Tune requests that step. The order is sent as bytes,
+    so that the process unpickles it itself and can report an error in unpickling.
     """
     process.order.remote(cloudpickle.dumps(order))

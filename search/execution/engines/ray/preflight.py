@@ -18,13 +18,11 @@ from skipstack.search.study.record.study_record import StudyRecord
 
 @dataclass(frozen=True, slots=True)
 class Preflight:
-    """Checks whether a machine can train a study. It is sent to the machine and called there.
-
-    ``mark``: a file in the folder into which trials write, by which a machine knows whether it sees that folder.
-    ``copies``: whether files are copied to machines that do not see it. ``corpora``: the prepared corpora, as paths
-    with the fingerprints of their content. ``vectors``: the pretrained vectors, as paths with the SHA-256 of their
-    content. ``code``: the version of the driver's code. ``own``: the files of users' code that the study needs. Files
-    that define only formats are left out, since workers read prepared corpora.
+    """Checks whether a machine can train a study. It is sent to the machine and called there. ``mark``: shows whether a
+    machine sees the folder of the study's trials. ``copies``: whether files are copied to machines that do not see it.
+    ``corpora`` and ``vectors``: paths, with the fingerprints or SHA-256 digests of their content. ``code``: the version
+    of the driver's code. ``own``: the files of users' code that the study needs, except formats, since workers read
+    prepared corpora.
     """
 
     mark: Mark
@@ -36,7 +34,7 @@ class Preflight:
 
     @classmethod
     def of(cls, folder: StudyFolder, record: StudyRecord, *, copies: bool) -> "Preflight":
-        """Return the preflight of a study, after writing its mark into the study's folder."""
+        """Write the mark of a study into its folder, and return the study's preflight."""
         prepared = record.corpora.values()
         return cls(
             mark=Mark.made(folder.trials),
@@ -52,11 +50,11 @@ class Preflight:
         )
 
     def answer(self) -> "Answer":
-        """Check this machine, and return its answer."""
+        """Check this machine."""
         return Answer(self.mark.unseen() is None, self.trouble())
 
     def trouble(self) -> str | None:
-        """Check this machine, and return the reason in one line if it cannot train; None if it can."""
+        """Check this machine, and return the reason, in one line, why it cannot train; None if it can."""
         problems = [self._code, self._own]
         if self.mark.unseen() is None:
             problems += [self._data, self._writing]
@@ -77,9 +75,7 @@ class Preflight:
         )
 
     def _own(self) -> str | None:
-        """Import the users' code that the study needs, and return the error, for example that a package is not
-        installed here; None if there is none.
-        """
+        """Import the users' code that the study needs, and return the error if this fails, otherwise None."""
         try:
             load_sent(self.own)
         except UserError as error:
@@ -107,30 +103,28 @@ class Preflight:
         )
 
     def _room(self) -> str | None:
-        """The reason in one line if this machine has no usable folder for copied files; None if it has one."""
+        """The reason, in one line, why this machine has no usable folder for copied files; None if it has one."""
         return trouble()
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The answer of a machine. ``sees``: whether it sees the study's folder. ``trouble``: the reason why it cannot
-    train, None if it can.
-    """
+    """A machine's answer: whether it sees the study's folder, and why it cannot train (None if it can)."""
 
     sees: bool
     trouble: str | None
 
 
 def unseeing(blind: int, machines: int) -> str | None:
-    """A line for the user if ``blind`` of ``machines`` machines do not see the study's folder; None if all see it."""
+    """A line for the user if ``blind`` of ``machines`` machines do not see the study's folder; None if all do."""
     if not blind:
         return None
     return f"{blind} of {machines} machines do not see the study's folder: files are copied"
 
 
 def first_trouble(found: Sequence[tuple[str, str | None]]) -> str | None:
-    """A line for the user about the machines that cannot train; None if all can. ``found``: the name of each machine,
-    and the reason why it cannot train or None.
+    """A line for the user about machines that cannot train; None if all can. ``found``: the name of each machine, and
+    the reason why it cannot train or None.
     """
     troubles = [(machine, trouble) for machine, trouble in found if trouble is not None]
     if not troubles:

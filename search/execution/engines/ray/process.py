@@ -1,6 +1,4 @@
-"""Settings of the user's process, such as environment variables and signal handlers, that the engine and Ray change.
-They are restored when the engine ends.
-"""
+"""Settings of the user's process that the engine and Ray change, and that are restored when the engine ends."""
 
 import faulthandler
 import logging
@@ -25,31 +23,27 @@ SLOTS: Final = {
     "TUNE_GLOBAL_CHECKPOINT_S": str(10**9),  # Tune would save its slots to a file, for its own restore
     "TUNE_STATE_REFRESH_PERIOD": str(10**9),  # Tune would ask the head for resources, for its own progress output
 }
-"""Environment variables of the run of Tune that holds a study's slots. Tune reads them when a run begins. They do not
+"""Environment variables for the run of Tune that holds a study's slots. Tune reads them when a run begins. They do not
 apply to the user's own runs.
 """
 
 ENVIRONMENT: Final = {"RAY_TRAIN_COUNT_PREEMPTION_AS_FAILURE": "1"}
-"""Environment variables that are set while an engine exists. With this one, a slot on a machine that is preempted
-counts as failed, and the driver decides whether its trials are tried again.
+"""Environment variables that are set while an engine exists. This one makes a slot on a preempted machine count as
+failed, so that the driver decides whether its trials are retried.
 """
 
 UNLESS_SAID: Final = {
-    "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "1",  # a worker without a share of a GPU sees none
+    "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "1",  # a worker without a share of a GPU sees no GPU
     "RAY_gcs_server_request_timeout_seconds": "20",  # calls to a lost head fail after this
     "RAY_gcs_rpc_server_reconnect_timeout_s": "600",  # Ray ends this process after this time
 }
-"""Environment variables for this process and the processes of a cluster that is started here. Values that the user has
-set are kept.
-"""
+"""Environment variables for this process and for a cluster that is started here, unless the user has set them."""
 
 PREFIXES: Final = ("RAY_", "TUNE_", "PYTHONBREAKPOINT")
-"""Prefixes of the environment variables that are restored. Ray sets some itself, in ``ray.init`` and when Tune
-begins.
-"""
+"""Prefixes of the environment variables that are restored: Ray and Tune set some themselves."""
 
 SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1)
-"""Signals whose handlers Ray (SIGTERM) and Tune set and do not restore when they end."""
+"""Signals whose handlers Ray (SIGTERM) and Tune set and do not restore."""
 
 LOGGERS: Final = ("ray", "ray.tune")
 
@@ -57,15 +51,15 @@ LOGGERS: Final = ("ray", "ray.tune")
 @contextmanager
 def borrowed() -> Iterator[None]:
     """Configure Ray and Tune for an engine during the block, and restore all settings of the process afterwards. Ray
-    and Tune print nothing themselves: the ledger and the command line report a failed trial, in one line.
+    and Tune print nothing themselves: the ledger and the command line report a failed trial in one line.
     """
     with ExitStack() as undo:
         undo.callback(_set_environment, {name: value for name, value in os.environ.items() if _is_rays(name)})
         for name in LOGGERS:
             undo.callback(_logger_as_it_is(logging.getLogger(name)))
-        if threading.current_thread() is threading.main_thread():  # only it can set handlers
+        if threading.current_thread() is threading.main_thread():  # only this thread can set handlers
             for number in SIGNALS:
-                if (handler := signal.getsignal(number)) is not None:  # None: C code has set it
+                if (handler := signal.getsignal(number)) is not None:  # None: C code has set the handler
                     undo.callback(signal.signal, number, handler)
         undo.callback(resource.setrlimit, resource.RLIMIT_NOFILE, resource.getrlimit(resource.RLIMIT_NOFILE))
         if not faulthandler.is_enabled():
@@ -79,8 +73,8 @@ def borrowed() -> Iterator[None]:
 
 @contextmanager
 def settings_of_slots() -> Iterator[None]:
-    """Set the variables of ``SLOTS`` for the run of Tune that begins in the block. Leave the block as soon as that run
-    has begun, so that a run that the user starts in another thread does not read them.
+    """Set the variables of ``SLOTS`` in the block, in which a run of Tune begins. Leave the block as soon as it has
+    begun, so that a run that the user starts in another thread does not read them.
     """
     before = {name: os.environ.get(name) for name in SLOTS}
     os.environ.update(SLOTS)
@@ -96,9 +90,9 @@ def settings_of_slots() -> Iterator[None]:
 
 @contextmanager
 def silenced() -> Iterator[None]:
-    """Drop what the block prints to stdout, such as Ray's messages about dying workers, if this is the process of a
-    skipstack command: its report goes to stdout, and the ledger and the progress output report deaths. In a user's own
-    process, this does nothing.
+    """Drop the stdout of the block, such as Ray's messages about dying workers, if this process runs a skipstack
+    command: the command's report goes to stdout, and the progress output reports deaths. Does nothing in a user's own
+    process.
     """
     with redirect_stdout(StringIO()) if is_claimed() else nullcontext():
         yield

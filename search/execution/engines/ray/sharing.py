@@ -9,9 +9,9 @@ from skipstack.search.study.task import TrialTask
 
 @dataclass(frozen=True, slots=True)
 class Sharing:
-    """Says which trials share a slot: trials of one program, at most ``most`` at a time. ``program_of`` returns the
-    program of a trial, described as one trial with all lanes (copies of the network, one per seed) of the program. It
-    returns None for a trial that has a slot to itself.
+    """Says which trials share a slot: up to ``most`` trials of one program. ``program_of`` returns the program of a
+    trial, as a trial with all lanes (copies of the network, one per seed) of the program; None for a trial with a slot
+    to itself.
     """
 
     most: int = 1

@@ -1,6 +1,5 @@
-"""The session folder of a Ray cluster that is started here.
-
-Its path must be short, since the kernel limits the length of the paths of sockets, which lie in it.
+"""The session folder of a Ray cluster that is started here. Its path must be short, since the kernel limits the length
+of the paths of sockets, which are in this folder.
 """
 
 import os
@@ -16,35 +15,31 @@ from typing import Final
 from skipstack.data.basis.errors import UserError
 
 LONGEST_SOCKET: Final = 103 if sys.platform == "darwin" else 107
-"""Longest path of a socket in bytes that the kernel of macOS or Linux allows."""
+"""Longest path of a socket in bytes, on macOS or Linux."""
 
 SESSION: Final = "/ray/session_2026-01-01_00-00-00_000000_4194304/sockets/plasma_store"
-"""Example of the longest path that Ray appends to its folder; it holds the session's start time and process id."""
+"""Example of the longest path that Ray appends to its folder, with the session's start time and process id."""
 
 PREFIX: Final = "skipstack-"
-"""Beginning of the folder's name; ``tempfile`` appends eight characters."""
+"""Prefix of the folder's name, to which ``tempfile`` appends eight characters."""
 
 LONGEST: Final = LONGEST_SOCKET - len(SESSION) - len("/") - len(PREFIX) - 8
-"""Longest path in bytes of the folder in which the session folder is created."""
+"""Longest path in bytes of the parent of the session folder."""
 
 SHORT: Final = ("/tmp", "/var/tmp", "/dev/shm")
-"""Folders to use instead if the path of the temporary folder is too long, as in many batch jobs, or if that folder
-cannot be written.
-"""
+"""Folders to use if the path of the temporary folder is too long, as in many batch jobs, or cannot be written."""
 
 PLACE: Final = "RAY_TMPDIR"
-"""The environment variable that names the folder of Ray's sessions."""
+"""Environment variable with the folder of Ray's sessions."""
 
 REMOVING: Final = 10.0
-"""Seconds for which the removal of the folder is repeated, since a Ray process that ends may still write into it."""
+"""Seconds for which the removal of the folder is retried, since an ending Ray process may still write into it."""
 
 
 @contextmanager
 def session_folder() -> Iterator[Path]:
-    """Create a folder for a session, and remove it with all its content after the block. Sessions that the user starts
-    are not in it.
-
-    Raises UserError if no location for it has a short enough path and can be written.
+    """Create a folder for a session, and remove it with all its content after the block. The user's own sessions are
+    not in it. Raises UserError if no parent folder has a short enough path and can be written.
     """
     folder = _new_folder()
     try:

@@ -1,4 +1,4 @@
-"""Token authentication at Ray clusters. A cluster that is started here gets a token of its own if the user has none."""
+"""Token authentication at Ray clusters. A cluster that is started here gets its own token if the user has none."""
 
 import os
 import secrets
@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 MODE: Final = "RAY_AUTH_MODE"
-"""The environment variable that sets how Ray authenticates: by ``token``, or not at all (``disabled``)."""
+"""Environment variable with Ray's authentication mode: ``token`` or ``disabled``."""
 
 TOKENS: Final = ("RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH")
 """Environment variables in which Ray looks for a token, before it looks for a file in the user's home."""
@@ -16,13 +16,13 @@ TOKENS: Final = ("RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH")
 
 @contextmanager
 def authenticated(*, own: bool) -> Iterator[None]:
-    """Make this process, and processes that it starts, authenticate to clusters by a token during the block, unless the
-    user has set another mode.
+    """Make this process and its child processes authenticate to clusters by a token during the block, unless the user
+    has set another mode. Changes nothing for a Ray without tokens (before 2.52), or if ``_read_anew`` finds no
+    function.
 
-    ``own``: whether a cluster is started here. If so, a new token is set in the environment unless the user has one.
-    Without it, Ray would write one into the user's home, which may not be writable; and if two clusters did so at the
-    same time, one token would be lost. Nothing is changed for a Ray without tokens (before 2.52), or one that cannot be
-    made to read its token again.
+    ``own``: whether a cluster is started here. If so, and if the user has no token, a new one is set in the
+    environment. Ray itself would write a token into the user's home, which may not be writable, and two clusters that
+    do so at the same time would overwrite each other's.
     """
     read_anew = _read_anew()
     if read_anew is None:
@@ -48,11 +48,9 @@ def _home_has_token() -> bool:
 
 
 def _read_anew() -> Callable[[], None] | None:
-    """Return a function that makes Ray read mode and token from the environment again; None if this Ray has no such
-    function.
-
-    Ray reads them when it is imported, so variables that are set later, as in a notebook that has imported ray, have no
-    effect. No public function of Ray reads them again (``docs/decisions/private-names.md``).
+    """Return a function that makes Ray read mode and token from the environment again, since Ray reads them only when
+    it is imported; None if this Ray lacks such a function. The function is private
+    (``docs/decisions/private-names.md``).
     """
     try:
         from ray._private.authentication.authentication_token_setup import AuthenticationTokenLoader, Config

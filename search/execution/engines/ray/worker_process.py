@@ -1,6 +1,4 @@
-"""Runs in the processes of a Ray cluster: trains trials, one after another or several that take turns, and measures
-them on the test split, as orders say.
-"""
+"""Runs in the processes of a Ray cluster: trains trials and measures them on the test split, according to orders."""
 
 import os
 import time
@@ -32,7 +30,7 @@ BROKEN_BEFORE = "its process was left with a GPU that an earlier trial broke"
 
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.02, 1.0
-"""Seconds for which a process without work waits before its step ends: the first time, and at most."""
+"""Seconds for which a process without work waits before its step ends: at first, and at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,16 +42,13 @@ class Greeting:
 
 
 class WorkerProcess(tune.Trainable):  # type: ignore[misc]
-    """Trains and measures trials in a slot of a study. Its first step returns a ``Greeting``. Each later step carries
-    out the orders that have arrived since the step before (``orders.py``), and then trains an epoch of its trials,
-    unless an order has given an outcome already.
-
-    If trials share a program, it holds several at a time. They take turns: in each step, those with the fewest epochs
-    train.
+    """Trains and measures trials in a slot of a study. The first step returns a ``Greeting``. Each later step carries
+    out the orders that have arrived (``orders.py``) and then, unless an order has given an outcome, trains an epoch of
+    the trials with the fewest epochs. A process has several trials only if they share a program.
     """
 
     def setup(self, config: dict[str, Any]) -> None:
-        """Set up only what cannot fail, since Tune does not report errors raised here."""
+        """Initialise only values whose creation cannot fail, since Tune does not report errors raised here."""
         self._greeted = False
         self._orders: deque[bytes] = deque()
         self._prepared: PrepareProcess | None = None
@@ -75,16 +70,12 @@ class WorkerProcess(tune.Trainable):  # type: ignore[misc]
         self._orders.append(order)
 
     def ping(self) -> None:
-        """Do nothing. The call succeeds if this process lives; otherwise Ray raises an error with the cause of its
-        death.
-        """
+        """Do nothing. If this process has died, the call raises Ray's error with the cause of death."""
 
     def step(self) -> dict[str, Any]:
-        """Run a step and return its results for ``SlotScheduler``.
-
-        ``gpus``: the GPUs of this process. ``outcomes``: pairs of a trial's number and its result or error, for each
-        trial that trained, was measured or failed to begin. ``greeting``: in the first step alone. ``trouble``: the
-        reason why this process cannot train, if it cannot.
+        """Run a step and return its results for ``SlotScheduler``. ``gpus``: the GPUs of this process. ``outcomes``:
+        pairs of a trial's number and its result or error, for each trial that trained, was measured or failed to begin.
+        ``greeting``: in the first step only. ``trouble``: the reason, if this process cannot train.
         """
         result: dict[str, Any] = {"outcomes": (), "gpus": own_gpus()}  # Tune would flatten a mapping
         if not self._greeted:
@@ -125,9 +116,7 @@ class WorkerProcess(tune.Trainable):  # type: ignore[misc]
         return self._prepared.workers
 
     def _change(self, order: ChangeTrials) -> dict[int, Any]:
-        """Release trials and begin others, as ``order`` says. Return the faults of trials that cannot begin, by
-        number.
-        """
+        """Release trials and begin others, according to ``order``. Return faults of trials that cannot begin."""
         for attempt in [each for each in self._attempts if each.number in order.left]:
             self._end(attempt)
         self._parting = self._parting.union(order.parting) - set(order.left)
@@ -181,8 +170,6 @@ def breaks(outcome: object) -> bool:
 
 
 def _left_broken() -> Fault | None:
-    """Return a fault if an earlier trial broke this process's GPU without an error, so that no work can begin; None if
-    the GPU works or is not in use.
-    """
+    """Return a fault if an earlier trial made this process's GPU unusable without an error; otherwise None."""
     trouble = broken_here()
     return None if trouble is None else Fault("lost", f"{BROKEN_BEFORE}: {trouble}", broken="program")

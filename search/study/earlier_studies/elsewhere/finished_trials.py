@@ -22,7 +22,7 @@ from skipstack.spaces.python_space import choice, randint, uniform
 from skipstack.spaces.space import Space
 
 AT_ONCE: Final = 100
-"""Number of events in each append. An append waits for the disk, so single appends would be slow."""
+"""The number of events in each append. An append waits for the disk, so single appends would be slow."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,11 +67,10 @@ class FinishedSearch:
 
 
 def write_study(search: FinishedSearch, folder: Path) -> None:
-    """Write a search into ``folder``, as a finished study of a function. The base of the study is the first trial,
-    since other tools do not record a base.
+    """Write a search into ``folder``, as a finished study of a function.
 
-    Raises UserError if no trial with a value on every axis has a score, if a value lies outside of its axis, and if the
-    folder exists.
+    The base of the study is the first trial, since other tools do not record a base. Raises UserError if no trial with
+    a value on every axis has a score, if a value lies outside of its axis, and if the folder exists.
     """
     if folder.exists():
         raise UserError(f"{folder}: it exists (allowed: a folder that does not)")
@@ -94,7 +93,7 @@ def write_study(search: FinishedSearch, folder: Path) -> None:
 
 
 def inferred_axes(values: Mapping[str, Sequence[Any]]) -> dict[str, Axis]:
-    """Infer an axis for each name from the ``values`` that were tried: a range if all are numbers, otherwise a choice.
+    """Infer an axis for each name from the ``values`` that were tried: a range of numbers, or a choice of other values.
     A name with a single value gets no axis.
     """
     axes: dict[str, Axis] = {}
@@ -113,9 +112,7 @@ def inferred_axes(values: Mapping[str, Sequence[Any]]) -> dict[str, Axis]:
 
 
 def json_value(name: str, value: Any) -> Any:
-    """Return ``value`` unchanged if it can be a value of the axis ``name``. Raises UserError unless it is a text, a
-    number, true, false or None.
-    """
+    """Return ``value``, a value of the axis ``name``. Raises UserError unless it is text, a number, a bool or None."""
     if value is None or isinstance(value, str | int | float):
         return value
     raise UserError(f"{name}: got {shown(value)} (allowed: text, numbers, true, false or null)")

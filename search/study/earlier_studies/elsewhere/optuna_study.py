@@ -18,11 +18,11 @@ REASONS: Final[Mapping[str, Literal["completed", "stopped", "failed"]]] = {
 
 
 def optuna_search(study: Any) -> FinishedSearch:
-    """Read the trials of an Optuna study that have ended. The curve of a trial is its intermediate values, or else its
-    final value. A pruned trial counts as stopped; a trial without any value counts as failed.
+    """Read the trials of an Optuna study that have ended.
 
-    Here, a trial is ranked by its best epoch, while Optuna ranks it by its final value. Raises UserError if the study
-    has several objectives.
+    The curve of a trial consists of its intermediate values or, without any, of its final value. A pruned trial counts
+    as stopped; a trial without any value counts as failed. Trials are ranked by their best epoch, while Optuna ranks
+    them by their final value. Raises UserError if the study has several objectives.
     """
     if len(study.directions) > 1:
         raise UserError(f"from_optuna: got {len(study.directions)} objectives (allowed: a study of one)")
@@ -59,9 +59,8 @@ def optuna_search(study: Any) -> FinishedSearch:
 
 
 def _axis(name: str, found: list[Any]) -> Axis | None:
-    """Return the axis that covers all distributions of a parameter in the study; None if they allow a single value
-    only. ``name``: the name of the parameter. Raises UserError if it is a choice in some distributions and a range in
-    others.
+    """Return the axis that covers all distributions of a parameter; None if they allow a single value only. ``name``:
+    the name of the parameter. Raises UserError if it is a choice in some distributions and a range in others.
     """
     if all(hasattr(each, "choices") for each in found):
         values = dict.fromkeys(json_value(name, value) for each in found for value in each.choices)

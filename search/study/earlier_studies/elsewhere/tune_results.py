@@ -1,6 +1,4 @@
-"""Reads the trials of a Ray Tune experiment from its folder. Each trial has a folder with ``params.json`` and
-``result.json``.
-"""
+"""Reads the trials of a Ray Tune experiment: each has a folder with ``params.json`` and ``result.json``."""
 
 import json
 from collections import Counter
@@ -23,8 +21,10 @@ ERROR = "error.txt"
 
 
 def tune_search(folder: Path, score: str, direction: Direction, axes: Mapping[str, Axis]) -> FinishedSearch:
-    """Read the trials of the experiment in ``folder``. ``score``: the metric to read; each result that has it counts as
-    an epoch. ``axes``: the axes of the search; if it is empty, they are inferred from the values that were tried.
+    """Read the trials of the experiment in ``folder``.
+
+    ``score``: the metric to read; each result that has it counts as an epoch. ``axes``: the axes of the search; if it
+    is empty, they are inferred from the values that were tried.
 
     A trial with an ``error.txt`` counts as failed. Any other trial with fewer results than the longest one counts as
     stopped, since Ray Tune does not record who ended it. Raises UserError if the folder has no trials, and if there are

@@ -13,15 +13,16 @@ from skipstack.spaces.config import Axis
 from skipstack.spaces.function import Direction
 
 STATE, CREATED, RUNTIME = "State", "Created", "Runtime"
-"""Columns of the table beside those of configs and metrics. The table lacks those that were not exported."""
+"""The optional columns of the table beside those of configs and metrics."""
 
 FAILED = ("crashed", "failed")
 
 
 def wandb_search(table: Path, score: str, direction: Direction, axes: Mapping[str, Axis]) -> FinishedSearch:
-    """Read from ``table`` the runs that have finished with a score or have failed. ``score``: the column of the score.
-    ``direction``: whether scores are maximised or minimised. ``axes``: the axes, by the names of their columns. Raises
-    UserError if a column is missing or the file cannot be read.
+    """Read from ``table`` the runs that have finished with a score or have failed.
+
+    ``score``: the column of the score. ``direction``: whether scores are maximised or minimised. ``axes``: the axes, by
+    the names of their columns. Raises UserError if a column is missing or the file cannot be read.
     """
     try:
         frame = pd.read_csv(table)

@@ -1,6 +1,6 @@
-"""Packs the files of a folder that changed since they were last sent into chunks to send to another machine.
+"""Packs the files of a folder that have changed since the last transfer into chunks, to send them to another machine.
 
-A sending transfers a set of files. It consists of one or more chunks, each sent in one call. A chunk holds pieces, each
+A sending is the transfer of a set of files in one or more chunks, one call each. A chunk consists of pieces; a piece is
 a range of bytes of one file.
 """
 
@@ -15,13 +15,13 @@ from typing import Any, Final
 from skipstack.search.study.record.folder import CHECKPOINT
 
 PIECE: Final = 32 * 2**20
-"""Largest number of bytes of a piece, and of the pieces of a chunk together."""
+"""Largest number of bytes of a piece, and of all pieces of a chunk together."""
 
 Version = tuple[int, int, int]
-"""A file's size, modification time in nanoseconds, and inode. A file that is replaced by another gets a new inode."""
+"""A file's size in bytes, modification time in nanoseconds, and inode, which changes when the file is replaced."""
 
 Read = Callable[[str, int], bytes]
-"""A function that reads at most ``PIECE`` bytes of the file with this name, from this position on."""
+"""A function of a file's name and a position, which reads at most ``PIECE`` bytes from that position on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,17 +36,15 @@ class Piece:
     ends: bool
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle the content as a buffer, which Ray sends without copying it: the receiver's content is a view of Ray's
-        bytes.
-        """
+        """Pickle the content as a buffer, which Ray sends without copying."""
         return Piece, (self.name, self.start, PickleBuffer(self.content), self.ends)
 
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """Pieces that are sent in one call. ``sending``: a random word that names the sending. ``last``: whether this is
-    the last chunk of the sending. ``removed``: in the last chunk, the names of files that were removed since the
-    sending before, which the receiver deletes.
+    """Pieces that are sent in one call. ``sending``: a random id of the sending. ``last``: whether this is its last
+    chunk. ``removed``: in the last chunk, the names of files to delete, because they were removed since the previous
+    sending.
     """
 
     sending: str
@@ -56,16 +54,14 @@ class Chunk:
 
     @property
     def bytes(self) -> int:
-        """Number of bytes of the pieces' content."""
+        """Size of the pieces in bytes."""
         return sum(len(piece.content) for piece in self.pieces)
 
 
 def versions(folder: Path) -> dict[str, Version]:
-    """The versions of all files below ``folder`` by name, the oldest first, and checkpoints after all other files.
-
-    If they are sent in this order, a file arrives after the files that it refers to: the checkpoint after the best
-    weights, and a file that a user's function wrote after the files that it names. A link counts as the file that it
-    leads to. A link to a file outside ``folder`` is left out.
+    """The versions of all files below ``folder`` by name: the oldest first, checkpoints last. In this order, a file
+    arrives after the files to which it refers, such as a checkpoint after the best weights. Links count as the files to
+    which they lead; links to files outside ``folder`` are left out.
     """
     found: list[tuple[str, Version]] = []
     whole = folder.resolve()
@@ -86,15 +82,13 @@ def versions(folder: Path) -> dict[str, Version]:
 
 
 def changed(before: Mapping[str, Version], now: Mapping[str, Version]) -> tuple[list[str], list[str]]:
-    """Return the names of files that are new or different ``now``, in the order of ``now``, and the names of files that
-    are gone.
-    """
+    """Return the names of files that are new or changed in ``now``, and the names of files that are gone."""
     return [name for name in now if before.get(name) != now[name]], [name for name in before if name not in now]
 
 
 def chunks(folder: Path, names: Iterable[str], removed: Sequence[str] = ()) -> Iterator[Chunk]:
-    """Pack the files with these names below ``folder`` into the chunks of one sending, at least one. Files that do not
-    exist any more are left out. ``removed``: names of files that the receiver is to delete.
+    """Pack the files with these names below ``folder`` into the chunks of one sending, at least one. Files that no
+    longer exist are left out. ``removed``: names of files that the receiver is to delete.
     """
     sending, waiting = secrets.token_hex(4), list[Piece]()
     for name in names:
@@ -107,9 +101,7 @@ def chunks(folder: Path, names: Iterable[str], removed: Sequence[str] = ()) -> I
 
 
 def unpacked(sizes: Mapping[str, int], read: Read, folder: Path) -> int:
-    """Fetch files with ``read``, write them below ``folder``, and return their number of bytes. ``sizes``: the size of
-    each file, by name.
-    """
+    """Fetch files with ``read`` into ``folder``, and return their total bytes. ``sizes``: bytes by file name."""
     for name, size in sizes.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)

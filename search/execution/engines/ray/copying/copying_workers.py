@@ -1,4 +1,4 @@
-"""Workers whose files are copied to and from machines that do not see the study's folder. On other machines, the
+"""Workers that copy their files to and from machines that do not see the study's folder. On machines that see it, the
 study's own workers are used.
 """
 
@@ -19,36 +19,32 @@ from skipstack.search.study.record.folder import CHECKPOINT
 from skipstack.search.study.task import EpochResult, Measured, TrialTask, Worker, Workers
 
 SELDOM: Final = 20
-"""Wait before files are sent again, as a multiple of the time that the last sending took. So sending takes about a
-twentieth of a trial's time at most, unless ``LATEST`` shortens the wait or files must be sent at once.
+"""Wait before the next sending, as a multiple of the last sending's duration: sending then takes at most about a
+twentieth of a trial's time, if ``LATEST`` does not shorten the wait and files need not be sent at once.
 """
 
 LATEST: Final = 600.0
-"""Longest wait before files are sent again, in seconds. If it were longer, the loss of a machine would cost too much
-training.
-"""
+"""Longest wait before the next sending in seconds, which bounds the training that is lost with a machine."""
 
 Value = TypeVar("Value")
 
 
 class PartedError(Exception):
-    """The trial has ended or paused while some of its files were only on this machine. All of them have been sent when
-    this is raised.
-    """
+    """The trial has ended or paused while some of its files were unsent. They are sent before this is raised."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class UnsentResult(EpochResult):
-    """The result of an epoch, some of whose files are still only on the worker's machine."""
+    """The result of an epoch of which some files are still only on the worker's machine."""
 
     @classmethod
     def of(cls, result: EpochResult) -> Self:
-        """Return the same result as an ``UnsentResult``."""
+        """Return ``result`` as an ``UnsentResult``."""
         return cls(**{field.name: getattr(result, field.name) for field in fields(EpochResult)})
 
 
 class Pace:
-    """Decides when a trial's files are sent again, by the time that the last sending took. ``clock`` gives seconds."""
+    """Decides when a trial's files are sent again, by the duration of the last sending. ``clock`` returns seconds."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
@@ -61,7 +57,7 @@ class Pace:
 
     @contextmanager
     def sending(self) -> Iterator[None]:
-        """Measure the time that the block takes to send files."""
+        """Measure the duration of the block, which sends files."""
         began = self._clock()
         yield
         self._ended = self._clock()
@@ -71,11 +67,11 @@ class Pace:
 @final
 @dataclass(frozen=True)
 class CopyingWorkers(Workers):
-    """Creates workers that train exactly as those of ``workers``, on any machine.
+    """Creates workers that train exactly like the workers of ``workers``, on any machine.
 
-    On a machine that sees the ``mark`` of the study, and so its folder, it creates the workers of ``workers``. On
-    another machine, ``server``, the study's file server, sends the files that a worker reads and receives the files
-    that it writes. ``halts``: epochs after which the scheduler may end or pause a trial. ``clock`` returns seconds.
+    A machine that sees the study's ``mark``, and so its folder, gets the workers of ``workers``. On another machine, a
+    worker gets files from ``server``, the study's file server, and sends its own files there. ``halts``: epochs after
+    which the scheduler may end or pause a trial. ``clock`` returns seconds.
     """
 
     workers: Workers
@@ -89,8 +85,8 @@ class CopyingWorkers(Workers):
         return self.workers(task) if _is_seen(self.mark) else CopyingWorker(task, self)
 
     def test(self, task: TrialTask) -> Measured:
-        """Measure as ``workers`` do. On a machine that does not see the study's folder, the trial's files, without
-        its checkpoint, are fetched from the server first, and files that the measurement writes are sent back.
+        """Measure a trial on the test split with ``workers``. On a machine that does not see the study's folder, fetch
+        the trial's files except its checkpoint first, and send back files that the measurement writes.
         """
         if _is_seen(self.mark):
             return self.workers.test(task)
@@ -105,9 +101,7 @@ class CopyingWorkers(Workers):
                 self.send(task, place, before)
 
     def send(self, task: TrialTask, place: TrialScratch, before: Mapping[str, Version]) -> dict[str, Version]:
-        """Send the files that have changed in a trial's folder on this machine since the versions ``before``, and
-        return the present versions.
-        """
+        """Send a trial's files that have changed since the versions ``before``, and return the present versions."""
         now = place.files()
         if now != before:
             for chunk in chunks(place.folder, *changed(before, now)):
@@ -115,8 +109,8 @@ class CopyingWorkers(Workers):
         return now
 
     def reading(self, call: Callable[[TrialTask], Value], task: TrialTask) -> Value:
-        """Return ``call(task)``. If this machine does not see the task's corpus and vectors, they are fetched first,
-        and the task names the copies.
+        """Return ``call(task)``. If this machine does not see the study's folder, first fetch the task's corpus and
+        vectors, and pass a task with the paths of the copies.
         """
         if _is_seen(self.mark):
             return call(task)
@@ -124,17 +118,15 @@ class CopyingWorkers(Workers):
             return call(here)
 
     def stay(self) -> None:
-        """Keep the files that are fetched to this machine until this process calls ``leave`` of ``scratch.py``."""
+        """Keep files that are fetched to this machine until this process calls ``leave`` of ``scratch.py``."""
         if not _is_seen(self.mark):
             stay(self.mark.word)
 
     @contextmanager
     def placed(self, task: TrialTask, *, trains: bool) -> Iterator[tuple[TrialTask, TrialScratch]]:
-        """Fetch the task's corpus and vectors, and yield the task with folders of this machine in place of the study's,
-        and its new folder for the files it writes. That folder is removed after the block. ``trains``: whether the
-        folder is for an attempt at a trial.
-
-        Raises an OSError, as a failing disk would, if another process removes the new folder during the block.
+        """Fetch the task's corpus and vectors, and create a folder for the task's files, which is removed after the
+        block. Yield the task with the paths on this machine, and the folder. ``trains``: whether the task is an attempt
+        at a trial. Raises an OSError, as a failing disk would, if another process removes the folder during the block.
         """
         with (
             Scratch(self.mark.word) as scratch,
@@ -153,11 +145,9 @@ class CopyingWorkers(Workers):
 
 @final
 class CopyingWorker(Worker):
-    """Trains as the worker that ``copying.workers`` would create, in a folder of this machine, and sends its files to
-    the server.
-
-    If the trial may end or pause after an epoch, the files are sent before the epoch is reported. Otherwise they are
-    sent when a ``Pace`` says so. Epochs whose files a lost machine had not sent are trained again.
+    """Trains like a worker of ``copying.workers``, in a folder of this machine, and sends its files to the server.
+    Files are sent before the report of an epoch after which the trial may end or pause, otherwise at the times of a
+    ``Pace``. If the machine is lost, epochs whose files were not sent are trained again.
     """
 
     def __init__(self, task: TrialTask, copying: CopyingWorkers) -> None:
@@ -169,8 +159,8 @@ class CopyingWorker(Worker):
         with ExitStack() as leaving:
             self._sent: Mapping[str, Version] = {}
             here, self._place = leaving.enter_context(copying.placed(task, trains=True))
-            if task.attempt > 1 or task.earlier or task.reported:  # otherwise no worker has trained it before
-                self._check_goes_on()  # an earlier worker's folder may have gone when it ended
+            if task.attempt > 1 or task.earlier or task.reported:  # otherwise no worker has trained the trial before
+                self._check_goes_on()  # the trial may have ended before an earlier worker lost its folder
                 sizes = self._server.begin(task.number, task.attempt)
                 unpacked(sizes, partial(self._server.file_piece, task.number), here.folder)
                 self._sent = self._place.files()
@@ -182,12 +172,9 @@ class CopyingWorker(Worker):
             self._leaving = leaving.pop_all()
 
     def run_epoch(self) -> EpochResult | None:
-        """Train the next epoch, and return its result: an ``UnsentResult`` if some of its files were not sent; None if
-        there is no further epoch.
-
-        If the trial has ended or paused, this sends all files and raises PartedError instead. If the trial's folder on
-        this machine was removed, it raises an OSError, as a failing disk would; another worker then continues from the
-        files that were sent.
+        """Train the next epoch, and return its result: an ``UnsentResult`` if some files were not sent; None if there
+        is no further epoch. If the trial has ended or paused, send all files and raise PartedError instead. Raises an
+        OSError, as a failing disk would, if the trial's folder on this machine was removed.
         """
         with self._place.removal_as_lost_disk():
             return self._run_epoch()
@@ -206,9 +193,7 @@ class CopyingWorker(Worker):
         return UnsentResult.of(result) if self._has_unsent() else result
 
     def close(self) -> None:
-        """Close the inner worker, send its remaining files, and remove them from this machine. Errors in sending are
-        ignored.
-        """
+        """Close the inner worker, send remaining files, ignoring errors, and remove all files from this machine."""
         with self._leaving:
             self._worker.close()
             with suppress(Exception):  # the trial has ended or continues elsewhere, so these files are not needed
@@ -220,8 +205,8 @@ class CopyingWorker(Worker):
             raise PartedError
 
     def _may_end(self, result: EpochResult) -> bool:
-        """Whether the trial may end or pause after this epoch, as far as this process knows. Also subtracts the epoch's
-        seconds from the trial's time limit, so call this once per epoch.
+        """Whether the trial may end or pause after this epoch, as far as this process knows. Call this once per epoch,
+        since it also subtracts the epoch's seconds from the trial's time limit.
         """
         if self._left is not None:
             self._left -= result.seconds
@@ -243,5 +228,5 @@ class CopyingWorker(Worker):
 
 @lru_cache(maxsize=8)
 def _is_seen(mark: Mark) -> bool:
-    """Whether this machine sees the study's folder. The answer is cached for the life of the process."""
+    """Whether this machine sees the study's folder, cached for the life of the process."""
     return mark.unseen() is None

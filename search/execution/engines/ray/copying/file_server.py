@@ -1,7 +1,7 @@
 """The file server of a study: reads and writes the study's folder for workers on machines that do not see it.
 
 This file does not use Ray. On a cluster, the server is an actor on the driver's machine (``remote_file_server.py``),
-whose methods several threads call.
+and several threads call its methods.
 """
 
 import hashlib
@@ -27,14 +27,12 @@ from skipstack.search.study.record.folder import (
 )
 
 ARRIVING: Final = ".arriving."
-"""Beginning of the temporary names of files that have not been received completely."""
+"""Prefix of the temporary names of files that are not received completely."""
 
 
 class FileService(Protocol):
-    """The interface of a study's file server: of the server itself, and of its client on another machine.
-
-    A store is the folder of a prepared corpus or of pretrained vectors, named by the folder's name. An ``attempt`` at a
-    trial is counted from 1.
+    """The interface of a study's file server and of its client on another machine. A store is the folder of a prepared
+    corpus or of pretrained vectors, identified by its name. An ``attempt`` at a trial is counted from 1.
     """
 
     def store(self, store: str) -> dict[str, int]:
@@ -44,9 +42,7 @@ class FileService(Protocol):
         """Read up to ``PIECE`` bytes of the file ``name`` of a store, from position ``start`` on."""
 
     def begin(self, trial: int, attempt: int) -> dict[str, int]:
-        """Claim a trial's folder for an attempt, and return the files that the attempt continues from, with their sizes
-        in bytes.
-        """
+        """Claim a trial's folder for an attempt, and return the sizes of the files from which it continues."""
 
     def files(self, trial: int) -> dict[str, int]:
         """The files of a trial, with their sizes in bytes."""
@@ -55,33 +51,28 @@ class FileService(Protocol):
         """Read up to ``PIECE`` bytes of the file ``name`` of a trial, from position ``start`` on."""
 
     def take(self, trial: int, attempt: int, chunk: Chunk) -> None:
-        """Receive a chunk of files of an attempt. The files of a sending get their names, in their order, once its last
-        chunk has been received.
-        """
+        """Receive a chunk of files. After the last chunk of a sending, its files get their final names."""
 
     def goes_on(self, trial: int, attempt: int) -> bool:
-        """Whether the attempt may train further epochs: True until ``part`` was called for it."""
+        """Whether the attempt may train further epochs: True until ``part`` is called for it."""
 
     def part(self, trial: int, attempt: int) -> None:
-        """Note that an attempt has ended or paused. Its worker, which asks ``goes_on``, then sends its remaining files
-        and trains no further.
-        """
+        """Note that an attempt has ended or paused, so that its worker sends its remaining files and stops."""
 
     def moved(self) -> int:
-        """Number of bytes received and sent so far: 0 if all machines see the study's folder."""
+        """Number of bytes received and sent so far; 0 if all machines see the study's folder."""
 
 
 class FileServer(FileService):
-    """Reads and writes ``folder``, a study's folder, for workers on other machines.
-
-    Its methods raise SupersededError to an attempt once a later attempt has begun, OutOfSpaceError or DiskLostError if
-    the disk fails, and UserError for a name that leads out of the folder.
+    """Reads and writes ``folder``, a study's folder, for workers on other machines. Methods raise SupersededError if a
+    later attempt at the trial has begun, OutOfSpaceError or DiskLostError for disk errors, and UserError for a name
+    that leads out of the folder.
     """
 
     def __init__(self, folder: StudyFolder) -> None:
         self._folder = folder
         self.received = 0
-        """Bytes of trials' files that were received."""
+        """Bytes of the trials' files that were received."""
         self.given = 0
         """Bytes of files that were sent."""
         self._counting = threading.Lock()
@@ -89,7 +80,7 @@ class FileServer(FileService):
         self._arriving: dict[tuple[int, str], dict[str, Path]] = {}
         """Temporary paths of the received files, by file name, for each incomplete sending of a trial."""
         self._over: set[int] = set()
-        """Trials that have ended, whose checkpoints are not needed any more."""
+        """Trials that have ended and need no checkpoints."""
         self._parting: set[tuple[int, int]] = set()
 
     def moved(self) -> int:
@@ -145,7 +136,7 @@ class FileServer(FileService):
         self._parting.add((trial, attempt))
 
     def over(self, trial: int) -> None:
-        """Note that a trial has ended, and delete its checkpoints. Checkpoints that arrive later are dropped."""
+        """Note that a trial has ended. Delete its checkpoints, and drop checkpoints that arrive later."""
         with self._locked(trial) as folder:
             self._over.add(trial)
             _discard(folder)
@@ -153,17 +144,15 @@ class FileServer(FileService):
 
     @contextmanager
     def _locked(self, trial: int) -> Iterator[Path]:
-        """Yield the folder of a trial, and hold the trial's lock during the block, so that one caller at a time uses
-        the folder.
-        """
+        """Hold the lock of a trial during the block, and yield the trial's folder."""
         with self._counting:
             lock = self._locks[trial]
         with lock:
             yield self._folder.trial(trial)
 
     def _claim(self, folder: Path, attempt: int, names: Sequence[str]) -> None:
-        """Claim a trial's folder for an attempt. Raises SupersededError if a later attempt has claimed it, or has
-        claimed the folder of a group of racing seeds to which one of the files ``names`` belongs.
+        """Claim a trial's folder for an attempt. Raises SupersededError if a later attempt has claimed the folder, or
+        the folder of a group of racing seeds that holds one of the files ``names``.
         """
         groups = {group for name in names if (group := _group(name)) is not None}
         for each in (folder, *(folder / group for group in groups)):
@@ -172,7 +161,7 @@ class FileServer(FileService):
         claim(folder, attempt)
 
     def _settle(self, trial: int, folder: Path, chunk: Chunk) -> None:
-        """Rename the files of a complete sending from temporary names to their own, and delete the removed ones."""
+        """Rename the files of a complete sending from temporary names to their own, and delete removed ones."""
         for name, path in self._arriving.pop((trial, chunk.sending)).items():
             if trial in self._over and _is_of_checkpoints(name):
                 path.unlink()
@@ -199,7 +188,7 @@ class FileServer(FileService):
 
 
 def check_name(folder: Path, name: str) -> None:
-    """Raise UserError for a file name that leads out of ``folder``, or that the server itself uses in it."""
+    """Raise UserError for a file name that leads out of ``folder``, or that the server reserves for itself."""
     path = PurePosixPath(name)
     inside = path.parts and not path.is_absolute() and not {"..", "."} & set(name.split("/")) and "\0" not in name
     if not inside or name == ATTEMPT or path.name.startswith(ARRIVING):
@@ -209,28 +198,24 @@ def check_name(folder: Path, name: str) -> None:
 
 
 def _files(folder: Path) -> dict[str, int]:
-    """The files in a trial's folder that a worker continues from, with their sizes in bytes: the oldest first, and
-    checkpoints last.
-    """
+    """The files from which a trial's worker continues, with sizes in bytes: the oldest first, checkpoints last."""
     found = versions(folder)
     return {name: version[0] for name, version in found.items() if name != ATTEMPT and not name.startswith(ARRIVING)}
 
 
 def _group(name: str) -> str | None:
-    """The name of the folder that holds the file ``name`` in a trial's folder, if that is the folder of a group of
-    racing seeds; otherwise None.
-    """
+    """The folder of a group of racing seeds to which the file ``name`` belongs, or None."""
     top, _, rest = name.partition("/")
     return top if rest and fnmatch(top, GROUP.format("*")) else None
 
 
 def _is_of_checkpoints(name: str) -> bool:
-    """Whether a file of a trial holds or belongs to a checkpoint, and is not needed once the trial has ended."""
+    """Whether a file of a trial belongs to a checkpoint, so that it is not needed once the trial has ended."""
     return name == CHECKPOINT or _group(name) is not None or PurePosixPath(name).parts[0] == CALL_CHECKPOINTS
 
 
 def _written(folder: Path, sending: str, piece: Piece) -> Path:
-    """Write a piece into the temporary file of its file and sending, and return the temporary file's path."""
+    """Write a piece of a sending into the temporary file of its file, and return the temporary file's path."""
     path = folder / f"{ARRIVING}{sending}.{hashlib.sha256(piece.name.encode()).hexdigest()[:16]}"
     with path.open("r+b" if piece.start else "wb") as file:
         file.seek(piece.start)
@@ -239,6 +224,6 @@ def _written(folder: Path, sending: str, piece: Piece) -> Path:
 
 
 def _discard(folder: Path) -> None:
-    """Remove the temporary files of sendings that were never completed."""
+    """Remove temporary files of incomplete sendings."""
     for torn in folder.glob(f"{ARRIVING}*"):
         torn.unlink(missing_ok=True)

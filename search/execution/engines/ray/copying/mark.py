@@ -1,5 +1,5 @@
-"""The mark of a running study: a file with a random word in the folder of its trials. A machine that reads the same
-word sees the same folder.
+"""The mark of a running study: a file with a random word in the folder of the study's trials. A machine that reads the
+same word sees the same folder.
 """
 
 import os
@@ -11,14 +11,12 @@ from typing import Final, Self
 from skipstack.data.basis.errors import one_line
 
 MARK: Final = ".preflight"
-"""The name of the file with the word."""
+"""Name of the file with the word."""
 
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """The mark of a study. ``trials``: the path of the folder of the study's trials on the driver's machine. ``word``:
-    the word in the mark's file.
-    """
+    """The mark of a study. ``trials``: the folder of its trials on the driver's machine. ``word``: the random word."""
 
     trials: Path
     word: str
@@ -32,7 +30,7 @@ class Mark:
         return cls(trials.resolve(), word)
 
     def unseen(self) -> str | None:
-        """The reason in one line if this machine does not see the folder of the study's trials; None if it sees it. A
+        """The reason, in one line, why this machine does not see the folder of the study's trials; None if it does. A
         different folder or a copy at the same path does not count.
         """
         try:
@@ -43,7 +41,7 @@ class Mark:
 
 
 def unwritable(folder: Path) -> str | None:
-    """Return the reason in one line if this machine cannot write files in a folder; None if it can."""
+    """Return the reason, in one line, why this machine cannot write files in a folder; None if it can."""
     beside = folder / f"{MARK}.{secrets.token_hex(8)}"
     try:
         beside.write_text(str(os.getpid()))

@@ -17,25 +17,21 @@ from skipstack.search.execution.engines.ray.copying.file_server import FileServe
 from skipstack.search.study.record.folder import StudyFolder
 
 CALLERS: Final = 8
-"""Number of workers that the server serves in parallel."""
+"""Number of calls that the server handles in parallel."""
 
 ENDING_SECONDS: Final = 10.0
-"""Seconds to wait, at a study's end, for the server's count of copied bytes."""
+"""Seconds to wait for the server's count of copied bytes at the end of a study."""
 
 
 class FileServerActor(FileServer):
-    """A file server that keeps the pieces of stores (prepared corpora and vectors) as Ray objects, which Ray can copy
-    from one machine to another.
-    """
+    """A file server that stores pieces of corpora and vectors as Ray objects, which Ray copies between machines."""
 
     def __init__(self, folder: StudyFolder) -> None:
         super().__init__(folder)
         self._shared: dict[tuple[str, str, int], Any] = {}
 
     def shared_piece(self, store: str, name: str, start: int) -> "list[ray.ObjectRef[bytes]]":
-        """Return a list with the reference to a piece of a store, read if it was not before. The reference is in a list
-        because Ray would replace a bare one by the piece.
-        """
+        """Return the reference to a piece of a store, in a list so that Ray does not replace it by the piece."""
         key = store, name, start
         with self._counting:
             known = self._shared.get(key)
@@ -46,10 +42,9 @@ class FileServerActor(FileServer):
 
 @final
 class RemoteFileServer(FileService):
-    """Client of the file server of ``folder``, which runs as ``actor``.
-
-    Methods raise the errors that the server raises. If the server does not answer, they raise an OSError that names the
-    folder. The study treats that as a lost disk: the call is retried, and the study interrupted if it fails again.
+    """Client of the file server of ``folder``, which runs as ``actor``. Methods raise the server's errors. If the
+    server does not answer, they raise an OSError that names the folder, which is handled like a lost disk: the call is
+    retried, and then the study is interrupted.
     """
 
     def __init__(self, actor: ActorHandle, folder: Path) -> None:
@@ -96,11 +91,11 @@ class RemoteFileServer(FileService):
         self._asked("part", trial, attempt)
 
     def over(self, trial: int) -> None:
-        """Call ``FileServer.over`` without waiting for it."""
+        """Call ``FileServer.over`` without waiting for its end."""
         self.actor.over.remote(trial)
 
     def moved(self) -> int:
-        """Implements ``FileService.moved``. Raises OSError if the answer takes longer than ``ENDING_SECONDS``."""
+        """Implements ``FileService.moved``. Raises OSError if no answer comes within ``ENDING_SECONDS``."""
         with _silence_as_lost_disk(self.folder):
             moved: int = ray.get(self.actor.moved.remote(), timeout=ENDING_SECONDS)
         return moved
@@ -111,9 +106,7 @@ class RemoteFileServer(FileService):
 
 
 def start_file_server(folder: StudyFolder) -> RemoteFileServer:
-    """Start a study's file server on this machine, where the driver runs, and return its client. The server ends when
-    the driver does.
-    """
+    """Start a study's file server on the driver's machine, and return its client. The server ends with the driver."""
     here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)
     actor = ray.remote(FileServerActor).options(num_cpus=0, max_concurrency=CALLERS, scheduling_strategy=here)
     return RemoteFileServer(actor.remote(folder), folder.path)

@@ -27,22 +27,22 @@ from skipstack.search.execution.workers.attempts import ATTEMPT
 from skipstack.search.study.record.folder import TRIALS
 
 PREFIX: Final = "skipstack-copied-"
-"""Beginning of the name of the folder that holds the temporary folders of one user."""
+"""Prefix of the name of the folder that holds the temporary folders of one user."""
 
 LOCK: Final = ".lock"
 
 TRIAL: Final = re.compile(r"(\d+)-(\d+)-")
-"""Beginning of the name of a trial's folder: the numbers of the trial and of the attempt at it."""
+"""Beginning of the name of a trial's folder: the trial's number and the attempt's number."""
 
 PATIENCE: Final = 10.0
-"""Seconds to wait for processes that are ending to release a folder."""
+"""Seconds to wait for ending processes to release a folder."""
 
 _staying: "dict[str, Scratch]" = {}
 
 
 class Scratch:
-    """The temporary folder of the study whose mark has the word ``word``. This process holds it, so that no other
-    removes it, until ``close`` or ``leave``. On creation, folders that no process holds are removed.
+    """The temporary folder of the study whose mark has the word ``word``, locked against removal by other processes
+    until ``close`` or ``leave``. On creation, folders that no process holds are removed.
     """
 
     def __init__(self, word: str) -> None:
@@ -65,8 +65,8 @@ class Scratch:
         self.close()
 
     def store(self, name: str, fetch: Callable[[Path], None]) -> Path:
-        """Return the folder of the prepared corpus or the vectors ``name`` on this machine. If it does not exist, one
-        process calls ``fetch`` with the folder to fill, while others wait for that process.
+        """Return the folder of the prepared corpus or vectors ``name`` on this machine. If it does not exist, one
+        process calls ``fetch`` with the folder to fill, and others wait.
         """
         path = self.folder / "corpora" / name
         if not path.is_dir():
@@ -88,7 +88,7 @@ class Scratch:
         return Path(tempfile.mkdtemp(prefix="reading-", dir=self.folder / TRIALS))
 
     def trials(self) -> Iterator[tuple[int, int, Path]]:
-        """Yield the number, the attempt and the folder of each trial that has a folder here."""
+        """Yield the number, the attempt and the folder of each trial on this machine."""
         for folder in sorted((self.folder / TRIALS).iterdir()):
             if (named := TRIAL.match(folder.name)) is not None:
                 yield int(named[1]), int(named[2]), folder
@@ -106,13 +106,13 @@ class Scratch:
         self.close()
 
     def is_there(self) -> bool:
-        """Whether this process still holds the folder. Otherwise it was removed, and maybe created again."""
+        """Whether the locked folder still exists. It may have been removed, and perhaps created again."""
         return is_named(self._lock, self._descriptor)
 
 
 class TrialScratch:
-    """The folder of a trial or another task on this machine, removed after the ``with`` block. Notices if another
-    process has removed it before, so that this does not look as if the trial had deleted its files.
+    """The folder of a trial or another task on this machine, removed after the ``with`` block. Detects its removal by
+    another process, so that this does not look as if the trial had deleted its files.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -127,8 +127,8 @@ class TrialScratch:
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def files(self) -> dict[str, Version]:
-        """The files that the trial has written in the folder. Raises an OSError, as a failing disk would, if the folder
-        was removed.
+        """The versions of the files that the trial has written, by name. Raises an OSError, as a failing disk would, if
+        the folder was removed.
         """
         found = files_of(self.folder)
         if not is_named(self.folder, self._descriptor):  # possibly while its files were listed
@@ -146,7 +146,7 @@ class TrialScratch:
 
 
 def trouble() -> str | None:
-    """Return the reason in one line if this machine cannot have a folder for a study's files; None if it can."""
+    """Return the reason, in one line, why this machine cannot have a folder for a study's files; None if it can."""
     try:
         folder = user_folder()
     except UserError as error:
@@ -157,8 +157,8 @@ def trouble() -> str | None:
 
 
 def stay(word: str) -> None:
-    """Hold the temporary folder of a study until this process calls ``leave``, so that fetched files stay for the
-    process's next trial. ``word``: the word of the study's mark.
+    """Hold the temporary folder of a study until ``leave``, so that fetched files remain for the process's next trial.
+    ``word``: the word of the study's mark.
     """
     if word in _staying and not _staying[word].is_there():
         _staying.pop(word).close()
@@ -167,16 +167,15 @@ def stay(word: str) -> None:
 
 
 def leave() -> None:
-    """Release all folders that this process holds by ``stay``, and remove those that no other process holds."""
+    """Release all folders that ``stay`` holds for this process, and remove folders that no other process holds."""
     while _staying:
         _, scratch = _staying.popitem()
         scratch.leave()
 
 
 def swept(word: str) -> bool:
-    """Remove the temporary folder of a study that has ended as soon as no process holds it, and also folders that
-    killed processes left, possibly of the same study under an earlier driver. Return False if a process still holds the
-    study's folder after ``PATIENCE`` seconds. ``word``: the word of the study's mark.
+    """Remove the temporary folder of the ended study with the mark's word ``word``, and folders of killed processes.
+    Return False if a process still holds the study's folder after ``PATIENCE`` seconds.
     """
     leave()
     lock, until = user_folder() / f"{word}{LOCK}", time.monotonic() + PATIENCE
@@ -193,14 +192,14 @@ def is_used(word: str) -> bool:
 
 
 def remove_leftovers(root: Path) -> None:
-    """Remove the temporary folders in ``root`` that no process holds: killed processes left them."""
+    """Remove temporary folders in ``root`` that no process holds, because their processes were killed."""
     for lock in root.glob(f"*{LOCK}"):
         _removed(lock)
 
 
 def user_folder() -> Path:
-    """Return the folder that holds the temporary folders of this user's studies, created if it does not exist. Raises
-    UserError if it cannot be created or belongs to another user.
+    """Return the folder of this user's temporary folders, created if it does not exist. Raises UserError if it cannot
+    be created or belongs to another user.
     """
     try:
         folder = Path(tempfile.gettempdir()) / f"{PREFIX}{os.getuid()}"
@@ -241,9 +240,8 @@ def _remove_empty(root: Path) -> None:
 
 def _locked(lock: Path, how: int) -> int:
     """Lock the file ``lock``, created if it does not exist, and return its descriptor. ``how``: flags of ``flock``.
-
-    A process that removes a folder also removes its lock file, so this tries again until it has locked a file that
-    still exists. Raises BlockingIOError if ``how`` says not to wait and another process holds the lock.
+    Retries until the locked file still exists, since a process that removes a folder also removes its lock file. Raises
+    BlockingIOError if ``how`` says not to wait and another process holds the lock.
     """
     while True:
         lock.parent.mkdir(mode=0o700, exist_ok=True)
@@ -262,7 +260,7 @@ def _locked(lock: Path, how: int) -> int:
 
 
 def is_named(path: Path, descriptor: int) -> bool:
-    """Whether ``path`` now names the open file ``descriptor``, and not a later one."""
+    """Whether ``path`` names the open file ``descriptor``, and not a newer file."""
     try:
         return os.path.samestat(path.stat(), os.fstat(descriptor))
     except FileNotFoundError:
@@ -270,5 +268,5 @@ def is_named(path: Path, descriptor: int) -> bool:
 
 
 def files_of(folder: Path) -> dict[str, Version]:
-    """The versions of the files that a trial has written in ``folder`` on this machine, by name."""
+    """The versions of the files that a trial has written in ``folder``, by name."""
     return {name: version for name, version in versions(folder).items() if name != ATTEMPT}

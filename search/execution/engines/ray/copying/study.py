@@ -25,13 +25,13 @@ from skipstack.search.ledger.events import Ended, Event
 from skipstack.search.study.task import Workers
 
 HALF_WRITTEN: Final = re.compile(r"(.*/)?\.[^/]*\.[0-9a-f]{16}")
-"""Pattern of the temporary names of files that are still being written (``data/basis/atomic_files.py``)."""
+"""Pattern of the temporary names of incomplete files (``data/basis/atomic_files.py``)."""
 
 
 @contextmanager
 def copying(workers: Workers, driver: Driver, mark: Mark) -> Iterator[CopyingWorkers]:
-    """Yield workers for the driver's study whose files are copied to and from machines that do not see its ``mark``.
-    After the block, the copies are removed and the file server ends.
+    """Yield workers for the driver's study that copy files to and from machines that do not see its ``mark``. After the
+    block, the copies are removed and the file server ends.
     """
     server = start_file_server(driver.folder)
 
@@ -48,8 +48,8 @@ def copying(workers: Workers, driver: Driver, mark: Mark) -> Iterator[CopyingWor
 
 
 def gather(copying: CopyingWorkers) -> bool:
-    """Make every machine send the files of its trials to the server. Return False if no file was ever copied, or if the
-    cluster is gone.
+    """Make every machine send its trials' files to the server. Return False if no file was ever copied, or the cluster
+    is gone.
     """
     with suppress(RayError, OSError):  # the cluster may be gone
         if copying.server.moved():
@@ -59,7 +59,7 @@ def gather(copying: CopyingWorkers) -> bool:
 
 
 def gathered(word: str, server: FileService) -> None:
-    """Send all files of trials in the study's temporary folder on this machine to the server. ``word``: the word of the
+    """Send all trials' files in the study's temporary folder on this machine to the server. ``word``: the word of the
     study's mark.
     """
     if not is_used(word):
@@ -79,7 +79,7 @@ def _end(server: RemoteFileServer, mark: Mark) -> None:
 
 
 def _may_have_copied(server: RemoteFileServer) -> bool:
-    """Whether any file was copied. True also if the server does not answer, since it may have died."""
+    """Whether any file was copied; True also if the server does not answer, since it may have died."""
     try:
         return server.moved() > 0
     except OSError:
