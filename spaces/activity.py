@@ -13,11 +13,11 @@ from skipstack.spaces.space import Space
 
 
 def owners(space: Space, path: str) -> dict[str, Sequence[Json]]:
-    """Return the kinds that must be chosen for the field at ``path`` to exist, by the path of the kind.
+    """Return the kinds that have the field at ``path``, by the path of the kind.
 
-    A path of a kind is listed if an axis varies it and not all values of that axis have the field. For example, it is
-    ``{"training.optimiser.kind": ["sgd"]}`` for the momentum if the axis of the kind has ``sgd`` and ``adam``. If no
-    value of the axis has the field, all kinds that have it are returned.
+    A kind matters only if an axis varies it and some values of this axis lack the field. For example, the result is
+    ``{"training.optimiser.kind": ["sgd"]}`` for the momentum if the axis has ``sgd`` and ``adam``. If no value of the
+    axis has the field, all kinds that have it are returned.
     """
     found: dict[str, Sequence[Json]] = {}
     for tag, domain in space.domains.items():
@@ -56,10 +56,7 @@ def check_active(space: Space) -> None:
 
 
 def condition(space: Space, path: str) -> str:
-    """Describe in words when an axis is active: its own conditions, and the kinds that have its field.
-
-    The text is empty if the axis has no conditions and all kinds have its field.
-    """
+    """Describe when an axis is active: its own conditions, and the kinds that have its field; empty if always."""
     asked = {**owners(space, path), **space.conditions[path]}
     return " and ".join(f"{on} is {' or '.join(map(_plain, values))}" for on, values in asked.items())
 

@@ -3,7 +3,7 @@
 If rules allow one combination in a hundred, drawing points (a value for each axis) until the rules hold takes about a
 hundred draws of all axes. With blocks, only the axes of a block are redrawn until its rules hold, or their allowed
 combinations are listed once if they are few; axes outside of blocks are drawn without regard to the rules. The
-distribution is the same, since a block whose rules hold depends on nothing outside of it.
+distribution is the same, since the rules of a block depend on nothing outside of it.
 """
 
 from bisect import bisect
@@ -21,15 +21,13 @@ from skipstack.spaces.paths import Tree, changes
 from skipstack.spaces.rules import Rule
 
 LISTED: Final = 4096
-"""The maximum number of combinations of a block, allowed or not, for which the allowed ones are listed, not drawn."""
+"""The largest number of combinations, allowed or not, of a block whose allowed ones are listed instead of drawn."""
 
 TRIES: Final = 20_000
-"""The number of draws of a block without an allowed combination after which the search for one is given up."""
+"""The number of draws of a block after which the search for an allowed combination is given up."""
 
 NEAR, NEAR_TRIES = 4, 200
-"""The search of ``Block.near``: up to ``NEAR_TRIES`` combinations are drawn until ``NEAR`` of them are allowed, and the
-nearest of these is taken.
-"""
+"""``Block.near`` draws up to ``NEAR_TRIES`` combinations until ``NEAR`` are allowed, and takes the nearest of these."""
 
 Point = dict[str, Json]
 
@@ -50,7 +48,7 @@ class Around(Protocol):
 class Block:
     """A group of axes that rules tie together. Lists or draws their allowed combinations of values.
 
-    ``domains``: the domains of the axes that ``rules`` name, and of the axes on which the activity of those depends, in
+    ``domains``: the domains of the axes that ``rules`` name, and of the axes that decide whether these are active, in
     the order of the space. ``rules``: the rules of the block. ``space``: the space.
     """
 
@@ -70,7 +68,7 @@ class Block:
 
     @cached_property
     def _beginnings(self) -> frozenset[str]:
-        """The listed combinations cut after any number of axes (none included), as JSON."""
+        """Every beginning of a listed combination, from no axis to all axes, as JSON."""
         assert self.listed is not None, "only listed combinations are known"
         found = (dict(list(point.items())[:length]) for point in self.listed for length in range(len(point) + 1))
         return frozenset(map(canonical_json, found))
@@ -78,7 +76,7 @@ class Block:
     def may_begin(self, point: Point) -> bool:
         """Return whether ``point``, with values of the block's first axes, can be extended to an allowed combination.
 
-        If the combinations are not listed, this is not known, and the result is True.
+        The result is True if the combinations are not listed, since the answer is then not known.
         """
         if self.listed is None:
             return True
@@ -103,8 +101,8 @@ class Block:
     def near(self, wanted: Point, generator: np.random.Generator) -> Point | None:
         """Find values that keep the rules, near the values ``wanted``, which break a rule.
 
-        Combinations are drawn in which each axis that a broken rule names is redrawn with probability 1/2; the nearest
-        of ``NEAR`` allowed ones is returned. If none is found, all values are drawn at random (``draw``); None if that
+        In each draw, every axis that a broken rule names is redrawn with probability 1/2; the nearest of ``NEAR``
+        allowed combinations is returned. If there is none, all values are drawn at random (``draw``); None if that
         fails as well.
         """
         own, tree = self._composed(lambda path, domain: wanted[path])
@@ -192,7 +190,7 @@ def blocks(
 
 
 def _tied(paths: Iterable[str], domains: Iterable[str], conditions: Mapping[str, Iterable[str]]) -> set[str]:
-    """Return the axes that can change the values at ``paths``, and the axes on which the activity of those depends."""
+    """Return the axes that can change the values at ``paths``, and the axes that decide whether these are active."""
     found: set[str] = set()
     left = list(paths)
     while left:

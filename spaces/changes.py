@@ -28,7 +28,7 @@ def differences(ours: Subject, theirs: Subject) -> Iterator[tuple[str, Scalar, S
 
 
 def chosen(changed: Mapping[str, Scalar], config: Subject) -> dict[str, Scalar]:
-    """Return the settings that turn a base into ``config``, without those that merely follow from another setting.
+    """Return the settings that turn a base into ``config``, without settings that merely follow from others.
 
     ``changed``: the leaves in which ``config`` differs from the base, from ``changes``. Another ``kind`` in a mapping,
     such as an optimiser's, brings that kind's defaults; so a mapping whose kind changed is compared with these defaults

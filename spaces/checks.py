@@ -20,10 +20,7 @@ Conditions = Mapping[str, tuple[Json, ...]]
 
 
 class SpaceError(UserError):
-    """A mistake in a space's config.
-
-    ``where``: the location of the mistake in the config, as keys and indices, such as ``("axes", path, "choice")``.
-    """
+    """A mistake in a space's config. ``where``: its keys and indices there, such as ``("axes", path, "choice")``."""
 
     def __init__(self, message: str, *where: str | int) -> None:
         super().__init__(message)
@@ -70,10 +67,7 @@ def checked(config: SpaceConfig, base: Tree, fields: Fields) -> tuple[dict[str, 
 
 
 def checked_rules(config: SpaceConfig, base: Tree, fields: Fields) -> list[Rule]:
-    """Return the rules of a space: the constraints that are the study's own and not built in.
-
-    Raises SpaceError for the first mistake.
-    """
+    """Return the rules of a space, the constraints that are not built in. Raises SpaceError for the first mistake."""
     for name in functions_of(config):
         if name in CONSTRAINTS:
             raise SpaceError(f"constraint {name} is built in (allowed: a function of another name)", "constraints")
@@ -144,7 +138,7 @@ def _domain(path: str, axis: Axis, fields: Fields) -> Domain:
                 f"axis {path}: the field is not an integer (allowed: choice, uniform, loguniform)", "axes", path, kind
             )
     if not isinstance(domain, Integer):
-        # The bounds of a range and its middle may be integers where the field must be one.
+        # Integer bounds fit a field of integers, but a continuous axis does not. So a value inside is checked too.
         for value in (domain.low, domain.high, domain.low + INSIDE * (domain.high - domain.low)):
             _typed(fields, path, value, kind)
     return domain
@@ -190,7 +184,7 @@ def _condition(
 
 
 def _check_kind(path: str, axes: Mapping[str, Axis], base: Tree, fields: Fields) -> None:
-    """Raise SpaceError for an axis that stands before the axis of the kind on which its field depends.
+    """Raise SpaceError for an axis that is declared before the axis of the kind on which its field depends.
 
     Also raise it for an axis without conditions whose field the base's kind lacks, if no earlier axis varies the kind.
     """
@@ -208,7 +202,7 @@ def _check_kind(path: str, axes: Mapping[str, Axis], base: Tree, fields: Fields)
 
 
 def inside(base: Tree, path: str) -> str:
-    """Return the fields of the base at ``path``, or at the nearest path above it that is a mapping, as a text."""
+    """Return the fields of the base at ``path``, or at the nearest mapping above it, as a text."""
     while not (present(base, path) and isinstance(fields := read(base, path), dict)):
         path = path.rpartition(".")[0]
     return ", ".join(f"{path}.{name}" for name in fields)

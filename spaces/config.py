@@ -24,7 +24,7 @@ DOMAINS = ("choice", "named", "randint", "uniform", "loguniform")
 """The kinds of domains, by their keys in a study file."""
 
 RECORDED: Final = {"randint": "integer", "uniform": "real", "loguniform": "log"}
-"""The keys of domains in ledgers, by those in study files. Study files of earlier versions use the ledgers' keys."""
+"""The keys of domains in ledgers, by the keys in study files. Study files of earlier versions use the ledgers' keys."""
 
 LARGEST = 10**18
 """The largest absolute bound of an integer axis, whose values are counted and drawn as 64-bit numbers."""
@@ -34,7 +34,7 @@ class Axis(Frozen):
     """An axis: the domain of the value at one path, and the conditions under which it varies.
 
     Exactly one of the five domains is given. ``named`` is a choice whose values have names, which tables print instead
-    of the values. Bounds are inclusive with low < high; those of ``loguniform`` are above 0.
+    of the values. Bounds are inclusive with low < high; bounds of ``loguniform`` are above 0.
     """
 
     choice: Annotated[tuple[Json, ...], Field(min_length=1)] | None = None
@@ -53,8 +53,8 @@ class Axis(Frozen):
     when: dict[str, Annotated[tuple[Json, ...], Field(min_length=1)]] = Field(default_factory=dict)
     """The axis is active if each of these paths has one of these values; otherwise the base's value stays.
 
-    A path is an axis declared earlier or a field of the base. If it is an axis that is itself inactive, the base's
-    value at the path counts.
+    A path is a field of the base, or an axis declared earlier; if that axis is itself inactive, the base's value
+    counts.
     """
 
     @model_validator(mode="before")

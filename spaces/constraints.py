@@ -1,4 +1,4 @@
-"""The built-in named constraints: conditions on a trial's config. A point that violates one is not in the space.
+"""The built-in named constraints: conditions on a trial's config. Points that violate one are not in the space.
 
 Configs themselves already refuse meaningless settings, such as a source above its layer. Constraints refuse settings
 that are valid but give the same network as another point (a value for each axis) or have an option without effect. A
@@ -19,10 +19,7 @@ from skipstack.spaces.trial import TrialConfig
 
 @dataclass(frozen=True, slots=True)
 class Constraint:
-    """A named condition on trials.
-
-    ``reason``: the condition in one line. ``holds``: a function that returns whether a trial's config meets it.
-    """
+    """A named condition on trials. ``reason``: the condition in words. ``holds``: whether a trial's config meets it."""
 
     name: str
     reason: str

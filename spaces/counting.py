@@ -1,11 +1,10 @@
 """Counts the configurations of a space, even if they are too many to list.
 
-A combination is a value for each active axis. Combinations that fit the conditions of axes are counted without listing
-them: axes are processed one after another, and partial combinations that make no difference to later axes are counted
-together. How many of them constraints or invalid configs exclude cannot be counted in that way. If the combinations
-are few, or those that keep the study's own rules are, they are listed and checked one by one. Otherwise combinations
-are drawn uniformly, and the share of allowed ones is estimated with a standard error. If a rule names a continuous
-axis, the values of that axis are drawn as well.
+A combination has a value for each active axis. Combinations that fit the conditions of axes are counted by dynamic
+programming: axis by axis, and partial combinations that make no difference to later axes are counted together. This
+does not work for constraints and invalid configs. So few combinations, or few that keep the study's own rules, are
+listed and checked one by one. Of many, the share of allowed ones is estimated, with a standard error, from uniform
+draws, in which continuous axes that a rule names are drawn as well.
 """
 
 import json
@@ -99,7 +98,7 @@ def count(space: Space, generator: np.random.Generator, *, listed: int = LISTED,
 
 @dataclass(frozen=True, slots=True)
 class _AlikeValues:
-    """Values of one axis that make no difference to later axes, so that they are counted together."""
+    """Values of one axis that make no difference to later axes, and so are counted together."""
 
     values: Sequence[Json]
 
@@ -110,12 +109,11 @@ class _AlikeValues:
 
 @dataclass(frozen=True, slots=True)
 class _View:
-    """The information on the values of earlier axes on which an axis and all axes after it depend.
+    """The state of earlier axes on which an axis and all later axes depend.
 
-    ``paths``: the axis and all after it: it matters whether their fields exist.
-    ``settled``: conditions (a path and the texts of its allowed values) whose values none of these axes changes: it
-    matters whether they hold.
-    ``open``: further paths: their values themselves matter.
+    ``paths``: the axis and all later axes; the state says whether their fields exist. ``settled``: conditions (a path
+    and the texts of its allowed values) on paths that none of these axes changes; the state says whether they hold.
+    ``open``: other paths; the state has their values.
     """
 
     paths: tuple[str, ...]
@@ -202,10 +200,7 @@ class Combinations:
         ]
 
     def _odds(self, place: int, tree: Tree) -> list[float]:
-        """Return the probabilities of the groups of values of axis ``place``, given the values of earlier axes.
-
-        A group's probability is its share of all combinations that extend ``tree``.
-        """
+        """Return the share of each group of values of axis ``place`` in all combinations that extend ``tree``."""
         seen = (place, *self._views[place].of(tree))
         if seen not in self._shares:
             ways = self._by_group(place, tree)

@@ -12,8 +12,8 @@ Json = JsonValue
 """A value of an axis: any JSON value, including mappings and lists."""
 
 INSIDE = math.exp(-1)
-"""The position of a fixed value inside a continuous axis, as a share of its range. The share is irrational: the value
-is no integer where both bounds are, and hardly any condition names it.
+"""The position of a fixed value inside a continuous axis, as a share of its range. It is irrational: between integer
+bounds, the value is no integer, and hardly any condition names it.
 """
 
 STEP = 0.1
@@ -129,10 +129,7 @@ class Real(_Range):
         return self._clipped(self.low + (self.high - self.low) * float(generator.random()))
 
     def neighbours(self, value: Json) -> tuple[Json, ...]:
-        """Return the numbers a tenth of the range below and above ``value``, clipped to the bounds.
-
-        At a bound this is one number only, since ``value`` itself is left out.
-        """
+        """Return the numbers a tenth of the range below and above, clipped to the bounds, but not ``value`` itself."""
         assert isinstance(value, int | float)
         step = STEP * (self.high - self.low)
         return tuple(other for other in (self._clipped(value - step), self._clipped(value + step)) if other != value)

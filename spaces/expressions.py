@@ -54,7 +54,7 @@ def _number(value: Any) -> Number:
 def _power(base: Number, exponent: Number) -> Any:
     """Compute a power. Raises OverflowError for an integer that is too large, and ValueError for a complex result.
 
-    An integer is too large if the bits of the base times the exponent are more than ``MOST_BITS``.
+    An integer is too large if the bits of the base times the exponent exceed ``MOST_BITS``.
     """
     if isinstance(base, int) and isinstance(exponent, int) and abs(base).bit_length() * exponent > MOST_BITS:
         raise OverflowError(f"a power of more than {MOST_BITS} bits")
@@ -99,8 +99,7 @@ class Expression:
     """A parsed expression.
 
     ``text``: its text. ``names``: the names in it, in the order of their first use. ``compute``: a function from a
-    value for each name to the result. For values that do not fit it raises what Python would raise, such as a TypeError
-    for ``"a" < 1``.
+    value for each name to the result. It raises the same errors as Python, such as a TypeError for ``"a" < 1``.
     """
 
     text: str
@@ -117,11 +116,7 @@ class Expression:
 
 
 def parsed(text: str) -> Expression:
-    """Parse a text as an expression.
-
-    Raises UserError, in one line, if it is not an expression, is too long or too deep, or contains anything that is not
-    in ``ALLOWED``.
-    """
+    """Parse a text. Raises UserError if it is no expression, too long or deep, or has elements outside ``ALLOWED``."""
     text = " ".join(text.splitlines()).strip()
     if len(text) > LONGEST:
         raise UserError(f"got an expression of {len(text)} characters (allowed: {LONGEST})")
@@ -154,10 +149,7 @@ def _named(tree: ast.expr) -> Iterator[ast.Name | ast.Attribute]:
 
 
 def _compiled(node: ast.expr, depth: int) -> Compute:
-    """Return the function that computes a node, built from the functions of the nodes inside it.
-
-    ``depth``: how many levels of nested operations are still allowed.
-    """
+    """Return the function that computes a node. ``depth``: the number of levels of nested operations still allowed."""
     if depth == 0:
         raise UserError(f"got operations that lie more than {DEEPEST} deep in one another (allowed: fewer)")
     match node:

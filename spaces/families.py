@@ -21,8 +21,7 @@ Family = Literal["wu2017", "collins", "dinarelli2016", "chen2017", "gui2019"]
 
 CELL_FAMILIES: Final[dict[str, Family]] = {"simple": "collins", "sutskever": "collins", "feedforward": "chen2017"}
 """The paper of each cell other than the LSTM: the lecture's two cells, and the hidden layer of chen2017's multilayer
-perceptron. (dinarelli2016 also has a simple network with one layer, like the lecture's; here, that one is a feedback
-stack.)"""
+perceptron. (dinarelli2016 also has a simple network with one layer, which is a feedback stack here.)"""
 
 
 def families(model: ModelConfig) -> frozenset[Family]:

@@ -22,10 +22,7 @@ from skipstack.spaces.trial import TrialConfig
 
 
 class Fields(ABC):
-    """The fields of a subject, which is a network or a function.
-
-    A tree is the subject's config as nested mappings (``spaces/paths.py``).
-    """
+    """The fields of a subject (a network or a function), whose config is a tree of mappings (``spaces/paths.py``)."""
 
     model: type[Subject]
     """The config class that validates a complete tree."""
@@ -40,10 +37,7 @@ class Fields(ABC):
 
     @abstractmethod
     def typed(self, path: str, value: Json) -> Json:
-        """Return the value converted to the type of the field at ``path``.
-
-        Raises ValueError, in one line that says what is allowed, for a value that the field does not accept.
-        """
+        """Return the value in the type of the field at ``path``. Raises ValueError with one line if it does not fit."""
 
     @abstractmethod
     def written(self, tree: Tree, path: str, value: Json) -> Tree:
@@ -86,7 +80,7 @@ class NetworkFields(Fields):
 
 @final
 class FunctionFields(Fields):
-    """The fields of a function: the values in its base. The type of an axis is that of its domain."""
+    """The fields of a function: the values in its base. Each axis has the type of its domain."""
 
     model = FunctionConfig
 
@@ -112,10 +106,10 @@ class FunctionFields(Fields):
         return replaced(tree, path.split("."), value)
 
     def kinds(self, path: str) -> Mapping[str, type[BaseModel]]:
-        """Return nothing: the fields of a function have no kinds."""
+        """Return an empty mapping, since the fields of a function have no kinds."""
         return {}
 
 
 def fields_of(config: SpaceConfig, base: Tree) -> Fields:
-    """Return the fields of a space, whose base is that of a network or of a function. ``base``: the base as a tree."""
+    """Return the fields of a space of networks or of functions. ``base``: the base as a tree."""
     return FunctionFields(config, base) if isinstance(config.base, FunctionConfig) else NetworkFields(base)

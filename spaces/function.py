@@ -33,7 +33,7 @@ RECORDED: Final[Mapping[str, RecordedDirection]] = {
     "maximise": "maximise",
     "minimise": "minimise",
 }
-"""The recorded spelling of each name of a direction. The last two names are those of earlier versions."""
+"""The recorded spelling of each name of a direction. Earlier versions used the last two names."""
 
 EPOCHS: Final = 100
 """The default maximum number of reports per seed. A function that only returns a score counts as one report."""
@@ -58,11 +58,7 @@ class FunctionSource(Brief):
 
 
 class FunctionConfig(Subject):
-    """The subject of a trial that calls a function: the function and its arguments.
-
-    The arguments are the values of the base and of the axes, as nested mappings: ``model.depth`` is the key ``depth``
-    in the mapping ``model``.
-    """
+    """The config of a trial that calls a function, with its arguments as nested mappings, split at dots in names."""
 
     model_config = ConfigDict(extra="allow")
     __pydantic_extra__: dict[str, JsonValue]

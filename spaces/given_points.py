@@ -1,4 +1,4 @@
-"""Converts the values that a user typed to a point (a value for each active axis), the other axes as in the base."""
+"""Converts the values that a user typed to a point (a value for each active axis). Other axes are as in the base."""
 
 from collections.abc import Mapping
 
@@ -12,8 +12,9 @@ from skipstack.spaces.space import Point, Space
 def given_point(space: Space, given: Mapping[str, Json]) -> Point:
     """Return the point with the values ``given`` by a user.
 
-    ``given``: values by axis, an axis being its dotted path or an unambiguous end of it. A named value may be given by
-    its name. Axes that are not given get the base's value, or the first value of their domain if it lacks the base's.
+    ``given``: values by axis, which is named by its dotted path or an unambiguous end of it. A named value may be given
+    by its name. Axes that are not given get the base's value, or the first value of their domain if it lacks the
+    base's.
 
     Raises UserError for an axis that the space does not have or that is not active at the point, for a value that does
     not fit, and for a point that the space does not allow.

@@ -29,17 +29,14 @@ CREDIBLE: Final = 4
 """The minimum number of drawn points that must support a condition."""
 
 VALUES: Final = 12
-"""The maximum number of values of an axis that are compared; of more values, the first ones are."""
+"""The maximum number of values of an axis that are compared. If an axis has more, the first ones are taken."""
 
 READ_LATER: Final = ("model.", "training.pretraining.")
 """The beginnings of the paths of fields that some networks do not read. Every network reads all other fields."""
 
 
 def network_identity(subject: Subject) -> str:
-    """Return an identity that is equal for configs that train the same network in the same way.
-
-    Fields that the network does not read make no difference.
-    """
+    """Return an identity that is equal for configs that differ only in fields that the network does not read."""
     if not isinstance(subject, TrialConfig):
         return subject.identity
     training, data = subject.training, subject.data
@@ -48,10 +45,7 @@ def network_identity(subject: Subject) -> str:
 
 
 def apart(point: Point) -> str:
-    """Return the point's values on axes that every network reads, as JSON.
-
-    Points that differ in them never give the same network.
-    """
+    """Return the point's values on axes that every network reads, as JSON. Networks with other values always differ."""
     return canonical_json({path: value for path, value in point.items() if not _read_later(path)})
 
 
@@ -60,7 +54,7 @@ def _read_later(path: str) -> bool:
 
 
 Condition = tuple[tuple[str, tuple[Json, ...]], ...]
-"""A condition on a point: axes, each with the values of which it must have one."""
+"""A condition on a point: some axes, each with its allowed values."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -82,10 +76,7 @@ class OneNetwork:
 
 
 def alike(space: Space, points: Mapping[int, Point]) -> list[tuple[int, ...]]:
-    """Group points that give the same network, and return the numbers of each group of two or more.
-
-    ``points``: the points by number.
-    """
+    """Group the ``points`` that give the same network. Returns the numbers of each group of two or more points."""
     rest: dict[str, list[int]] = defaultdict(list)
     for number, point in points.items():
         rest[apart(point)].append(number)
@@ -97,10 +88,7 @@ def alike(space: Space, points: Mapping[int, Point]) -> list[tuple[int, ...]]:
 
 
 def one_networks(space: Space, generator: np.random.Generator) -> list[OneNetwork]:
-    """Return the values that give the same network, axis by axis.
-
-    All points of a small space are compared; of a larger space, a sample that ``generator`` draws.
-    """
+    """Return the values that give the same network, axis by axis: at all points or, if there are many, in a sample."""
     known: dict[str, str] = {}
 
     def network(point: Point) -> str:
@@ -135,8 +123,7 @@ def _of_axis(
 ) -> Iterator[OneNetwork]:
     """Yield each group of values of ``axis`` that give the same network at some points, with its conditions.
 
-    ``network``: returns the network identity of a point. ``fewest``: the number of points that must support a
-    condition.
+    ``network``: returns the network identity of a point. ``fewest``: how many points must support a condition.
     """
     values, contexts = _values(space, axis), _contexts(points, axis)
     classes: dict[tuple[str, ...], list[Point]] = defaultdict(list)
@@ -164,7 +151,7 @@ def _of_axis(
 
 
 def _nearest(space: Space, axis: str) -> list[str]:
-    """Return the choice axes that may explain why ``axis`` is not read, those that share most of its path first."""
+    """Return the choice axes that may explain why ``axis`` is not read. Axes that share more of its path come first."""
     own = axis.split(".")
 
     def distance(path: str) -> int:
@@ -206,10 +193,7 @@ def _covered(idle: Sequence[Point], busy: Sequence[Point], chosen: Sequence[str]
 
 
 def _as_conditions(chosen: tuple[str, ...], hits: Sequence[tuple[Json, ...]]) -> Iterator[Condition]:
-    """Yield a condition for each group of ``hits`` that differ only in the value of the last axis.
-
-    ``hits``: values of the axes ``chosen``.
-    """
+    """Yield a condition for each group of ``hits`` (values of axes ``chosen``) that differ only on the last axis."""
     by_first: dict[str, list[tuple[Json, ...]]] = defaultdict(list)
     for hit in hits:
         by_first[canonical_json(hit[:-1])].append(hit)

@@ -21,10 +21,7 @@ Tree = Mapping[str, Any]
 
 
 def trial_paths() -> Mapping[str, tuple[Any, ...]]:
-    """Return the types of every mapping and leaf of a trial's config by dotted path.
-
-    Users' own kinds that are known in the current context are included (``known``).
-    """
+    """Return the types of every mapping and leaf of a trial's config by dotted path, users' known kinds included."""
     return _paths_with(known_configs())
 
 
@@ -141,7 +138,7 @@ def changes(axis: str, path: str) -> bool:
 def present(tree: Tree, path: str) -> bool:
     """Whether the tree has a value at ``path``.
 
-    If a mapping with kinds may be null and is null, its path of the kind counts as present, with the value null.
+    If a mapping with kinds is null, as its field allows, the path of its kind counts as present, with the value null.
     """
     here: Any = tree
     for name in path.split("."):
@@ -163,7 +160,7 @@ def read(tree: Tree, path: str) -> Json:
 
 
 def may_be_null(path: str) -> bool:
-    """Whether ``path`` is that of a kind whose mapping may also be null, such as ``model.stack.skip.kind``."""
+    """Whether ``path`` is the path of a kind whose mapping may be null, such as ``model.stack.skip.kind``."""
     return path in _null_kinds(known_configs())
 
 
@@ -194,10 +191,7 @@ def written(tree: Tree, path: str, value: Json) -> Tree:
 
 @cache
 def _blank(parent: str, kind: str, own: tuple[type[Frozen], ...]) -> Tree:
-    """Return a mapping of ``kind`` with its defaults, unvalidated.
-
-    A field without a default is null; another axis has to set it.
-    """
+    """Return a mapping of ``kind`` with its defaults, unvalidated. A field without one is null: an axis must set it."""
     members = [kinds(annotation) for annotation in trial_paths()[parent]]
     model = next(found[kind] for found in members if kind in found)
     return {

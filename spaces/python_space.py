@@ -10,7 +10,7 @@ from skipstack.data.basis.explain import explain, shown
 from skipstack.spaces.config import Axis
 
 When = Mapping[str, Sequence[JsonValue]]
-"""The condition under which an axis varies: for each of some other axes, the values of which it must have one."""
+"""The condition under which an axis varies: other axes, each with the values that it may have."""
 
 
 def uniform(low: float, high: float, *, prior: float | None = None, when: When | None = None) -> Axis:

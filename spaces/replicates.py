@@ -43,10 +43,7 @@ class Replicates:
 
     @classmethod
     def of(cls, given: Mapping[str, int | Sequence[Json]]) -> "Replicates":
-        """Return the replicates of a study's config, such as ``{"fold": 5}`` or ``{"corpus": ["a", "b"]}``.
-
-        An empty mapping means no replicates.
-        """
+        """Return the replicates of a config such as ``{"fold": 5}`` or ``{"corpus": ["a", "b"]}``; none for ``{}``."""
         for name, value in given.items():
             return cls(name, tuple(range(value)), True) if isinstance(value, int) else cls(name, tuple(value))
         return SEEDS_ALONE
@@ -97,10 +94,7 @@ SEEDS_ALONE: Final = Replicates()
 
 
 def checked(given: Any) -> Any:
-    """Check the replicates in a study's config and return them unchanged; an empty mapping if there are none.
-
-    Raises ValueError for invalid replicates.
-    """
+    """Check the replicates in a config, and return them ({} for none). Raises ValueError if they are invalid."""
     if given is None or given == {}:
         return {}
     if not isinstance(given, Mapping) or len(given) != 1:

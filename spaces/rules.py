@@ -1,7 +1,7 @@
 """Rules: a study's own constraints, which are expressions over axes or Python functions of their values.
 
-A rule names axes and fields of the base. If an axis that it names is inactive, or a field does not exist since another
-kind is chosen, the rule holds.
+A rule names axes and fields of the base. If an axis that it names is inactive, or a field does not exist because
+another kind is chosen, the rule holds.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -58,20 +58,14 @@ class Rule:
         return "" if self.function is None else f"a function of {self.function}, of {', '.join(self.paths.values())}"
 
     def refusal(self, tree: Tree, active: Iterable[str]) -> str | None:
-        """Return a line that says that a config breaks the rule, or why the rule is undecided; None if it holds.
-
-        ``tree``: the config as a tree. ``active``: its active axes.
-        """
+        """Return why the config ``tree``, with axes ``active``, breaks the rule or is undecided; None if it holds."""
         try:
             return None if self.holds(tree, active) else f"constraint {self.text}"
         except UndecidedError as error:
             return str(error)
 
     def holds(self, tree: Tree, active: Iterable[str]) -> bool:
-        """Whether a config keeps the rule. ``tree``: the config as a tree. ``active``: its active axes.
-
-        Raises UndecidedError if that cannot be computed.
-        """
+        """Whether the config ``tree``, with axes ``active``, keeps the rule. Raises UndecidedError if undecided."""
         if self.decide is None:
             raise UndecidedError(f"constraint {self.text}: its code is not loaded")
         if not all(axis in active for axis in self.axes) or not all(
@@ -133,10 +127,7 @@ def _expression(text: str, config: SpaceConfig, meaning: "_Names") -> Rule:
 
 
 def _function(text: str, config: SpaceConfig, meaning: "_Names") -> Rule | None:
-    """Return the rule of the function called ``text``; None if no function has this name.
-
-    Raises UserError for a parameter that is neither an axis nor a field.
-    """
+    """Return the rule of the function ``text``, if any. Raises UserError for a parameter that means no path."""
     parameters: Sequence[str]
     for record in config.constraint_functions:
         if record.name == text:
@@ -157,10 +148,7 @@ def _function(text: str, config: SpaceConfig, meaning: "_Names") -> Rule | None:
 
 
 class _Names:
-    """Resolves names in a space to paths.
-
-    A name is a whole path, or an unambiguous end of the path of an axis or, if no axis ends so, of a field of the base.
-    """
+    """Resolves names to paths. A name is a path, or an unambiguous end of an axis or else of a field of the base."""
 
     def __init__(self, config: SpaceConfig, base: Tree, has: Callable[[str], bool]) -> None:
         self._axes = tuple(config.axes)
@@ -187,7 +175,7 @@ class _Names:
         return meant(name, self._axes) or meant(name, self._fields)
 
     def axes(self, paths: Iterable[str]) -> tuple[str, ...]:
-        """Return the axes that vary the fields at ``paths``, or a mapping in which these lie."""
+        """Return the axes that vary the fields at ``paths``, or mappings that contain them."""
         return tuple(dict.fromkeys(axis for path in paths for axis in self._axes if inside(path, axis)))
 
     def _is_mapping(self, path: str) -> bool:

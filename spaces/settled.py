@@ -14,10 +14,7 @@ from skipstack.spaces.space import Space
 
 
 def typed_axes(space: Space, axes: Mapping[str, Axis]) -> dict[str, Axis]:
-    """Return the axes with the values of choices and conditions in the types of their fields.
-
-    The axes are unchanged if the space has no users' code.
-    """
+    """Return the axes with choices and conditions in the types of their fields; unchanged without users' code."""
     return {path: _typed_axis(space, path, axis) for path, axis in axes.items()} if space.code else dict(axes)
 
 

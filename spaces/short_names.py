@@ -6,10 +6,7 @@ from skipstack.data.basis.errors import UserError, unknown
 
 
 def names(paths: Iterable[str]) -> list[str]:
-    """Return the shortest unambiguous end of each dotted path, without a final ``kind``.
-
-    A path that is itself the end of another path has no unambiguous end, and is returned whole.
-    """
+    """Return the shortest unambiguous end of each path, without a final ``kind``; the whole path if there is none."""
     whole = list(paths)
     parts = [path.removesuffix(".kind").split(".") for path in whole]
     return [
@@ -25,10 +22,7 @@ def names_by_path(paths: Iterable[str]) -> dict[str, str]:
 
 
 def meant(name: str, paths: Iterable[str]) -> list[str]:
-    """Return the paths that a name may mean: the path equal to it, or else all paths that end in it.
-
-    A final ``kind`` of a path may be omitted.
-    """
+    """Return the paths that a name may mean: the equal path, or else all that end in it, apart from ``kind``."""
     each = list(paths)
     return [name] if name in each else [path for path in each if _is_end(path, name)]
 

@@ -35,8 +35,8 @@ TRIES = 1000
 """The number of draws without an allowed point after which ``sample`` stops drawing."""
 
 SEARCHED = 10_000
-"""The number of points of a finite space from which on they are no longer checked one by one, to prove the space empty
-or to draw from its allowed points."""
+"""The number of points of a finite space up to which they are checked one by one, to find that none is allowed or to
+draw an allowed one."""
 
 
 class Space:
@@ -66,7 +66,7 @@ class Space:
         self.beliefs: Mapping[str, Belief] = beliefs
         """The belief about good values of each axis that has one."""
         self.conditions: Mapping[str, Conditions] = conditions
-        """The conditions of each axis: for each path, the values of which the config must have one at this path."""
+        """The conditions of each axis: paths, each with the values that the config may have there."""
         self._allowed_texts = {
             path: [(on, frozenset(map(canonical_json, values))) for on, values in each.items()]
             for path, each in conditions.items()
@@ -88,19 +88,16 @@ class Space:
         return sum(1 for _ in self.enumerate()) if self.finite else None
 
     def enumerate(self) -> Iterator[Point]:
-        """Yield every allowed point once, in lexicographic order of the axes.
-
-        Raises UserError for an infinite space.
-        """
+        """Yield each allowed point once, in lexicographic axis order. Raises UserError for an infinite space."""
         self._check_finite()
         return (point for point in self.everything() if self.allowed(point))
 
     def one_at_a_time(self) -> Iterator[Point]:
         """Yield the base, then each other value of each axis with the other axes as in the base; allowed points only.
 
-        No point is yielded twice. Axes that a value activates get the base's value, or the first value of their domain
-        if it lacks the base's. A base outside of the space is moved into it in the same way. Raises UserError for an
-        infinite space.
+        No point is yielded twice. An axis that a value activates gets the base's value, or the first value of its
+        domain if it lacks the base's. A base outside of the space is moved into it in the same way. Raises UserError
+        for an infinite space.
         """
         self._check_finite()
         return self._one_at_a_time()
@@ -113,10 +110,7 @@ class Space:
             return False
 
     def compose(self, choose: Callable[[str, Domain], Json]) -> Point:
-        """Build the point whose active axes have the values that ``choose(path, domain)`` returns.
-
-        ``choose`` is called in axis order. The point may violate rules and constraints.
-        """
+        """Build a point with values from ``choose(path, domain)``, in axis order. It may violate constraints."""
         point: Point = {}
         tree = self.base
         for path, domain in self.domains.items():
@@ -141,7 +135,7 @@ class Space:
     def repaired(self, point: Point, generator: np.random.Generator) -> Point:
         """Return the point if it keeps the rules; otherwise a point near it that keeps them.
 
-        Some of the axes that a broken rule names get other values, and axes that thereby become active get random ones.
+        Some of the axes that a broken rule names get other values, and axes that become active by this get random ones.
         If no such values are found, all axes that rules tie to these are drawn at random. If that fails too, the rule
         stays broken.
         """
@@ -199,17 +193,11 @@ class Space:
         return self.compose(partial(self._kept, point | {path: value}))
 
     def config(self, point: Point) -> Subject:
-        """Return the config of a point.
-
-        Raises UserError if the point does not fit the axes or the config is invalid.
-        """
+        """Return a point's config. Raises UserError if the point does not fit the axes or the config is invalid."""
         return self._valid(self.tree(point))
 
     def tree(self, point: Point) -> Tree:
-        """Return the config of a point as a tree, which may be invalid.
-
-        Raises UserError if the point does not fit the axes.
-        """
+        """Return a point's config as a tree, even if invalid. Raises UserError if the point does not fit the axes."""
         tree = self.base
         active = []
         for path, domain in self.domains.items():
@@ -234,10 +222,7 @@ class Space:
                 raise UserError(explain(error, self.fields.model)) from None
 
     def refusal(self, point: Point) -> str | None:
-        """Return the reason why a point is not allowed, in one line; None if it is allowed.
-
-        Rules are checked before the config and the named constraints, since they are the fastest to check.
-        """
+        """Return why a point is not allowed, in one line; None if it is. Rules are checked first, as the fastest."""
         try:
             tree = self.tree(point)
             if (why := next((why for rule in self.rules if (why := rule.refusal(tree, point))), None)) is not None:
@@ -253,10 +238,7 @@ class Space:
         return self.refusal(point) is None
 
     def point(self, config: Subject) -> Point:
-        """Return the point whose config is ``config``: the inverse of the method ``config``.
-
-        Raises UserError if there is none.
-        """
+        """Return the point whose config is ``config``: the inverse of ``config``. Raises UserError if there is none."""
         tree: Tree = config.model_dump(mode="json")
         point = self.compose(lambda path, domain: _within(tree, path, domain))
         if (nearest := self.config(point)) != config:
@@ -265,18 +247,11 @@ class Space:
         return point
 
     def base_point(self) -> Point:
-        """Return the base's values on the axes that are active in the base.
-
-        A value need not be in the domain of its axis: the base may have 7 layers if the axis has 1 and 3.
-        """
+        """Return the base's values on the axes that are active in it, even values outside of the axes' domains."""
         return {path: read(self.base, path) for path in self.domains if self.active(path, self.base)}
 
     def active(self, path: str, tree: Tree) -> bool:
-        """Whether the axis at ``path`` is active: its conditions hold and its field exists.
-
-        ``tree``: the config with the values of the axes before it. A field is missing if the chosen kind lacks it:
-        Adam has no momentum.
-        """
+        """Whether an axis is active: its conditions hold, and ``tree``, with values of earlier axes, has its field."""
         return present(tree, path) and self.meets(path, tree)
 
     def written(self, tree: Tree, path: str, value: Json) -> Tree:
@@ -290,10 +265,10 @@ class Space:
         )
 
     def everything(self) -> Iterator[Point]:
-        """Yield every combination of values of active axes, including combinations that are not allowed.
+        """Yield every combination of values of active axes, allowed or not. The space must be finite.
 
-        Call this only for a finite space. Combinations that break rules are left out if the combinations of the rules'
-        block are listed (``Block.listed``).
+        Combinations that break rules are left out if the combinations of the rules' block are listed
+        (``Block.listed``).
         """
         return self._points(list(self.domains), self.base, {})
 
@@ -358,10 +333,7 @@ class Space:
         raise SpaceError(f"no point of the space is allowed; {shown(first)}: {self.refusal(first)}", "axes")
 
     def _rare(self, block: Block) -> str:
-        """Return the reason why no values of a block that keep its rules were found, as an error line.
-
-        Either a rule cannot be computed, or all values that were tried break the rules.
-        """
+        """Return why no values of a block keep its rules: a rule cannot be computed, or all tried values break them."""
         try:
             block.check()
         except UndecidedError as error:

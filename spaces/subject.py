@@ -11,10 +11,7 @@ Scalar = str | int | float | bool | None
 
 
 class Subject(Frozen):
-    """The config of a trial's subject: everything on which the trial's result depends, except its seeds.
-
-    Equal configs have equal identities.
-    """
+    """The config of a trial's subject: everything on which the trial's result depends, except its seeds."""
 
     keeps_weights: ClassVar[bool]
     """Whether a trial produces weights, which can be measured on test, exported and published."""
@@ -22,10 +19,7 @@ class Subject(Frozen):
     @property
     @abstractmethod
     def epochs(self) -> int:
-        """The number of epochs of a trial that is not stopped early.
-
-        For a function it is the maximum, since the function may return earlier.
-        """
+        """The number of epochs of a trial that is not stopped early. A function may return earlier."""
 
     @property
     @abstractmethod
@@ -53,10 +47,7 @@ class Subject(Frozen):
 
 
 def leaves(value: Any, path: str = "") -> list[tuple[str, Scalar]]:
-    """Return every leaf of nested mappings with its dotted path, which begins with ``path``.
-
-    A list is a leaf, and becomes its JSON text.
-    """
+    """Return every leaf of nested mappings with its dotted path, after ``path``. A list is a leaf, as its JSON text."""
     if isinstance(value, dict):
         prefix = f"{path}." if path else ""
         return [leaf for key, item in value.items() for leaf in leaves(item, f"{prefix}{key}")]

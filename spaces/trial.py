@@ -35,8 +35,7 @@ _FILES: Final = TypeAdapter(tuple[CodeFile, ...])
 class TrialConfig(Subject):
     """The config of a trial that trains a network: its data, its model, and its training.
 
-    If it has users' components (such as a cell or a head from users' code), its JSON has a further key, ``code``: the
-    files that define them.
+    With users' components, such as a cell or a head, its JSON also has the key ``code``: the files that define them.
     """
 
     keeps_weights: ClassVar[bool] = True
@@ -123,10 +122,7 @@ def as_network(subject: Subject) -> TrialConfig:
 
 
 def code_of(tree: Mapping[str, Any]) -> tuple[CodeFile, ...]:
-    """Return the files of users' code that the JSON of a config or of a space names.
-
-    Raises ValueError if its key ``code`` is invalid.
-    """
+    """Return the files of users' code in the JSON of a config or a space. Raises ValueError if they are invalid."""
     try:
         return _FILES.validate_python(tree.get(CODE, ()))
     except ValidationError as error:

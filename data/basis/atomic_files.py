@@ -1,7 +1,6 @@
-"""Writes files and folders so that they are either complete or absent: each is filled under a temporary name in the
-same folder, then renamed.
+"""Writes files and folders atomically: each is filled under a temporary name in the same folder, then renamed.
 
-If the process is killed before the renaming, the old file is unchanged, and the temporary one, ``.NAME.RANDOM``, stays.
+If the process is killed before the renaming, the old file is unchanged and the temporary file ``.NAME.RANDOM`` stays.
 """
 
 import os
@@ -24,8 +23,8 @@ def write_atomically(path: Path, content: bytes, *, fsync: bool = False) -> None
 def atomic_file(path: Path, *, fsync: bool = False) -> Iterator[Path]:
     """Yield a temporary path to write a file to. When the context ends, that file replaces ``path``.
 
-    ``fsync``: whether the file's content is flushed to disk before the renaming, and its name after it, so that both
-    survive a power cut. If writing or renaming fails, ``path`` is unchanged and the temporary file is deleted. Raises
+    ``fsync``: whether the content is flushed to disk before the renaming, and the folder after it, so that the new file
+    survives a power cut. If writing or renaming fails, ``path`` is unchanged and the temporary file is deleted. Raises
     OSError, which names ``path``, if the disk refuses.
     """
     temporary = _temporary(path)
@@ -35,7 +34,7 @@ def atomic_file(path: Path, *, fsync: bool = False) -> Iterator[Path]:
             fsync_path(temporary)
         os.replace(temporary, path)
     except BaseException as error:
-        with suppress(OSError):  # its error would say less than the one at hand
+        with suppress(OSError):  # an error of the deletion would hide the first error
             temporary.unlink()
         if isinstance(error, OSError) and error.filename in (None, str(temporary)):
             error.filename, error.filename2 = str(path), None
@@ -46,10 +45,7 @@ def atomic_file(path: Path, *, fsync: bool = False) -> Iterator[Path]:
 
 @contextmanager
 def atomic_folder(path: Path) -> Iterator[Path]:
-    """Yield a new folder to fill. When the context ends, it is renamed to ``path``; on any error it is deleted.
-
-    Raises OSError if ``path`` exists and is not an empty folder.
-    """
+    """Yield a folder that becomes ``path`` unless an error occurs. Raises OSError if ``path`` exists with content."""
     with temporary_folder_beside(path) as temporary:
         yield temporary
         os.replace(temporary, path)
@@ -57,10 +53,7 @@ def atomic_folder(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def temporary_folder_beside(path: Path) -> Iterator[Path]:
-    """Yield a new folder beside ``path``, hence on the same disk. Missing parents are created.
-
-    At the end, delete the folder if it still exists, and every parent that was created for it and is empty.
-    """
+    """Yield a new folder beside ``path``, so on its disk. At the end, delete it and the empty parents made for it."""
     temporary = _temporary(path)
     made = [parent for parent in path.parents if not parent.exists()]
     try:
@@ -77,7 +70,7 @@ def temporary_folder_beside(path: Path) -> Iterator[Path]:
 def refused_where_unwritable(path: Path) -> Iterator[None]:
     """Context that turns an OSError about ``path`` into a UserError which says that ``path`` cannot be written.
 
-    Errors about its parents, about paths inside it and about its temporary file count as well. Others pass unchanged.
+    This includes errors about parents of ``path``, paths inside it and its temporary file. Other errors stay unchanged.
     """
     try:
         yield
@@ -106,13 +99,10 @@ def fsync_path(path: Path | str) -> None:
 
 
 def _temporary(path: Path) -> Path:
-    """A temporary path beside ``path``, whose random name no other writer uses and nobody can guess."""
+    """A temporary path beside ``path``. Its random name is used by no other writer and cannot be guessed."""
     return path.with_name(_beginning(path) + secrets.token_hex(8))
 
 
 def _beginning(path: Path) -> str:
-    """The prefix of the names of temporary files for ``path``.
-
-    The name of ``path`` in it is cut to 100 bytes, since a file name may have 255 bytes at most.
-    """
+    """The prefix of temporary names for ``path``: its name, cut to 100 bytes, since 255 is the limit."""
     return f".{os.fsencode(path.name)[:100].decode(errors='ignore')}."

@@ -1,6 +1,6 @@
 """Runs a function in a child process, which ends whenever its parent ends, even if the parent is killed.
 
-Parent and child run our own code and send each other plain values, pickled.
+Parent and child exchange plain values by pickle, which is safe because both run our own code.
 """
 
 import math
@@ -30,11 +30,7 @@ signal reached another thread."""
 
 
 class NoAnswerError(Exception):
-    """Raised if no answer will come, because the process has ended or because nobody is waiting for the answer any
-    longer.
-
-    The message is one line that says how this happened.
-    """
+    """Raised if no answer will come: the process has ended, or nobody waits any longer. The message says why."""
 
 
 class ChildProcess:
@@ -64,7 +60,7 @@ class ChildProcess:
                     **(settings or {}),
                     **os.environ,
                     "TMPDIR": self._scratch.name,
-                },  # the child may be killed while it writes a temporary file
+                },  # of its own, since the child may be killed while it writes a temporary file
                 pass_fds=[theirs.fileno()],
                 start_new_session=True,  # Ctrl-C reaches only the parent, which decides what is still written
             )
@@ -82,8 +78,7 @@ class ChildProcess:
     def receive(self, until: float = math.inf) -> Any:
         """Wait for the next message and return it. ``until``: the deadline, on the clock of ``time.monotonic``.
 
-        Raises NoAnswerError if no message is left and the process has ended, and TimeoutError if no message comes
-        before the deadline.
+        Raises NoAnswerError if the process has ended and no message is left, and TimeoutError at the deadline.
         """
         try:
             while not self._link.poll(min(LOOK_UP, max(until - time.monotonic(), 0))):
@@ -131,7 +126,7 @@ def do(work: Callable[[Link], None], descriptor: int) -> NoReturn:
 def _end_with_the_parent(descriptor: int) -> None:
     """Wait until the parent is gone, even if it was killed, then delete the temporary folder and exit.
 
-    A restarted parent may write to the same store, so no child of the earlier one may still be running.
+    A restarted parent may write to the same store, so no child of the killed parent may still be running.
     """
     closed = select.poll()
     closed.register(descriptor, 0)  # no event but a hang-up, which poll always reports

@@ -19,10 +19,7 @@ def collection_put_off() -> Iterator[None]:
 
 @contextmanager
 def collection_left_to_the_end() -> Iterator[None]:
-    """Context for the rest of a process, in which garbage collection is off.
-
-    When the context ends, all objects are exempted from collection, so the exit of the process does not scan them.
-    """
+    """Context for the rest of a process: garbage collection is off, and the exit does not scan the objects either."""
     with collection_put_off():
         try:
             yield

@@ -1,6 +1,6 @@
 """Marks the process of the command ``skipstack``, and keeps passwords out of its command line.
 
-The command may configure its own process in ways in which a library must not configure that of its user.
+Only the command may change settings of the whole process. A library must not, since its process belongs to the user.
 """
 
 import json
@@ -19,11 +19,11 @@ _claimed = False
 
 
 def claim() -> None:
-    """Record that this process belongs to the command ``skipstack``. If an argument has a password, restart the command
-    with the password hidden in its command line; the typed arguments are passed on in ``ARGUMENTS``.
+    """Record that this process belongs to the command ``skipstack``, and hide the passwords in its command line.
 
-    Every user who may list the processes of a machine sees their command lines, and Ray stores these in its cluster.
-    Only the owner of a process sees its environment variables.
+    If an argument has a password, the process restarts itself with the password masked, and hands the typed arguments
+    on in ``ARGUMENTS``. All users of a machine can list its command lines, and Ray stores them in its cluster; only the
+    owner of a process sees its environment variables.
     """
     global _claimed
     _claimed = True
@@ -36,5 +36,5 @@ def claim() -> None:
 
 
 def is_claimed() -> bool:
-    """Whether ``claim`` was called, so that this process belongs to the command ``skipstack``."""
+    """Whether ``claim`` was called in this process."""
     return _claimed

@@ -1,7 +1,7 @@
 """Recognises errors of a full or failing disk by their numbers or, if a library hides these, by their messages.
 
-Some errors do not count: a file is missing, may not be read or written, or exceeds a limit of the process (``EFBIG``).
-Such an error belongs to a path or to the process, and would happen again on any disk.
+Errors of a path or a process do not count, since they would happen on any disk: a missing file, a missing permission, a
+limit on the size of files (``EFBIG``).
 """
 
 import errno
@@ -39,11 +39,10 @@ FAILING: Final = frozenset(
 """The error numbers of a disk that fails or is gone."""
 
 SILENT: Final = frozenset({errno.ETIMEDOUT, errno.ESHUTDOWN, errno.EHOSTDOWN})
-"""The error numbers of a server that does not answer. It is a file server if the error names a file; any other server
-is no disk."""
+"""The error numbers of a server that does not answer. If the error names a file, it is a file server, hence a disk."""
 
 PAUSES: Final = (1.0, 5.0)
-"""The seconds to wait before each retry: by then, a failing disk may work again. For a full disk there is no retry."""
+"""The waiting times before the retries after an error of a failing disk, in seconds. A full disk is not retried."""
 
 FULL_PHRASES: Final = ("no space left on device", "disk quota exceeded", "database or disk is full")
 
@@ -52,7 +51,7 @@ FAILING_PHRASES: Final = (
     "stale file handle",
     "transport endpoint is not connected",
     "input/output error",
-    "iostream error",  # torch.save, if it opens the file itself; it gives no reason
+    "iostream error",  # torch.save, which gives no error number if it opens the file itself
     "pytorchstreamwriter failed writing",
 )
 """Phrases, in lower case, by which libraries report a failing disk without an error number."""
@@ -68,16 +67,14 @@ Value = TypeVar("Value")
 
 @dataclass(frozen=True, slots=True)
 class DiskTrouble:
-    """A report that a disk is full or failing. ``full``: whether it is full. ``words``: one line with the error, and
-    with the path or the line of code that it comes from.
-    """
+    """A full or failing disk. ``full``: whether it is full. ``words``: the error and its origin, in one line."""
 
     full: bool
     words: str
 
 
 def disk_trouble(error: BaseException) -> DiskTrouble | None:
-    """Find a full or failing disk in ``error`` or in the errors behind it. Returns None if there is none."""
+    """Find the error of a full or failing disk among ``error`` and the errors behind it; None if there is none."""
     for found in origins(error):
         kind = _kind(found)
         if kind is not None:
@@ -127,10 +124,9 @@ def _kind_of_number(number: int) -> str | None:
 
 
 def _places(error: BaseException, found: BaseException) -> list[str]:
-    """The origin of ``error``, for a report: its notes, if it has any, such as one on the function that raised it.
+    """Say where ``error`` comes from: its notes or, if it has none, the code line that raised ``found``.
 
-    Without notes it is the line of code that raised ``found``, the error of the disk; nothing if that error names a
-    path.
+    ``found``: the error of the disk, which is ``error`` or an error behind it. If it names a path, nothing is added.
     """
     if notes := getattr(error, "__notes__", ()):
         return [redacted(" ".join(note.split())) for note in notes]

@@ -11,8 +11,7 @@ from skipstack.data.basis.redaction import redacted
 class UserError(ValueError):
     """A mistake in the user's input. The command line prints the message and exits with code 2.
 
-    The message is one line: the value received, the allowed values, the nearest valid name, and the file and line if
-    there is one.
+    The message is one line: the value received, the allowed values, the nearest valid name, and any file and line.
     """
 
 
@@ -25,10 +24,7 @@ class NoGpuError(UserError):
 
 
 def unknown(kind: str, got: object, allowed: Iterable[object]) -> str:
-    """The message for a name that does not exist: ``unknown preset 'qick' (nearest: 'quick'; allowed: ...)``.
-
-    ``kind``: the noun for such a name, ``preset`` here. ``got``: the name. ``allowed``: the names that exist.
-    """
+    """The message for an unknown name: ``unknown KIND 'qick' (nearest: 'quick'; allowed: ...)``. ``got``: the name."""
     names = [str(name) for name in allowed]
     near = get_close_matches(str(got), names, n=1, cutoff=0.4)
     nearest = f"nearest: {near[0]!r}; " if near else ""
@@ -36,16 +32,12 @@ def unknown(kind: str, got: object, allowed: Iterable[object]) -> str:
 
 
 def newer(what: str, got: int, known: int) -> UserError:
-    """The error for a file ``what`` whose format, ``got``, is newer than ``known``, the latest that this version can
-    read.
-    """
+    """The error for ``what``, a file whose format ``got`` is newer than ``known``, the newest that can be read."""
     return UserError(f"{what} of format {got} (allowed: up to {known}; a newer version of skipstack reads this one)")
 
 
 def older(what: str, path: Path) -> UserError:
-    """The error for ``what``, a file in a format of an earlier version. ``path``: the study or the bundle that
-    ``skipstack upgrade`` has to rewrite.
-    """
+    """The error for ``what``, a file in an old format. ``path``: the study or bundle for ``skipstack upgrade``."""
     return UserError(
         f"{what}, of an earlier version (allowed: after `{shlex.join(['skipstack', 'upgrade', str(path)])}`)"
     )

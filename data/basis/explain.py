@@ -35,9 +35,7 @@ def place(error: ValidationError, model: type[BaseModel]) -> Path:
 
 
 def at(path: Sequence[str | int], *, lines: Mapping[Path, int] | None, file: str) -> str:
-    """The prefix ``file:line: `` of a message about ``path``. It lacks the line if that is unknown, and is empty
-    without a file.
-    """
+    """The prefix ``file:line: `` of a message about ``path``; without the line if unknown, empty without a file."""
     around = (tuple(path[:length]) for length in range(len(path), -1, -1))
     line = next((lines[each] for each in around if each in lines), None) if lines else None
     return ":".join(str(part) for part in (file, line) if part not in ("", None)) + ": " if file else ""
@@ -59,7 +57,8 @@ def _reading(error: ValidationError, model: type[BaseModel]) -> tuple[Path, str]
     path, annotation, labelled = _walk(first["loc"], model)
     value = first["input"]
     if labelled:
-        # For a union of plain types, pydantic reports each member. Reports that end at a member have the whole value.
+        # For a union of plain types, pydantic reports an error for each member. Only those located at a member
+        # itself have the whole value.
         depth = len(first["loc"][: labelled + 1])
         whole = [each for each in (first, *others) if each["loc"][:labelled] == first["loc"][:labelled]]
         value = next((each["input"] for each in whole if len(each["loc"]) == depth), value)
@@ -88,7 +87,7 @@ def _walk(location: Sequence[str | int], model: type[BaseModel]) -> tuple[Path, 
     """Follow pydantic's ``location`` through the types of ``model``.
 
     Returns the path without pydantic's tags, the type at its end, and the number of steps before the label of a union
-    member that ended the walk; 0 if none did. For an unknown key, the type is that of the config which lacks the key.
+    member that ended the walk; 0 if none did. For an unknown key, the type is the config that lacks the key.
     """
     path: Path = ()
     annotation: Any = model

@@ -20,10 +20,7 @@ def fields(model: type[BaseModel]) -> Mapping[str, Any]:
 
 
 def paths(model: type[BaseModel]) -> dict[str, tuple[Any, ...]]:
-    """The types of every field of a config and of the configs inside it, by dotted path.
-
-    A path has several types if several members of a union have a field of that name.
-    """
+    """The types of each field of a config and of its inner configs, by dotted path; a union's members may add types."""
     found: dict[str, tuple[Any, ...]] = {}
     for path, annotation in _descend(model, ""):
         if annotation not in found.setdefault(path, ()):
@@ -39,9 +36,7 @@ def _descend(model: type[BaseModel], prefix: str) -> Iterator[tuple[str, Any]]:
 
 
 def bare(annotation: Any) -> tuple[Any, tuple[Any, ...]]:
-    """Split a type into the type inside its ``Annotated`` and the annotations. A pydantic ``Field`` is followed by its
-    bounds.
-    """
+    """Split a type into the type without ``Annotated`` and its annotations, each ``Field`` followed by its bounds."""
     if get_origin(annotation) is not Annotated:
         return annotation, ()
     inner, *constraints = get_args(annotation)
@@ -60,7 +55,7 @@ def _is_field(item: Any) -> bool:
 
 
 def alternatives(annotation: Any) -> tuple[Any, ...]:
-    """The members of a union, the configs of the user's own kinds included. For any other type, the type itself."""
+    """The members of a union, including the configs of users' own kinds. For any other type, the type itself."""
     if (opened := _open_to(annotation)) is not None:
         return (*alternatives(opened.built_in), *own_configs(opened.part).values())
     inner, _ = bare(annotation)
@@ -74,9 +69,7 @@ def models(annotation: Any) -> tuple[type[BaseModel], ...]:
 
 
 def kinds(annotation: Any) -> Mapping[str, type[BaseModel]]:
-    """The config class of each kind, if the type is a union of configs distinguished by ``kind``. Empty for other
-    types.
-    """
+    """The config class of each kind, if the type is a union of configs distinguished by ``kind``; otherwise empty."""
     if (opened := _open_to(annotation)) is not None:
         return {**kinds(opened.built_in), **own_configs(opened.part)}
     _, constraints = bare(annotation)
@@ -86,9 +79,7 @@ def kinds(annotation: Any) -> Mapping[str, type[BaseModel]]:
 
 
 def literals(annotation: Any) -> tuple[Any, ...]:
-    """The values of the literals among the alternatives of a type, with the user's own kinds if kinds are given by
-    name.
-    """
+    """The values of the literals among the alternatives of a type, and users' own kinds that are given by name."""
     if (opened := _open_to(annotation)) is not None:
         return (*opened.names, *own_configs(opened.part)) if opened.names else ()
     inner = [bare(alternative)[0] for alternative in alternatives(annotation)]

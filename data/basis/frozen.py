@@ -17,14 +17,13 @@ class Frozen(BaseModel):
 
 
 UNSAID: Final = object()
-"""A mark in the ``Annotated`` of a field of a ``Brief`` config: the JSON text leaves the field out if it has its
-default."""
+"""A mark in a field's ``Annotated``: the JSON text of a ``Brief`` config omits the field if it has its default."""
 
 
 class Brief(Frozen):
-    """A config whose JSON text leaves out each field that has ``UNSAID`` in its ``Annotated`` and has its default.
+    """A config whose JSON text omits the fields that are marked with ``UNSAID`` and have their defaults.
 
-    So configs that were recorded before such a field existed keep their identities.
+    So adding such a field does not change the identities of configs that were recorded before.
     """
 
     @model_serializer(mode="wrap")

@@ -16,8 +16,7 @@ def leave_behind(thread: Thread) -> None:
 def leave(code: int) -> NoReturn:
     """Exit this process with ``code``: at once if a registered thread is still running, otherwise normally.
 
-    A normal exit would dismantle the code in which such a thread waits. The thread would crash and change the exit
-    code.
+    A normal exit would unload the code in which such a thread waits. The thread would crash and change the exit code.
     """
     if any(thread.is_alive() for thread in LEFT):
         sys.stdout.flush()

@@ -1,7 +1,7 @@
 """Turns the garbage collector off while libraries are imported, which saves a fifth of the time.
 
-Python scans all live objects whenever their number has grown by a quarter. Imports add thousands of modules one by one,
-and imported objects stay, so these scans would find nothing to free.
+Python scans all live objects whenever their number has grown by a quarter. Imports create many objects that all stay,
+so these scans would find nothing to free.
 """
 
 import gc
@@ -16,9 +16,7 @@ _looked = False
 
 @contextmanager
 def uncollected() -> Iterator[None]:
-    """Context in which garbage collection is off, in all threads. When the last such context ends, the collector's
-    setting is restored.
-    """
+    """Context in which garbage collection is off, in all threads, until the last such context ends."""
     global _within, _looked
     with _lock:
         if _within == 0:

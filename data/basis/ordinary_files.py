@@ -8,9 +8,7 @@ from typing import BinaryIO
 
 
 def opened(path: Path) -> BinaryIO:
-    """Open a file to read its bytes. Raises OSError if this fails, and for anything but an ordinary file, such as a
-    device, a pipe or a socket.
-    """
+    """Open a file to read its bytes. Raises OSError if this fails, and for a device, a pipe or a socket."""
     file = open(path, "rb", opener=_without_waiting)  # noqa: SIM115 (the caller closes it)
     if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
         file.close()

@@ -1,12 +1,10 @@
-"""Finds the errors behind an error: those it was raised from or while handling, and members of exception groups."""
+"""Finds the errors behind an error: its causes, its contexts, and the members of exception groups."""
 
 from collections.abc import Iterator
 
 
 def origins(error: BaseException) -> Iterator[BaseException]:
-    """Yield ``error``, all errors that it was raised from or while handling, and members of exception groups, each
-    once.
-    """
+    """Yield ``error`` and all errors behind it, each once."""
     waiting, seen = [error], set[int]()
     while waiting:
         current = waiting.pop(0)

@@ -11,9 +11,7 @@ EXTRAS: Final[Mapping[str, str]] = {"ray": "ray", "mlflow": "mlflow", "streamlit
 
 
 def is_installed(library: str) -> bool:
-    """Whether a library can be imported, found out without importing it. A folder of its name without code does not
-    count.
-    """
+    """Whether a library can be imported, without importing it. A folder of its name without code does not count."""
     found = find_spec(library)
     return found is not None and found.origin is not None
 
@@ -24,12 +22,7 @@ def command(library: str) -> str:
 
 
 def missing(library: str, what: str = "", otherwise: str = "") -> UserError:
-    """The error for a library that is not installed: ``engine ray: ray is not installed (allowed: pip install
-    'skipstack[ray]', or --engine serial)``.
-
-    ``what``: the feature that needs the library, ``engine ray`` here. ``otherwise``: the alternative to the
-    installation.
-    """
+    """The error ``WHAT: LIBRARY is not installed (allowed: COMMAND, or OTHERWISE)``, where WHAT needs LIBRARY."""
     needed, instead = (f"{what}: " if what else ""), (f", or {otherwise}" if otherwise else "")
     return UserError(f"{needed}{library} is not installed (allowed: {command(library)}{instead})")
 

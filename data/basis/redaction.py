@@ -8,8 +8,8 @@ from urllib.parse import unquote
 HIDDEN = "***"
 
 SHORTEST, SHORTEST_VARIABLE = 4, 8
-"""The minimum number of characters of a secret that is hidden wherever it occurs: of one from an address, and of one
-from an environment variable. Hiding shorter ones, such as a variable's `true`, would damage every text."""
+"""The minimum lengths, in characters, of secrets in addresses and in environment variables. Hiding shorter texts, such
+as ``true``, would damage every message."""
 
 _VARIABLE = re.compile(
     r"PASSWORD|PASSWD|_PWD$|(?:^|_)(?:TOKEN|SECRET|CREDENTIALS?|API_?KEY|ACCESS_?KEY|PRIVATE_?KEY)(?:_|$)"
@@ -28,9 +28,7 @@ _known: set[str] = set()
 
 
 def hide(address: str) -> None:
-    """Make ``redacted`` hide the secrets of ``address`` in this process from now on: its user, its password, and its
-    query after ``?``, each if it has at least ``SHORTEST`` characters.
-    """
+    """Make ``redacted`` hide the user, password and query of an address, apart from those shorter than ``SHORTEST``."""
     head, _, query = address.partition("?")
     place = head.partition("://")[2]
     user = "" if place.startswith("/") else place.rpartition("@")[0]
@@ -52,17 +50,15 @@ def without_secrets(address: str) -> str:
 def redacted(text: str) -> str:
     """``text`` with ``***`` for every secret in it.
 
-    Secrets are those of addresses given to ``hide``, users and passwords in any address, arguments and headers whose
-    names say so, and values of environment variables whose names say so, apart from short values
-    (``SHORTEST_VARIABLE``) and absolute paths.
+    Secrets are: parts of addresses given to ``hide``; users and passwords in any address; and values of arguments,
+    headers and environment variables with names such as ``token``. Values of environment variables that are shorter
+    than ``SHORTEST_VARIABLE`` or absolute paths are not secret.
     """
     return redacting()(text)
 
 
 def redacting() -> Callable[[str], str]:
-    """A function like ``redacted`` for many texts, with the secrets known now. Finding the secrets, which takes most of
-    the time, happens once.
-    """
+    """Return a function like ``redacted`` that uses the secrets known now. Collecting them takes most of the time."""
     secrets = sorted(_known | _of_environment(), key=len, reverse=True)
 
     def redact(text: str) -> str:

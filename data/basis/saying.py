@@ -8,7 +8,7 @@ Say = Callable[[str], None]
 
 
 def tried(say: Say) -> Say:
-    """Wrap ``say`` so that it raises no error. A line that cannot be shown, as on a closed stderr, is lost."""
+    """Wrap ``say`` so that it raises no error. A line that cannot be shown, for example on a closed stderr, is lost."""
 
     def attempt(line: str) -> None:
         with suppress(Exception):  # handlers and streams may be of any class

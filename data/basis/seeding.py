@@ -7,11 +7,7 @@ import numpy as np
 
 
 def derive(seed: int, *names: str | int) -> int:
-    """A 63-bit seed for the stream called ``names`` under ``seed``.
-
-    It is the same in every process and on every machine: a part of the SHA-256 over the JSON text of ``seed`` and
-    ``names``.
-    """
+    """A 63-bit seed for the stream called ``names`` under ``seed``, from the SHA-256 of both, so equal everywhere."""
     path = json.dumps([seed, *names], separators=(",", ":"))
     return int.from_bytes(hashlib.sha256(path.encode()).digest()[:8], "big") >> 1
 

@@ -51,8 +51,8 @@ class _Stream:
 
 
 class Shown(_Stream):
-    """A stream for messages. Text that cannot be written is dropped. After an error so is all later text, unless the
-    error was only that a non-blocking pipe was full.
+    """A stream for messages that drops text which cannot be written. After any error but a full non-blocking pipe, it
+    drops all later text as well.
     """
 
     def write(self, text: str) -> int:
@@ -75,9 +75,7 @@ class Shown(_Stream):
 
 
 class Result(_Stream):
-    """A stream for the result of a command, used as stdout. It raises OutputLostError if it cannot be written, and
-    UnicodeError, as any stream, for text that its encoding lacks.
-    """
+    """A stdout for the result of a command. Raises OutputLostError if writing fails, UnicodeError if encoding fails."""
 
     def __init__(self, stream: TextIO, *, closed: bool = False) -> None:
         super().__init__(stream)
@@ -112,7 +110,7 @@ class Result(_Stream):
 
 
 def shown(stream: TextIO | None) -> TextIO:
-    """Wrap a stream for messages, such as stderr. With None, if the process has no stderr, nothing is shown."""
+    """Wrap a stream for messages, such as stderr. None stands for a missing stderr: nothing is shown."""
     return cast("TextIO", Shown(stream if stream is not None else StringIO()))
 
 
@@ -150,9 +148,7 @@ def standard_streams() -> Iterator[None]:
 
 
 def _emptied(stream: TextIO) -> None:
-    """Discard the buffered text of a stream. Otherwise Python would try to write it at its exit, and exit with code
-    120.
-    """
+    """Discard the buffered text of a stream. Otherwise Python would try to write it at exit, and exit with code 120."""
     with suppress(OSError, ValueError):
         number = stream.fileno()
         nowhere = os.open(os.devnull, os.O_WRONLY)

@@ -12,7 +12,7 @@ tensor."""
 
 
 def check_system() -> None:
-    """Raise UserError on Windows. It has no ``fcntl``, which is used to lock a study's ledger."""
+    """Raise UserError on Windows, which lacks ``fcntl``, the module that locks a study's ledger."""
     if sys.platform == "win32":
         raise UserError(
             "Windows: it lacks the locks that studies need (allowed: Linux, macOS, or Linux in Windows, WSL)"
@@ -20,9 +20,7 @@ def check_system() -> None:
 
 
 def address_limit() -> int | None:
-    """The limit of this process's address space in bytes, as `ulimit -v` or a batch system sets it; None means no
-    limit.
-    """
+    """The limit of this process's address space in bytes, set by ``ulimit -v`` or a batch system; None if unlimited."""
     import resource  # Windows lacks this module
 
     most, _ = resource.getrlimit(resource.RLIMIT_AS)
@@ -30,16 +28,12 @@ def address_limit() -> int | None:
 
 
 def usable_cpus() -> int:
-    """The number of CPUs that this process may use. On macOS these are all CPUs, since a process cannot be limited to
-    some.
-    """
+    """The number of CPUs that this process may use. On macOS these are all CPUs, since processes cannot be limited."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def load_average() -> float | None:
-    """The mean number of programs that ran or waited for a CPU in the last minute; None if the system does not count
-    them.
-    """
+    """The mean number of processes that ran or waited for a CPU in the last minute; None if the system lacks it."""
     try:
         return os.getloadavg()[0]
     except OSError:

@@ -31,7 +31,7 @@ def read_files(card: Card, split: str, data_dir: Path | None) -> tuple[SourceFil
 
 
 def remedy(card: Card, data_dir: Path | None) -> str:
-    """The advice, for error messages, on what to do about missing or wrong files of a corpus."""
+    """The advice in error messages about missing or wrong files of a corpus."""
     if card.obtain is not None:
         return f"{card.obtain}; allowed: --data-dir DIR, where DIR holds {card.folder}/"
     where, elsewhere = ([], ", or --data-dir DIR") if data_dir is None else (["--data-dir", str(data_dir)], "")
@@ -68,7 +68,5 @@ def _in_sections(folder: Path, sections: SectionsCard) -> Iterator[Path]:
 
 
 def check(card: Card, data_dir: Path | None) -> tuple[Path, ...]:
-    """Read and check all files of a corpus. Returns their paths, split by split. Raises UserError as ``read_files``
-    does.
-    """
+    """Read and check all files of a corpus. Returns their paths. Raises UserError as ``read_files`` does."""
     return tuple(file.path for split in card.files for file in read_files(card, split, data_dir))

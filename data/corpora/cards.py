@@ -117,7 +117,7 @@ class Card(Frozen):
 
     @property
     def verified(self) -> bool:
-        """Whether the content of the files is checked. Otherwise only the existence of every section is checked."""
+        """Whether the files are checked by their digests. Otherwise only the existence of every section is checked."""
         return not any(isinstance(files, SectionsCard) for files in self.files.values())
 
     @property

@@ -1,6 +1,4 @@
-"""Configs of corpora, and of how their words are read. This module loads no torch, so that spaces can be described
-without it.
-"""
+"""Configs of corpora and vocabularies. This module loads no torch, so that spaces can be described without it."""
 
 from pathlib import PurePath
 from typing import Annotated, Literal
@@ -25,13 +23,13 @@ class NamedCorpus(Frozen):
 
     kind: Literal["named"] = "named"
     name: str
-    """The name, one of those that ``skipstack data list`` prints."""
+    """The name, as printed by ``skipstack data list``."""
     tags: str | None = None
     """The annotation layer to learn, for example ``upos`` or ``xpos``; None: the corpus's default."""
     held_out: Share | None = None
     """The share of train that is drawn as dev, for a corpus without a dev split; None: as on its card."""
     held_out_seed: Annotated[int, Field(ge=0)] = 0
-    """The seed that draws these sentences."""
+    """The random seed for drawing dev."""
 
 
 OurCorpus = Annotated[
@@ -43,9 +41,7 @@ Corpus = Annotated[OurCorpus | OwnFormatCorpus, OpenTo("format", OurCorpus, OwnF
 
 
 def called(corpus: Corpus) -> str:
-    """The name of a corpus in messages: a named corpus's name, the train files of a corpus in files, otherwise the
-    kind.
-    """
+    """The name of a corpus in messages: a named corpus's name, the train files, or the kind of any other corpus."""
     match corpus:
         case NamedCorpus():
             return corpus.name
@@ -65,7 +61,7 @@ def title_of(corpus: Corpus) -> str:
 
 
 class VocabularyConfig(Brief):
-    """The choice of the word forms of the training split that are known words. All others are unknown words."""
+    """The rules by which word forms of train become known words. All other words are unknown."""
 
     minimum_count: PositiveInt = 1
     """Words that occur fewer times than this in train are unknown words."""
@@ -93,5 +89,4 @@ class DataConfig(Frozen):
     longest: PositiveInt | None = None
     """The maximum length of texts to classify, in tokens; longer ones are cut; None: no limit."""
     vectors: str | None = None
-    """Pretrained word vectors in GloVe's text format (``data/store/vectors.py``); the path is relative like those of
-    files."""
+    """Pretrained word vectors in GloVe's text format (``data/store/vectors.py``), by a path from the study's folder."""

@@ -11,10 +11,9 @@ VARIABLE: Final = "SKIPSTACK_DATA_DIR"
 
 
 def data_folder(chosen: Path | None) -> Path:
-    """Choose the data directory: the ``chosen`` one if given, otherwise that in ``VARIABLE``, otherwise one in the
-    user's cache.
+    """Choose the data directory: ``chosen``, or else the one named by ``VARIABLE``, or else one in the user's cache.
 
-    On Linux, the last is ``$XDG_CACHE_HOME/skipstack/corpora``, by default under ``~/.cache``.
+    On Linux, the cache is ``$XDG_CACHE_HOME/skipstack/corpora``, by default under ``~/.cache``.
     """
     if chosen is not None:
         return chosen

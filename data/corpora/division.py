@@ -20,10 +20,7 @@ class HeldOut(Frozen):
 
 
 class Consecutive(Frozen):
-    """The division of a corpus that has only train.
-
-    The last ``test`` percent of its sentences become test, and the ``dev`` percent before them dev.
-    """
+    """The division of a corpus with train alone: the last ``test`` percent are test, ``dev`` percent before it dev."""
 
     dev: PositiveInt
     test: PositiveInt
@@ -36,8 +33,8 @@ Splits = dict[str, list[Sentence]]
 def held_out(splits: Mapping[str, list[Sentence]], shares: Mapping[str, float], seed: int) -> Splits:
     """Take random parts of train as the splits that ``shares`` names. Each split stays in the order of the text.
 
-    ``shares``: the share of train that each split gets, rounded to whole sentences. ``seed``: the seed of the drawing.
-    If the files mark documents, whole documents are drawn, so that no document is in two splits and the shares are only
+    ``shares``: the share of train that each split gets, rounded to whole sentences. ``seed``: the random seed. If the
+    files mark documents, whole documents are drawn, so that no document is in two splits and the shares are only
     approximate; otherwise sentences are drawn. Raises UserError if a split, or the rest of train, would be empty.
     """
     train = splits["train"]
@@ -57,9 +54,7 @@ def held_out(splits: Mapping[str, list[Sentence]], shares: Mapping[str, float], 
 
 
 def _documents(sentences: Sequence[Sentence]) -> list[list[int]]:
-    """Group sentences by document: the indices of each document's sentences. A sentence without a known document is
-    alone.
-    """
+    """Group the indices of sentences by document. A sentence without a known document is a group of its own."""
     found: dict[str | int, list[int]] = {}
     for place, each in enumerate(sentences):
         found.setdefault(place if each.document is None else each.document, []).append(place)
@@ -67,9 +62,7 @@ def _documents(sentences: Sequence[Sentence]) -> list[list[int]]:
 
 
 def _drawn(documents: Sequence[Sequence[int]], order: Sequence[int], wanted: int) -> Sequence[int]:
-    """Take documents from the start of ``order``, at least one, until their number of sentences is as near to
-    ``wanted`` as possible.
-    """
+    """Take the first documents of ``order``, at least one, whose number of sentences is nearest to ``wanted``."""
     counts = np.cumsum([len(documents[each]) for each in order])
     return order[: int(np.argmin(np.abs(counts - wanted))) + 1]
 
@@ -81,8 +74,6 @@ def _counted(documents: Sequence[object], train: Sequence[Sentence]) -> str:
 
 
 def consecutive(sentences: list[Sentence], dev: int, test: int) -> Splits:
-    """Cut sentences into train, dev and test, in this order. ``dev``, ``test``: their percentages. Boundaries are
-    rounded down.
-    """
+    """Cut sentences into train, dev and test. ``dev``, ``test``: their percentages. Boundaries are rounded down."""
     ends = [len(sentences) * percent // 100 for percent in (100 - dev - test, 100 - test)]
     return {"train": sentences[: ends[0]], "dev": sentences[ends[0] : ends[1]], "test": sentences[ends[1] :]}

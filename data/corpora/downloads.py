@@ -43,8 +43,8 @@ class Download:
 def download(wanted: Download, folder: Path, watch: Watch) -> Path:
     """Download a file to ``folder``, unless it is there with the right digest. Returns its path.
 
-    ``watch``: the progress callback. Raises UserError if the file cannot be downloaded or written. Raises it also if
-    the downloaded file has another digest, after deleting that file. A partial download is kept for the next call.
+    ``watch``: the progress callback. Raises UserError if the file cannot be downloaded or written, or has another
+    digest and was deleted for that. A partial download is kept for the next call.
     """
     pooch.get_logger().setLevel(logging.WARNING)
     address = without_secrets(wanted.url)
@@ -80,7 +80,7 @@ class _Resuming:
         self._name, self._begun, self._watch = name, begun, watch
 
     def __call__(self, url: str, output_file: str, _: object) -> None:
-        """Download a file, reconnecting after each break as long as there was progress since the last one."""
+        """Download a file. After each break, reconnect if bytes have arrived since the break before."""
         whole = False
         while not whole:
             here = self._here

@@ -19,11 +19,9 @@ MIRROR: Final = "SKIPSTACK_DATA_MIRROR"
 
 
 def downloads(card: Card, mirror: str | None) -> list[Download]:
-    """List the files, or the one archive, to download for a corpus. ``mirror``: the address to use instead of the
-    card's; None uses the card's.
+    """List the files, or the single archive, to download for a corpus. ``mirror``: an address in place of the card's.
 
-    Raises UserError for an invalid address of a mirror, and for a corpus that cannot be fetched; that message says how
-    to get it.
+    Raises UserError for an invalid address of a mirror, and, with advice, for a corpus that cannot be fetched.
     """
     if mirror is not None and not mirror.startswith(("http://", "https://")):
         raise UserError(f"{MIRROR}: got {without_secrets(mirror)!r} (allowed: an address, http://... or https://...)")
@@ -40,12 +38,12 @@ def downloads(card: Card, mirror: str | None) -> list[Download]:
 
 
 def fetch(card: Card, data_dir: Path, *, accepted: bool, mirror: str | None, watch: Watch) -> Iterator[Path]:
-    """Download the files of a corpus, or their archive, under ``data_dir``. The path of each download is yielded once
-    it is complete, or at once if the file exists with the right digest.
+    """Download the files of a corpus, or their archive, under ``data_dir``, and yield each path once it is complete.
 
-    ``accepted``: whether the user has accepted a licence that is not open. ``mirror``: as in ``downloads``. ``watch``:
-    the progress callback. The call raises UserError as ``downloads`` does, and for a licence that was not accepted. The
-    iteration raises UserError as ``downloads.download`` does, and if the files differ from the card.
+    Files that exist with the right digest are not downloaded again. ``accepted``: whether the user has accepted a
+    licence that is not open. ``mirror``: as in ``downloads``. ``watch``: the progress callback. The call raises
+    UserError as ``downloads`` does, and for a licence that was not accepted. The iteration raises UserError as
+    ``downloads.download`` does, and if the files differ from the card.
     """
     wanted = downloads(card, mirror)
     if not (card.open or accepted):

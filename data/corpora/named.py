@@ -26,7 +26,7 @@ def named_corpora() -> Mapping[str, Card]:
 
 
 def read_card(path: Path) -> Card:
-    """Read the card in a YAML file, whose name is that of the corpus. Raises UserError for an invalid card."""
+    """Read the card in a YAML file, which is named after the corpus. Raises UserError for an invalid card."""
     try:
         return Card.model_validate({**yaml.safe_load(path.read_text(encoding="utf-8")), "name": path.stem})
     except ValidationError as error:

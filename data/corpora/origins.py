@@ -15,16 +15,14 @@ RAW = "https://raw.githubusercontent.com"
 
 
 class Archive(Frozen):
-    """A ZIP file that contains the files of a corpus. It is searched for their names in any of its folders."""
+    """A ZIP file that contains the files of a corpus, in any of its folders."""
 
     name: Text
     sha256: Sha256
 
 
 class Repository(Frozen):
-    """A repository on GitHub at a commit. ``folder``: its folder with the files. ``archive``: an archive of the files
-    in that folder; None if the files are there themselves.
-    """
+    """A GitHub repository at a commit. ``folder``: its folder with the files, or with the ``archive`` of them."""
 
     repository: Annotated[str, Field(pattern=r"^[\w.-]+/[\w.-]+$")]
     commit: Annotated[str, Field(pattern="^[0-9a-f]{40}$")]
@@ -43,9 +41,7 @@ class Repository(Frozen):
 
 
 class Catalogue(Frozen):
-    """The catalogue of the Linguistic Data Consortium, which sells the corpus. ``catalogue``: the number of the corpus
-    in it.
-    """
+    """The Linguistic Data Consortium's catalogue, which sells the corpus. ``catalogue``: the corpus's number."""
 
     catalogue: Text
 

@@ -43,12 +43,11 @@ class Source:
 
 
 def open_source(corpus: Corpus, *, data_dir: Path | None, folder: Path) -> Source:
-    """Locate a corpus. ``data_dir``: the folder of named corpora. ``folder``: the folder to which paths of own files
-    are relative.
+    """Locate a corpus. ``data_dir``: the folder of named corpora. ``folder``: where relative paths of own files start.
 
-    Raises UserError for an unknown name or layer, and for files that cannot be read if they are read at once: own
-    files, and those of a named corpus without digests on its card. ``Source.read`` raises it for other files that
-    cannot be read, and for invalid content of any files.
+    Raises UserError for an unknown name or layer, and for unreadable files that are read at once: own files, and files
+    of a named corpus without digests on its card. ``Source.read`` raises it for other unreadable files, and for invalid
+    content of any files.
     """
     behind: Mapping[str, Json]
     match corpus:
@@ -96,7 +95,7 @@ def token_unit(corpus: Corpus) -> Unit:
 def _named(corpus: NamedCorpus, data_dir: Path | None) -> tuple[Mapping[str, Json], Callable[[], Splits]]:
     """The facts that identify the content of a named corpus, and a function that reads the corpus.
 
-    The facts are the digest of each split's files, from the card if it has that, and the division, if there is one.
+    The facts are the digest of each split's files, from the card if possible, and the division, if there is one.
     """
     card = find_card(corpus.name)
     layer, division = card.layer(corpus.tags), card.divided(corpus.held_out)
@@ -154,6 +153,6 @@ def _read(form: FileCorpus, layer: str, files: SplitFiles, divide: Callable[[Spl
 
 
 def _digests(form: FileCorpus, files: Sequence[SourceFile]) -> str | list[str]:
-    """The digests of the files' content. Names do not matter, unless the format reads something in them."""
+    """The digests of the files' content. Names matter only if the format reads something in them."""
     digests = [form.digest(file) for file in files]
     return digests[0] if len(digests) == 1 else digests

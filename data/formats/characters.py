@@ -1,6 +1,4 @@
-"""Converts tagged words to tagged characters, and back, for joint segmentation and tagging. BMES tags mark where words
-begin and end.
-"""
+"""Converts tagged words to characters with BMES tags, and back, for joint segmentation and tagging."""
 
 import re
 from collections.abc import Sequence
@@ -11,16 +9,12 @@ from skipstack.data.labels.schemes import OUTSIDE, RARE, Scheme, Span, spans_of,
 
 
 def split_words(line: str) -> list[str]:
-    """Split a line into words at blanks, tabs, ideographic spaces (U+3000) and carriage returns, which are never part
-    of a word.
-    """
+    """Split a line into words at blanks, tabs, ideographic spaces (U+3000) and carriage returns, and nowhere else."""
     return [part for part in re.split("[ \t\r\u3000]", line) if part]
 
 
 def in_characters(words: Sequence[str], tags: Sequence[str]) -> Sentence:
-    """Convert words to characters. Each word becomes a span in BMES whose type is the word's tag: ``中国 NR`` becomes
-    ``中 B-NR``, ``国 E-NR``.
-    """
+    """Convert words to characters. A word becomes a BMES span of its tag: ``中国 NR`` is ``中 B-NR``, ``国 E-NR``."""
     spans: list[Span] = []
     for word, tag in zip(words, tags, strict=True):
         start = spans[-1].stop if spans else 0

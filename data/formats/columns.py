@@ -24,8 +24,7 @@ DOCUMENT = "-DOCSTART-"
 """The text at the start of each line that marks a new document, as in CoNLL-2003."""
 
 _BLANKS: dict[Separator, str] = {"tab": " ", "whitespace": " \t"}
-"""The characters that an empty line may contain, by separator. Other Unicode spaces are not included, since a word may
-contain U+00A0."""
+"""The characters that an empty line may contain, by separator. Other Unicode spaces, such as U+00A0, may be words."""
 
 
 class ColumnCorpus(FileCorpus):
@@ -45,8 +44,8 @@ class ColumnCorpus(FileCorpus):
     """The label scheme of the tags (``data/labels/schemes.py``), which are then scored as spans by F1; None: tags are
     scored one by one, by accuracy."""
     documents: Annotated[Literal["docstart", "empty_lines"], UNSAID] = "docstart"
-    """The beginnings of documents: lines that start with ``-DOCSTART-``, if there are any, or two or more empty lines.
-    Intervals then hold for other documents, not only for other sentences."""
+    """The marks between documents, if the files have any: lines that start with ``-DOCSTART-``, or two or more empty
+    lines. Confidence intervals then hold for new documents, not only for new sentences."""
 
     @property
     def label_scheme(self) -> Scheme | None:
@@ -54,11 +53,11 @@ class ColumnCorpus(FileCorpus):
         return self.scheme
 
     def read(self, file: SourceFile, layer: str) -> list[Sentence]:
-        """Read the sentences of a file. All its lines must have as many columns as the first.
+        """Read the sentences of a file. Illegal sequences of tags are repaired (``data.labels.schemes.repaired``).
 
-        Illegal sequences of tags are repaired (``data.labels.schemes.repaired``). Raises UserError with file and line
-        for another number of columns, too few columns for word and tag, an empty word or tag, a tag that is not in the
-        scheme (``SpanTags``), and bytes that are not text in the encoding.
+        Raises UserError with file and line for another number of columns than in the first line, too few columns for
+        word and tag, an empty word or tag, a tag that is not in the scheme (``SpanTags``), and bytes that are not text
+        in the encoding.
         """
         sentences = []
         columns: int | None = None
@@ -103,8 +102,7 @@ def _fields(line: str, separator: Separator) -> list[str]:
 def _columns(file: SourceFile, line: str, separator: Separator) -> str:
     """The number of columns in words, with hints: ``1 column (separator: tab; 4 with separator: whitespace)``.
 
-    The usual reason for a wrong number is a wrong separator. Another is a file of words whose tags are in a second
-    file.
+    A wrong number usually comes from a wrong separator, or from a file of words whose tags are in a second file.
     """
     count = len(_fields(line, separator))
     other: Separator = "whitespace" if separator == "tab" else "tab"

@@ -29,16 +29,17 @@ class ConlluCorpus(LayeredCorpus):
 
     kind: Literal["conllu"] = "conllu"
     tags: Literal["upos", "xpos", "heads"] | None = None
-    """The layer to learn: universal parts of speech, those of the language, or dependency trees; None: ``upos``."""
+    """The layer to learn: universal parts of speech (``upos``), language-specific ones (``xpos``), or dependency trees
+    (``heads``); None: ``upos``."""
 
     def read(self, file: SourceFile, layer: str) -> list[Sentence]:
         """Read the syntactic words of a file with one layer of their tags.
 
-        The layer ``heads`` is the basic tree: the head of each word, and as the word's tag the relation to the head,
-        subtype included (``nsubj:pass``). A word ``_`` is an underscore in the text; a tag ``_`` is a missing
-        annotation. Raises UserError with file and line for a missing tag, an empty word, a wrong number of columns, an
-        ID that does not follow the one before it, heads that are no tree with exactly one word under the root, and
-        bytes that are not UTF-8.
+        In the layer ``heads``, which is the basic tree, the tag of a word is the relation to its head, with subtype
+        (``nsubj:pass``). A word ``_`` is an underscore in the text; a tag ``_`` is a missing annotation. Raises
+        UserError with file and line for a missing tag, an empty word, a wrong number of columns, an ID that does not
+        follow the one before it, heads that are no tree with exactly one word under the root, and bytes that are not
+        UTF-8.
         """
         sentences = []
         documents = Documents(file, "utf-8", _DOCUMENT)
@@ -71,8 +72,7 @@ class ConlluCorpus(LayeredCorpus):
 
 
 def _tree(file: SourceFile, lines: Sequence[int], written: Sequence[str]) -> tuple[int, ...]:
-    """Parse the heads of a sentence. ``lines``: the line of each word. ``written``: the head of each word, as in the
-    file.
+    """Parse the heads of a sentence. ``lines``: the line of each word. ``written``: the heads, as in the file.
 
     Raises UserError if the heads are no tree with exactly one word under the root.
     """

@@ -25,11 +25,10 @@ class DerivationCorpus(LayeredCorpus):
     """The layer to learn: lexical categories, or the Penn Treebank's parts of speech; None: categories."""
 
     def read(self, file: SourceFile, layer: str) -> list[Sentence]:
-        """Read the leaves of each derivation, left to right: its words with their lexical categories or parts of
-        speech.
+        """Read the words of each derivation with their lexical categories or parts of speech.
 
-        A file is one document. A leaf has two parts of speech: the first was changed by the translation to CCG, and the
-        second is the Penn Treebank's own, which the layer ``pos`` has. Raises UserError with file and line for a
+        A file is one document. Of the two parts of speech of a leaf, the layer ``pos`` has the second, the Penn
+        Treebank's own; the first was changed by the translation to CCG. Raises UserError with file and line for a
         derivation that is missing or has no ID, a node of another form, unbalanced brackets, and bytes that are not
         UTF-8.
         """

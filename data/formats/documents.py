@@ -1,4 +1,4 @@
-"""Finds the documents of a file by the lines that begin them, and counts the sentences of each."""
+"""Finds the documents of a file by their first lines, and counts the sentences of each."""
 
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
@@ -9,11 +9,7 @@ from skipstack.data.formats.sentences import Sentence
 
 
 class Documents:
-    """The documents of a file.
-
-    ``mark``: the text with which the first line of each document starts. None means that a document begins after two or
-    more lines that contain nothing but ``blanks``.
-    """
+    """The documents of a file. Each begins with ``mark`` or, if that is None, after two or more lines of ``blanks``."""
 
     def __init__(self, file: SourceFile, encoding: str, mark: str | None, blanks: str = "") -> None:
         self._path = file.path
@@ -24,17 +20,15 @@ class Documents:
             self._begins = [number for number, line in lines if line.startswith(mark)]
 
     def at(self, number: int) -> str | None:
-        """The beginning of the document that line ``number`` belongs to, as ``file:line``. None if nothing in the file
-        marks documents.
-        """
+        """The first line of line ``number``'s document, as ``file:line``; None if the file marks no documents."""
         before = bisect_right(self._begins, number)
         return f"{self._path}:{self._begins[before - 1] if before else 1}" if self._begins else None
 
 
 def document_sizes(sentences: Sequence[Sentence]) -> tuple[int, ...]:
-    """The number of sentences of each document of a split, in order; empty if its files do not mark documents.
+    """The number of sentences of each document of a split, in order.
 
-    It is also empty for a split of a single document, and for one in which each sentence is a document.
+    Empty if the files do not mark documents, if the split is a single document, or if each sentence is a document.
     """
     if any(each.document is None for each in sentences):
         return ()
@@ -43,9 +37,7 @@ def document_sizes(sentences: Sequence[Sentence]) -> tuple[int, ...]:
 
 
 def _after_empty_lines(lines: Iterator[tuple[int, str]], blanks: str) -> Iterator[int]:
-    """Yield the number of each line that follows two or more empty lines. Empty lines at the start of the file do not
-    count.
-    """
+    """Yield the number of each line after two or more empty lines, apart from empty lines at the start of the file."""
     empty, begun = 0, False
     for number, line in lines:
         if not line.strip(blanks):

@@ -54,10 +54,9 @@ class SourceFile:
             yield number, line.removesuffix("\r")
 
     def blocks(self, encoding: str, *, comments: tuple[str, ...], blanks: str) -> Iterator[list[tuple[int, str]]]:
-        """Yield every run of numbered lines up to an empty line, which is one that contains nothing but ``blanks``.
+        """Yield every run of numbered lines between empty lines, which contain nothing but ``blanks``.
 
-        Lines that start with one of ``comments`` are skipped, even inside a run. The last run may lack its empty line.
-        Raises UserError as ``lines`` does.
+        Lines that start with one of ``comments`` are skipped, even inside a run. Raises UserError as ``lines`` does.
         """
         block: list[tuple[int, str]] = []
         for number, line in self.lines(encoding):
@@ -82,9 +81,7 @@ def between_blanks(line: str) -> list[str]:
 
 
 def joint_sha256(files: Sequence[SourceFile]) -> str:
-    """The joint digest of several files, in their order: the one that ``sha256sum NAMES | sha256sum`` prints in their
-    folder.
-    """
+    """The joint digest of several files, in order: the output of ``sha256sum NAMES | sha256sum`` in their folder."""
     return joint_of((file.sha256, file.path.name) for file in files)
 
 
@@ -97,8 +94,8 @@ def joint_of(each: Iterable[tuple[str, str]]) -> str:
 def matching(folder: Path, paths: Sequence[str]) -> tuple[Path, ...]:
     """Find the files that ``paths`` name, relative to ``folder``. A wildcard stands for all its matches, in text order.
 
-    ``*`` and ``?`` stand for text within a name, ``**`` for folders at any depth. A path that exists as it is written
-    is no wildcard. Raises UserError for a wildcard that matches no file.
+    ``*`` and ``?`` stand for text within a name, ``**`` for folders at any depth. The path of an existing file is never
+    read as a wildcard. Raises UserError for a wildcard that matches no file.
     """
     found: list[Path] = []
     for path in paths:

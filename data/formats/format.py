@@ -13,8 +13,8 @@ from skipstack.data.formats.sentences import Sentence
 from skipstack.data.labels.schemes import Scheme
 
 Unit = Literal["word", "character", "text"]
-"""The unit of tokens. ``word``: words between blanks. ``character``: the characters of words, if words are to be found
-as well. ``text``: the words and marks of running text."""
+"""The unit of tokens. ``word``: words between blanks. ``character``: single characters, if text is to be segmented into
+words as well. ``text``: the words and punctuation marks of running text."""
 
 TaskOfLayer = Literal["tagging", "classification", "parsing", "language_modelling"]
 """The task that a layer of tags is for, by the name of the task (``data/tasks/tasks.py``)."""
@@ -58,18 +58,14 @@ class FileCorpus(Brief, ABC):
     test: Paths | None = None
     """The files of test; null: ``held_out_test`` says how test is drawn."""
     held_out: Share | None = None
-    """The share of train that is drawn as dev if ``dev`` is null, by whole documents where the files tell them apart,
-    or else by sentences."""
+    """The share of train drawn as dev if ``dev`` is null: whole documents if files mark them, otherwise sentences."""
     held_out_test: Share | None = None
     """The share of train that is drawn as test if ``test`` is null."""
     held_out_seed: Annotated[int, Field(ge=0)] = 0
-    """The seed that draws these documents or sentences."""
+    """The random seed for drawing ``held_out`` and ``held_out_test``."""
 
     def _left_out(self) -> set[str]:
-        """The names of the fields to leave out of the JSON text: also those in ``HELD_OUT`` if nothing is held out.
-
-        So corpora that were recorded before these fields existed keep their identities.
-        """
+        """The fields to omit from the JSON text: also ``HELD_OUT`` if nothing is held out, to keep older identities."""
         return super()._left_out() | (set() if self.shares else {*HELD_OUT})
 
     @model_validator(mode="after")
@@ -115,23 +111,14 @@ class FileCorpus(Brief, ABC):
 
     @abstractmethod
     def read(self, file: SourceFile, layer: str) -> list[Sentence]:
-        """Read the sentences of a file with the tags of ``layer``.
-
-        Raises UserError with file and line for text that is not in this format.
-        """
+        """Read the sentences of a file, with tags of ``layer``. Raises UserError with file and line for wrong text."""
 
     def beside(self, path: Path) -> Path | None:
-        """The file with the tags for the words in the file ``path``; None if this format has tags and words in one
-        file.
-
-        Raises UserError for a path that does not fit the format.
-        """
+        """The file of tags for a file of words; None if both are in one. Raises UserError if the path does not fit."""
         return None
 
     def digest(self, file: SourceFile) -> str:
-        """A digest of everything that ``read`` uses of a file: its bytes and, in formats that read these as well, a
-        label in its path or the bytes of the file beside it.
-        """
+        """A digest of everything that ``read`` uses: a file's bytes and, in some formats, its path or a second file."""
         return file.sha256
 
     def check(self, splits: Mapping[str, Sequence[Sentence]]) -> None:

@@ -1,5 +1,4 @@
-"""Reads word vectors from text: a word and its numbers per line (GloVe), in some files after a first line of two counts
-(word2vec).
+"""Reads word vectors from text files: a word and its numbers a line (GloVe), or the same after two counts (word2vec).
 
 Array legend: W words found, E numbers per word.
 """
@@ -37,11 +36,10 @@ def read_vectors(path: Path, wanted: Container[str]) -> FoundVectors:
 
     Numbers follow the word after single blanks or tabs. Empty lines are skipped. Words may contain blanks, as a few do
     in some files: everything before the last ``E`` numbers is the word, unless a part of it after a blank is a number
-    as well. An invalid last line that has no line end was truncated; it is skipped, and ``cut_line`` has its number.
+    as well. An invalid last line without a line end was truncated; it is skipped, and ``cut_line`` has its number.
 
-    Raises UserError for a file without vectors. Raises it with file and line if a line has another count of numbers
-    than the first line, and for anything else than numbers, a repeated word, wrong counts in the first line, and bytes
-    that are not UTF-8.
+    Raises UserError for a file without vectors, and with file and line for another count of numbers than in the first
+    line, text in place of numbers, a repeated word, wrong counts in the first line, and bytes that are not UTF-8.
     """
     file = _File(path, wanted)
     try:

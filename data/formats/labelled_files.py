@@ -30,7 +30,7 @@ class LabelledFilesCorpus(FileCorpus):
 
     @property
     def token_unit(self) -> Unit:
-        """The unit of tokens: the words and marks of a text."""
+        """The unit of tokens: the words and punctuation marks of a text."""
         return "text"
 
     def digest(self, file: SourceFile) -> str:
@@ -52,9 +52,7 @@ class LabelledFilesCorpus(FileCorpus):
         return [labelled(file, number, text, text, label) for number, text in texts]
 
     def _label_in(self, path: Path) -> str:
-        """The label of the texts in a file: the part of its path that ``label`` names. Raises UserError for a path
-        without it.
-        """
+        """The label of a file's texts: the part of its path chosen by ``label``. Raises UserError if it is missing."""
         match self.label:
             case "folder":
                 label = path.absolute().parent.name

@@ -58,10 +58,10 @@ class FormatFacts(Frozen):
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A small text in a user's format, and the sentences to be read in it. ``skipstack check`` compares them.
+    """A small text in a user's format and its sentences, with which ``skipstack check`` tests the format.
 
-    ``text``: a str, which is encoded as UTF-8, or bytes, which are used unchanged. ``sentences``: the sentences to be
-    read. ``layer``: the layer of their tags; None means the default.
+    ``text``: a str, which is encoded as UTF-8, or bytes, which are used unchanged. ``sentences``: the sentences that
+    must be read. ``layer``: the layer of their tags; None means the default.
     """
 
     text: str | bytes

@@ -56,9 +56,7 @@ class OwnFormatCorpus(FileCorpus):
 
     @classmethod
     def of(cls, own: OwnConfig) -> Self:
-        """Create the corpus of a config. Raises ValueError if the recorded facts of the format are invalid, or if the
-        format lacks the layer that the config chooses.
-        """
+        """Create the corpus of a config. Raises ValueError for invalid recorded facts or a layer the format lacks."""
         said = own.fields
         corpus = cls(own=own, **{name: said.get(name) for name in CorpusFiles.model_fields})
         if corpus.layer not in corpus.facts.layers:
@@ -76,9 +74,7 @@ class OwnFormatCorpus(FileCorpus):
 
     @property
     def layer(self) -> str:
-        """The layer to learn: the one in the config's field ``tags`` if it is set, otherwise the first of the format's
-        layers.
-        """
+        """The layer to learn: the config's field ``tags`` or, if it is not set, the first of the format's layers."""
         return self.own.fields.get("tags") or self.facts.layers[0]
 
     def task(self, layer: str) -> TaskOfLayer:
@@ -87,10 +83,7 @@ class OwnFormatCorpus(FileCorpus):
 
     @property
     def label_scheme(self) -> Scheme | None:
-        """The label scheme of the tags; None for tags of single tokens.
-
-        Raises UserError if the code is not loaded or raises an error, and if the scheme is invalid.
-        """
+        """The label scheme, if any. Raises UserError for an invalid scheme, missing code, and an error of the code."""
         with self._errors_placed(self.own.kind):
             scheme = by_name(self._reader().scheme)
         if scheme is not None and scheme not in PREFIXES:
@@ -103,9 +96,7 @@ class OwnFormatCorpus(FileCorpus):
         return self.facts.unit
 
     def check(self, splits: Mapping[str, Sequence[Sentence]]) -> None:
-        """Raise UserError if the format's own check refuses the splits or, for a language model, if a split has a word
-        that train lacks.
-        """
+        """Raise UserError if the format's check refuses the splits, or if train lacks a word for a language model."""
         with self._errors_placed(self.own.kind):
             self._reader().check(splits)
         if self.task(self.layer) == "language_modelling":
@@ -143,10 +134,7 @@ class OwnFormatCorpus(FileCorpus):
 
     @contextmanager
     def _errors_placed(self, where: str | WatchedFile) -> Iterator[None]:
-        """Context that turns any error of the format's code into a UserError of one line.
-
-        ``where``: the beginning of the message, or the file that is read.
-        """
+        """Context that turns errors of the format's code into one-line UserErrors. ``where``: a prefix, or the file."""
         try:
             yield
         except UserError as error:

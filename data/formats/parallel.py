@@ -1,7 +1,6 @@
 """Parallel files: words in one file, tags in another beside it, one sentence a line in both.
 
-Corpora for slot filling are published in this form: SNIPS and ATIS have ``seq.in``, ``seq.out``, and ``label`` with an
-intent per sentence.
+Corpora for slot filling, such as SNIPS and ATIS, have this form: ``seq.in``, ``seq.out``, and intents in ``label``.
 """
 
 from collections.abc import Mapping
@@ -38,7 +37,7 @@ class ParallelCorpus(FileCorpus):
     words: NameEnd = "seq.in"
     """The end of the name of a file of words, such as ``seq.in`` or ``.words``."""
     tags: NameEnd = "seq.out"
-    """The end that the name of the file of its tags has instead, such as ``seq.out`` or ``.tags``."""
+    """The end of the name of its file of tags, such as ``seq.out`` or ``.tags``; the rest of both names is the same."""
     unit: Literal["word", "sentence"] = "word"
     """Whether a line of tags has a tag for each word, or is the label of the whole sentence."""
     encoding: Encoding = "utf-8"
@@ -64,10 +63,7 @@ class ParallelCorpus(FileCorpus):
         return self.scheme
 
     def beside(self, path: Path) -> Path:
-        """The file with the tags for a file of words: the same path with the end ``tags`` in place of ``words``.
-
-        Raises UserError for a path that does not end in ``words``.
-        """
+        """The file of tags, with the end ``tags`` in place of ``words``. Raises UserError for a path of another end."""
         if not str(path).endswith(self.words):
             raise UserError(f"{path}: got a name of another end (allowed: words: {self.words}, or words: its own end)")
         return Path(str(path).removesuffix(self.words) + self.tags)
@@ -81,9 +77,8 @@ class ParallelCorpus(FileCorpus):
         """Read the words of each line with the tags, or the label, on the same line of the file of tags.
 
         Lines that are empty in both files are skipped. Illegal sequences of tags are repaired
-        (``data.labels.schemes.repaired``). Raises UserError with file and line for a line that only one file has, a
-        number of tags that differs from that of words, a tag that is not in the scheme, and bytes that are not text in
-        the encoding.
+        (``data.labels.schemes.repaired``). Raises UserError with file and line for a line that only one file has, more
+        or fewer tags than words, a tag that is not in the scheme, and bytes that are not text in the encoding.
         """
         tags_file = file.beside
         assert tags_file is not None, "the corpus reads both"

@@ -8,9 +8,7 @@ from skipstack.data.formats.texts import tokens_of
 
 
 def tokens_in(line: str, unit: Unit) -> list[str]:
-    """Split a line into tokens of a unit: words at blanks, characters without the blanks, or words and marks of running
-    text.
-    """
+    """Split a line into tokens: words at blanks, characters without the blanks, or words and punctuation marks."""
     match unit:
         case "word":
             return line.split()

@@ -16,9 +16,7 @@ END = "<eos>"
 
 
 def check_words(splits: Mapping[str, Sequence[Sentence]]) -> None:
-    """Raise UserError if a split has a word that train lacks. A model cannot predict such a word, so the split would
-    have no perplexity.
-    """
+    """Raise UserError if a split has a word that train lacks: no model could predict it, so perplexity is undefined."""
     words = {word for sentence in splits["train"] for word in sentence.tags}
     for split, texts in splits.items():
         for word in chain.from_iterable(text.tags for text in texts):
@@ -53,12 +51,10 @@ class RunningTextCorpus(FileCorpus):
         check_words(splits)
 
     def read(self, file: SourceFile, layer: str) -> list[Sentence]:
-        """Read the whole file as one sentence. The tag of each word is the next word, or ``END`` after the last word of
-        a line.
+        """Read a whole file as one sentence. The tag of a word is the next word, or ``END`` at the end of a line.
 
-        So every word of the text, and each ``END``, is predicted once. Empty lines are skipped. Raises UserError for a
-        file without words, and with file and line for a word ``END`` in the text and for bytes that are not text in the
-        encoding.
+        So every word, and each ``END``, is predicted once. Empty lines are skipped. Raises UserError for a file without
+        words, and with file and line for a word ``END`` in the text and for bytes that are not text in the encoding.
         """
         predicted: list[str] = []
         for number, line in file.lines(self.encoding):

@@ -30,9 +30,6 @@ class SegmentedCorpus(FileCorpus):
         return "character"
 
     def read(self, file: SourceFile, layer: str) -> list[Sentence]:
-        """Read the characters of each line's words, which are separated by blanks. Empty lines are skipped.
-
-        Raises UserError with file and line for bytes that are not text in the encoding.
-        """
+        """Read the characters of each line that is not empty. Raises UserError with file and line for invalid bytes."""
         lines = [split_words(line) for _, line in file.lines(self.encoding)]
         return [in_characters(words, [""] * len(words)) for words in lines if words]

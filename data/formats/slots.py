@@ -1,6 +1,4 @@
-"""Slot lines, the format of ATIS: ``BOS words EOS``, a tab, and a tag for each of these tokens. The last tag is the
-intent.
-"""
+"""Slot lines, the format of ATIS: ``BOS words EOS``, a tab, and a tag for each token. The last tag is the intent."""
 
 from itertools import repeat
 from typing import Literal
@@ -15,8 +13,7 @@ _FIRST, _LAST = "BOS", "EOS"
 
 
 class SlotCorpus(FileCorpus):
-    """Files of ``BOS words EOS``, a tab, and a tag for each of these tokens, one sentence a line, as ATIS is often
-    passed on.
+    """Files of ``BOS words EOS``, a tab, and a tag for each token, one sentence a line, as ATIS is often distributed.
 
     The tags are slots in BIO. The tag of ``EOS`` is the intent, which is not read.
     """
@@ -34,8 +31,7 @@ class SlotCorpus(FileCorpus):
         """Read the words between BOS and EOS with their slots, in BIO. The intent and empty lines are skipped.
 
         Illegal sequences are repaired (``data.labels.schemes.repaired``). Raises UserError with file and line for a
-        line of another form, a number of tags that differs from that of words, a tag that is not BIO, and bytes that
-        are not UTF-8.
+        line of another form, more or fewer tags than words, a tag that is not BIO, and bytes that are not UTF-8.
         """
         sentences = []
         span_tags = SpanTags(file, "bio")

@@ -14,7 +14,7 @@ class UnsoundError(ValueError):
 
 
 def sound(found: object, task: str, scheme: Scheme | None) -> Sentence:
-    """Check that ``found`` is a valid sentence, and return a copy of it without ``document``, with tuples for lists.
+    """Check that ``found`` is a valid sentence. Return a copy without ``document``, with lists turned into tuples.
 
     ``task``: the name of the task that the sentence must suit. ``scheme``: the label scheme of its tags; None for tags
     of single tokens. Raises UnsoundError if the sentence is invalid.
@@ -46,9 +46,7 @@ def _check_tags(tags: Sequence[str], scheme: Scheme) -> None:
 
 
 def _texts(found: object, name: str) -> tuple[str, ...]:
-    """Check the words or the tags of a sentence, and return them as a tuple. ``name``: the noun for one of them in
-    messages.
-    """
+    """Check the words or the tags of a sentence, and return them as a tuple. ``name``: ``word`` or ``tag``."""
     if not isinstance(found, tuple | list):
         raise UnsoundError(f"got its {name}s as {_article(found)} (allowed: a tuple of str)")
     for place, text in enumerate(found, start=1):
@@ -71,9 +69,7 @@ def _is_whole(text: str) -> bool:
 
 
 def _tree(heads: object, words: int, task: str) -> tuple[int, ...] | None:
-    """Check the heads of a sentence, and return them; None for tasks other than parsing. ``words``: the number of
-    words.
-    """
+    """Check the heads of a sentence of ``words`` words, and return them; None for tasks other than parsing."""
     if task != "parsing":
         if heads is not None:
             raise UnsoundError(f"got heads for {task} (allowed: None, or a layer whose task is parsing)")

@@ -21,8 +21,7 @@ class SpanTags:
     """The line of the first tag that is in a span, and whether this tag has a type."""
 
     def of(self, tags: Sequence[str], lines: Iterable[int]) -> tuple[str, ...]:
-        """Check the tags of a sentence and return them, with illegal sequences repaired
-        (``data.labels.schemes.repaired``).
+        """Check a sentence's tags and return them, illegal sequences repaired (``data.labels.schemes.repaired``).
 
         ``lines``: the line of each tag. Raises UserError with file and line for a wrong tag.
         """

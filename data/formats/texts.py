@@ -20,7 +20,7 @@ _CHARACTER = {r"\t": " ", r"\r": " ", r"\n": " ", r"\\": "\\"}
 
 
 def tokens_of(text: str) -> list[str]:
-    """Split a text into words and marks, in order. HTML line breaks count as blanks."""
+    """Split a text into words and punctuation marks, in order. HTML line breaks count as blanks."""
     return [token for token in _TOKEN.findall(text) if not token.startswith("<br")]
 
 
@@ -49,7 +49,7 @@ class TextCorpus(FileCorpus):
 
     @property
     def token_unit(self) -> Unit:
-        """The unit of tokens: the words and marks of a text."""
+        """The unit of tokens: the words and punctuation marks of a text."""
         return "text"
 
     def read(self, file: SourceFile, layer: str) -> list[Sentence]:

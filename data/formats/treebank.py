@@ -29,17 +29,17 @@ class TreebankCorpus(FileCorpus):
 
     kind: Literal["treebank_pos"] = "treebank_pos"
     tags: Literal["pos"] | None = None
-    """The layer to learn: parts of speech, as with None."""
+    """The layer to learn: parts of speech, the only one."""
 
     def read(self, file: SourceFile, layer: str) -> list[Sentence]:
         """Read the sentences of a file, which is one document, with their parts of speech.
 
-        A sentence ends at a line of ``=`` and at the end of the file. It also ends at an empty line if two conditions
-        hold: its last tag, apart from closing quotation marks and brackets, is a full stop (``.``, the tag of ? and !
-        as well), and the next tokens do not start with such a mark. So a heading without a full stop is joined to the
-        following text of its paragraph. Of alternative tags, such as ``NN|JJ``, the first is taken. Lines of the
-        copyright notice (``*x*``) are skipped. Raises UserError with file and line for a token that is not ``word/TAG``
-        and for bytes that are not UTF-8.
+        A sentence ends at a line of ``=`` and at the end of the file. It also ends at an empty line if its last tag,
+        apart from closing quotation marks and brackets, is a full stop (``.``, the tag of ? and ! as well), and the
+        next line does not start with such a closing mark. So a heading without a full stop is joined to the following
+        text of its paragraph. Of alternative tags, such as ``NN|JJ``, the first is taken. Lines of the copyright notice
+        (``*x*``) are skipped. Raises UserError with file and line for a token that is not ``word/TAG`` and for bytes
+        that are not UTF-8.
         """
         sentences: list[Sentence] = []
         sentence: list[Token] = []

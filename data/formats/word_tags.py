@@ -22,15 +22,15 @@ _CLOSED = re.compile(r"(?<=.)](?:[^/\]]*)$")
 class WordTagCorpus(FileCorpus):
     """Files of ``word_TAG`` or ``word/TAG`` tokens, one sentence a line (``data/formats/word_tags.py``).
 
-    ``unit``: the unit of tokens: words (as in the French Treebank) or, to segment text as well, the characters of words
-    (as in the Chinese Treebanks), with BMES and the word's tag.
+    ``unit``: the unit of tokens: words (as in the French Treebank) or, to segment text as well, characters (as in the
+    Chinese Treebanks), whose tags are BMES with the word's tag, such as ``B-NR``.
     """
 
     layers = ("pos",)
 
     kind: Literal["word_tag"] = "word_tag"
     separator: Mark = "_"
-    """The separator of a word and its tag, the last in a token."""
+    """The separator of a word and its tag; the last one in a token counts."""
     unit: Literal["word", "character"] = "word"
     """The unit of tagging."""
     encoding: Encoding = "utf-8"
@@ -46,7 +46,7 @@ class WordTagCorpus(FileCorpus):
 
     @property
     def token_unit(self) -> Unit:
-        """The unit of tokens: the one in ``unit``."""
+        """The unit of tokens, as set in ``unit``."""
         return self.unit
 
     def read(self, file: SourceFile, layer: str) -> list[Sentence]:

@@ -17,7 +17,7 @@ REPLACEMENT: Final = "\ufffd"
 """The character that a decoder writes for invalid bytes. It shows that the file has another encoding."""
 
 INVISIBLE: Final = frozenset("\u00ad\u200b\u2060\ufeff\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
-"""Characters that cannot be seen: soft hyphens, zero-width spaces, word joiners, byte order marks, and those that
+"""Characters that cannot be seen: soft hyphens, zero-width spaces, word joiners, byte order marks, and marks that
 embed, override or isolate a direction of text. Words that differ only in them look the same. The zero-width joiner and
 non-joiner (U+200D, U+200C) are not included, since scripts and emoji need them."""
 
@@ -39,9 +39,9 @@ def suspicious_in(forms: Sequence[str]) -> dict[str, NDArray[np.intp]]:
 
 
 def in_two_forms(forms: Sequence[str]) -> Flags:
-    """Whether each form that is not ASCII equals another such form up to Unicode normalisation (NFC): has_F.
+    """Whether each form equals another form up to Unicode normalisation (NFC): has_F.
 
-    For example, ``é`` can be one character or two. A network takes such forms for two words.
+    For example, ``é`` can be one character or two. A network takes such forms for different words.
     """
     alike = defaultdict(list)
     for row, form in enumerate(forms):

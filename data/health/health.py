@@ -16,9 +16,10 @@ class SplitHealth(Frozen):
     sentences that also occur in that split. ``repeated_tokens``: by earlier split, the number of tokens in these
     sentences.
 
-    Four numbers count tokens with suspicious words (``data/health/characters.py``). ``controls``: suspicious characters
-    other than the replacement character. ``replacements``: the replacement character. ``two_forms``: another word of
-    the corpus is the same up to Unicode normalisation. ``documents``: the word is ``DOCUMENT``.
+    Four fields count the tokens with a suspicious word (``data/health/characters.py``). ``controls``: the word has
+    suspicious characters other than the replacement character. ``replacements``: the word has the replacement
+    character. ``two_forms``: another word of the corpus is the same up to Unicode normalisation. ``documents``: the
+    word is ``DOCUMENT``.
     """
 
     sentences: NonNegativeInt
@@ -32,7 +33,7 @@ class SplitHealth(Frozen):
     unknown_names: tuple[str, ...] = ()
     """The most frequent tags that train lacks, in order, at most ``data.health.counting.NAMED``."""
     commonest: str | None
-    """The most frequent tag of the split among those of train; None if the split has none of them."""
+    """The split's most frequent tag that train has as well; None if there is none."""
     commonest_tags: NonNegativeInt
     """The number of tags that are ``commonest``."""
     median: NonNegativeInt

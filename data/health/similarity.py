@@ -7,18 +7,17 @@ from typing import Final
 from skipstack.data.health.health import Health
 
 OTHER_DECISIONS: Final = 0.5
-"""The factor by which the similarity is multiplied if only one of two corpora has spans, since networks for the two
-have different heads and are scored by different measures."""
+"""The factor on the similarity if only one of two corpora has spans, since heads and measures then differ."""
 
 
 def similarity(one: Health, other: Health) -> float:
     """Compute the similarity of two corpora, exp(-mean_i |ln(a_i / b_i)|), a number above 0 and at most 1.
 
-    It is 1 if the six numbers a_i of ``one`` equal the numbers b_i of ``other``, and 0.5 if all differ by a factor of
-    two. The numbers are train's sentences, train's tokens per sentence, train's distinct words, train's distinct tags,
-    the share of dev's tokens whose word train lacks, and the share of dev's tags that are not dev's most frequent one.
-    Each count is increased by one, and the total of each share by two, so that no number is 0. If only one corpus has
-    spans, the similarity is halved.
+    The six numbers a_i of ``one``, and b_i of ``other``, are: train's sentences, train's tokens per sentence, train's
+    distinct words, train's distinct tags, the share of dev's tokens whose word train lacks, and the share of dev's tags
+    that are not dev's most frequent one. If all differ by a factor of two, the similarity is 0.5. Each count is
+    increased by one, and the total of each share by two, so that no number is 0. If only one corpus has spans, the
+    similarity is halved.
     """
     logarithms = [abs(math.log(a / b)) for a, b in zip(_numbers(one), _numbers(other), strict=True)]
     alike = math.exp(-math.fsum(logarithms) / len(logarithms))

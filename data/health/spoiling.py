@@ -1,4 +1,4 @@
-"""Warns of properties of a corpus that invalidate comparisons of networks on it, with one line for each property.
+"""Warns of properties of a corpus that invalidate comparisons of networks on it, in one line each.
 
 The papers' corpora that come with their own splits are far from the thresholds.
 """
@@ -81,7 +81,7 @@ def _of_split(name: str, split: SplitHealth, characters: Sequence[str], *, runni
 
 
 def _long(name: str, split: SplitHealth) -> str:
-    """The warning about a split's longest sentence: its batch takes as many steps, each with its memory."""
+    """The warning about a split's longest sentence, whose batch needs a time step, with its memory, for each token."""
     whole_texts = split.tags == split.sentences != split.tokens
     cure = "data.longest cuts texts" if whole_texts else "is the empty line after each sentence missing?"
     sentence = f"a sentence of {split.longest:,} tokens (the median has {split.median:,})"

@@ -15,15 +15,11 @@ from pydantic import BeforeValidator
 from skipstack.data.labels.transitions import Transitions
 
 OTHER_NAMES: Mapping[str, str] = {"iob2": "bio", "iob": "iob1", "iobes": "bioes", "biluo": "bilou"}
-"""Other names of schemes, with the name used here. IOB without a number is IOB1, as Ramshaw and Marcus (1995) write
-it."""
+"""Other names of schemes, each with the name used here. Plain IOB means IOB1, as in Ramshaw and Marcus (1995)."""
 
 
 def by_name(name: object) -> object:
-    """Find a scheme by any of its names, in upper or lower case.
-
-    Any other value is returned unchanged, so that the caller's validation refuses it.
-    """
+    """Find a scheme by any of its names, in any case. Returns other values unchanged, for validation to refuse."""
     if not isinstance(name, str):
         return name
     named = OTHER_NAMES.get(name.lower(), name.lower())
@@ -31,10 +27,11 @@ def by_name(name: object) -> object:
 
 
 Scheme = Annotated[Literal["bio", "iob1", "io", "bioes", "bilou", "bmes", "bmeso"], BeforeValidator(by_name)]
-"""``bio`` (IOB2): every span begins with B. ``iob1`` (IOB; CoNLL-2003): I, and B only for a span directly after one of
-its own type. ``io``: I alone, so no span directly follows one of its own type. ``bioes`` (IOBES): B, I, E, and S for a
-span of one token. ``bilou`` (BILUO): the same with L for E and U for S. ``bmes`` (Chinese segmentation): the same as
-``bioes`` with M for I and without O, since every character is in a word. ``bmeso`` (Chinese names): ``bmes`` with O."""
+"""``bio`` (IOB2): B begins every span. ``iob1`` (IOB; CoNLL-2003): spans have I, and B begins only a span directly
+after one of the same type. ``io``: I alone, so a span cannot directly follow one of the same type. ``bioes`` (IOBES):
+B, I, E, and S for a span of one token. ``bilou`` (BILUO): ``bioes`` with L for E and U for S. ``bmes`` (Chinese
+segmentation): ``bioes`` with M for I and without O, since every character is in a word. ``bmeso`` (Chinese names):
+``bmes`` with O."""
 
 OUTSIDE = "O"
 
@@ -76,9 +73,7 @@ class Prefixes:
 
     @property
     def joining(self) -> tuple[str, ...]:
-        """The prefixes that are legal only directly after a tag of the same type whose own prefix is not in
-        ``CLOSING``.
-        """
+        """The prefixes that are legal only directly after a tag of the same type without a ``CLOSING`` prefix."""
         return (self.chained,) if self.chained else tuple({self.inside, self.last} - {self.first})
 
     @property
@@ -109,10 +104,7 @@ CLOSING = ("E", "S", "L", "U")
 
 
 def parted(tag: str, scheme: Scheme) -> tuple[str, str]:
-    """Split a tag into its prefix and its type; O becomes ``("O", "")``.
-
-    Raises ValueError, whose message is one line, for a tag that is not in the scheme.
-    """
+    """Split a tag into prefix and type; O becomes ``("O", "")``. Raises ValueError for a tag outside of the scheme."""
     prefixes = PREFIXES[scheme]
     prefix, hyphen, span_type = tag.partition("-")
     if prefixes.outside and tag == OUTSIDE:
@@ -131,10 +123,10 @@ def joined(prefix: str, span_type: str) -> str:
 def spans_of(tags: Sequence[str], scheme: Scheme) -> list[Span]:
     """Find the spans of a sentence in any sequence of tags, as conlleval does (Tjong Kim Sang and Buchholz, 2000).
 
-    A span begins at B or S. It also begins at I, M or E after O, after another type, or after a span that E or S ended.
-    It ends before the next span, before O, and with the sentence. So every sequence can be read, and for legal ones
-    this is the inverse of ``tags_of``. conlleval itself knows B, I, E and O. M is read as I, S as both B and E, L as E,
-    and U as S. Raises ValueError for a tag that is not in the scheme.
+    A span begins at B or S. It also begins at I, M or E after O, after another type, or after a span ended by E or S. A
+    span ends before the next span, before O, or with the sentence. So every sequence can be read, and on legal
+    sequences this is the inverse of ``tags_of``. conlleval knows B, I, E and O; here M counts as I, S as both B and E,
+    L as E, and U as S. Raises ValueError for a tag that is not in the scheme.
     """
     found: list[Span] = []
     before = (OUTSIDE, "")
@@ -151,8 +143,8 @@ def spans_of(tags: Sequence[str], scheme: Scheme) -> list[Span]:
 def tags_of(spans: Sequence[Span], length: int, scheme: Scheme) -> tuple[str, ...]:
     """Write the tags of a sentence of ``length`` tokens. ``spans``: the spans of the sentence, sorted and disjoint.
 
-    Raises ValueError for spans that are not, for a token in no span if the scheme has no O, and for a span directly
-    after one of its type if the scheme would merge the two.
+    Raises ValueError for spans in another order or that overlap, for a token outside every span if the scheme has no O,
+    and for a span directly after one of its type if the scheme would merge the two.
     """
     tags = [OUTSIDE] * length
     for before, after in pairwise([Span(0, 0, ""), *spans, Span(length, length, "")]):
@@ -180,10 +172,7 @@ def _written(length: int, chained: bool, prefixes: Prefixes) -> Iterator[str]:
 
 
 def repaired(tags: Sequence[str], scheme: Scheme) -> tuple[str, ...]:
-    """Replace illegal sequences of tags by the legal tags of the spans that conlleval reads in them; legal tags stay.
-
-    Raises ValueError as ``spans_of`` does.
-    """
+    """Replace illegal sequences of tags by legal tags of the same spans. Raises ValueError as ``spans_of`` does."""
     return converted(tags, scheme, scheme)
 
 
@@ -195,10 +184,10 @@ def converted(tags: Sequence[str], source: Scheme, target: Scheme) -> tuple[str,
 def closed(tags: Iterable[str], scheme: Scheme) -> set[str]:
     """Add to ``tags`` the inside tag of every type whose first and last tags are among them.
 
-    ``tags``: all tags of some legal sentences, such as those of train. A token between B-x and E-x can only be I-x.
-    If the result has O or a tag that can be a whole span, such as S, every sentence has a legal sequence of tags of the
-    result that equals the gold tags wherever the result has these. So a CRF that is constrained to legal sequences can
-    score every text.
+    ``tags``: all tags of some legal sentences, such as those of train. These may lack I-x, the only tag for a token
+    between B-x and E-x. If the result has O or a tag that can be a whole span, such as S, every sentence has a legal
+    sequence of its tags that equals the gold tags wherever the result has these. So a CRF that is constrained to legal
+    sequences can score every text.
     """
     prefixes, known = PREFIXES[scheme], set(tags)
     ends = {span_type for prefix, span_type in (parted(tag, scheme) for tag in known) if prefix == prefixes.last}
@@ -208,7 +197,7 @@ def closed(tags: Iterable[str], scheme: Scheme) -> set[str]:
 
 
 def transitions(tags: Sequence[str], scheme: Scheme) -> Transitions:
-    """The transitions between ``tags``, in their order, that ``scheme`` allows: those that occur in repaired sequences.
+    """Find the transitions between ``tags``, in their order, that ``scheme`` allows, as in repaired sequences.
 
     RARE may replace any tag, so every transition to and from it is allowed. Raises ValueError for any other tag that is
     not in the scheme.

@@ -15,11 +15,7 @@ from skipstack.data.labels.schemes import CLOSING, OPENING, OUTSIDE, RARE, Schem
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Spans:
-    """The spans of a split, sorted by their first tokens.
-
-    A span has the tokens ``start_M`` to ``stop_M`` - 1 of the split. ``type_M`` is the index of its type in the list of
-    all types.
-    """
+    """The spans of a split, in order: tokens ``start_M`` to ``stop_M`` - 1, with ``type_M`` the index of the type."""
 
     start_M: Ids
     stop_M: Ids

@@ -10,10 +10,9 @@ ROOT = 0
 
 
 def find_cycle(heads: Sequence[int]) -> list[int]:
-    """Find one cycle: its words, each the head of the one before it. Empty if every word is below the root.
+    """Find a cycle: a list of words, each the head of the word before it. Empty if there is no cycle.
 
-    ``heads[w - 1]`` is the head of word w, 0 to ``len(heads)``. The list begins with the cycle's first word in the
-    sentence.
+    ``heads[w - 1]``: the head of word w, 0 to ``len(heads)``. The list begins with the cycle's first word.
     """
     reached_from = [0] * (len(heads) + 1)  # by word, the start of the path that first passed it; 0 if none did
     for start in range(1, len(heads) + 1):

@@ -42,10 +42,7 @@ class Batch:
 
 @dataclass(frozen=True, slots=True)
 class Bucket:
-    """Sentences of similar length: ``start`` to ``stop`` - 1 when the sentences of the split are sorted by length.
-
-    ``width``: the number of tokens of the longest one.
-    """
+    """Sentences ``start`` to ``stop`` - 1 of a split sorted by length. ``width``: the tokens of the longest of them."""
 
     start: int
     stop: int
@@ -57,9 +54,9 @@ def training_batches(
 ) -> Iterator[Batch]:
     """Yield the batches of an epoch. Every lane sees every sentence once.
 
-    ``batch_size``: the maximum number of sentences in a batch, all of which are from one bucket. ``order_seed``:
-    determines, with the epoch, the order of the batches, which is the same for all lanes. ``lane_seeds``: the seed of
-    each lane, which determines, with the epoch, how the sentences of a bucket are assigned to its batches.
+    ``batch_size``: the maximum number of sentences in a batch, all of which are from one bucket. ``order_seed``: the
+    seed that, with the epoch, determines the order of the batches, which is the same for all lanes. ``lane_seeds``: the
+    seed of each lane, which, with the epoch, determines how a bucket's sentences are assigned to its batches.
 
     T is the bucket's width, even if all sentences drawn are shorter. So a lane's batches, shapes included, do not
     depend on other lanes.
@@ -79,9 +76,9 @@ def training_batches(
 
 
 def evaluation_batches(split: Split, *, batch_size: int, positions: int = 0) -> Iterator[Batch]:
-    """Yield batches that contain each sentence once, sorted by length, for one lane. They are independent of any seed.
+    """Yield batches for one lane that contain each sentence once, sorted by length. No seed is involved.
 
-    A batch has ``batch_size`` sentences, or as many more as fit, with their padding, into ``positions`` positions. The
+    A batch has ``batch_size`` sentences, or more if they fit, with their padding, into ``positions`` positions. The
     last batch may have fewer.
     """
     sorted_S = np.argsort(split.lengths_S, kind="stable")
@@ -97,8 +94,8 @@ def evaluation_batches(split: Split, *, batch_size: int, positions: int = 0) -> 
 def put_back(values_RUB: Numbers, batch: Batch, into_RL: Numbers) -> None:
     """Write a value for each tag of a batch to the tag's index in the split.
 
-    ``values_RUB``: the values, of several lanes. ``batch``: the batch, which has a single lane, since all lanes share
-    it. ``into_RL``: the array to write to.
+    ``values_RUB``: the values of all lanes. ``batch``: a batch of one lane, which all lanes share. ``into_RL``: the
+    target.
     """
     [counts_B], [places_B] = batch.tag_counts_RB, batch.tag_places_RB
     place_U1 = np.arange(values_RUB.shape[1])[:, None]
@@ -107,16 +104,16 @@ def put_back(values_RUB: Numbers, batch: Batch, into_RL: Numbers) -> None:
 
 
 def buckets(lengths_S: NDArray[np.integer], batch_size: int) -> list[Bucket]:
-    """Partition the sentences of a split, sorted by length, into buckets such that an epoch is cheapest; shortest
-    first.
+    """Partition a split's sentences into the buckets with which an epoch costs least, shortest sentences first.
 
-    A bucket of n sentences, the longest of w tokens, costs w * (STEP_COST * ceil(n / batch_size) + n): its time steps,
-    plus its positions, the padded ones included. So sentences of a rare length tend to join longer ones to fill a
-    batch, and frequent lengths tend to stay alone. Batches of 1 need no filling, so they get no padding.
+    A bucket of n sentences, the longest of w tokens, costs w * (STEP_COST * ceil(n / batch_size) + n): its time steps
+    plus its positions, including padding. So sentences of a rare length tend to join longer ones to fill a batch, and
+    sentences of a frequent length tend to have a bucket of their own. Batches of 1 need no filling, so they get no
+    padding.
 
-    All sentences of one length are in the same bucket. The minimum over all such partitions is exact: best[j], the
-    lowest cost of the first j lengths, is the minimum over i < j of best[i] + cost(i, j), where cost(i, j) is that of a
-    bucket with the lengths after the i-th up to the j-th.
+    All sentences of one length are in the same bucket. The minimum over all such partitions is exact, by dynamic
+    programming: best[j], the lowest cost of the first j lengths, is the minimum over i < j of best[i] + cost(i, j),
+    where cost(i, j) is the cost of a bucket with lengths i + 1 to j.
     """
     widths_W, counts_W = np.unique(lengths_S, return_counts=True)
     bounds = np.concatenate([[0], np.cumsum(counts_W)])

@@ -15,12 +15,12 @@ from skipstack.data.store.stored import Split, StoredCorpus
 
 
 def with_scheme(stored: StoredCorpus, scheme: Scheme) -> StoredCorpus:
-    """Convert the tags of a corpus to ``scheme``. Its spans do not change, and so F1 does not either.
+    """Convert the tags of a corpus to ``scheme``. Its spans, and so its F1, do not change.
 
-    As in every stored corpus, ``tags`` are those of train, sorted and closed (``data.labels.schemes.closed``), and a
-    tag of dev or test that train lacks is -1. In the new scheme, train may lack other tags: ``S-city`` for example,
-    although it has ``B-city``. Raises UserError for a corpus whose tags have no scheme, for tokens in no span if the
-    new scheme has no O, and for spans directly after one of their type if the new scheme would merge the two.
+    The new ``tags`` are those of train, sorted and closed (``data.labels.schemes.closed``); a tag of dev or test that
+    train lacks is -1. Train may lack other tags than before: ``S-city`` for example, although it has ``B-city``. Raises
+    UserError for a corpus whose tags have no scheme, for tokens in no span if the new scheme has no O, and for spans
+    directly after one of their type if the new scheme would merge the two.
     """
     if stored.scheme is None:
         raise UserError(f"data.scheme: got {scheme}, but the corpus has no label scheme (allowed: null)")
@@ -53,8 +53,7 @@ def with_scheme(stored: StoredCorpus, scheme: Scheme) -> StoredCorpus:
 def _written(split: Split, scheme: Scheme, types: int) -> Ids:
     """Number the tag of each token in ``scheme``: written_N.
 
-    The number is the index of the prefix times ``types``, the number of types, plus the type; it is -1 outside of
-    spans.
+    The number is (index of the prefix) * ``types`` + type, with ``types`` the number of types; -1 outside of spans.
     """
     prefixes, spans = PREFIXES[scheme], split.spans
     assert spans is not None, "a corpus with a scheme has spans"

@@ -28,9 +28,9 @@ class Lexicon:
 
     ``word_F``: the word's ID in the ``Vocabulary``. ``capital_F``: the ``capital_class``. ``prefix_FA``: the IDs of the
     first A characters. ``suffix_FA``: the IDs of the last A characters, outermost first: column j is the j-th character
-    from the end (the paper writes them left to right). So in both, the first k columns are the k outermost characters,
-    for any k up to A. A form shorter than A is followed by padding, 0. ``spelling_FC``: the IDs of all characters, with
-    the same padding. ``class_F``: the ID of the class that is read beside the word.
+    from the end (the paper writes them left to right). So in both arrays, the first k columns are the k outermost
+    characters, for any k up to A. Shorter forms are padded with 0 at the end. ``spelling_FC``: the IDs of all
+    characters, padded in the same way. ``class_F``: the ID of the class that is read beside the word.
     """
 
     word_F: Ids
@@ -42,10 +42,7 @@ class Lexicon:
 
 
 def lexicon(vocabulary: Vocabulary, forms: Sequence[str], affix: int) -> Lexicon:
-    """Compute the features of ``forms``, the first of which must be the boundary, an empty form.
-
-    ``affix``: the number of characters to keep at each side of a form.
-    """
+    """Compute the features of ``forms``, of which the first is empty. ``affix``: the characters kept at each side."""
     assert list(forms[:1]) == [""], "row 0 is the boundary"
     spellings = [spelling(form, vocabulary.config) for form in forms]
     whole = [text[:LONGEST_SPELLING] for text in spellings]
@@ -63,9 +60,8 @@ def capital_class(form: str) -> int:
     """The class of a form's capitals, one of ``CAPITAL_CLASSES``.
 
     wu2017 says only "whether or not a word is capitalized"; the classes are ours. Only letters that have a case count.
-    So ``'Tis`` and ``3D`` have capitals in the first letter only (2), and ``U.S.`` in all letters (3). A single capital
-    letter, as in ``I``, is in class 2. A form without letters that have a case, such as ``1984`` or a Chinese word, has
-    no capital.
+    So ``'Tis`` and ``3D`` have capitals in the first letter only (2), as has ``I``, and ``U.S.`` in all letters (3). A
+    form without such letters, for example ``1984`` or a Chinese word, has no capital (1).
     """
     if not form:
         return 0
@@ -78,7 +74,7 @@ def capital_class(form: str) -> int:
 
 
 def _character_ids(vocabulary: Vocabulary, texts: Sequence[str], affix: int) -> Ids:
-    """The IDs of the characters of each text, padded at the end to ``affix``. No text may be longer than that."""
+    """The IDs of the characters of each text, padded at the end to length ``affix``, which no text may exceed."""
     lengths_F = np.array([len(text) for text in texts])
     padded = "".join(text.ljust(affix) for text in texts)
     codes_FA = _code_points(padded).reshape(len(texts), affix)

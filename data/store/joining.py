@@ -17,7 +17,7 @@ from skipstack.data.store.stored import Split, StoredCorpus
 def with_dev_in_train(stored: StoredCorpus) -> StoredCorpus:
     """Append dev to train, and count words in both. The split ``dev`` itself does not change.
 
-    The tags stay those of train, so a sentence of dev with a tag that train lacks is left out. (Running text has no
+    The tags stay those of train, so sentences of dev with a tag that train lacks are left out. (Running text has no
     such tag.) Raises UserError if no sentence of dev is left.
     """
     dev = stored.splits["dev"]
@@ -75,7 +75,7 @@ def _of_tokens(spans: Spans, keep_L: NDArray[np.bool_]) -> Spans:
 
 
 def _after(first: Spans, second: Spans, tokens: int) -> Spans:
-    """Join the spans of two splits, shifting those of the second by ``tokens``, the number of tokens of the first."""
+    """Join the spans of two splits, shifting the second's by ``tokens``, the number of tokens of the first."""
     return Spans(
         start_M=np.concatenate([first.start_M, second.start_M + tokens]),
         stop_M=np.concatenate([first.stop_M, second.stop_M + tokens]),

@@ -18,10 +18,10 @@ from skipstack.data.store.word_classes import word_classes
 class PreparedCorpus:
     """A corpus that is prepared for a trial.
 
-    ``stored``: the corpus with the tags to learn: in the configured scheme, and with RARE if a minimum count is
-    configured. Its texts are cut to the maximum length, if one is configured. ``vocabulary``: the known words and
-    characters. ``lexicon``: the features of every form of ``stored`` under this vocabulary. ``vectors``: the pretrained
-    vectors of the vocabulary's words; None if they are not configured.
+    ``stored``: the corpus in the configured scheme, with rare tags replaced by RARE and texts cut to a maximum length
+    if so configured. ``vocabulary``: the known words and characters. ``lexicon``: the features of every form of
+    ``stored`` under this vocabulary. ``vectors``: the pretrained vectors of the vocabulary's words; None if not
+    configured.
     """
 
     stored: StoredCorpus
@@ -35,7 +35,7 @@ def prepare(
 ) -> PreparedCorpus:
     """Prepare a stored corpus for ``config``.
 
-    ``affix``: the number of characters to keep at each side of a word. ``vectors``: the stored vectors; None without.
+    ``affix``: the number of characters to keep at each side of a word. ``vectors``: the stored vectors, if configured.
     Raises UserError as ``vocabulary_of``, ``with_learnt_tags`` and ``with_longest`` do.
     """
     vocabulary = vocabulary_of(stored, config.vocabulary)
@@ -49,10 +49,7 @@ def prepare(
 
 
 def vocabulary_of(stored: StoredCorpus, config: VocabularyConfig) -> Vocabulary:
-    """Build the vocabulary of a stored corpus: its words, with their classes, and its characters.
-
-    Raises UserError as ``word_classes`` does.
-    """
+    """Build the vocabulary of a corpus: words, classes, characters. Raises UserError as ``word_classes`` does."""
     return Vocabulary.build(config, stored.forms, stored.counts_F, word_classes(stored, config))
 
 

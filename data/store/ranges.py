@@ -1,8 +1,8 @@
 """Checks that every number of a prepared corpus is in its range.
 
 Kernels use these numbers as indices without checking them (``models/kernels/``), and NumPy takes -5 for the fifth from
-the end. So all numbers are checked once, when a store is opened. Sentences are checked in blocks, so the memory that a
-check needs beside the memory-mapped file does not grow with the number of sentences.
+the end. So all numbers are checked once, when a store is opened, in blocks of sentences, so that the memory for the
+checks does not grow with the corpus.
 
 Array legend: N tokens of a block, S sentences of a block, M spans, F forms, x any axis.
 """
@@ -24,8 +24,7 @@ BLOCK: Final = 2**18
 
 
 def check_ranges(tables: Mapping[str, pa.RecordBatch], forms: Sequence[str], notes: Notes) -> None:
-    """Raise ValueError if ``tables`` are not a valid corpus. The message has file, column, row, value, and what is
-    allowed.
+    """Raise ValueError if ``tables`` are not a valid corpus, with file, column, row, value, and allowed values.
 
     ``tables``: must have the columns of ``notes`` and no nulls. ``forms``: the forms in the table of forms.
     """
@@ -76,7 +75,7 @@ def _check_split(split: str, table: pa.RecordBatch, forms: int, notes: Notes) ->
 
 
 def _offsets(file: str, column: str, table: pa.RecordBatch) -> Ids:
-    """Check and return the offsets of the lists in a column. There is one more than there are rows."""
+    """Check and return the offsets of the lists in a column, one more than the column has rows."""
     lists = table[column]
     offsets = _numbers(lists.offsets)
     if offsets[0] != 0:
@@ -97,9 +96,7 @@ def _check_lengths(file: str, column: str, lengths: Ids, offsets: Ids) -> None:
 
 
 def _check_range(file: str, column: str, lists: pa.Array, low: int, high: int, meaning: str) -> None:
-    """Check that each entry of all lists in a column is from ``low`` to ``high``. ``meaning``: the entries, for the
-    message.
-    """
+    """Check that all entries in a column's lists are ``low`` to ``high``. ``meaning``: their meaning, for errors."""
     values, offsets = _numbers(lists.values), _numbers(lists.offsets)
     for start, stop in _blocks(len(values)):
         block = values[start:stop]
@@ -180,9 +177,7 @@ def _blocks(rows: int) -> Iterator[tuple[int, int]]:
 
 
 def _blocks_of_tokens(offsets: Ids) -> Iterator[tuple[int, int]]:
-    """Yield the first sentence of each block, and the first one after it. A block has at most ``BLOCK`` tokens, or is a
-    single sentence with more.
-    """
+    """Yield the first sentence of each block, and the first after it. A longer sentence than ``BLOCK`` is a block."""
     start = 0
     while start < len(offsets) - 1:
         stop = int(np.searchsorted(offsets, offsets[start] + BLOCK, side="right")) - 1

@@ -33,7 +33,7 @@ BOUNDARY_FORM = ""
 
 @dataclass(frozen=True, eq=False)
 class Split:
-    """A split as flat arrays. As opened from a store, they are read-only views of the file on disk.
+    """A split as flat arrays. If it was opened from a store, they are read-only views of the file on disk.
 
     ``forms_N``: the form of each token, as a row of ``StoredCorpus.forms``. ``tags_L``: the tags, as rows of
     ``StoredCorpus.tags``, or -1 for a tag that train lacks. ``lengths_S``: the number of tokens of each sentence.
@@ -87,7 +87,7 @@ class StoredCorpus:
 def open_store(folder: Path) -> StoredCorpus:
     """Map a store into memory after checking that every number in it is in its range (``data/store/ranges.py``).
 
-    The checks are needed because a store may come from anyone, as a part of a study. Raises UserError for a missing,
+    The checks are needed because a store may come from anyone, as part of a study. Raises UserError for a missing,
     changed or invalid file.
     """
     try:

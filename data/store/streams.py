@@ -14,8 +14,8 @@ from skipstack.data.store.stored import Split
 def stream_batches(split: Split, *, streams: int, window: int) -> Iterator[Batch]:
     """Cut a text into ``streams`` parallel streams, and yield batches of the next ``window`` tokens of each stream.
 
-    Each token is in one batch. All streams have the same length, but the last ones may be shorter or empty. Row b of a
-    batch continues row b of the batch before. There are no more streams than tokens.
+    Each token is in one batch, and row b of a batch continues row b of the batch before. All streams have the same
+    length, but the last ones may be shorter or empty. There are no more streams than tokens.
     """
     total = len(split.forms_N)
     streams = min(streams, total)

@@ -14,8 +14,7 @@ from skipstack.data.basis.errors import newer
 from skipstack.data.basis.ordinary_files import content, opened
 
 FORMAT: Final = 4
-"""The version of a store's file format. It is in the manifest, and enters the name of the folder. Increase it with
-every change."""
+"""The version of the file format, in manifests and in the hashed names of folders. Increase it with every change."""
 
 FIRST: Final = 4
 """The format version of a store whose manifest does not name one."""
@@ -25,10 +24,10 @@ MANIFEST = "manifest.json"
 
 @contextmanager
 def written_beside(target: Path) -> Iterator[Path]:
-    """Yield a new folder to fill. When the context ends, it is renamed to ``target``, unless another process has filled
-    a folder of that name meanwhile, which then stays.
+    """Yield a new folder to fill. When the context ends, the folder is renamed to ``target``.
 
-    Raises OSError if the folder cannot be renamed for any other reason.
+    If another process has filled ``target`` meanwhile, that folder stays. Raises OSError if the renaming fails for any
+    other reason.
     """
     with temporary_folder_beside(target) as temporary:
         yield temporary
@@ -71,9 +70,7 @@ def read_tables(folder: Path) -> tuple[dict[str, pa.RecordBatch], dict[str, Any]
 
 
 def check_columns(tables: Mapping[str, pa.RecordBatch], columns: Mapping[str, pa.Schema]) -> None:
-    """Raise ValueError unless ``tables`` has the files that ``columns`` names, each with the columns of its schema, in
-    order.
-    """
+    """Raise ValueError unless ``tables`` has exactly the files in ``columns``, each with its columns in order."""
     if set(tables) != set(columns):
         raise ValueError(f"{MANIFEST}: got the files {_listed(tables)}, allowed: {_listed(columns)}")
     for name, schema in columns.items():
@@ -104,9 +101,7 @@ def _map(path: Path, digest: str) -> pa.RecordBatch:
 
 
 def check_whole(file: str, table: pa.RecordBatch) -> None:
-    """Raise ValueError for a column whose buffers do not fit together, or that contains a null. ``file``: the name in
-    errors.
-    """
+    """Raise ValueError for a column with inconsistent buffers or a null. ``file``: the file's name in errors."""
     for name in table.schema.names:
         _check_column(f"{file}: column {name}", table[name])
 

@@ -1,4 +1,4 @@
-"""Pretrained word vectors: stores those that a corpus may need, beside the corpus, and looks up those of a vocabulary.
+"""Pretrained word vectors: stores all that a corpus may need, and looks up the vectors of a vocabulary.
 
 Array legend: W words of a store, P words of the vocabulary that have a vector, E numbers per vector, F forms.
 """
@@ -57,9 +57,7 @@ class StoredVectors:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pretrained:
-    """The vectors of a vocabulary's words. ``rows_P``: the IDs of the words that have one, ascending. ``values_PE``:
-    the vectors.
-    """
+    """The vectors of a vocabulary's words. ``rows_P``: the ascending IDs of these words. ``values_PE``: the vectors."""
 
     rows_P: NDArray[np.int64]
     values_PE: NDArray[np.float32]
@@ -67,9 +65,7 @@ class Pretrained:
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """Counts of vectors: ``covered_words`` of a vocabulary's ``words`` have one, and ``covered_tokens`` of train's
-    ``tokens``.
-    """
+    """The numbers of ``words`` in a vocabulary and of ``tokens`` in train, and how many of each have a vector."""
 
     covered_words: int
     words: int
@@ -78,12 +74,11 @@ class Coverage:
 
 
 def store_vectors(path: Path, corpus: StoredCorpus, *, root: Path) -> Path:
-    """Store all vectors of the file ``path`` that any vocabulary of ``corpus`` may look up. Returns their folder under
-    ``root``.
+    """Store all vectors in ``path`` that any vocabulary of ``corpus`` may need. Returns their folder in ``root``.
 
-    The name of the folder depends on the digest of the file and the words of train. The folder is written like that of
-    a corpus (``data/store/writing.py``), unless it exists. A trial reads only this folder: if the file changes, running
-    studies are not affected. Raises UserError if the file cannot be read or is invalid.
+    The folder's name depends on the file's digest and on the words of train. An existing folder is used unchanged; a
+    new one is written like that of a corpus (``data/store/writing.py``). Trials read only this folder, so changes of
+    the file do not affect running studies. Raises UserError if the file cannot be read or is invalid.
     """
     train = [form for form, count in zip(corpus.forms, corpus.counts_F.tolist(), strict=True) if count > 0]
     wanted = sorted({key for form in train for key in _any_keys(form)})
@@ -135,8 +130,8 @@ def _check_vectors(words: Sequence[str], values_WE: NDArray[np.float32]) -> None
 def pretrained(vectors: StoredVectors, vocabulary: Vocabulary) -> Pretrained:
     """Look up the vectors of the vocabulary's words.
 
-    A word is looked up as the vocabulary normalises it, then in lower case. No vectors of words that train lacks are
-    used: ``store_vectors`` does not store them.
+    A word is looked up as the vocabulary normalises it, then in lower case. Words that train lacks get no vector, since
+    ``store_vectors`` leaves these out.
     """
     place_of = {word: place for place, word in enumerate(vectors.words)}
     pairs = [

@@ -20,7 +20,7 @@ from skipstack.data.basis.frozen import Frozen, canonical_json
 from skipstack.data.corpora.config import VocabularyConfig
 
 BOUNDARY = 0
-"""The ID of the context outside of a sentence, among words, and of padding, among characters."""
+"""The ID of the context outside of a sentence (among words) and of padding (among characters)."""
 UNKNOWN = 1
 """The ID of a word or a character that has no ID of its own from the training split."""
 FIRST_KNOWN = 2
@@ -30,28 +30,24 @@ _DIGIT = re.compile(r"\d")
 
 
 def spelling(form: str, config: VocabularyConfig) -> str:
-    """The form as its characters are read: with its case, and every decimal digit (Unicode Nd) as ``9`` if so
-    configured.
-    """
+    """The form with its case, and with every decimal digit (Unicode Nd) replaced by ``9`` if so configured."""
     return _DIGIT.sub("9", form) if config.digits_to_nine else form
 
 
 def normalise(form: str, config: VocabularyConfig) -> str:
-    """The form as it identifies a word: its ``spelling``, in lower case if so configured (wu2017, section 5.1.1)."""
+    """The word that a form stands for: its ``spelling``, in lower case if so configured (wu2017, section 5.1.1)."""
     plain = spelling(form, config)
     return plain.lower() if config.lowercase else plain
 
 
 class Vocabulary(Frozen):
-    """The known words and characters of a trial. The ID of a word is its index in ``words`` plus 2, and that of a
-    character its index in ``characters`` plus 2.
+    """The known words and characters of a trial. An ID is an index in ``words`` or ``characters``, plus 2.
 
     ``config``: how forms are normalised, and which are known. ``words``: the normalised forms, or the classes that are
     read instead of them, that occur in train at least ``config.minimum_count`` times, counting all forms that become
     the same word; the most frequent first, ties in text order. ``characters``: all characters in the spellings of
-    train's forms, by code point, however rare.
-    ``classes``: the normalised forms that have a class, each with its class, which is read instead of the word or
-    beside it (``data/store/word_classes.py``).
+    train's forms, by code point, however rare. ``classes``: the normalised forms that have a class, each with its
+    class, which is read instead of the word or beside it (``data/store/word_classes.py``).
     """
 
     config: VocabularyConfig
@@ -88,11 +84,7 @@ class Vocabulary(Frozen):
         counts_F: NDArray[np.integer[Any]],
         classes: Mapping[str, str] | None = None,
     ) -> Self:
-        """Build the vocabulary of a corpus.
-
-        ``forms``: the forms of the corpus. ``counts_F``: the number of occurrences of each form in train. ``classes``:
-        the class of each normalised form that has one.
-        """
+        """Build a vocabulary. ``counts_F``: each form's count in train. ``classes``: class by normalised form."""
         class_of = classes or {}
         read_as = class_of if config.classes == "instead" else {}
         occurrences: Counter[str] = Counter()
@@ -108,9 +100,7 @@ class Vocabulary(Frozen):
         return cls(config=config, words=tuple(words), characters=tuple(sorted(characters)), classes=classed)
 
     def word_id(self, form: str) -> int:
-        """The ID of the word that a raw form is read as: 0 for the boundary, 1 if the normalised form, or its class, is
-        not in ``words``.
-        """
+        """The word ID of a raw form: 0 for the boundary, 1 if the normalised form or its class is not in ``words``."""
         if not form:
             return BOUNDARY
         word = normalise(form, self.config)
@@ -136,9 +126,7 @@ class Vocabulary(Frozen):
 
     @classmethod
     def from_json(cls, text: str) -> Self:
-        """Create a vocabulary from the output of ``to_json``. Raises UserError for any other text, since it may come
-        from anywhere.
-        """
+        """Create a vocabulary from text of ``to_json``, which may be from anyone. Raises UserError if it is invalid."""
         try:
             return cls.model_validate_json(text, strict=True)
         except ValidationError as error:

@@ -41,9 +41,9 @@ def store(corpus: Corpus, *, root: Path, data_dir: Path | None, folder: Path) ->
     ``data_dir``: the folder of named corpora. ``folder``: the folder to which the paths of own files are relative.
 
     The name of the store depends on the config and its sources (``data.corpora.sources.Source.key``), so a changed file
-    gives another store. The store is written to a temporary folder, which is then renamed, so it is complete or absent.
-    If several processes prepare the same corpus at once, the first to finish wins, and the others use its folder.
-    Raises UserError for files that cannot be read or are invalid.
+    gives another store. A store is renamed from a temporary folder, so it is complete or absent. If several processes
+    prepare the same corpus at once, the first to finish wins, and the others use its folder. Raises UserError for files
+    that cannot be read or are invalid.
     """
     source = open_source(corpus, data_dir=data_dir, folder=folder)
     target = root / identity({"layout": FORMAT, "source": source.key})
@@ -56,9 +56,7 @@ def store(corpus: Corpus, *, root: Path, data_dir: Path | None, folder: Path) ->
 
 
 def fingerprint(splits: Mapping[str, Sequence[Sentence]]) -> str:
-    """The identity of a corpus's content: the first 16 hexadecimal digits of the SHA-256 over the JSON text of every
-    sentence, split by split.
-    """
+    """The first 16 hexadecimal digits of the SHA-256 of all sentences' JSON text, split by split."""
     digest = hashlib.sha256()
     for split in SPLITS:
         for sentence in splits[split]:
@@ -100,10 +98,7 @@ def _unlearnt(splits: Splits, learnt: Container[str]) -> dict[str, dict[str, int
 def _spans(
     sentences: Sequence[Sentence], tags: Sequence[str], scheme: Scheme, span_types: Sequence[str]
 ) -> pa.RecordBatch:
-    """Find the gold spans of a split in its ``sentences``, whose tags include those that train lacks.
-
-    ``tags``: the tags of all splits. ``span_types``: the types of spans in all splits.
-    """
+    """Find a split's gold spans, including types that train lacks. ``tags``, ``span_types``: all of the corpus."""
     row_of = {tag: row for row, tag in enumerate(tags)}
     tags_N = np.array([row_of[tag] for sentence in sentences for tag in sentence.tags])
     offsets_S1 = np.cumsum([0, *(len(sentence.tags) for sentence in sentences)])

@@ -35,7 +35,7 @@ class TagCounts(Counts):
         return {Accuracy.name: self.value}
 
     def recorded(self) -> dict[str, int | float]:
-        """An empty dict, since a bundle's metrics always have both numbers."""
+        """An empty dict, since a bundle's metrics always have ``correct`` and ``total``."""
         return {}
 
 

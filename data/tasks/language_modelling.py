@@ -32,8 +32,6 @@ class LanguageModelling(Task):
         return Perplexity()
 
     def baseline(self, corpus: "StoredCorpus", split: str) -> float:
-        """The score of predicting words by their frequency in train, with add-one smoothing: the negative of the
-        perplexity.
-        """
+        """The negative perplexity of predicting each word by its frequency in train, with add-one smoothing."""
         counts_K = np.bincount(corpus.splits["train"].tags_L, minlength=len(corpus.tags)) + 1
         return -float(np.exp(-np.log(counts_K / counts_K.sum())[corpus.splits[split].tags_L].mean()))

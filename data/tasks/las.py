@@ -40,9 +40,7 @@ class AttachmentCounts(Counts):
 
     @property
     def las(self) -> float:
-        """The labelled attachment score: the share of words with the right head and relation, in [0, 1]; 0 without
-        words.
-        """
+        """The labelled attachment score: the share of words with right head and relation, in [0, 1]; 0 if no word."""
         return self.labelled / self.words if self.words else 0.0
 
     @property
@@ -55,7 +53,7 @@ class AttachmentCounts(Counts):
         return {"uas": self.uas, Las.name: self.las}
 
     def recorded(self) -> dict[str, int | float]:
-        """The counts except ``words``: a bundle's metrics have that number as the total of tags."""
+        """The counts except ``words``, which a bundle's metrics have as ``total``."""
         return {"attached_words": self.attached, "labelled_words": self.labelled}
 
 
@@ -72,9 +70,7 @@ class Las(Measure):
     counted = tuple(field.name for field in fields(AttachmentCounts))
 
     def sentences(self, predicted: Predicted, corpus: "StoredCorpus", split: str) -> Numbers:
-        """Count the words, the right heads, and the right heads with the right relation, in each sentence of each lane:
-        counts_RSC.
-        """
+        """Count words, right heads, and right heads with right relation, by lane and sentence: counts_RSC."""
         chosen = corpus.splits[split]
         assert chosen.heads_N is not None, "a corpus of trees has heads"
         assert predicted.heads_RN is not None, "what is parsed has heads"
@@ -105,12 +101,11 @@ def attachment_counts(metrics: Mapping[str, float]) -> AttachmentCounts:
 
 
 def attachments(heads_RN: Ids, relations_RN: Ids, gold_heads_N: Ids, gold_relations_N: Ids) -> Ids:
-    """Compare each lane's trees with the gold ones, word by word: agreed_RNC, 0 or 1, in the order of
-    ``AttachmentCounts``.
+    """Compare the trees of each lane with the gold trees, word by word: agreed_RNC.
 
-    ``heads_RN`` and ``relations_RN``: the predicted head of each word, and the relation to it. ``gold_heads_N`` and
-    ``gold_relations_N``: the gold ones. A gold relation of -1 is one that train lacks: no prediction of it is right,
-    not even -1.
+    An entry is 0 or 1, and the last axis has the order of ``AttachmentCounts``. ``heads_RN`` and ``relations_RN``: the
+    predicted head of each word, and the relation to it. ``gold_heads_N`` and ``gold_relations_N``: the same of the gold
+    trees. A gold relation of -1 does not occur in train, and no prediction of it is right, not even -1.
     """
     attached_RN = heads_RN == gold_heads_N
     labelled_RN = attached_RN & (relations_RN == gold_relations_N) & (gold_relations_N >= 0)

@@ -46,7 +46,7 @@ class Counts(ABC):
 
     @abstractmethod
     def curves(self) -> dict[str, float]:
-        """The metrics to record for an epoch, by name. ``value`` is among them, by the name of its measure."""
+        """The metrics to record for an epoch, by name. ``value`` is among them, under the name of its measure."""
 
     @abstractmethod
     def recorded(self) -> dict[str, int | float]:
@@ -54,10 +54,8 @@ class Counts(ABC):
 
 
 class Measure(ABC):
-    """A measure by which trials are ranked.
-
-    ``data.tasks.measures.MEASURES`` has all measures for corpora, each of which has a module of its own. Scores that a
-    user's function reports have measures of their own (``data/tasks/reported.py``).
+    """A measure by which trials are ranked: of corpora (``data.tasks.measures``), or reported
+    (``data.tasks.reported``).
     """
 
     name: ClassVar[str]
@@ -66,12 +64,12 @@ class Measure(ABC):
     """The name of the measure in messages and charts. ``article`` is the article before it."""
     article: str = "an"
     factor: ClassVar[float] = 100
-    """The number by which a score is multiplied for display. It is negative if smaller values of the measure are
-    better: since larger scores are always better, the score is then the negative of the value."""
+    """The factor from a score to the displayed value. It is negative if smaller values of the measure are better: the
+    score is then the negative of the value, so that larger scores are always better."""
     unit: str
     """The suffix of a split's name in headings, such as ``LAS`` or ``%``."""
     baseline: ClassVar[str] = "most frequent tag of each word"
-    """The name of the baseline that scores are compared with, in words."""
+    """The baseline with which scores are compared, in words."""
     keys: ClassVar[tuple[str, ...]] = ()
     """The names of the numbers that ``Counts.recorded`` returns."""
     counted: ClassVar[tuple[str, ...]]
@@ -82,7 +80,7 @@ class Measure(ABC):
     def sentences(self, predicted: Predicted, corpus: "StoredCorpus", split: str) -> Numbers:
         """Count, for each sentence of a split, the numbers that ``counted`` names, in its order: counts_RSC.
 
-        A text to classify is one sentence. So is a line of running text, including the tag for its end.
+        A text to classify counts as one sentence, and so does a line of running text with the tag for its end.
         """
 
     @abstractmethod
@@ -97,10 +95,7 @@ class Measure(ABC):
     """The scale of the measure's axis in charts."""
 
     def written(self, score: float, sign: str = "") -> str:
-        """A score, or a difference or deviation of scores, as it is displayed: with two decimals, and never as -0.00.
-
-        ``sign``: ``+`` shows the sign of positive numbers as well.
-        """
+        """A score or score difference for display: two decimals, never -0.00. ``sign``: ``+`` also signs positives."""
         return f"{round(self.factor * score, 2) + 0.0:{sign}.2f}"
 
     def score(self, value: float) -> float:
@@ -108,10 +103,7 @@ class Measure(ABC):
         return copysign(1, self.factor) * value
 
     def error(self, value: float) -> float:
-        """The error for a ``value`` of the measure, smaller if better, which schedules compare between epochs.
-
-        It is 1 - ``value`` unless a measure says otherwise.
-        """
+        """The error for a ``value``, 1 - ``value`` by default, which learning rate schedules compare between epochs."""
         return 1 - value
 
     @property
@@ -125,9 +117,7 @@ class Measure(ABC):
 
 
 def by_sentence(values_RL: Numbers, starts_S: Ids) -> Numbers:
-    """Sum values over each sentence: sums_RS. No sentence may be empty. ``starts_S``: the index of each sentence's
-    first value.
-    """
+    """Sum values over each sentence, of which none is empty: sums_RS. ``starts_S``: the index of each first value."""
     return np.add.reduceat(values_RL, starts_S, axis=1)
 
 
@@ -139,6 +129,6 @@ def share(part_x: Numbers, whole_x: Numbers) -> NDArray[np.float64]:
 
 
 def right(metrics: Mapping[str, float], what: str) -> str:
-    """The number and the share of correct tags, in words. ``what``: the word for the tags."""
+    """The number and the share of correct tags, in words. ``what``: the noun for the tags."""
     correct, total = metrics["correct"], metrics["total"]
     return f"{correct} of {total} {what} right ({correct / total:.2%})"

@@ -15,8 +15,8 @@ def most_frequent(forms_N: Ids, decided_N: Ids, forms: int) -> Ids:
     number of forms.
 
     Forms are compared unchanged, with case and digits. A form that train lacks gets the most frequent decision of all.
-    Ties go to the smallest ID. For tags this is the first in text order; for arcs it is the arc from the root, then the
-    one from the nearest head, then from the left, then the one with the smallest tag.
+    Ties go to the smallest ID: for tags, the first in text order; for arcs, the root, then the nearest head, then the
+    head on the left, then the smallest tag.
     """
     decided_N = decided_N.astype(np.int64)
     overall = int(np.bincount(decided_N).argmax())

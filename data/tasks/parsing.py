@@ -38,25 +38,22 @@ class Parsing(Task):
     def baseline(self, corpus: "StoredCorpus", split: str) -> float:
         """The LAS of predicting, for each form, its most frequent arc in train.
 
-        An arc consists of the relation, and either the distance and side of the head or the fact that it is the root.
+        An arc consists of the relation and the position of the head: its distance and side, or the root.
         """
         train, chosen = corpus.splits["train"], corpus.splits[split]
         arcs_N = most_frequent(train.forms_N, _arcs(train, len(corpus.tags)), len(corpus.forms))[chosen.forms_N]
         return accuracy(right_ones(arcs_N, _arcs(chosen, len(corpus.tags))), len(arcs_N))
 
     def written(self, sentence: Sentence, form: Form, segmentation: Scheme | None) -> str:
-        """Format a predicted sentence as columns of word, head and relation.
-
-        The head is 0 for the root, otherwise the number of a word.
-        """
+        """Format a predicted sentence as columns: word, head (a word's number, or 0 for the root), and relation."""
         assert sentence.heads is not None, "what is parsed has heads"
         return in_columns(sentence.words, tuple(map(str, sentence.heads)), sentence.tags)
 
 
 def _arcs(split: "Split", tags: int) -> Ids:
-    """Number the arc to each word by its relation and the position of its head, alike in every split: arc_N.
+    """Number the arc to each word by its relation and the position of its head, equally in every split: arc_N.
 
-    ``tags``: the number of relations. The number is -1 if train lacks the relation.
+    The number is -1 if train lacks the relation. ``tags``: the number of relations.
     """
     assert split.heads_N is not None, "a corpus of trees has heads"
     tags_N = split.tags_L.astype(np.int64)

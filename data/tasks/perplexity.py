@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from skipstack.data.store.stored import StoredCorpus
 
 LARGEST_LOSS = 700.0
-"""The mean loss per word, in nats, at and above which the perplexity counts as infinite. (A float could hold the
-perplexity up to a loss of about 709.)"""
+"""The mean loss per word, in nats, from which on the perplexity counts as infinite. (exp overflows at about 709.)"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,9 +59,9 @@ class Perplexity(Measure):
     counted = ("nats", "words")
 
     def sentences(self, predicted: Predicted, corpus: "StoredCorpus", split: str) -> Numbers:
-        """Sum the losses of the words of each line, its end included, and count these words: counts_RSC.
+        """Sum the losses of each line's words, including its end token, and count these words: counts_RSC.
 
-        The summed losses are rounded to the 24 bits of a float32, which halves their space in a ledger.
+        The sums are rounded to the 24 bits of a float32, which halves their space in a ledger.
         """
         assert predicted.nats_RL is not None, "a perplexity is that of running text"
         ends_S = np.flatnonzero(corpus.splits[split].tags_L == corpus.tags.index(END))
@@ -73,9 +72,7 @@ class Perplexity(Measure):
         return np.stack(np.broadcast_arrays(nats_RS, words_S), axis=-1)
 
     def counts(self, predicted: Predicted, counts_RC: Numbers) -> tuple[Counts, ...]:
-        """The mean loss of each lane, as the evaluation computed it (``predicted.loss``). ``counts_RC`` is not used,
-        since its losses are rounded.
-        """
+        """The mean loss of each lane, from ``predicted.loss``, since the losses in ``counts_RC`` are rounded."""
         return tuple(map(MeanLoss, predicted.loss))
 
     def of_counts(self, counts_xC: Numbers) -> NDArray[np.float64]:

@@ -1,7 +1,7 @@
-"""Scores that a user's function reports: numbers of which only the better direction is known.
+"""Scores that a user's function reports. Only their better direction is known, larger or smaller.
 
-Array legend: R lanes (a lane is one seed's copy of the network), S sentences of a split, C counts, of which there are
-none here, x any axes.
+Array legend: R lanes (a lane is one seed's copy of the network), S sentences of a split, C counts (none here), x any
+axes.
 """
 
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ SCORE: Final = "score"
 class ReportedScore(Measure):
     """The measure of a score that a user's function reports, called ``label``; larger is better.
 
-    It has no counts per sentence, so only a comparison of seeds shows its variance.
+    Without counts per sentence, its variance is known only from a comparison of seeds.
     """
 
     name = SCORE

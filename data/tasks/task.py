@@ -49,11 +49,10 @@ class Task(ABC):
         """The score on a split of a baseline that needs no network."""
 
     def written(self, sentence: Sentence, form: Form, segmentation: Scheme | None) -> str:
-        """Format a predicted sentence, including the ends of its lines, as columns of token and tag, or as a line of
-        ``word_TAG`` tokens.
+        """Format a predicted sentence as columns of token and tag, or as a line of ``word_TAG``, with line ends.
 
-        In lines, a word with an empty tag is written without a tag. ``segmentation``: the scheme in which characters
-        are parts of words, so that a line has words instead of characters; None if tokens are words.
+        In a line, a word with an empty tag is written without it. ``segmentation``: the label scheme of words if tokens
+        are characters, so that a line has words instead of characters; None if tokens are words.
         """
         if form == "columns":
             return in_columns(sentence.words, sentence.tags)
@@ -75,7 +74,5 @@ class Task(ABC):
 
 
 def in_columns(*columns: tuple[str, ...]) -> str:
-    """Format a sentence with one token a line and an empty line after it. ``columns``: the words, then further columns
-    such as their tags.
-    """
+    """Format a sentence, one token a line, then an empty line. ``columns``: the words, their tags, and any others."""
     return "".join("\t".join(line) + "\n" for line in zip(*columns, strict=True)) + "\n"

@@ -135,10 +135,7 @@ def own_configs(part: Part) -> dict[str, type[Frozen]]:
 
 
 def known_configs() -> tuple[type[Frozen], ...]:
-    """The config classes of all known kinds.
-
-    Two results are equal if the same files are known, and the same ones among them are loaded.
-    """
+    """The config classes of all known kinds. Equal results mean that the same files are known and loaded."""
     return tuple(model for part in get_args(Part) for model in own_configs(part).values())
 
 
@@ -156,10 +153,7 @@ def config_class(file: CodeFile, part: Part, kind: str) -> type[Frozen]:
 
 @cache
 def _unread(kind: str, text: str) -> type[Frozen]:
-    """The stand-in for a config class whose code is not loaded. Its fields accept any values.
-
-    ``text``: the JSON text of the recorded fields and their defaults.
-    """
+    """The stand-in for a config class whose code is not loaded. It accepts any values. ``text``: its defaults."""
     fields: dict[str, Any] = {name: (JsonValue, default) for name, default in json.loads(text).items()}
     fields["kind"] = (Literal[kind], kind)
     return create_model(kind, __base__=Frozen, **fields)
@@ -175,8 +169,7 @@ class OwnConfig:
     text: str
     """The fields as canonical JSON, including the kind."""
     value: Any = field(compare=False, repr=False)
-    """The component as a JSON value: its fields, or the kind alone if kinds of this part are given by name and this one
-    has no fields."""
+    """The component as JSON: its fields, or only its kind if kinds of its part are names and it has no fields."""
 
     def __str__(self) -> str:
         return self.kind if isinstance(self.value, str) else self.text
@@ -200,10 +193,7 @@ class OwnConfig:
         return self.code.recorded.get(self.part, {}).get(self.kind, {})
 
     def build(self, *arguments: Any, **named: Any) -> Any:
-        """Create an instance of the component's class from its config and these arguments.
-
-        Raises UserError if the code is not loaded.
-        """
+        """Create the component from its config and further arguments. Raises UserError if its code is not loaded."""
         made, config = of_file(self.code).classes[self.part, self.kind]
         return made(config.model_validate_json(self.text), *arguments, **named)
 
@@ -221,7 +211,7 @@ class Holder(Protocol):
 
 
 class OpenTo:
-    """An annotation of a field which lets it accept the user's own kinds beside the built-in ones.
+    """An annotation with which a field accepts users' own kinds beside the built-in kinds.
 
     ``part``: the type of component. ``built_in``: the type of the built-in kinds, a literal of names or a union of
     configs. ``holder``: the config that wraps a user's component in the field; None means that the field holds the
@@ -274,10 +264,7 @@ class OpenTo:
             raise _inside(kind, error) from None
 
     def piece(self, said: Mapping[str, Any]) -> OwnConfig:
-        """The component that the config ``said`` describes, with all defaults filled in. Its kind must be known.
-
-        Raises ValidationError for fields that the kind does not allow.
-        """
+        """The component that the config ``said`` of a known kind describes. Raises ValidationError for wrong fields."""
         kind = said["kind"]
         file = known_files(self.part)[kind]
         plain = config_class(file, self.part, kind).model_validate(said).model_dump(mode="json")

@@ -71,7 +71,7 @@ Classes = dict[tuple[Part, str], tuple[type, type[Frozen]]]
 def constraint(function: Function) -> Function:
     """Mark a function in a file of own code as a constraint, which studies may name.
 
-    The names of its parameters without a default are the axes that it reads: any unambiguous short names, with ``__``
+    Its parameters without a default have the names of the axes that it reads: any unambiguous short names, with ``__``
     for a dot. It returns whether the values of these axes may be tried together::
 
         @constraint
@@ -85,8 +85,8 @@ def constraint(function: Function) -> Function:
 def code_path(name: str, folder: Path) -> Path:
     """Find the file that a study calls ``name``. Raises UserError if there is none.
 
-    A name that ends in ``.py`` is a path relative to ``folder``. Any other is an entry point of an installed package,
-    which refers to a module.
+    A name that ends in ``.py`` is a path relative to ``folder``. Any other name is an entry point of an installed
+    package, and refers to a module.
     """
     if name.endswith(SUFFIX):
         path = folder / name
@@ -109,8 +109,7 @@ def code_path(name: str, folder: Path) -> Path:
 def read_code(path: Path, name: str) -> CodeFile:
     """Load the file at ``path``: run it, unless this process has loaded it already. ``name``: its name in the study.
 
-    Raises UserError, one line with the file and, if known, its line, if it cannot be loaded or has neither a component
-    nor a constraint.
+    Raises UserError, with the file and its line if known, if loading fails or finds no component and no constraint.
     """
     try:
         source = content(path)
@@ -129,10 +128,9 @@ def check_distinct(code: Sequence[CodeFile]) -> None:
 
 
 def load_recorded(code: Sequence[CodeFile], paths: Sequence[Path]) -> None:
-    """Load the files of a record, each from the one of ``paths`` that has exactly the recorded bytes.
+    """Load the files of a record, each from the path among ``paths`` that has exactly the recorded bytes.
 
-    Raises UserError if one of ``paths`` cannot be read, and if a recorded file is neither at one of ``paths`` nor
-    loaded.
+    Raises UserError if a path cannot be read, or if a recorded file is neither at one of the paths nor loaded already.
     """
     found: dict[str, tuple[Path, bytes]] = {}
     for path in paths:
@@ -170,11 +168,7 @@ def digest(source: bytes) -> str:
 
 
 def load_source(source: bytes, name: str, path: Path | None = None) -> CodeFile:
-    """Load a file from its bytes. ``name``: its name in the study. ``path``: its location; None if it is not on this
-    disk.
-
-    Raises UserError as ``read_code`` does.
-    """
+    """Load a file from its bytes, as ``read_code`` does. ``name``: its name in a study. ``path``: its path, if any."""
     sha256 = digest(source)
     if sha256 in loaded:
         return loaded[sha256].file
@@ -253,10 +247,7 @@ def parameters_of(function: Callable[..., object], where: str) -> tuple[str, ...
 
 
 def pieces(module: ModuleType, lines: Mapping[str, int], name: str) -> Classes:
-    """The components of a module that was run. ``lines``: the line of each class. ``name``: the file's name in errors.
-
-    Raises UserError with the line of a mistake.
-    """
+    """The components of a module that was run. ``lines``: the line of each class. Raises UserError with the line."""
     found: Classes = {}
     own = [each for each in vars(module).values() if isinstance(each, type) and each.__module__ == module.__name__]
     for made in dict.fromkeys(each for each in own if "Config" in vars(each)):
@@ -303,10 +294,7 @@ def _kind(made: type, part: Part, where: str) -> tuple[str, type[Frozen]]:
 
 
 def facts_of(made: Any, where: str) -> dict[str, Any]:
-    """The facts about a component's class that are recorded for use without its code; empty if it has none.
-
-    Raises UserError, whose message begins with ``where``, if they are invalid.
-    """
+    """The facts to record about a component's class. Raises UserError, with ``where``, if they are invalid."""
     if not hasattr(made, "recorded"):
         return {}
     try:
@@ -317,16 +305,14 @@ def facts_of(made: Any, where: str) -> dict[str, Any]:
 
 
 def line_before(piece: OwnConfig, error: BaseException) -> str:
-    """The beginning of a message, ``my_gates.py:12: ``: the last line in the component's file that was running when
-    ``error`` was raised. Empty if no line of it was running.
-    """
+    """The prefix ``my_gates.py:12: `` with the last line of the component's file in the traceback; empty if none."""
     made, _ = of_file(piece.code).classes[piece.part, piece.kind]
     line = _line(error, made.__module__)
     return "" if line is None else f"{piece.code.name}:{line}: "
 
 
 def _line(error: BaseException, module_name: str) -> int | None:
-    """The last line of a module that was running when ``error``, or its cause, was raised; None if none was."""
+    """The last line of a module in the tracebacks of ``error`` and its cause; None if there is none."""
     causes = [each for each in (error, error.__cause__) if each is not None]
     frames = [pair for each in causes for pair in walk_tb(each.__traceback__)]
     lines = [line for frame, line in frames if frame.f_globals.get("__name__") == module_name]

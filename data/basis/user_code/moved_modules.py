@@ -1,10 +1,9 @@
 """Lets files of users' own code import modules of version 0.2 by their old paths after they have moved.
 
-A study resumes with the exact bytes of its code (``files.py``), so a file that was written for an earlier version
-cannot be adapted when one of our modules moves. Nor can a network that was logged to MLflow, which names the module
-that loads it. So old paths are resolved from the import of ``skipstack`` on. Once a file of own code is loaded from its
-path, the first import of each old path warns: ``skipstack.own`` is the module with stable names, from which own code
-should import. (``skipstack.search`` never warns, since MLflow imports it.)
+Two things cannot be adapted when a module moves: a study's code, since the study resumes with the exact bytes
+(``files.py``), and a network logged to MLflow, which names the module that loads it. So importing ``skipstack`` makes
+the old paths work. After a file of own code was loaded from its path, the first import of each old path warns, and
+names ``skipstack.own``, whose names are stable. Imports from ``skipstack.search`` never warn, since MLflow makes them.
 """
 
 import sys
@@ -80,8 +79,7 @@ MOVED: Final[Mapping[str, str]] = {
     "skipstack.models.training.config": "skipstack.models.configs.training",
     "skipstack.search.bundles": "skipstack.search.publishing.bundles",
 }
-"""The present path of each module or folder that has moved, by its old path. A row of a folder also holds for the
-modules in it."""
+"""The new path of each moved module or package, by its old path. A package's row also applies to its modules."""
 
 NAMES: Final[Mapping[str, Mapping[str, str]]] = {
     "skipstack.models.chain.partition": {"Doubts": "skipstack.models.parts.heads.doubts"},
@@ -95,22 +93,18 @@ NAMES: Final[Mapping[str, Mapping[str, str]]] = {
     "skipstack.models.time.layer": dict.fromkeys(("Weights", "project"), "skipstack.models.kernels.layers"),
     "skipstack.search.bundles.served": {"_load_pyfunc": "skipstack.search.publishing.bundles.served"},
 }
-"""The present module of each name that is not in the one that ``MOVED`` gives, by the old path of its module and by
-the name."""
+"""The new module of each name that is not in the module that ``MOVED`` gives, by the old module and by the name."""
 
 
 def find_moved_modules(*, warn: bool = False) -> None:
-    """Make imports of old paths succeed in this process from now on.
-
-    ``warn``: whether the first import of each old path warns, until the next call.
-    """
+    """Make imports of old paths succeed from now on. ``warn``: whether the first import of each old path warns."""
     if _FINDER not in sys.meta_path:
         sys.meta_path.append(_FINDER)  # last, so it is asked only for modules that exist nowhere else
     _FINDER.warns = warn
 
 
 def new_path(old: str) -> str | None:
-    """The present path of the module that was at ``old``; None if no module that has moved was there."""
+    """The new path of the module that was at ``old``; None if it has not moved."""
     moved = max((each for each in MOVED if f"{old}.".startswith(f"{each}.")), key=len, default=None)
     return None if moved is None else MOVED[moved] + old.removeprefix(moved)
 
@@ -123,16 +117,14 @@ class _Finder(MetaPathFinder, Loader):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """The spec of a module or a folder that has moved; None for any other."""
+        """The spec of a module or a package that has moved; None for any other."""
         return None if new_path(fullname) is None else ModuleSpec(fullname, self, is_package=True)
 
     def create_module(self, spec: ModuleSpec) -> None:
         """Return None, so that Python creates an ordinary module."""
 
     def exec_module(self, module: ModuleType) -> None:
-        """Copy the names of the module from their present modules. Raises ModuleNotFoundError if there is no present
-        module.
-        """
+        """Copy the names of a moved module from their new modules. Raises ModuleNotFoundError if these do not exist."""
         old, new = module.__name__, new_path(module.__name__)
         assert new is not None, "only such modules are found"
         try:
@@ -140,7 +132,7 @@ class _Finder(MetaPathFinder, Loader):
         except ModuleNotFoundError as error:
             raise ModuleNotFoundError(f"No module named {old!r}", name=old) from error
         if hasattr(now, "__path__"):
-            return  # a folder has no names of its own
+            return  # a package has no names of its own
         module.__dict__.update({name: value for name, value in vars(now).items() if name[:1] != "_"})
         for name, there in NAMES.get(old, {}).items():
             setattr(module, name, getattr(import_module(there), name))

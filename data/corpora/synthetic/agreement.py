@@ -17,8 +17,8 @@ knows the right end, and the output layer adds up their scores; but no sum is ri
 of rule 3. A second layer that reads both halves can be. Rules 1 and 2 make the first layer carry both ends to every
 word, so that the second one finds what rule 3 needs.
 
-Locally: ``guard`` is a noun after a determiner or an adjective, else a verb. Names are an open class, so some words of
-dev and test are not in train.
+One choice is local: ``guard`` is a noun after a determiner or an adjective, otherwise a verb. Names are an open class,
+so some words of dev and test are not in train.
 """
 
 from typing import Literal
@@ -55,7 +55,7 @@ class AgreementCorpus(GeneratedCorpus):
     seed: int = 0
     """The seed of the sentences."""
     train: PositiveInt = 500
-    """The number of sentences in train; in dev and test, below."""
+    """The number of sentences in train; ``dev`` and ``test``: in these splits."""
     dev: PositiveInt = 200
     test: PositiveInt = 200
 

@@ -45,9 +45,7 @@ SHORTEST, LONGEST = FARTHEST + ASKED, FARTHEST + 2 * ASKED
 
 
 class EchoCorpus(GeneratedCorpus):
-    """Words, some of which are tagged with the colour of the word a fixed distance before
-    (``data/corpora/synthetic/echo.py``).
-    """
+    """Words, some tagged with the colour of the word a fixed distance before (``data/corpora/synthetic/echo.py``)."""
 
     edition = EDITION
 
@@ -57,7 +55,7 @@ class EchoCorpus(GeneratedCorpus):
     seed: Annotated[int, Field(ge=0)] = 0
     """The seed of the sentences."""
     train: PositiveInt = 600
-    """The number of sentences in train; in dev and test, below."""
+    """The number of sentences in train; ``dev`` and ``test``: in these splits."""
     dev: PositiveInt = 200
     test: PositiveInt = 200
 
@@ -84,7 +82,7 @@ def sentences(seed: int, split: str, size: int, *, distance: int) -> list[Senten
 
 
 def tagged(colours: Sequence[str], asked: Collection[int], distance: int) -> Sentence:
-    """The sentence with words of these ``colours``, and its tags. ``asked``: the positions of the queries."""
+    """Create the sentence with words of these ``colours`` and its tags. ``asked``: the positions of the queries."""
     assert 1 <= distance <= min(asked), "the deciding word stands in the sentence"
     words = (f"{colour}?" if place in asked else colour for place, colour in enumerate(colours))
     tags = (f"B-{colours[place - distance].upper()}" if place in asked else "O" for place in range(len(colours)))

@@ -11,8 +11,8 @@ for about four tokens in five. Six rules decide between the readings of a word:
 3. *The time word, to the right.* Without an auxiliary, ``cut`` is PAST in a sentence that ends in ``yesterday`` and
    PRESENT in one that ends in ``now``. This holds for every such ``cut`` of the sentence, in every clause.
 4. *Both sides at once.* After ``suppose`` at the start, the time word means its opposite: in
-   ``suppose the guard cut the tree now``, the verb is PAST. No sum of a score for the words to the left and one for
-   those to the right can express this rule. So one layer in two directions cannot learn it, and two layers can.
+   ``suppose the guard cut the tree now``, the verb is PAST. No sum of a score of the words to the left and a score of
+   the words to the right can express this rule. So one layer in two directions cannot learn it, and two layers can.
 5. *The missing verb, to the right.* ``the old guard near the river`` is DET ADJ NOUN PREP DET NOUN if the clause has a
    verb after it (``chased dogs``), and DET NOUN PRESENT ... if it has none (``dogs``). Verbs of a clause after ``that``
    do not count.
@@ -23,10 +23,10 @@ Other choices are local: ``that`` is DET or MARK, and ``near`` is PREP or, befor
 with a capital, and some nouns and verbs have a prefix. So some words of dev and test are not in train, and their
 capitals and affixes show their class.
 
-Every sentence has a dependency tree, that of its derivation, which is a function of the words as well. Relations have
-the names of Universal Dependencies. The first verb of a clause is its head. Under it are nouns as ``nsubj``, ``obj``
-and ``obl``, and a verb after ``and`` as ``conj``. A phrase after a preposition (``case``) is ``nmod`` under a noun and
-``obl`` under a verb. A clause after ``that`` is ``acl``, one before a comma ``advcl``.
+Every sentence has a dependency tree, which follows its derivation and is a function of the words as well. Relations
+have the names of Universal Dependencies. The first verb of a clause is its head, with nouns as ``nsubj``, ``obj`` and
+``obl``, and a verb after ``and`` as ``conj``. A phrase after a preposition (``case``) is ``nmod`` under a noun and
+``obl`` under a verb. A clause after ``that`` is ``acl``, a clause before a comma ``advcl``.
 """
 
 from collections.abc import Callable, Sequence
@@ -54,7 +54,7 @@ _OPPOSITE = {"PAST": "PRESENT", "PRESENT": "PAST"}
 
 
 class GrammarCorpus(GeneratedCorpus):
-    """The embedded default: sentences drawn from a small grammar (``data/corpora/synthetic/grammar.py``)."""
+    """The built-in default: sentences drawn from a small grammar (``data/corpora/synthetic/grammar.py``)."""
 
     edition = EDITION
 
@@ -64,7 +64,7 @@ class GrammarCorpus(GeneratedCorpus):
     seed: int = 0
     """The seed of the sentences."""
     train: PositiveInt = 600
-    """The number of sentences in train; in dev and test, below."""
+    """The number of sentences in train; ``dev`` and ``test``: in these splits."""
     dev: PositiveInt = 200
     test: PositiveInt = 200
 
@@ -105,9 +105,7 @@ class _Draft:
         self._timed = False
 
     def sentence(self) -> Phrase:
-        """Draw perhaps an opening, a clause, a time word if a verb needs one and else perhaps, and a full stop or a
-        question mark.
-        """
+        """Draw an optional opening, a clause, a time word (optional unless a verb needs it), and the final mark."""
         shifted = self._chance(0.15)  # rare: networks can learn a rule with an exception, but not an even split
         question = not shifted and self._chance(0.35)
         opening = [word(words.SHIFT, "MARK", "mark")] if shifted else self._maybe(0.3, self._before_comma)
@@ -132,9 +130,7 @@ class _Draft:
         return joined([self._auxiliary(reading)], self._clause(reading))
 
     def _clause(self, reading: str | None) -> Phrase:
-        """Draw a subject, one or two verbs and an object. ``reading``: the reading of the verbs; None if no auxiliary
-        sets it.
-        """
+        """Draw a subject, one or two verbs and an object. ``reading``: the verbs' reading, if an auxiliary sets it."""
         if reading != "PARTICIPLE" and self._chance(0.2):
             return self._clause_with_hidden_verb(reading)
         subject = joined(
@@ -147,9 +143,7 @@ class _Draft:
         return joined([subject.related("nsubj"), *self._maybe(0.3, self._adverb)], verbs, [self._object()])
 
     def _clause_with_hidden_verb(self, reading: str | None) -> Phrase:
-        """Draw a clause such as ``the old guard near the river the dog``, in which ``guard`` is a verb because no other
-        verb follows.
-        """
+        """Draw a clause such as ``the old guard near the river the dog``, whose only verb is ``guard``."""
         determiner = self._determiner()
         subject = joined([determiner], word(self._one(words.ADJECTIVES_OR_NOUNS), "NOUN", "nsubj"))
         verb = self._noun_as_verb(reading)
@@ -168,9 +162,7 @@ class _Draft:
         return joined(before, self._noun())
 
     def _noun_phrase(self) -> Phrase:
-        """Draw a name, a plural, or a determiner, perhaps an adjective, and a noun. It is never ambiguous like
-        ``_pair``.
-        """
+        """Draw an unambiguous noun phrase: a name, a plural, or a determiner, an optional adjective and a noun."""
         kind = self._random.random()
         if kind < 0.25:
             return self._name()
@@ -184,9 +176,7 @@ class _Draft:
         return joined(before, word(self._prefixed(words.NOUNS), "NOUN") if kind < 0.6 else self._noun())
 
     def _prepositional(self) -> Phrase:
-        """Draw a prepositional phrase as the dependent of a noun. A caller that puts it under a verb changes its
-        relation.
-        """
+        """Draw a prepositional phrase under a noun. A caller that puts it under a verb changes its relation."""
         preposition = word(self._one(words.PREPOSITIONS), "PREP", "case")
         return joined([preposition], self._noun_phrase()).related("nmod")
 
@@ -211,9 +201,7 @@ class _Draft:
         return joined([], self._verb(reading), second)
 
     def _verb(self, reading: str | None) -> Phrase:
-        """Draw a verb that cannot be a noun. ``reading``: the reading that its auxiliary gives it; None without an
-        auxiliary.
-        """
+        """Draw a verb that cannot be a noun. ``reading``: the reading set by its auxiliary; None without one."""
         if reading != "BASE" and self._chance(0.5 if reading else 0.2):
             return word(self._prefixed(words.VERBS_IN_ED), reading or "PAST")
         self._timed = self._timed or reading is None

@@ -32,17 +32,14 @@ editions are not used."""
 
 DIGITS = 10
 REACH = 11
-"""The number of relevant numbers at the end of a text with one jump: ten to which a digit can point, and the last
-one."""
+"""The number of relevant numbers at the end of a text with one jump: ten that a digit can point to, and the last."""
 
 
 CountedFrom = Literal["start", "window"]
 
 
 class NumbersCorpus(GeneratedCorpus):
-    """Texts of digits. The label is found by jumping from digit to digit (``data/corpora/synthetic/numbers.py``;
-    gui2019).
-    """
+    """Texts of digits whose label is found by jumps between digits (``data/corpora/synthetic/numbers.py``; gui2019)."""
 
     edition = EDITION
 
@@ -54,11 +51,11 @@ class NumbersCorpus(GeneratedCorpus):
     jumps: PositiveInt = 1
     """The number of jumps from number to number that lead to the label."""
     counted_from: Annotated[CountedFrom, UNSAID] = "start"
-    """The number from which digits count: the first of the eleven last numbers (``start``), or the first of the ten
-    numbers before each (``window``, which needs a length of 1 + 10 for each jump). Both are reconstructions of
+    """The number from which a digit counts: the first of the last eleven numbers (``start``), or the first of the ten
+    numbers before the digit (``window``, which needs a length of 1 + 10 for each jump). Both are reconstructions of
     gui2019."""
     train: PositiveInt = 100_000
-    """The number of texts in train; in dev and test, below."""
+    """The number of texts in train; ``dev`` and ``test``: in these splits."""
     dev: PositiveInt = 10_000
     test: PositiveInt = 10_000
 
@@ -106,9 +103,7 @@ def shortest(jumps: int, counted_from: CountedFrom) -> int:
 
 
 def _from_start(x_ST: NDArray[np.int64], jumps: int) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Follow the jumps of the rule ``start``. Returns the position of each label, and whether all jumps after the first
-    go backwards.
-    """
+    """Follow the jumps of ``start``. Returns each label's position, and whether jumps after the first go backwards."""
     text_S, first = np.arange(len(x_ST)), x_ST.shape[1] - REACH
     place_S, follows_S = x_ST[:, -1], np.ones(len(x_ST), dtype=bool)
     for _ in range(jumps - 1):
@@ -119,9 +114,7 @@ def _from_start(x_ST: NDArray[np.int64], jumps: int) -> tuple[NDArray[np.int64],
 
 
 def _in_windows(x_ST: NDArray[np.int64], jumps: int) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Follow the jumps of the rule ``window``. Returns the position of each label, and True for each text: all jumps go
-    backwards.
-    """
+    """Follow the jumps of ``window``. Returns each label's position, and True, since all jumps go backwards."""
     text_S, length = np.arange(len(x_ST)), x_ST.shape[1]
     place_S = np.full(len(x_ST), length - 1)
     for _ in range(jumps):

@@ -1,7 +1,4 @@
-"""The words of the grammar corpus and of the agreement corpus, by word class.
-
-``data/corpora/synthetic/grammar.py`` and ``data/corpora/synthetic/agreement.py`` have the rules.
-"""
+"""The words of the grammar corpus and of the agreement corpus (``grammar.py``, ``agreement.py``), by word class."""
 
 DETERMINERS = ("the", "some", "no", "my", "that")
 NOUNS = ("river", "dog", "tree", "boy", "horse", "tower", "garden", "letter", "teacher", "king")
