@@ -1,4 +1,4 @@
-"""The command line in this process: nothing that a command prints is hidden, and every refusal is one line."""
+"""Runs commands of the command line in this process. All output is captured, and every refusal is one line."""
 
 import io
 import sys
@@ -12,7 +12,7 @@ from skipstack.dashboards.cli import main
 
 @dataclass(frozen=True)
 class Answer:
-    """What a command came to."""
+    """The exit code and the output of a command."""
 
     code: object
     out: str
@@ -20,12 +20,12 @@ class Answer:
 
 
 def typed(*arguments: object, stdin: bytes = b"") -> Answer:
-    """Run a command. It must end in exit 0, 2 or 3, a mistake told in one line, a defect never."""
+    """Run a command, and check that it exits with 0, 2 or 3, and that a user error is one line without a traceback."""
     out, error = io.StringIO(), io.StringIO()
     with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(error):
         patch.setattr(sys, "argv", ["skipstack", *map(str, arguments)])
         patch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin), encoding="utf-8"))
-        patch.setattr(sys, "excepthook", sys.excepthook)  # Typer sets its own
+        patch.setattr(sys, "excepthook", sys.excepthook)  # restored afterwards, since Typer sets its own
         with pytest.raises(SystemExit) as stopped:
             main()
     answer = Answer(stopped.value.code, out.getvalue(), error.getvalue())
@@ -40,7 +40,7 @@ def typed(*arguments: object, stdin: bytes = b"") -> Answer:
 
 
 def refusal(*arguments: object, stdin: bytes = b"") -> str:
-    """The one line, on stderr alone, with which a command is refused."""
+    """Return the line on stderr, the only output, with which a command is refused."""
     answer = typed(*arguments, stdin=stdin)
     assert answer.code == 2, answer
     assert answer.error.startswith("skipstack: ")

@@ -1,4 +1,4 @@
-"""Mutants: a module's source with one small mistake in it."""
+"""Creates mutants: a module's source with one small mistake in it."""
 
 import ast
 from collections.abc import Callable, Iterator
@@ -31,16 +31,16 @@ SWAPPED: dict[type[ast.AST], type[ast.AST]] = {
     ast.Or: ast.And,
 }
 UNTOUCHED = {"annotation", "returns", "decorator_list", "bases", "keywords of a class", "type_params"}
-"""Fields that are no behaviour, or another's."""
+"""Fields of the syntax tree that are not mutated, since they do not affect behaviour."""
 
 
 @dataclass(frozen=True)
 class Mutant:
-    """What stands at a line becomes something else; ``apply`` changes the tree that the mutant was found in.
+    """A change of an expression or statement; ``apply`` makes the change in the tree in which the mutant was found.
 
-    ``first`` and ``last`` are the lines of its statement, or of the head of one that holds others; of what a function
-    has by default, those of the function. ``in_function``: whether it runs when something is called, not when the
-    module is loaded.
+    ``line``: the line of the change. ``first``, ``last``: the lines of its statement; of a compound statement, only the
+    lines of the head; for a default value, the lines of the function's head. ``in_function``: whether the code runs
+    when a function is called, instead of when the module is loaded.
     """
 
     line: int
@@ -52,12 +52,12 @@ class Mutant:
 
 
 def mutants(tree: ast.Module) -> list[Mutant]:
-    """All mutants of a module, in the order of its text."""
+    """Return all mutants of a module, in the order of its text."""
     return list(_below(tree, tree, in_function=False))
 
 
 def mutated(path: Path, number: int) -> ast.Module:
-    """The tree of the module at ``path`` with its mutant of this number."""
+    """Return the tree of the module at ``path`` with the mutant ``number`` applied."""
     tree = ast.parse(path.read_text(), str(path))
     mutants(tree)[number].apply()
     return ast.fix_missing_locations(tree)
@@ -101,7 +101,9 @@ def _mutant(
 
 
 def _left_alone(node: ast.AST) -> bool:
-    """Docstrings, texts, messages of errors, imports, and what only says what cannot be, as ``strict=True`` does."""
+    """Whether a node is not mutated: docstrings, texts, error messages, imports, and statements on impossible cases,
+    such as ``assert_never`` and ``strict=True``.
+    """
     match node:
         case ast.keyword(arg="strict"):
             return True
@@ -116,7 +118,7 @@ def _left_alone(node: ast.AST) -> bool:
 
 
 def _changes(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
-    """What may stand in a node's place, each with how it is told."""
+    """Yields the replacements of a node, each after its description."""
     for becomes in _others(node):
         yield f"{_text(node)}  ->  {_text(becomes)}", becomes
 
@@ -146,7 +148,7 @@ def _others(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def _removable(node: ast.AST) -> bool:
-    """Statements without which the rest still has all its names."""
+    """Whether a statement can be removed without leaving a name undefined."""
     match node:
         case ast.Expr(value=ast.Call()) | ast.AugAssign() | ast.Raise():
             return True

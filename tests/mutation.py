@@ -1,18 +1,19 @@
-"""How much of the product's behaviour the tests hold on to: one small mistake at a time is put in, and the tests run.
+"""Measures how much of the product's behaviour the tests check: makes one small mistake at a time, and runs the tests.
 
     python -m tests.mutation models search/ledger --mutants 300 --seed 0
 
-draws so many mutants of the modules in these folders (``tests/mutants.py``: operators swapped, constants changed,
-conditions negated, statements removed, results withheld), runs the tests that come by each, and prints for each whether
-one of them failed: a mutant that survives shows what no test would notice. Nothing is written to the checkout.
+draws 300 mutants of the modules in these folders (``tests/mutants.py``: swapped operators, changed constants, negated
+conditions, removed statements and results), runs the tests that execute the changed line of each, and prints whether
+one of them failed. A mutant that survives shows a mistake that no test would notice. Nothing is written to the
+checkout.
 
-Each test file is run once as it is, to learn which tests come by which lines. A mutant then lives in a process forked
-from this one, which has loaded torch already, and has its module compiled from the changed tree. The tests that come by
-the changed line run first, shortest first, up to the first failure; if none fails, all tests of those of their files
-that stand beside the module run, since what a fixture made for a whole file was recorded for one of its tests. Tests
-are those of the folder of the same name and of the files above it; ``--tests`` adds others, of which those that lie in
-``tests`` itself run for every declaration. Tests marked ``slow``, ``cluster`` and the like are left out, so a mutant
-that only they notice survives.
+Each test file is first run unchanged, to learn which tests execute which lines. A mutant then runs in a process forked
+from this one, which has loaded torch already, and compiles its module from the changed tree. The tests that execute the
+changed line run first, the shortest first, until one fails. If none fails, and their files belong to the module's
+folder, all tests of these files run, since the lines of a shared fixture are recorded for only one of its tests. Tests
+are taken from the folder of the same name and from the files in the folders above it; ``--tests`` adds others. Files in
+``tests`` itself that are added run for every declaration. Tests marked ``slow``, ``cluster`` and the like are left out,
+so a mutant that only they notice survives.
 """
 
 import argparse
@@ -46,25 +47,26 @@ LOADED = (
     *("torch", "numpy", "pandas", "pyarrow.parquet", "pydantic", "safetensors.torch", "yaml", "jsonschema"),
     *("optuna", "typer", "rich", "ray.tune"),
 )
-"""What every child would load; never a module of ours, since a mutant has to be loaded in its place."""
+"""The modules that every child needs, except skipstack's own, in whose place a mutant may be loaded."""
 MARKERS = "not slow and not cluster and not gpu and not corpus and not benchmark"
 OFTEN = 300
-"""Calls of a function by a test after which its lines are taken to be known, since writing each of them down costs."""
+"""The number of calls of a function in a test after which its lines are not recorded any more, to save time."""
 LONGEST, PATIENCE, TIMES = 30.0, 30.0, 6.0
-"""Seconds that a test may take; those of a child, and how many times as long as its tests took: a mistake may have no
-end."""
+"""Time limits, since a mutant may run for ever: the seconds of a test; and the seconds of a child process, plus this
+multiple of the time that its tests took unchanged.
+"""
 
 
 @dataclass
 class Seen:
-    """What the tests of a file come by: how long each took, and by module, line and test."""
+    """The record of a test file: the seconds of each test, and by module and line, the tests that execute the line."""
 
     seconds: dict[str, float] = field(default_factory=dict)
     lines: dict[str, dict[int, set[str]]] = field(default_factory=lambda: defaultdict(lambda: defaultdict(set)))
 
 
 class Recorder:
-    """A plugin of pytest that notes which lines of ours each test comes by."""
+    """A pytest plugin that records which lines of skipstack each test executes."""
 
     def __init__(self) -> None:
         self.seconds: dict[str, float] = {}
@@ -85,7 +87,7 @@ class Recorder:
         return result
 
     def found(self) -> list[tuple[str | None, int, str]]:
-        """Module, line and test."""
+        """Return the module, the line and the test of each record."""
         return [(self._ours[name], line, test) for test, own in self.lines.items() for name, line in own]
 
     def _call(self, frame: FrameType, event: str, _: object) -> Callable[..., Any] | None:
@@ -121,7 +123,7 @@ class Changed(importlib.abc.MetaPathFinder, importlib.machinery.SourceFileLoader
 
 
 def forked(work: Callable[[], int], seconds: float) -> int | None:
-    """What ``work`` returns in a process of its own, whose output goes nowhere; None where it takes longer."""
+    """Return the result of ``work`` in a forked process without output; None if it exceeds the time limit."""
     child = os.fork()
     if not child:
         os.setpgid(0, 0)
@@ -141,7 +143,7 @@ def forked(work: Callable[[], int], seconds: float) -> int | None:
 
 
 def _status(work: Callable[[], int]) -> int:
-    """1 for whatever ends the work: a mutant may break pytest itself."""
+    """Return the result of ``work``, or 1 if anything is raised, since a mutant may break pytest itself."""
     try:
         return int(work())
     except BaseException:  # noqa: BLE001 - see above
@@ -149,7 +151,7 @@ def _status(work: Callable[[], int]) -> int:
 
 
 def pytested(tests: Sequence[str], folder: Path, *plugins: object) -> int:
-    """Run these tests in this process, up to the first failure."""
+    """Run the tests in this process, up to the first failure."""
     options = ["-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-o", "addopts=", "-m", MARKERS]
     options += [] if plugins else [f"--timeout={LONGEST}"]
     order = ["--randomly-dont-reset-seed", "--randomly-dont-reorganize", f"--basetemp={folder / str(os.getpid())}"]
@@ -157,7 +159,7 @@ def pytested(tests: Sequence[str], folder: Path, *plugins: object) -> int:
 
 
 def record(file: str, folder: Path) -> Seen | None:
-    """What the tests of a file come by; None where they fail as they are, or are none."""
+    """Record the tests of a file; None if they fail unchanged, or if there are none."""
     notes = folder / f"{file.replace('/', '-')}.json"
 
     def work() -> int:
@@ -177,14 +179,14 @@ def record(file: str, folder: Path) -> Seen | None:
 
 @dataclass(frozen=True)
 class Drawn:
-    """A mutant, by its module and its number there."""
+    """A mutant: the path of its module, and its number in the module."""
 
     path: str
     number: int
 
 
 def tests_of(drawn: Drawn, seen: Sequence[Seen]) -> list[list[str]]:
-    """The tests that come by a mutant, shortest first; then the files beside its module that they stand in."""
+    """Return the tests that execute a mutant, the shortest first, and their files in the module's folder."""
     mutant = mutants(ast.parse((ROOT / drawn.path).read_text()))[drawn.number]
     seconds = {test: took for each in seen for test, took in each.seconds.items()}
     found: set[str] = set()
@@ -192,17 +194,17 @@ def tests_of(drawn: Drawn, seen: Sequence[Seen]) -> list[list[str]]:
         for line, tests in each.lines.get(drawn.path, {}).items():
             if not mutant.in_function or mutant.first <= line <= mutant.last:
                 found |= tests
-    if not found and not mutant.in_function:  # a module that only declares: all tests beside it
+    if not found and not mutant.in_function:  # a module with declarations only: all tests of its folder
         beside = str(Path("tests") / Path(drawn.path).parent)
         found = {test for test in seconds if test.startswith(beside)}
-    if not mutant.in_function:  # a declaration: it may be read without a line being run, as the page of all fields does
+    if not mutant.in_function:  # a declaration may be read without executing a line, e.g. by the page of all fields
         found |= {test for test in seconds if Path(test.partition("::")[0]).parent == Path("tests")}
     files = sorted({test.partition("::")[0] for test in found} & tests_beside(str(Path(drawn.path).parent)))
     return [sorted(found, key=seconds.__getitem__), files]
 
 
 def tests_beside(folder: str) -> set[str]:
-    """The test files in the folder of the same name, and those that lie in the folders above it."""
+    """Return the test files in the folder of the same name, and those directly in the folders above it."""
     own = ROOT / "tests" / folder
     above = [parent for parent in own.parents if parent.is_relative_to(ROOT / "tests" / Path(folder).parts[0])]
     found = [*own.rglob("test_*.py"), *(path for parent in above for path in parent.glob("test_*.py"))]
@@ -210,7 +212,7 @@ def tests_beside(folder: str) -> set[str]:
 
 
 def survives(drawn: Drawn, seen: Sequence[Seen], folder: Path) -> str | None:
-    """Why a mutant survives; None where it is killed."""
+    """Return a line on the tests that a mutant survives; None if a test fails."""
     by_line, files = tests_of(drawn, seen)
     if not by_line:
         return "no test comes by"
@@ -231,7 +233,7 @@ def survives(drawn: Drawn, seen: Sequence[Seen], folder: Path) -> str | None:
 
 
 def main() -> None:
-    """Draw, run, print."""
+    """Draw mutants, run their tests, and print the results."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folders", nargs="+", help="folders of modules, such as models or search/ledger")
     parser.add_argument("--mutants", type=int, default=300)

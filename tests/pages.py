@@ -1,4 +1,4 @@
-"""The pages that people read: their blocks of code, and the commands in them."""
+"""The pages of the documentation: their blocks of code, and the commands in them."""
 
 import re
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ class Page:
         return [code for own, code in BLOCK.findall(self.text) if own == language]
 
     def script(self, having: str) -> str:
-        """The one block of Python with this text."""
+        """Return the block of Python that contains this text."""
         (found,) = (block for block in self.blocks("python") if having in block)
         return found
 
@@ -35,7 +35,7 @@ class Page:
 
     @property
     def files(self) -> dict[str, str]:
-        """The files of the page, whose first line is their name: of studies, and of their own code."""
+        """The study and code files that the page prints, by the names in their first lines."""
         named = [block for language in ("yaml", "python") for block in self.blocks(language) if block.startswith("# ")]
         return {block.splitlines()[0].removeprefix("# "): block for block in named}
 
@@ -45,7 +45,7 @@ CONTRIBUTING = Page(ROOT / "CONTRIBUTING.md")
 FRONT = Page(ROOT / "docs" / "README.md")
 """The first page of the site."""
 TYPED = [README, *map(Page, sorted(GUIDE.glob("*.md")))]
-"""Those whose commands are run."""
+"""The pages whose commands are run by tests."""
 FURTHER = [path for folder in ("decisions", "reference") for path in sorted((ROOT / "docs" / folder).glob("*.md"))]
 WRITTEN = [*TYPED, CONTRIBUTING, FRONT, Page(ROOT / "docs" / "calibration.md"), *map(Page, FURTHER)]
-"""Those that people wrote, but for ``fields.md``."""
+"""All pages that are written by hand, hence without ``fields.md``."""

@@ -1,4 +1,4 @@
-"""The sentences of a corpus, read as a store reads them."""
+"""Reads the sentences of a corpus as a store does."""
 
 from pathlib import Path
 
@@ -8,5 +8,5 @@ from skipstack.data.corpora.sources import open_source
 
 
 def read_splits(corpus: Corpus, *, data_dir: Path | None, folder: Path) -> Splits:
-    """Every split of a corpus."""
+    """Return all splits of a corpus."""
     return open_source(corpus, data_dir=data_dir, folder=folder).read()

@@ -1,4 +1,4 @@
-"""CONTRIBUTING: short, and its table of where to add what is true."""
+"""CONTRIBUTING.md is short, and its table of files to change for an addition is correct."""
 
 import re
 
@@ -8,14 +8,14 @@ PIECES = {
     *("gate", "cell", "head", "corpus", "format", "task"),
     *("measure", "scheduler", "proposer", "event", "command"),
 }
-"""What the table must have a line for."""
+"""The additions that the table must have a line for."""
 
 MOST_FILES = 3
-"""Files that a new piece touches at most, the tests aside."""
+"""The maximum number of files to change for an addition, without tests."""
 
 
 def table() -> dict[str, tuple[list[str], list[str]]]:
-    """By what is added: the files to touch, and those of the tests."""
+    """Return, for each kind of addition, the files to change and the test files."""
     _, section = CONTRIBUTING.text.split("## Where to add what\n")
     rows = [re.split(r" *\| *", line.strip("| ")) for line in section.splitlines() if line.startswith("|")]
     assert rows[0] == ["to add a", "touch", "and the tests"]

@@ -1,4 +1,4 @@
-"""Every command of the README and of the guide is run as it stands; what the pages name is there."""
+"""Runs every command of the README and of the guide, and checks that names on the pages exist."""
 
 import os
 import re
@@ -51,9 +51,8 @@ def is_plain(command: str) -> bool:
 
 
 def shortened(command: str) -> str:
-    """A search in its full size belongs to no test; the engine without Ray is as good here.
-
-    ``tests/install/test_hostile_folder.py`` has both.
+    """Shorten a search, and use the engine without Ray. ``tests/install/test_hostile_folder.py`` runs a full search on
+    Ray.
     """
     if command.startswith("skipstack search"):
         generated = SMALL if command.split()[2] in presets() else ""
@@ -69,9 +68,8 @@ CLUSTER = [command for page in TYPED for command in page.commands if needs_a_clu
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder as a reader has it: the pages' study files, an own corpus, and vectors.
-
-    Packages of the reader's own, with the names of ours, are there too.
+    """A reader's folder: the pages' study files, a corpus of the reader's, and vectors; also packages of the reader's
+    with the names of skipstack's packages.
     """
     path = hostile(tmp_path_factory.mktemp("a reader's") / "folder")
     for page in TYPED:
@@ -87,14 +85,14 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def quickstart(folder: Path) -> Path:
-    """The folder with the study that every reader has run."""
+    """The folder after the quickstart study, which all pages assume."""
     run(folder, shortened("skipstack search quickstart --out runs/quickstart"))
     return folder
 
 
 @pytest.fixture(scope="module")
 def studies(quickstart: Path) -> Path:
-    """The same with the study of a paper, too."""
+    """The folder after the quickstart and the study of a paper."""
     small = "--scale small --corpus grammar --seeds 1"
     run(quickstart, shortened(f"skipstack search wu2017/topologies {small} --out runs/topologies"))
     return quickstart
@@ -112,7 +110,7 @@ def test_the_plain_commands_of_the_readme_succeed_one_after_another(folder: Path
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize("page", PLAIN[1:], ids=str)
 def test_the_plain_commands_of_a_page_of_the_guide_succeed_one_after_another(studies: Path, page: Page) -> None:
-    """Beside the studies that all pages find, a page needs none but its own commands."""
+    """A page needs only these common studies and its own commands."""
     for command in filter(is_plain, page.commands):
         written = command.startswith(("skipstack report", "skipstack draw")) and "--out" in command
         into_a_file = "> " in command or written
@@ -131,7 +129,7 @@ def test_the_python_of_the_guide_finds_the_trials(quickstart: Path) -> None:
     ran = subprocess.run([sys.executable, "-c", code], cwd=quickstart, capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stderr
     assert "tags.skipstack.trial" in ran.stdout
-    trials = read_study(quickstart / "runs" / "quickstart").trials  # those that `extend` added, too
+    trials = read_study(quickstart / "runs" / "quickstart").trials  # including those that `extend` added
     assert len(ran.stdout.splitlines()) == 1 + len(trials)
 
 
@@ -139,23 +137,23 @@ OWN = Page(GUIDE / "own-training.md")
 MOVING = Page(GUIDE / "moving.md")
 FRAMEWORKS = Page(GUIDE / "frameworks.md")
 STUDIES = {"runs/forests": OWN, "runs/digits": OWN, "runs/after": MOVING, "runs/kept": OWN}
-"""The scripts of the guide that search a function, by their studies."""
+"""The guide's pages with scripts that search a function, by the folders of their studies."""
 OTHERS = {"runs/rings": "pytorch_lightning", "runs/texts": "transformers"}
-"""Those of functions that train by another library, which not everyone has, by their studies."""
+"""The optional libraries of the guide's scripts that train with them, by the folders of their studies."""
 
 
 def few(code: str, options: str = "") -> str:
-    """The script with a handful of trials, and with these options of the search."""
+    """Return the script with four trials, and with these options of the search."""
     return re.sub(r"\b(n_trials|num_samples|trials)=\d+", rf"\1=4{options}", code)
 
 
 def script(folder: Path, text: str) -> str:
-    """What a script prints that a reader has saved in a folder, on a machine where no Ray cluster has run before."""
+    """Run a reader's script in a folder, as on a machine without a Ray cluster, and return its output."""
     (folder / "script.py").write_text(text)
     env = {
         **os.environ,
         "RAY_ADDRESS": "local",
-    }  # Ray would wait for a cluster that was killed and has left its address
+    }  # otherwise Ray would wait for a killed cluster that has left its address
     ran = subprocess.run(
         [sys.executable, "script.py"], cwd=folder, env=env, capture_output=True, text=True, check=False
     )
@@ -210,7 +208,7 @@ def test_the_functions_of_the_guide_are_searched_by_ray(tmp_path: Path) -> None:
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("study", OTHERS)
 def test_the_functions_of_other_libraries_train_on_half_a_gpu(study: str, tmp_path: Path) -> None:
-    """The GPU is pretended, which ray believes; they train on the CPU."""
+    """Ray is told of a GPU that does not exist; the functions train on the CPU."""
     pytest.importorskip(OTHERS[study], reason="an example of the guide trains by it")
     pretended = "import ray\nray.init(num_cpus=2, num_gpus=1, include_dashboard=False, log_to_driver=False)\n"
     script(tmp_path, pretended + few(FRAMEWORKS.script(study), ", gpus_per_trial=0.5"))
@@ -291,7 +289,7 @@ def test_the_terms_of_the_glossary_are_in_order() -> None:
 @pytest.mark.corpus
 @pytest.mark.timeout(1800)
 def test_the_commands_on_real_corpora_succeed(folder: Path, data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What they fetch comes from a mirror here, the folder of the real corpora as a web server shows it."""
+    """Downloads come from a local mirror, a web server with the folder of the real corpora."""
     monkeypatch.setenv("SKIPSTACK_DATA_DIR", str(folder / "fetched"))
     monkeypatch.setenv("no_proxy", "127.0.0.1")
     with serving() as server:
@@ -311,7 +309,7 @@ def _run_on_real_corpora(folder: Path, data_dir: Path) -> None:
 
 @pytest.fixture
 def head() -> Iterator[None]:
-    """The guide's Ray head, on this machine, until the test is over."""
+    """Start the guide's Ray head on this machine, and end it after the test."""
     (start,) = (command for command in CLUSTER if command.startswith("ray start"))
     ray = str(Path(sys.executable).parent / start.split()[0])
     process = subprocess.Popen([ray, *start.split()[1:]], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)

@@ -1,4 +1,4 @@
-"""Docstrings begin with a verb or with the thing that they are about, not with a word that says nothing."""
+"""Docstrings begin with a verb or with their subject, not with an empty word."""
 
 import ast
 from collections.abc import Iterator
@@ -16,11 +16,11 @@ EMPTY: Final = {
 FOLDERS: Final = ("data", "models", "spaces", "search", "dashboards")
 
 PRINTED: Final = ("models/conformance/checks.py", "models/conformance/formats.py")
-"""Files whose docstrings are printed where a check holds: ``Each of two seeds ... learns what it learns alone``."""
+"""Files whose docstrings complete a printed result: ``Each of two seeds ... learns what it learns alone``."""
 
 
 def docstrings(path: Path) -> Iterator[tuple[int, str]]:
-    """The line and the text of each docstring, those of attributes among them."""
+    """Yields the line and the text of each docstring, including those of attributes."""
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         body = getattr(node, "body", None)
         for each in body if isinstance(body, list) else ():

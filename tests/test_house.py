@@ -1,4 +1,4 @@
-"""The house itself: where the packages lie, what they may hold, and that loading one part does not load another."""
+"""The packages: their places, their contents, and that loading one part does not load another."""
 
 import json
 import re
@@ -67,7 +67,7 @@ def test_lint_refuses_each_way_of_importing_a_package_without_its_house(folder: 
 
 
 def test_no_program_in_a_text_imports_a_package_without_its_house() -> None:
-    """What the linter does not see: ``python -c`` in strings, scripts, documents."""
+    """Checks code that the linter does not see: ``python -c`` in strings, scripts and documents."""
     folders = [ROOT / name for name in (*PACKAGES, "tests", "docs", ".ci")]
     files = [path for folder in folders for path in folder.rglob("*") if path.suffix in (".py", ".md", ".sh", ".yaml")]
     files += [*ROOT.glob("*.md"), ROOT / "Makefile", *(ROOT / ".ci").iterdir()]
@@ -75,7 +75,7 @@ def test_no_program_in_a_text_imports_a_package_without_its_house() -> None:
     found = {
         f"{path.relative_to(ROOT)}: {line.strip()}"
         for path in files
-        if path != Path(__file__) and "before" not in path.parts  # what an earlier version wrote
+        if path != Path(__file__) and "before" not in path.parts  # files written by earlier versions
         for line in path.read_text().splitlines()
         if IMPORT.search(line)
     }

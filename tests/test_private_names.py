@@ -1,4 +1,4 @@
-"""Private names of libraries: those that a page lists, and no others; and what happens where one is missing."""
+"""The private names of libraries that skipstack uses are those on a page; a missing one is handled."""
 
 import ast
 import os
@@ -38,12 +38,12 @@ STANDARD = {"os._exit"}
 
 
 def private(dotted: str) -> bool:
-    """Whether a part of the name is private, or it is of numba's inner parts, which its documentation does not name."""
+    """Whether a part of the name is private, or the name belongs to undocumented internals of numba."""
     return any(PRIVATE.fullmatch(part) for part in dotted.split(".")) or dotted.startswith(("numba.core", "numba.np"))
 
 
 def used(file: Path) -> Iterator[str]:
-    """The last parts of the private names of libraries in a file."""
+    """Yields the last parts of the private names of libraries in a file."""
     nodes = list(ast.walk(ast.parse(file.read_text())))
     own = {each.name for each in nodes if isinstance(each, ast.FunctionDef | ast.ClassDef)}
     own |= {each.target.id for each in nodes if isinstance(each, ast.AnnAssign) and isinstance(each.target, ast.Name)}
@@ -63,10 +63,10 @@ def used(file: Path) -> Iterator[str]:
 
 
 UNDOCUMENTED = ("streamlit", "ray.tune.utils.log")
-"""Names that stand there though they look like public ones."""
+"""Names on the page that look public but are undocumented."""
 
 LOOKED_UP = {"_active_run_stack", "_engine_run_backward", "_version"}
-"""By ``getattr``."""
+"""Private names that are looked up by ``getattr``."""
 
 
 def test_the_page_lists_those_that_are_used() -> None:

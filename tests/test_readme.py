@@ -1,4 +1,4 @@
-"""The README: short, and its study file complete. That its commands succeed is shown in ``test_docs.py``."""
+"""The README is short, and its study file complete. ``test_docs.py`` runs its commands."""
 
 import re
 import subprocess

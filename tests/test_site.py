@@ -1,4 +1,4 @@
-"""The site: it builds strictly, loads nothing from elsewhere, is searched, and documents each public name once."""
+"""The site builds strictly, loads nothing from other servers, has a search, and documents each public name once."""
 
 import re
 import subprocess
@@ -17,12 +17,12 @@ from tests.pages import FRONT, ROOT, TYPED
 
 PYTHON = ROOT / "build" / "site-venv" / "bin" / "python"
 SHARED = {"Sentence", "UserError"}
-"""Names of ``skipstack.own`` that stand in the reference as those of ``skipstack``."""
+"""Names of ``skipstack.own`` that the reference documents under ``skipstack``."""
 WIDE = ("index", "calibration", "guide/fields", "results/index", "results/two-jumps", "reference/running", "start")
-"""Pages with the widest tables, pictures and code."""
+"""The pages with the widest tables, pictures and code."""
 NUMBER = re.compile(r"\d[\d,.]*\d")
 ELSEWHERE = re.compile(r"""<(?!a\b)[^>]*\b(?:src|srcset|href|data)=["']?(?:https?:)?//|class="mermaid""")
-"""What a page loads from another server: tags but for links, and diagrams, whose program the theme would fetch."""
+"""Content loaded from another server: tags other than links, and diagrams, whose program the theme would fetch."""
 ELSEWHERE_OF_STYLES = re.compile(r"""(?:url\(|@import)\s*["']?(?:https?:)?//""")
 
 
@@ -40,7 +40,7 @@ def test_the_figures_of_the_first_page_are_those_of_the_pages_that_it_names() ->
 
 
 def test_the_site_leads_to_every_page() -> None:
-    """What the strict build says too, where its tools are."""
+    """Repeats a check of the strict build, without needing its tools."""
     config = yaml.safe_load((ROOT / "mkdocs.yml").read_text())
     docs, ignored = ROOT / config["docs_dir"], config["exclude_docs"].split()
     pages = {f"/{path.relative_to(docs)}" for path in docs.rglob("*.md")}
@@ -64,7 +64,7 @@ def test_the_reference_names_every_public_name_once() -> None:
 
 
 def _times(names: Iterable[str]) -> dict[str, int]:
-    """How often each public name is among those of the reference."""
+    """Return how often the reference has each public name."""
     counted = Counter(names)
     public = [*skipstack.__all__, *(f"own.{name}" for name in skipstack.own.__all__ if name not in SHARED)]
     return {name: counted[f"skipstack.{name}"] for name in public}
@@ -72,7 +72,7 @@ def _times(names: Iterable[str]) -> dict[str, int]:
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The site, built strictly: a link that leads nowhere, or a page that nothing leads to, ends it."""
+    """Build the site strictly: a broken link, or a page without a link to it, ends the build."""
     if not PYTHON.exists():
         pytest.skip(f"no {PYTHON.relative_to(ROOT)} (`make site` makes it)")
     folder = tmp_path_factory.mktemp("site")

@@ -1,4 +1,4 @@
-"""What tests make of a search: another one, with some fields changed, and the scheduler that it asks for."""
+"""Changes the search of a study, and builds the scheduler of a search."""
 
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ def searched(study: StudyConfig, **fields: Any) -> StudyConfig:
 
 
 def warm(study: StudyConfig, *paths: Path) -> StudyConfig:
-    """The study, begun with the earlier ones in these folders."""
+    """Return the study with a warm start from the studies in these folders."""
     return searched(study, warm_start=tuple(str(path) for path in paths))
 
 

@@ -1,4 +1,4 @@
-"""A study on the command line to which bad things happen at random, and what it must be in the end."""
+"""A study on the command line that suffers random faults, and checks of its result."""
 
 import os
 import signal
@@ -31,20 +31,23 @@ Trouble = Literal[
     *("full_cache", "torn_cache", "moved", "stderr", "hangup", "address_space"),
     *("host", "taken_back", "cluster", "server", "stopped", "unplugged", "full_scratch", "lost_scratch"),
 ]
-"""What may happen: SIGKILL of a process (the driver at any moment, or while it compacts the ledger; and in each command
-once while it measures on test), the tracking server killed and started again, a full disk, a file of best weights that
-is torn; the disk of the compile cache full, or its files torn, when the next driver begins; the study's folder moved
-under its driver; a reader of its messages that dies; a terminal that hangs up; a limit on its address space, as batch
-systems set one. The last eight are those of clusters that share no disk (``unshared_chaos.py``)."""
+"""The faults.
+
+SIGKILL of a process: the driver at any moment, or while it compacts the ledger (and, in each command, once while it
+measures on test), a worker, a raylet, or the tracking server, which is started again. A full disk; a torn file of best
+weights; a full disk or torn files of the compile cache when the next driver begins. The study's folder is moved under
+its driver; the reader of its messages dies; its terminal hangs up; its address space is limited, as by batch systems.
+The last eight are for clusters without a shared disk (``unshared_chaos.py``).
+"""
 
 RESUMABLE = 130
 ADDRESS_SPACE = 12_000_000_000
-"""Bytes that a driver under a limit may still reserve; drawing in its process would want several times as many."""
+"""The bytes that a driver with a limit may still reserve, a fraction of what drawing in its own process would need."""
 LONGEST = 600
-"""Seconds that a study may stand still."""
+"""The maximum number of seconds without progress of a study."""
 
 COMPACTED = 1
-"""Appends that are worth compacting here, so that every driver does."""
+"""The number of appends from which a driver compacts the ledger: so small that every driver does."""
 
 SMALL = [
     *("--set", "data.corpus.train=120", "--set", "data.corpus.dev=40", "--set", "data.corpus.test=40"),
@@ -66,13 +69,14 @@ def append(self, *events, to_ledger=Ledger.append, once=Path({once!r})):
 
 Ledger.append = append
 """
-"""Code of a driver that kills itself, and what it has started, as soon as a score on test is in its ledger, if a file
-is there, which goes. From outside, a phase that takes some milliseconds cannot be hit for sure."""
+"""Code by which a driver kills itself and its children as soon as a test score is in its ledger, if a file exists,
+which it deletes. A phase of a few milliseconds cannot be hit reliably from outside.
+"""
 
 
 def skipstack(*arguments: str, before: str = "", cache: Path | None = None) -> subprocess.Popen[str]:
-    """The command line in a process of its own, which heeds Ctrl-C even where the tests run in the background, and runs
-    other code ``before``. ``cache``: the folder of compiled code, in place of the user's.
+    """Start the command line in a process, after the code ``before``. It reacts to Ctrl-C even if the tests run in the
+    background. ``cache``: the folder of compiled code; None for the user's.
     """
     return subprocess.Popen(
         command(*arguments, before=before),
@@ -84,7 +88,7 @@ def skipstack(*arguments: str, before: str = "", cache: Path | None = None) -> s
 
 
 def command(*arguments: str, before: str = "") -> list[str]:
-    """What runs the command line so."""
+    """Return the command that runs the command line for ``skipstack``."""
     code = f"{before}\nimport signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
     code += "from skipstack.search.ledger.ledger import Ledger; "
     code += f"Ledger.__init__.__kwdefaults__['worth_compacting'] = {COMPACTED}; "
@@ -100,7 +104,9 @@ def finish(process: subprocess.Popen[str]) -> str:
 
 @dataclass
 class Chaos:
-    """A study that ``commands`` run, a search and what follows it. ``seed`` draws what happens to it, and when."""
+    """A study that ``commands`` run, a search and commands that follow it, with faults. ``seed``: determines the random
+    faults and their moments.
+    """
 
     folder: Path
     commands: Sequence[Sequence[str]]
@@ -108,11 +114,11 @@ class Chaos:
     engine: Literal["ray", "serial"] = "serial"
     tracking: TrackingServer | None = None
     cache: Path | None = None
-    """The folder of compiled code, the only one on its small disk; None: the user's."""
+    """The folder of compiled code, alone on a small disk; None for the user's."""
     told: list[str] = field(default_factory=list)
-    """What happened, for the message of a failure."""
+    """The faults so far, for the messages of failures."""
     torn: Counter[Path] = field(default_factory=Counter)
-    """How often best weights were torn, each time to half of what they were, from the study's folder on."""
+    """The number of times that each file of best weights was cut in half, by its path in the study's folder."""
 
     def __post_init__(self) -> None:
         self.draw: np.random.Generator = generator(self.seed, "chaos")
@@ -125,7 +131,7 @@ class Chaos:
         self._process = self._begin(0)
 
     def run(self, troubles: Sequence[Trouble]) -> str:
-        """Let each command run to its end amid its part of ``troubles``. The report of the last."""
+        """Run each command to its end amid its share of ``troubles``. Returns the output of the last command."""
         share = -(-len(troubles) // len(self.commands))
         for stage in range(len(self.commands)):
             if stage:
@@ -162,7 +168,7 @@ class Chaos:
             self._resume()
 
     def _wait(self, trouble: Trouble) -> bool:
-        """Until the moment for a trouble has come; False where the command has ended before."""
+        """Wait for a random moment for a fault. Returns False if the command has ended before."""
         match trouble:
             case "compaction":
                 self._strike("driver")
@@ -176,7 +182,9 @@ class Chaos:
                 return reached
 
     def _until(self, there: Callable[[], bool]) -> bool:
-        """Wait, over drivers that end in order; False where the command has ended before it was there."""
+        """Wait for a condition, resuming the study when a driver ends in order; return False if the command ends
+        before.
+        """
         begun = time.monotonic()
         while not there():
             assert time.monotonic() < begun + LONGEST, f"{self}: it stands still"
@@ -191,10 +199,10 @@ class Chaos:
         return True
 
     def _tend(self) -> None:
-        """Called again and again while the study is waited for."""
+        """Do nothing; called repeatedly while the study is waited for."""
 
     def _said(self) -> tuple[str, str]:
-        """What the driver has said on stdout and on stderr, once it has ended."""
+        """Wait until the driver has ended, and return its output on stdout and on stderr."""
         end = time.monotonic() + LONGEST
         while True:
             self._tend()
@@ -209,7 +217,7 @@ class Chaos:
         return {path.name for path in self.folder.glob("ledger/*.gz*")}
 
     def _resume(self) -> None:
-        """What a user does: resume, or type the command again where it did not come into the ledger."""
+        """Resume the study, or repeat the command if the ledger does not have it, as a user does."""
         self._process.communicate()
         self._check_ledger()
         if sum(map(_begins, self._before)) < self._stage:
@@ -218,7 +226,7 @@ class Chaos:
             self._process = self._skipstack("resume", str(self.folder))
 
     def _check_ledger(self) -> None:
-        """No event that was in the ledger is ever lost or changed."""
+        """Check that no event of the ledger was lost or changed."""
         now = self.events()
         assert now[: len(self._before)] == self._before, f"{self}: the ledger has lost events"
         self._before = now
@@ -257,7 +265,7 @@ class Chaos:
                 raise NotImplementedError(trouble)
 
     def _processes(self) -> list[psutil.Process]:
-        """Those of Ray, and others."""
+        """Return the processes that may be killed."""
         return self._descendants()
 
     def _descendants(self) -> list[psutil.Process]:
@@ -267,7 +275,7 @@ class Chaos:
             return []
 
     def _kill(self, candidates: list[psutil.Process]) -> None:
-        """One of them, by its id. What a killed driver leaves behind is ended too, as its machine would."""
+        """Kill a random process by its id. If it is the driver, its children are killed too."""
         if not candidates:
             return
         victim = candidates[int(self.draw.integers(len(candidates)))]
@@ -279,16 +287,16 @@ class Chaos:
                 continue
 
     def _tear_weights(self) -> None:
-        """Of one trial, ended or not, which is then trained again if it is to be measured."""
+        """Cut a random trial's best weights in half. It is trained again if it is to be measured on test."""
         found = sorted([*self.folder.glob(f"trials/*/{BEST}"), *self.folder.glob(f"ablations/*/*/{BEST}")])
         if found:
             torn = found[int(self.draw.integers(len(found)))]
-            with suppress(FileNotFoundError):  # those that nobody needs go at any moment
+            with suppress(FileNotFoundError):  # weights that are not needed are deleted at any moment
                 os.truncate(torn, torn.stat().st_size // 2)
                 self.torn[torn.relative_to(self.folder)] += 1
 
     def _fill_the_disk(self) -> None:
-        """Until the driver has ended for want of room, which it must by itself."""
+        """Fill the disk until the driver has ended by itself for lack of space."""
         filler = filled(self.folder.parent)
         error = self._ended()
         filler.unlink()
@@ -298,14 +306,14 @@ class Chaos:
             self._resume()
 
     def _ends_in_order(self, happens: Callable[[], object]) -> None:
-        """Something happens that ends the driver, which says so in one line, and is resumed."""
+        """Cause an event at which the driver must end with one line of output, and resume the study."""
         happens()
         self._ended()
         if self._process.returncode != 0:  # it may just have ended
             self._resume()
 
     def _ended(self) -> str:
-        """What the driver said, which has ended by itself: resumable, all done, or killed as it measured."""
+        """Return the messages of a driver that has ended by itself: resumable, complete, or killed as it measured."""
         _, error = self._said()
         expected = (0, RESUMABLE) if self._once.exists() else (0, RESUMABLE, -signal.SIGKILL)
         assert self._process.returncode in expected, f"{self}\n{error}"
@@ -313,7 +321,9 @@ class Chaos:
         return error
 
     def _spoil_the_cache(self, *, full: bool) -> None:
-        """The next driver finds torn files there, or none, and no room for any; the one after it has room again."""
+        """Make the next driver start with torn files in the cache, or with an empty cache on a full disk. There is
+        space again for the driver after it.
+        """
         assert self.cache is not None
         files = [path for path in self.cache.rglob("*") if path.is_file() and path not in self._fillers]
         for path in self._fillers:
@@ -331,7 +341,7 @@ class Chaos:
         self._resume()
 
     def _move(self) -> None:
-        """To a name beside it, where the study is resumed."""
+        """Rename the study's folder, and resume the study in its new place."""
         place = self.folder.with_name(f"moved-{len(self.told)}")
 
         def moves() -> None:
@@ -341,22 +351,22 @@ class Chaos:
         self._ends_in_order(moves)
 
     def _leave_stderr(self) -> None:
-        """Nobody reads the messages of this driver any more."""
+        """Close the pipe from the driver's stderr."""
         if self._process.stderr is not None:
             self._process.stderr.close()
             self._process.stderr = None
 
     def _limit_address_space(self) -> None:
-        """Of this driver, and of the processes that it is yet to start."""
+        """Limit the address space of this driver, and of the processes that it will start."""
         with suppress(psutil.NoSuchProcess):
             driver = psutil.Process(self._process.pid)
             limit = driver.memory_info().vms + ADDRESS_SPACE
-            _, most = driver.rlimit(psutil.RLIMIT_AS)  # which only a privileged process may raise again
+            _, most = driver.rlimit(psutil.RLIMIT_AS)  # only a privileged process may raise the hard limit again
             driver.rlimit(psutil.RLIMIT_AS, (limit, most))
 
 
 def filled(folder: Path) -> Path:
-    """A file in ``folder`` that leaves no room on its disk."""
+    """Fill the disk of ``folder`` with a file, and return the file's path."""
     filler = folder / f"filler-{time.monotonic_ns()}"
     with filler.open("wb", buffering=0) as file:
         while True:
@@ -367,12 +377,12 @@ def filled(folder: Path) -> Path:
 
 
 def _begins(event: Event) -> bool:
-    """Whether an extension or an ablation begins with it."""
+    """Whether an event begins an extension or an ablation."""
     return event.kind == "extended" or (isinstance(event, Ablated) and isinstance(event.event, StudyOpened))
 
 
 def name_of(process: psutil.Process) -> str:
-    """The name of a process of Ray, as it gives itself one."""
+    """Return the name that a process of Ray gives itself."""
     try:
         return " ".join(process.cmdline()[:1]) if process.name() != "raylet" else "raylet"
     except psutil.NoSuchProcess:
@@ -380,9 +390,9 @@ def name_of(process: psutil.Process) -> str:
 
 
 def essence(events: Sequence[Event]) -> list[dict[str, Any]]:
-    """What was proposed, reported, decided, ended and tested, in the search and in its ablations, without the clock.
+    """Return the essential events of the search and its ablations, without times.
 
-    The trials of a test phase stand in the order of their numbers: one whose weights were torn is measured later.
+    The trials of a test phase are ordered by number, since one whose weights were torn is measured later.
     """
     kinds = {"proposed", "reported", "decided", "ended", "tested", "finished"}
     found: list[dict[str, Any]] = []
@@ -395,12 +405,12 @@ def essence(events: Sequence[Event]) -> list[dict[str, Any]]:
 
 
 def numbered(events: Sequence[Event]) -> list[tuple[int | None, Event]]:
-    """Each event with the number of the ablation that it belongs to; None: to the search."""
+    """Return each event with the number of its ablation; None for the search."""
     return [(event.ablation, event.event) if isinstance(event, Ablated) else (None, event) for event in events]
 
 
 def reports(events: Sequence[Event]) -> dict[int, list[tuple[int, float, object]]]:
-    """By trial: epoch, score and metrics, in the order of the ledger."""
+    """Return epoch, score and metrics of the reports by trial, in the order of the ledger."""
     found: dict[int, list[tuple[int, float, object]]] = {}
     for event in events:
         if isinstance(event, Reported):
@@ -411,7 +421,7 @@ def reports(events: Sequence[Event]) -> dict[int, list[tuple[int, float, object]
 def alone(
     record: StudyRecord, folder: StudyFolder, trial: TrialRecord, scratch: Path
 ) -> list[tuple[int, float, object]]:
-    """The curve of a trial that is trained by itself, without engine, driver or ledger."""
+    """Return the curve of a trial that is trained by itself, without engine, driver or ledger."""
     from skipstack.search.execution.workers.worker import TrainingWorker
 
     task = trial_task(record, folder, trial.config, number=trial.number, seeds=trial.seeds, device="cpu")
@@ -436,8 +446,8 @@ the commit at that time, and how many events of a ledger a store has, the ends o
 
 
 def runs(uri: str) -> dict[str, Any]:
-    """Every run of the only study in a store, by name, without what the clock gave: no name may come twice, but in
-    another ablation.
+    """Return the content of all runs of the only study in a store, by name, without times. Names must be unique within
+    an ablation.
     """
     from mlflow import MlflowClient
 
@@ -450,7 +460,7 @@ def runs(uri: str) -> dict[str, Any]:
         assert key not in found, f"two runs for {key}"
         tags = {name: value for name, value in run.data.tags.items() if name not in OF_A_STORE}
         if "skipstack.trial" not in tags:
-            tags.pop("mlflow.note.content", None)  # the report, which says how long trials took
+            tags.pop("mlflow.note.content", None)  # the report, which has the times of trials
         curves = {
             name: sorted((point.step, repr(point.value)) for point in client.get_metric_history(run.info.run_id, name))
             for name in run.data.metrics

@@ -1,4 +1,4 @@
-"""What trials take of a GPU, counted by a process that has trained nothing: one that has cannot count."""
+"""Measures the GPU memory of trials in a new process, since a process that has trained cannot measure it."""
 
 import sys
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from skipstack.search.study.task import TrialTask
 
 
 def counted_apart(tasks: Sequence[TrialTask]) -> list[int]:
-    """The bytes of each. The process runs no main program: a test may have put another in the place of this one's."""
+    """Return the bytes of each task. The process runs no main program, since a test may have replaced this one's."""
     nothing = {"__main__": ModuleType("__main__")}
     with patch.dict(sys.modules, nothing), ProcessPoolExecutor(1, mp_context=get_context("spawn")) as apart:
         return list(apart.map(memory_of, tasks))

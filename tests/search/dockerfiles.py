@@ -1,4 +1,4 @@
-"""A Dockerfile, read; and played where nothing can build it: its files are copied, its commands run, in a folder."""
+"""Parses a Dockerfile, and emulates building it in a folder: copies its files and runs its commands."""
 
 import os
 import re
@@ -9,20 +9,20 @@ from dataclasses import dataclass
 from pathlib import Path
 
 HOME = "home/ray"
-"""The working folder of Ray's images, and the home of their user."""
+"""The working directory of Ray's images, and the home of their user."""
 MOUNT = re.compile(r"--mount=type=bind,from=(\S+?),source=(\S+?),target=(\S+)")
 
 
 @dataclass(frozen=True)
 class Step:
-    """An instruction such as ``RUN``, and what follows it: on one line, as builders read it."""
+    """An instruction such as ``RUN``, and the text after it, with line continuations joined."""
 
     instruction: str
     text: str
 
 
 def steps(dockerfile: Path) -> list[Step]:
-    """All steps, in which the defaults of arguments stand for the arguments."""
+    """Return all steps, with the defaults of build arguments substituted in ``FROM``."""
     lines = [line for line in dockerfile.read_text().splitlines() if not line.startswith("#")]
     found = [Step(*line.split(maxsplit=1)) for line in "\n".join(lines).replace("\\\n", "").splitlines() if line]
     defaults = dict(step.text.split("=", 1) for step in found if step.instruction == "ARG" and "=" in step.text)
@@ -35,7 +35,7 @@ def steps(dockerfile: Path) -> list[Step]:
 
 
 def played(dockerfile: Path, context: Path, folder: Path, environment: Mapping[str, str]) -> Path:
-    """The file system of the last stage, without that of its base: a folder below ``folder``."""
+    """Return the folder below ``folder`` with the files of the last stage, without the files of its base image."""
     stages: dict[str, Path] = {}
     root = folder
     for step in steps(dockerfile):
@@ -57,7 +57,7 @@ def played(dockerfile: Path, context: Path, folder: Path, environment: Mapping[s
 
 
 def _copy(words: list[str], context: Path, root: Path) -> None:
-    """As builders do it: of a folder its contents; whatever ends with / is a folder."""
+    """Copy as builders do: of a folder its contents; a target that ends with / is a folder."""
     modes = [int(word.removeprefix("--chmod="), 8) for word in words if word.startswith("--")]
     *sources, target = (word for word in words if not word.startswith("--"))
     into = root / HOME / target if not target.startswith("/") else root / target.removeprefix("/")
@@ -74,7 +74,7 @@ def _copy(words: list[str], context: Path, root: Path) -> None:
 
 
 def _run(text: str, root: Path, stages: Mapping[str, Path], environment: Mapping[str, str]) -> None:
-    """In the shell of Ray's images; a path from the root is one below ``root``."""
+    """Run a command in bash, the shell of Ray's images; absolute paths become paths below ``root``."""
     if (mount := MOUNT.match(text)) is not None:
         stage, source, target = mount.groups()
         shutil.copytree(stages[stage] / source.removeprefix("/"), root / target.removeprefix("/"))

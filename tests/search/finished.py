@@ -1,4 +1,4 @@
-"""Studies from their files to their ends, in this process, with real networks; and bundles of them."""
+"""Runs studies of real networks from their files to their ends in this process, and exports their bundles."""
 
 import json
 import time
@@ -24,7 +24,7 @@ from skipstack.search.study.study_files.study_file import load_study
 
 
 def opened(file: Path, overrides: Sequence[str] = ()) -> StudyFolder:
-    """The study of a file, prepared beside it in ``runs``; nothing is trained yet."""
+    """Prepare the study of a file in the folder ``runs`` beside it, without training."""
     study = StudyFolder(file.parent / "runs")
     config, corpora = load_study(file, overrides=overrides)
     with new_folder(study.path) as beside:
@@ -33,7 +33,7 @@ def opened(file: Path, overrides: Sequence[str] = ()) -> StudyFolder:
 
 
 def run(study: StudyFolder) -> StudyRecord:
-    """Run it to its end."""
+    """Run a study to its end."""
     with Ledger(study.ledger) as ledger:
         driver = Driver(study, ledger, device="cpu", clock=time.time)
         run_study(driver, SerialEngine(TrainingWorker))
@@ -41,14 +41,14 @@ def run(study: StudyFolder) -> StudyRecord:
 
 
 def trained(file: Path, overrides: Sequence[str] = ()) -> StudyFolder:
-    """The study of a file, run to its end."""
+    """Run the study of a file to its end."""
     study = opened(file, overrides)
     run(study)
     return study
 
 
 def curves(study: StudyFolder) -> set[str]:
-    """The metrics that MLflow is told of its first trial."""
+    """Return the names of the metrics in MLflow of the study's first trial."""
     runs = ExpectedRuns()
     with Ledger(study.ledger) as ledger:
         for event in ledger.read():
@@ -57,14 +57,14 @@ def curves(study: StudyFolder) -> set[str]:
 
 
 def exported(file: Path, overrides: Sequence[str] = ()) -> Path:
-    """Run the study of a file; the bundle of its first trial lies beside the file, too."""
+    """Run the study of a file, and export its first trial as a bundle beside the file."""
     study = trained(file, overrides)
     record = read_study(study.path)
     return export_bundle(record, study, record.trials[0], file.parent / "bundle", "cpu")
 
 
 def resealed(bundle: Path, name: str, place: str, value: Any) -> None:
-    """Put a value at a dotted place of a JSON file of a bundle, and seal the bundle as its owner would."""
+    """Set the value at a dotted path of a JSON file of a bundle, and seal the bundle again."""
     tree = json.loads((bundle / name).read_text())
     *parents, last = place.split(".")
     reduce(getitem, parents, tree)[last] = value

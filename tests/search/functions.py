@@ -1,4 +1,4 @@
-"""Studies of functions, run one trial after another, without MLflow and without Ray."""
+"""Runs studies of functions, one trial after another, without MLflow and without Ray."""
 
 import math
 import time
@@ -28,12 +28,12 @@ LINE: dict[str, Any] = {"axes": {"x": {"real": [0.0, 4.0]}}, "search": {"propose
 
 
 def peak(config: Config, epoch: int) -> float:
-    """A curve that rises towards a height which is the greater the nearer x is to 1; the seeds lie a bit apart."""
+    """Return a score that rises towards a maximum, which is higher the nearer x is to 1, and differs between seeds."""
     return (1 - (config["x"] - 1) ** 2) * (1 - 0.5**epoch) + 0.01 * math.sin(config["seed"])
 
 
 def rising(config: Config, report: Report) -> None:
-    """Four epochs of that curve."""
+    """Report four epochs of ``peak``."""
     for epoch in range(1, 5):
         report(score=peak(config, epoch))
 
@@ -41,7 +41,7 @@ def rising(config: Config, report: Report) -> None:
 def open_function(
     path: Path, function: Function, study: Any = LINE, *, direction: Any = "maximise", **options: Any
 ) -> StudyFolder:
-    """A study's folder with a ledger that begins it."""
+    """Create a study's folder, with a ledger that begins the study."""
     config, corpora = load_study(study, function=source_of(function, direction), **options)
     folder = StudyFolder(path)
     open_study(config, folder, data_dir=None, corpus_folder=corpora, clock=lambda: 1.0)
@@ -49,11 +49,11 @@ def open_function(
 
 
 class Killed(BaseException):
-    """Ends a study as a kill does: nothing is written afterwards."""
+    """Ends a study like a kill: nothing is written afterwards."""
 
 
 class KilledDriver(Driver):
-    """Dies once a trial has reported its third epoch."""
+    """A driver that dies once a trial has reported its third epoch."""
 
     def report(self, number: int, result: EpochResult) -> Decision:
         decision = super().report(number, result)
@@ -63,7 +63,7 @@ class KilledDriver(Driver):
 
 
 def run_function(folder: StudyFolder, function: Function, kind: type[Driver] = Driver) -> StudyRecord:
-    """Run what is left of it to its end."""
+    """Run the rest of a study to its end."""
     with Ledger(folder.ledger) as ledger:
         driver = kind(folder, ledger, device="cpu", clock=time.time)
         run_study(driver, SerialEngine(FunctionWorkers(function)))
@@ -71,12 +71,12 @@ def run_function(folder: StudyFolder, function: Function, kind: type[Driver] = D
 
 
 def searched(path: Path, function: Function, study: Any = LINE, **options: Any) -> StudyRecord:
-    """The record of a study from its beginning to its end."""
+    """Run a study from its beginning to its end, and return its record."""
     return run_function(open_function(path, function, study, **options), function)
 
 
 def told(folder: Path) -> list[Event]:
-    """All that happened, whenever it did, and however long it took."""
+    """Return all events of a study without times and durations."""
     timeless = {"time": 0.0, "seconds": 0.0}
     return [
         event.model_copy(update={name: value for name, value in timeless.items() if hasattr(event, name)})

@@ -1,10 +1,10 @@
-"""A cluster whose autoscaler starts machines when it is asked: Ray's own, and the machines are processes here.
+"""A cluster with Ray's own autoscaler, whose machines are processes on this machine.
 
-``python -m tests.search.growing FOLDER ADDRESS TRIALS [OPTION ...]`` is the driver of a study there. It prints as JSON
-how many machines there were when (``machines``), how many places were asked for (``asked``), what was said (``said``),
-and the request that is left at the end (``left``). With ``untold`` it cannot read the autoscaler's config, as on
-Kubernetes; with ``interrupted`` it gets SIGINT at the first report; with ``gpus`` each trial needs a GPU; with
-``two`` so many trials run at a time, at most.
+``python -m tests.search.growing FOLDER ADDRESS TRIALS [OPTION ...]`` runs the driver of a study on the cluster. It
+prints as JSON, over time, the number of machines (``machines``) and of requested slots (``asked``); the messages
+(``said``); and the requests that remain at the end (``left``). Options: ``untold``: the driver cannot read the
+autoscaler's config, as on Kubernetes; ``interrupted``: it gets SIGINT at the first report; ``gpus``: each trial needs a
+GPU; ``two``: at most two trials run at a time.
 """
 
 import json
@@ -40,14 +40,14 @@ from tests.search.sleeping import SECONDS, SleepingWorker, sleeping_study
 from tests.search.toy import toy_driver
 
 STARTING: Final = "SKIPSTACK_TESTED_STARTING"
-"""The variable that says how many seconds a machine takes to start."""
+"""The environment variable with the number of seconds that a machine takes to start."""
 
 WORKERS: Final = 4
-"""There may be as many, each of one CPU."""
+"""The maximum number of machines, each with one CPU."""
 
 
 class SlowProvider(FakeMultiNodeProvider):  # type: ignore[misc]
-    """Starts machines as slowly as a cloud, any number at once."""
+    """Starts any number of machines at once, as slowly as a cloud."""
 
     def create_node_with_resources_and_labels(self, *arguments: Any) -> None:
         time.sleep(float(os.environ.get(STARTING, "0")))
@@ -55,7 +55,7 @@ class SlowProvider(FakeMultiNodeProvider):  # type: ignore[misc]
 
 
 class MarkingWorker(SleepingWorker):
-    """Leaves a file for each process that trains."""
+    """A worker that creates a file named after its process."""
 
     def run_epoch(self) -> EpochResult:
         (self.task.folder.parent.parent / f"process-{os.getpid()}").touch()
@@ -63,7 +63,7 @@ class MarkingWorker(SleepingWorker):
 
 
 def config(address: str) -> Mapping[str, Any]:
-    """Of the autoscaler of the cluster at ``address``."""
+    """Return the autoscaler's config for the cluster at ``address``."""
     lists = ("initialization", "setup", "head_setup", "worker_setup", "head_start_ray", "worker_start_ray")
     return {
         "cluster_name": "growing",
@@ -93,7 +93,7 @@ def config(address: str) -> Mapping[str, Any]:
 
 
 def growing(*, starting: float = 0.0, second: bool = False) -> Head:
-    """The head of such a cluster, without CPUs; ``second``: with the second version of Ray's autoscaler."""
+    """Start the head of such a cluster, without CPUs. ``second``: use the second version of Ray's autoscaler."""
     own = {"RAY_FAKE_CLUSTER": "1", "AUTOSCALER_UPDATE_INTERVAL_S": "1", STARTING: str(starting)}
     if second:
         own |= {
@@ -107,12 +107,12 @@ def growing(*, starting: float = 0.0, second: bool = False) -> Head:
 
 
 def waiting() -> int:
-    """How many places are asked for that are not there."""
+    """Return the number of requested slots that do not exist yet."""
     return sum(group["state"] in ("PENDING", "RESCHEDULING") for group in placement_group_table().values())
 
 
 def watched(until: threading.Event, seen: dict[str, list[Any]]) -> None:
-    """Notes how many machines with CPUs there are, and how many places are asked for, whenever that changes."""
+    """Record the numbers of machines with CPUs and of requested slots whenever they change."""
     began = time.monotonic()
     while not until.wait(0.2):
         machines = sum(bool(node["Alive"] and node["Resources"].get("CPU")) for node in ray.nodes())
@@ -122,7 +122,7 @@ def watched(until: threading.Event, seen: dict[str, list[Any]]) -> None:
 
 
 def left(address: str) -> int:
-    """How many places are asked for, or held, as another process sees."""
+    """Return the number of requested or held slots, as seen by another process."""
     ray.init(address, log_to_driver=False, logging_level="error")
     try:
         return sum(group["state"] != "REMOVED" for group in placement_group_table().values())

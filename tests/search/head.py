@@ -1,4 +1,4 @@
-"""Ray's head on this machine, which a test starts on a free port and in a folder of its own, and ends by its id."""
+"""A Ray head on this machine, which a test starts on a free port and in a temporary folder, and ends by its id."""
 
 import json
 import os
@@ -17,12 +17,12 @@ from typing import Any, Self
 import psutil
 
 STARTED = "from ray.scripts.scripts import main; main()"
-"""`ray`, of whichever Python runs it."""
+"""The code of `ray`, for any Python that runs it."""
 
 
 class Head:
-    """A cluster of one machine with so many CPUs. Its processes, and so its trials, run in ``python`` and in
-    ``folder``. ``growing`` makes the config of an autoscaler for the cluster at an address.
+    """A cluster of one machine with ``cpus`` CPUs. Its processes, and so its trials, run with ``python`` and in
+    ``folder``. ``growing``: makes an autoscaler's config for the cluster at an address.
     """
 
     def __init__(
@@ -34,7 +34,7 @@ class Head:
         growing: Callable[[str], Mapping[str, Any]] | None = None,
         **environment: str,
     ) -> None:
-        self.folder = Path(tempfile.mkdtemp(prefix="skj-"))  # short: Ray's sockets lie below it
+        self.folder = Path(tempfile.mkdtemp(prefix="skj-"))  # a short path, since that of a socket has a maximum
         self.environment = {
             **os.environ,
             "RAY_AUTH_MODE": "token",
@@ -71,7 +71,7 @@ class Head:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        started = psutil.Process(self.process.pid).children(recursive=True)  # an autoscaler's machines outlive it
+        started = psutil.Process(self.process.pid).children(recursive=True)  # an autoscaler's machines outlive the head
         self.process.terminate()
         self.process.wait(timeout=120)
         for process in started:
@@ -80,7 +80,7 @@ class Head:
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def job(self, *arguments: str) -> str:
-        """What `ray job` would do; how the job stands then."""
+        """Run a subcommand of `ray job`, and return the job's status."""
         ran = subprocess.run(
             [sys.executable, "-m", "tests.search.jobs", self.address, *arguments],
             env=self.environment,

@@ -1,6 +1,6 @@
-"""Hosts on one machine: network namespaces with addresses of their own on a bridge, Ray on each, cables to pull.
+"""Hosts on one machine: network namespaces with addresses on a bridge, each with Ray, which can be unplugged.
 
-They share the processor, the file system but for folders that are hidden from some of them, and nothing else.
+They share only the processor, and the file system except for folders that are hidden from some of them.
 """
 
 import itertools
@@ -24,7 +24,7 @@ PORT = 6379
 RAY = str(Path(sys.executable).parent / "ray")
 
 COUNTED = itertools.count()
-"""Networks: the kernel takes a moment to forget the names of one."""
+"""The number of the network; a new one for each, since the kernel takes a moment to release names."""
 
 QUICK = {
     "RAY_health_check_initial_delay_ms": "2000",
@@ -32,11 +32,11 @@ QUICK = {
     "RAY_health_check_timeout_ms": "3000",
     "RAY_health_check_failure_threshold": "3",
 }
-"""A host that does not answer is given up within seconds instead of a minute."""
+"""Settings of Ray by which a host that does not answer is given up within seconds instead of a minute."""
 
 
 def missing() -> str | None:
-    """Why there can be no hosts here; None where there can."""
+    """Return the reason why there can be no hosts here; None if there can."""
     if os.geteuid() != 0:
         return "network namespaces need root"
     if shutil.which("ip") is None:
@@ -50,9 +50,9 @@ def missing() -> str | None:
 
 
 class Hosts:
-    """A network of hosts 1, 2, ...; all that runs on them is ended with the ``with``.
+    """A network of hosts 1, 2, ...; the end of the ``with`` statement ends everything that runs on them.
 
-    The machine itself is host 254. ``token`` is what Ray asks everybody for.
+    The machine itself is host 254. ``token``: the token of the Ray cluster.
     """
 
     def __init__(self) -> None:
@@ -86,11 +86,11 @@ class Hosts:
 
     @property
     def head(self) -> str:
-        """Where Ray is joined."""
+        """The address of the Ray head."""
         return f"{self.address(1)}:{PORT}"
 
     def add(self, host: int) -> None:
-        """A host with its cable plugged in."""
+        """Add a host that is connected to the network."""
         space, cable = self._space(host), f"{self._name}v{host}"
         _ip("netns", "add", space)
         self._hosts.append(host)
@@ -104,15 +104,15 @@ class Hosts:
         return host in self._hosts
 
     def unplug(self, host: int) -> None:
-        """Pull the cable: whatever runs on the host runs on, and reaches nobody."""
+        """Disconnect a host. Its processes continue, without reaching any other host."""
         _ip("link", "set", f"{self._name}v{host}", "down")
 
     def plug(self, host: int) -> None:
-        """Put the cable in again."""
+        """Connect a host again."""
         _ip("link", "set", f"{self._name}v{host}", "up")
 
     def announce(self, host: int) -> None:
-        """Tell the cluster that the host will be taken back, as a cloud does of one at a lower price."""
+        """Announce to the cluster that the host will be preempted, as a cloud does with spot machines."""
         script = (
             "import sys, time, ray; from ray._raylet import GcsClient; from ray.core.generated import autoscaler_pb2\n"
             "ray.init(address=sys.argv[1], log_to_driver=False, logging_level='error')\n"
@@ -123,20 +123,20 @@ class Hosts:
         )
         command = self.command(1, [sys.executable, "-c", script, self.head, self.address(host)])
         ran = subprocess.run(command, env=self.environment(), capture_output=True, text=True, check=True)
-        # Ray may tell of hosts that were lost, before and after.
+        # Ray may print messages on lost hosts before and after.
         assert any(line.startswith("(True") for line in ran.stdout.splitlines()), ran.stdout
 
     def kill(self, host: int) -> None:
-        """Switch the host off: whatever runs on it ends at once, and says nothing."""
+        """Switch the host off: all its processes end at once, without a message."""
         pids = self._pids(host)
         subprocess.run(["kill", "-KILL", *pids], capture_output=True, check=False)
 
     def start_ray(
         self, host: int, *, cpus: int, hidden: Sequence[Path] = (), wait: bool = True, **environment: str
     ) -> None:
-        """`ray start` on a host; host 1 is the head. ``wait`` until Ray runs there.
+        """Run `ray start` on a host; host 1 is the head. ``wait``: whether to wait until Ray runs.
 
-        ``hidden``: folders in whose places the host has empty disks of its own.
+        ``hidden``: folders that are replaced by empty disks on this host.
         """
         own = ["--node-ip-address", self.address(host), "--num-cpus", str(cpus), "--block"]
         memory = ["--object-store-memory", str(100 * 2**20)]
@@ -159,7 +159,7 @@ class Hosts:
             self.await_ray(host)
 
     def await_ray(self, host: int) -> None:
-        """Wait until Ray runs on a host where it was started."""
+        """Wait until Ray, which was started on a host, runs."""
         log, end = self._log(host), time.monotonic() + 240
         while b"Ray runtime started" not in log.read_bytes():
             assert self.is_up(host), log.read_text()
@@ -167,11 +167,11 @@ class Hosts:
             time.sleep(0.2)
 
     def is_up(self, host: int) -> bool:
-        """Whether Ray runs on a host or starts there."""
+        """Whether Ray runs or starts on a host."""
         return self._rays[host].poll() is None
 
     def command(self, host: int, arguments: Sequence[str], hidden: Sequence[Path] = ()) -> list[str]:
-        """What runs ``arguments`` on a host; what it mounts, only it and its children see."""
+        """Return the command that runs ``arguments`` on a host. Only its processes see the mounted disks."""
         inside = ["ip", "netns", "exec", self._space(host)]
         if not hidden:
             return [*inside, *arguments]
@@ -179,17 +179,16 @@ class Hosts:
         return [*inside, "sh", "-c", " && ".join([*mounts, f"exec {shlex.join(arguments)}"])]
 
     def files(self, host: int, folder: Path) -> list[str]:
-        """The files and folders below a folder as the processes of Ray see it there, relative to it."""
+        """Return the relative paths of the files and folders below a folder, as seen by Ray on a host."""
         return sorted(self._inside(host, "find", str(folder), "-mindepth", "1", "-printf", "%P\n").splitlines())
 
     def remove(self, host: int, folder: Path) -> None:
-        """Remove all that is in a folder as the processes of Ray see it there."""
+        """Remove the contents of a folder, as seen by Ray on a host."""
         self._inside(host, "find", str(folder), "-mindepth", "1", "-delete")
 
     def fill(self, host: int, folder: Path) -> None:
-        """Leave hardly any room on the disk in the place of a hidden folder: it is as small as what it holds, now.
-
-        A disk cannot be smaller than what it holds, so this is tried again if a file has come meanwhile.
+        """Leave hardly any space on the disk of a hidden folder, by reducing its size to that of its contents. This is
+        tried again if a file is written meanwhile.
         """
         disk = shlex.quote(str(folder))
         used = f"stat --file-system --format '%b - %f + 1' {disk}"
@@ -201,7 +200,7 @@ class Hosts:
         self._inside(host, "mount", "-o", "remount,size=50%", str(folder))
 
     def processes(self, host: int) -> list[psutil.Process]:
-        """All that runs on a host."""
+        """Return the processes on a host."""
         found = []
         for pid in self._pids(host):
             with suppress(psutil.NoSuchProcess):
@@ -209,7 +208,7 @@ class Hosts:
         return found
 
     def environment(self) -> dict[str, str]:
-        """Of whatever runs on a host: this code, and the token."""
+        """Return the environment of processes on a host, with the path of this code and the token."""
         return {
             **os.environ,
             "PYTHONPATH": str(ROOT),
@@ -219,8 +218,8 @@ class Hosts:
         }
 
     def _inside(self, host: int, *command: str) -> str:
-        """What a command prints that sees the disks as the processes of Ray do on a host. Raises ProcessLookupError
-        where they have just ended.
+        """Run a command that sees the disks as Ray does on a host, and return its output. Raises ProcessLookupError if
+        Ray has ended.
         """
         inside = ["nsenter", "--target", str(self._rays[host].pid), "--mount", *command]
         ran = subprocess.run(inside, capture_output=True, text=True, check=False)
@@ -230,12 +229,12 @@ class Hosts:
         return ran.stdout
 
     def _pids(self, host: int) -> list[str]:
-        """The processes on a host."""
+        """Return the ids of the processes on a host."""
         found = subprocess.run(["ip", "netns", "pids", self._space(host)], capture_output=True, text=True, check=True)
         return found.stdout.split()
 
     def _log(self, host: int) -> Path:
-        """What Ray says there as it starts."""
+        """Return the path of the output of `ray start` on a host."""
         return self._folder / f"host-{host}.log"
 
     def _space(self, host: int) -> str:

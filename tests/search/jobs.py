@@ -1,7 +1,7 @@
-"""Jobs of a Ray cluster by Ray's own job manager, which `ray job` reaches through its web server.
+"""Submits and stops jobs by Ray's job manager, as `ray job submit` and `ray job stop` do, but without the web server.
 
-``python -m tests.search.jobs ADDRESS submit|stop|wait ID [ENTRYPOINT]``. The web server is part of ``ray[default]``,
-the manager of every Ray: so a job is started and stopped here as `ray job submit` and `ray job stop` do it.
+``python -m tests.search.jobs ADDRESS submit|stop|wait ID [ENTRYPOINT]``. The web server needs ``ray[default]``; the
+manager is part of every Ray.
 """
 
 import asyncio
@@ -13,7 +13,7 @@ from ray.dashboard.modules.job.job_manager import JobManager
 
 
 async def main(verb: str, name: str, entrypoint: str = "") -> str:
-    """What became of the job."""
+    """Return the status of the job."""
     connected = worker.global_worker
     manager = JobManager(connected.gcs_client, connected.node.get_logs_dir_path())
     if verb == "submit":

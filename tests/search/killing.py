@@ -1,4 +1,4 @@
-"""Drivers that die at an append, and what they and those after them wrote."""
+"""Drivers that die at an append, and a comparison of the events before and after with an uninterrupted study."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -12,7 +12,7 @@ from skipstack.search.study.record.folder import StudyFolder
 
 
 def timeless(events: list[Event]) -> list[Event]:
-    """Events without the clock, and without what a second driver says of itself, or of what it begins once more."""
+    """Return the events without times, and without a second driver's repetitions and events about itself."""
     kept: list[Event] = []
     started: set[int] = set()
     measured: set[int] = set()
@@ -35,11 +35,11 @@ def timeless(events: list[Event]) -> list[Event]:
 
 
 class Killed(BaseException):
-    """Stands for a signal that no code sees coming."""
+    """Represents a signal that no code can handle."""
 
 
 class DyingLedger(Ledger):
-    """Ends its driver before or after the n-th append."""
+    """A ledger that ends its driver before or after the n-th append."""
 
     def __init__(self, folder: Path, appends: int, after: bool) -> None:
         super().__init__(folder)
@@ -55,7 +55,7 @@ class DyingLedger(Ledger):
 
 
 def appends(study: StudyFolder) -> int:
-    """How many appends a study's only driver made: the first segment is that of whoever began the study."""
+    """Return the number of appends of a study's only driver. The first segment is from opening the study."""
     return sum(len(segment.read_bytes().splitlines()) for segment in sorted(study.ledger.glob("*.jsonl"))[1:])
 
 
@@ -67,16 +67,16 @@ def killed_and_resumed(
     moments: int = 1000,
     first: int = 1,
 ) -> list[Event]:
-    """A study whose driver is killed, at about so many ``moments`` from its ``first`` append on, and resumed each time
-    writes what an uninterrupted one writes, which is returned.
+    """Check that a study whose driver is killed and then resumed writes the same events as an uninterrupted one, which
+    are returned. This is repeated for about ``moments`` moments of the kill, from the ``first`` append on.
 
-    ``begin`` opens it in a folder; ``run`` runs what is left of it, with a ledger that it enters.
+    ``begin``: opens the study in a folder. ``run``: runs the rest of it with a ledger.
     """
     whole = begin(path / "whole")
     run(whole, Ledger(whole.ledger))
     expected = timeless(Ledger(whole.ledger).read())
-    last = appends(whole)  # after which nothing is left to resume
-    step = last // moments | 1  # odd, so that a driver is killed before an append as well as after one
+    last = appends(whole)  # after the last append, nothing is left to resume
+    step = last // moments | 1  # odd, so that drivers are killed both before and after appends
     for kill in range(first, last + 1, step):
         folder = begin(path / f"killed-{kill}")
         with pytest.raises(Killed):

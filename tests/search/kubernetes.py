@@ -1,8 +1,8 @@
-"""What Kubernetes and KubeRay allow in our manifests, field by field: those that we use, and no other.
+"""A schema of the fields of Kubernetes and KubeRay that skipstack's manifests use, and of no others.
 
-Written by hand after KubeRay's reference of ray.io/v1 (1.5.1 to 1.6.2) and Kubernetes' own, since their schemas, of a
-megabyte, are in no package that tests could install. A misspelt or misplaced field is so found; one that KubeRay will
-take away is not.
+It is written by hand after KubeRay's reference of ray.io/v1 (1.5.1 to 1.6.2) and that of Kubernetes, since no
+installable package has their schemas, which are a megabyte in size. It detects misspelt and misplaced fields, but not
+fields that KubeRay will remove.
 """
 
 from typing import Any
@@ -17,17 +17,17 @@ AMOUNT: Schema = {"type": "string", "pattern": r"^[0-9]+(\.[0-9]+)?(m|k|M|G|T|Ki
 
 
 def one_of(*words: str) -> Schema:
-    """One of these words."""
+    """Return a schema of one of these words."""
     return {"enum": list(words)}
 
 
 def listed(item: Schema) -> Schema:
-    """A list of at least one."""
+    """Return a schema of a non-empty list."""
     return {"type": "array", "items": item, "minItems": 1}
 
 
 def fields(needed: Schema | None = None, **optional: Schema) -> Schema:
-    """A mapping of these fields alone."""
+    """Return a schema of a mapping with only these fields."""
     needed = needed or {}
     return {
         "type": "object",
@@ -38,7 +38,7 @@ def fields(needed: Schema | None = None, **optional: Schema) -> Schema:
 
 
 def manifest(version: str, kind: str, **rest: Schema) -> Schema:
-    """A whole document: each has a name."""
+    """Return a schema of a whole document, which must have a name."""
     named = fields({"name": {"type": "string", "pattern": "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"}}, annotations=WORDS)
     return fields({"apiVersion": one_of(version), "kind": one_of(kind), "metadata": named, **rest})
 

@@ -1,4 +1,4 @@
-"""Ledgers as long as one likes: random points, random curves, the decisions of the study's own scheduler."""
+"""Creates ledgers of any length: random points and curves, with the decisions of the study's own scheduler."""
 
 import random
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ METRICS = ("train_loss", "dev_loss", "dev_accuracy", "learning_rate")
 
 
 def large_study(trials: int, *, epochs: int = EPOCHS, **search: Any) -> StudyConfig:
-    """Trials of 3 to 9 epochs under ASHA, if nothing else is said."""
+    """Return a study whose trials have 3 to 9 epochs under ASHA, unless ``search`` says otherwise."""
     asha = AshaConfig(grace=3, reduction=2).model_dump()
     tree = made_up.study(**{"trials": trials, "seeds": 2, "scheduler": asha, **search}).model_dump(mode="json")
     tree["space"]["base"]["training"]["epochs"] = epochs
@@ -29,7 +29,7 @@ def large_study(trials: int, *, epochs: int = EPOCHS, **search: Any) -> StudyCon
 
 
 def appends(config: StudyConfig, trials: int, seed: int = 0) -> Iterator[tuple[Event, ...]]:
-    """The appends of a driver with ``WORKERS`` workers that stops once so many trials are over."""
+    """Yields the appends of a driver with ``WORKERS`` workers that stops once ``trials`` trials have ended."""
     space, source, draw = Space(config.space), np.random.default_rng(seed), random.Random(seed)
     judge = scheduler_of(config.search, config.space.base.training.epochs, frozenset({0}))
     yield tuple(made_up.opening(config))
@@ -65,7 +65,7 @@ def appends(config: StudyConfig, trials: int, seed: int = 0) -> Iterator[tuple[E
 
 
 def write_large(folder: Path, config: StudyConfig, trials: int) -> int:
-    """Write such a ledger; how many events it has."""
+    """Write such a ledger, and return the number of its events."""
     count = 0
     with Ledger(folder) as ledger:
         for events in appends(config, trials):

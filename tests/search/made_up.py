@@ -1,4 +1,4 @@
-"""Made-up studies, told as events: no network is trained, accuracies come from a formula."""
+"""Creates made-up studies as events: no network is trained, and accuracies come from a formula."""
 
 import random
 from collections.abc import Iterator
@@ -33,11 +33,11 @@ AXES: dict[str, Any] = {
     GATE: {"choice": ["none", "sigmoid_below"], "when": {DEPTH: [3, 5]}},
     RATE: {"log": [0.003, 0.03]},
 }
-"""The base, of depth 3 with a gate, lies among them."""
+"""The axes, whose values include those of the base: depth 3 with a gate."""
 
 
 def study(axes: dict[str, Any] = AXES, **search: Any) -> StudyConfig:
-    """A study of 16 trials, 2 seeds and 6 epochs, if nothing else is said."""
+    """Return a study of 16 trials, 2 seeds and 6 epochs, unless ``search`` says otherwise."""
     optimiser = {"kind": "adam", "learning_rate": 0.01}
     model = {"stack": {"kind": "recurrent", "depth": 3, "hidden": 16}}
     base = {"model": model, "training": {"epochs": 6, "optimiser": optimiser}}
@@ -52,7 +52,7 @@ def study(axes: dict[str, Any] = AXES, **search: Any) -> StudyConfig:
 
 
 def opening(config: StudyConfig) -> list[Event]:
-    """The study is opened, and its corpus lies ready."""
+    """Return the events that open the study and prepare its corpus."""
     corpus = identity(config.space.base.data.corpus)
     baselines = {"baseline_dev": 0.7125, "baseline_test": 0.7041}
     return [
@@ -62,38 +62,37 @@ def opening(config: StudyConfig) -> list[Event]:
 
 
 def proposed(config: StudyConfig, number: int, point: Point, *, seeds: tuple[int, ...] | None = None) -> Proposed:
-    """A trial at a point of the study's space; its seeds are the study's."""
+    """Return the event of a trial at a point of the study's space; its seeds are the study's by default."""
     own = tuple(range(config.search.seeds)) if seeds is None else seeds
     name = Space(config.space).config(point).identity
     return Proposed(time=0.0, trial=number, point=point, config_identity=name, seeds=own)
 
 
 def reported(number: int, epoch: int, *accuracies: float, seconds: float = 1.5) -> Reported:
-    """An epoch of a trial: the dev accuracy of each lane."""
+    """Return the event of an epoch of a trial, with the dev accuracy of each lane."""
     score = sum(accuracies) / len(accuracies)
     metrics = {"dev_accuracy": accuracies}
     return Reported(time=0.0, trial=number, epoch=epoch, score=score, metrics=metrics, seconds=seconds)
 
 
 def ended(number: int, reason: Reason = "completed", message: str = "") -> Ended:
-    """The end of a trial."""
+    """Return the event of the end of a trial."""
     return Ended(time=0.0, trial=number, reason=reason, message=message)
 
 
 def measured(number: int, *accuracies: float) -> Tested:
-    """The test accuracy of each lane."""
+    """Return the event of the test accuracy of each lane."""
     return Tested(time=0.0, trial=number, metrics={"test_accuracy": accuracies})
 
 
 def record_of(config: StudyConfig, *events: Event) -> StudyRecord:
-    """The record of a study after these events."""
+    """Return the record of a study after these events."""
     return StudyRecord.of([*opening(config), *events])
 
 
 def history(config: StudyConfig, *, seed: int = 0) -> Iterator[Event]:
-    """A whole study: the base first, then points at random, two trials taking turns; a few diverge or fail.
-
-    An epoch lasts 1.5 seconds.
+    """Yields the events of a whole study: trials of the base and of random points, two at a time, of which a few
+    diverge or fail. An epoch lasts 1.5 seconds.
     """
     draw = random.Random(seed)
     space = Space(config.space)

@@ -1,4 +1,4 @@
-"""Workers whose GPU breaks, without a GPU: one error, and nothing on it works any more in that process."""
+"""Workers whose GPU breaks, without a GPU: after one error, every call to the GPU fails in that process."""
 
 import os
 from pathlib import Path
@@ -18,11 +18,11 @@ ILLEGAL = (
 )
 
 _broken: list[str] = []
-"""What every further call of this process gets."""
+"""The error of every further call in this process; empty if the GPU works."""
 
 
 def compute(breaks: str | None = None) -> None:
-    """A call to the GPU of this process, which may break it with an error. Raises what a broken one raises."""
+    """Emulate a call to the GPU of this process. Raises the error ``breaks``, or that of an earlier call."""
     if breaks is not None:
         _broken.append(breaks)
     if _broken:
@@ -30,12 +30,12 @@ def compute(breaks: str | None = None) -> None:
 
 
 def mend() -> None:
-    """What another process would have."""
+    """Restore the GPU, as a new process would."""
     _broken.clear()
 
 
 def once(folder: Path) -> bool:
-    """Whether nobody asked for this folder before."""
+    """Whether this is the first call for this folder."""
     folder.mkdir(parents=True, exist_ok=True)
     try:
         (folder / "asked").touch(exist_ok=False)
@@ -45,7 +45,7 @@ def once(folder: Path) -> bool:
 
 
 class PoisonedWorker(ToyWorker):
-    """Computes on a GPU that trial 2 breaks in its first epoch, each time."""
+    """A worker whose GPU is broken by trial 2 in its first epoch, at each attempt."""
 
     POISON, ERROR = 2, ILLEGAL
 
@@ -55,7 +55,7 @@ class PoisonedWorker(ToyWorker):
 
 
 class BrokenOnceWorker(ToyWorker):
-    """Computes on a GPU that breaks a single time, in trial 2."""
+    """A worker whose GPU breaks a single time, in trial 2."""
 
     def run_epoch(self) -> EpochResult:
         compute(ILLEGAL if self.task.number == 2 and once(self.task.folder) else None)
@@ -63,13 +63,13 @@ class BrokenOnceWorker(ToyWorker):
 
 
 class AssertingWorker(PoisonedWorker):
-    """Trial 2 reads beyond the end of a table."""
+    """A worker whose trial 2 reads beyond the end of a table."""
 
     ERROR = "CUDA error: device-side assert triggered"
 
 
 class OnBrokenCard(ToyWorker):
-    """GPU 0 breaks every trial; the others work. Says which one it had."""
+    """A worker that fails on GPU 0 in every trial, and records its GPU as a metric."""
 
     def run_epoch(self) -> EpochResult:
         gpu = os.environ["CUDA_VISIBLE_DEVICES"]
@@ -80,7 +80,7 @@ class OnBrokenCard(ToyWorker):
 
 
 def first_breaks(config: Config, report: Report) -> None:
-    """A function of a user's own, whose first call in a study breaks its GPU."""
+    """A user's function whose first call in a study breaks its GPU."""
     compute(ILLEGAL if once(report.folder.parents[1] / "first") else None)
     for epoch in range(1, 4):
         report(score=peak(config, epoch))

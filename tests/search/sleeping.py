@@ -1,6 +1,6 @@
 """A study whose trials sleep.
 
-``python -m tests.search.sleeping FOLDER ADDRESS TRIALS SECONDS RETRIES [URI]`` is its driver.
+``python -m tests.search.sleeping FOLDER ADDRESS TRIALS SECONDS RETRIES [URI]`` runs its driver.
 """
 
 import sys
@@ -23,11 +23,11 @@ from tests.search.toy import ToyWorker, toy_driver, toy_study
 EPOCHS = 4
 
 SECONDS = "seconds"
-"""The file in the study's folder that says how long an epoch sleeps."""
+"""The file in the study's folder with the number of seconds that an epoch sleeps."""
 
 
 class SleepingWorker(ToyWorker):
-    """Sleeps for as long as its study's folder says, and tells on which host it does."""
+    """Sleeps for as long as a file in the study's folder says, and records its host as a metric and as a file."""
 
     def run_epoch(self) -> EpochResult:
         import ray
@@ -59,7 +59,7 @@ def main(folder: Path, address: str, trials: int, seconds: float, retries: int, 
 
 
 def sleeping_study(trials: int, retries: int) -> StudyConfig:
-    """No trial is stopped early; the corpus is as small as can be."""
+    """Return a study with the smallest possible corpus, in which no trial is stopped early."""
     study = toy_study(trials=trials, proposer="random", epochs=EPOCHS)
     base = study.space.base
     data = base.data.model_copy(update={"corpus": GrammarCorpus(train=20, dev=10, test=10)})

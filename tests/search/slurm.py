@@ -1,9 +1,9 @@
-"""Slurm on one machine, played: ``sbatch``, ``srun`` and ``scontrol`` that do what a node would.
+"""Emulates Slurm on one machine: programs ``sbatch``, ``srun`` and ``scontrol`` that do what a node would.
 
 ``sbatch`` runs a copy of the script, with the options of its ``#SBATCH`` lines and of the command line. ``srun`` runs
-its command once for each node that it names, all of them here; as Slurm does since 22.05, it gives a step one CPU
-unless ``SRUN_CPUS_PER_TASK`` says more, and a step that does not overlap waits for ever where another one runs. What is
-called is written down in a file.
+its command once for each node that it names, all of them on this machine. As Slurm does since 22.05, it gives a step
+one CPU unless ``SRUN_CPUS_PER_TASK`` says more; a step without ``--overlap`` waits for ever if another step runs on its
+node. Calls are written to a file.
 """
 
 import os
@@ -18,7 +18,7 @@ CALLS = "SLURM_PLAYED_CALLS"
 
 
 def installed(folder: Path) -> Path:
-    """The programs, in ``folder``, which has to stand first on the PATH."""
+    """Install the programs in ``folder``, which must be first on the PATH."""
     folder.mkdir(parents=True)
     for name in ("sbatch", "srun", "scontrol"):
         program = folder / name
@@ -54,7 +54,7 @@ def srun(arguments: Sequence[str]) -> int:
     assert len(chosen) >= int(options["--nodes"]) == int(options["--ntasks"]), arguments
     busy = [_calls().parent / f"busy-{node}" for node in chosen]
     if "--overlap" not in options and any(each.exists() for each in busy):
-        signal.pause()  # a step that waits for the nodes of another
+        signal.pause()  # the step waits for another step's nodes
     environment = {**os.environ, "SLURM_CPUS_PER_TASK": os.environ.get("SRUN_CPUS_PER_TASK", "1")}
     for each in busy:
         each.touch()
@@ -73,7 +73,7 @@ def scontrol(arguments: Sequence[str]) -> int:
 
 
 def _options(arguments: Sequence[str]) -> tuple[dict[str, str], list[str]]:
-    """Options, each as ``--name=value``, ``--name value`` or ``--overlap`` and the like; and what follows them."""
+    """Return options, given as ``--name=value``, ``--name value`` or like ``--overlap``, and the words after them."""
     options, rest = {}, list(arguments)
     while rest and rest[0].startswith("--"):
         name, equals, value = rest.pop(0).partition("=")

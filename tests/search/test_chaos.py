@@ -1,6 +1,6 @@
-"""Whatever is killed, stopped or filled up, and whenever: a study ends as if nothing had happened.
+"""A study ends as if nothing had happened, after random kills, stops and full disks at random moments.
 
-Each test draws new moments and says the seed where it fails. Only processes that the test started are killed, by id.
+Each test draws new moments, and prints the seed if it fails. Only processes that the test started are killed, by id.
 """
 
 import os
@@ -49,21 +49,21 @@ def seed() -> int:
 
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system of 24 MB of its own."""
+    """Mount a file system of 24 MB."""
     with mounted(tmp_path / "small", megabytes=24) as folder:
         yield folder
 
 
 @pytest.fixture
 def cache(tmp_path: Path) -> Iterator[Path]:
-    """The folder of compiled code, on a disk of its own."""
+    """The folder of compiled code, on a separate disk."""
     with mounted(tmp_path / "cache", megabytes=64) as folder:
         yield folder
 
 
 @contextmanager
 def mounted(folder: Path, *, megabytes: int) -> Iterator[Path]:
-    """A small file system; the test is skipped, with the reason, where none can be mounted."""
+    """Mount a small file system. The test is skipped if none can be mounted."""
     folder.mkdir(exist_ok=True)
     size = f"size={megabytes}m"
     found = subprocess.run(
@@ -78,7 +78,7 @@ def mounted(folder: Path, *, megabytes: int) -> Iterator[Path]:
 
 
 def check_as_uninterrupted(chaos: Chaos, whole: Path) -> None:
-    """Trials, decisions, best config and runs are those of the study in ``whole``."""
+    """Check that trials, decisions, best config and runs are those of the study in ``whole``."""
     expected = Ledger(StudyFolder(whole).ledger).read()
     assert essence(chaos.events()) == essence(expected), f"{chaos}"
     ours, theirs = read_study(chaos.folder), read_study(whole)
@@ -88,8 +88,8 @@ def check_as_uninterrupted(chaos: Chaos, whole: Path) -> None:
 
 
 def check_on_ray(chaos: Chaos, scratch: Path) -> StudyRecord:
-    """Curves are those of solo runs bit for bit, decisions those that replaying gives, nothing lost, nothing twice; in
-    the search and in its ablations.
+    """Check, in the search and in its ablations, that curves are bit for bit those of solo runs, that decisions are
+    those of a replay, and that no event is lost or repeated.
     """
     record = read_study(chaos.folder)
     written = runs(chaos.tracking.store if chaos.tracking else f"sqlite:///{chaos.folder / 'mlflow.db'}")
@@ -119,28 +119,28 @@ def check_on_ray(chaos: Chaos, scratch: Path) -> StudyRecord:
 
 
 def trained_in(tags: Mapping[str, str]) -> tuple[int | None, int | None] | None:
-    """The ablation and the trial of a run; None for a row of an ablation that another run has trained."""
+    """Return the ablation and the trial of a run; None for a row of an ablation that another run has trained."""
     of = [None if (number := tags.get(f"skipstack.{name}")) is None else int(number) for name in ("ablation", "trial")]
     return None if tags["skipstack.kind"] == ROW else (of[0], of[1])
 
 
 @pytest.fixture
 def earlier(tmp_path: Path) -> Path:
-    """A study that others learn from before their first trial."""
+    """A study from which other studies start warm."""
     size = ("--trials", "4", "--epochs", "6", "--seed", "3")
     finish(skipstack("search", *SEARCH, *size, "--engine", "serial", "--out", str(tmp_path / "earlier")))
     return tmp_path / "earlier"
 
 
 def commands(earlier: Path, *, trials: int, more: int, epochs: int, seeds: int = 2) -> list[tuple[str, ...]]:
-    """A search with a warm start, an extension, and an ablation."""
+    """Return the commands of a search with a warm start, an extension, and an ablation."""
     size = ("--trials", str(trials), "--epochs", str(epochs), "--seed", "5", "--warm-start", str(earlier))
     return [("search", *SEARCH, *size), ("extend", "--trials", str(more)), ("ablate", "--seeds", str(seeds), "--path")]
 
 
 def drawn(chaos: Chaos, count: int, *kinds: Trouble) -> list[Trouble]:
-    """So many troubles in each of the commands, all kinds about as often as each other; the last while the ledger is
-    compacted.
+    """Draw ``count`` faults, spread over the commands, with equal frequencies of the kinds. The last fault of each
+    command is a kill while the ledger is compacted.
     """
     found: list[Trouble] = []
     for number in range(len(chaos.commands)):
@@ -151,8 +151,8 @@ def drawn(chaos: Chaos, count: int, *kinds: Trouble) -> list[Trouble]:
 
 
 def check_enough_happened(chaos: Chaos, *kinds: Trouble) -> None:
-    """Some that were drawn find no moment: an extension without a better trial has nothing to measure on test, and an
-    ablation soon ends.
+    """Check that enough faults happened. Some of the drawn faults find no moment: an extension without a better trial
+    measures nothing on test, and an ablation ends soon.
     """
     happened = [said.split()[0] for said in chaos.told]
     assert len(happened) >= 50, f"the study is too short: {chaos}"
@@ -195,11 +195,11 @@ def test_fifty_troubles_change_no_curve_and_no_decision_of_a_study_on_ray(
 @pytest.mark.cluster
 @pytest.mark.timeout(14400)
 def test_fifty_troubles_lose_and_double_nothing_where_no_disk_is_shared(earlier: Path, tmp_path: Path) -> None:
-    """Those of the cache of compiled code are left to the other tests: it is each machine's own anywhere."""
+    """Faults of the cache of compiled code are left to the other tests, since each machine has its own cache anyway."""
     if (reason := missing()) is not None:
         pytest.skip(reason)
     (search, *others), begun = commands(earlier, trials=90, more=70, epochs=8, seeds=6), time.monotonic()
-    stages = [(*search, "--set", "data.corpus.train=1200"), *others]  # else it is over while cables are pulled
+    stages = [(*search, "--set", "data.corpus.train=1200"), *others]  # long enough for unplugging hosts
     with (
         made(tmp_path) as cluster,
         TrackingServer(tmp_path, host=cluster.hosts.address(254)) as server,

@@ -1,4 +1,4 @@
-"""Real clusters: hosts with addresses of their own, one that is unplugged, jobs that are submitted and stopped."""
+"""Tests on real clusters: hosts with addresses, an unplugged host, and jobs that are submitted and stopped."""
 
 import shlex
 import shutil
@@ -31,12 +31,12 @@ pytestmark = [
 ]
 
 CPUS = 2
-"""Of each host."""
+"""The CPUs of each host."""
 
 
 @pytest.fixture
 def hosts() -> Iterator[Hosts]:
-    """A network without hosts; the test is skipped, with the reason, where there can be none."""
+    """A network without hosts. The test is skipped if there can be no hosts here."""
     reason = missing()
     if reason is not None:
         pytest.skip(reason)
@@ -47,7 +47,7 @@ def hosts() -> Iterator[Hosts]:
 def sleeping(
     hosts: Hosts, folder: Path, *, trials: int, seconds: float, uri: str = "", retries: int = 10
 ) -> subprocess.Popen[str]:
-    """The driver of a study whose trials sleep, on host 1."""
+    """Start the driver of a study whose trials sleep, on host 1."""
     study = [str(folder), hosts.head, str(trials), str(seconds), str(retries), uri]
     arguments = [sys.executable, "-m", "tests.search.sleeping", *study]
     return subprocess.Popen(
@@ -83,7 +83,7 @@ def on_host(folder: Path, host: int, after: float = 0.0) -> list[Reported]:
 
 
 def alone(record: StudyRecord, folder: Path, trial: TrialRecord) -> list[float]:
-    """What the trial's scores are when nobody disturbs it."""
+    """Return the scores of an undisturbed trial."""
     study = StudyFolder(folder)
     task = trial_task(record, study, trial.config, number=trial.number, seeds=trial.seeds, device="cpu")
     worker = ToyWorker(task)
@@ -100,7 +100,7 @@ def test_one_host_of_three_is_unplugged_another_is_added_and_the_study_ends_righ
         wait_for(lambda: folder.exists() and all(on_host(folder, host) for host in (1, 2, 3)), process)
         hosts.unplug(2)
         unplugged = time.time()
-        set_seconds(folder, 3600.0)  # so that the study is not over before the next host is there
+        set_seconds(folder, 3600.0)  # so that the study does not end before the next host joins
         hosts.add(4)
         hosts.start_ray(4, cpus=CPUS)
         wait_for(lambda: (folder / "host-4").exists(), process)
@@ -142,14 +142,16 @@ def test_a_host_that_is_killed_fails_no_trial_even_without_retries(
 
 
 def set_seconds(folder: Path, seconds: float) -> None:
-    """How long an epoch sleeps, from now on and in the midst of one."""
+    """Set the seconds that an epoch sleeps, also for epochs that are running."""
     beside = folder / f".{SECONDS}"
     beside.write_text(str(seconds))
     beside.replace(folder / SECONDS)
 
 
 def throughput(folder: Path, slots: int) -> float:
-    """Reports a second while all slots were busy: from when as many trials had reported until the last one began."""
+    """Return the reports per second while all slots were busy: from the moment when ``slots`` trials had reported until
+    the last trial began.
+    """
     told = events(folder)
     reports = [event for event in told if isinstance(event, Reported)]
     began = next(
@@ -187,7 +189,7 @@ def test_a_host_with_other_code_is_named_before_the_first_trial(hosts: Hosts, tm
     arguments = ["search", "quickstart", *SMALL, "--address", hosts.head, "--out", str(tmp_path / "study")]
     ran = subprocess.run(
         hosts.command(1, [sys.executable, "-c", code, *arguments]),
-        cwd=tmp_path,  # where python is started, ray's processes look for code first
+        cwd=tmp_path,  # Ray's processes look for code in the working directory first
         env=hosts.environment(),
         capture_output=True,
         text=True,

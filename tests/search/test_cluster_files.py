@@ -1,4 +1,4 @@
-"""The files for Slurm and Kubernetes: their commands exist, and the script does what it says, with Slurm played."""
+"""Tests the files for Slurm and Kubernetes: their commands exist, and the script works with an emulated Slurm."""
 
 import os
 import re
@@ -41,7 +41,7 @@ with socket.create_server(("", int(sys.argv[1]))):
 
 @pytest.fixture
 def cluster(tmp_path: Path) -> dict[str, str]:
-    """An environment of Slurm, whose `ray` and `skipstack` write down how they are called."""
+    """An environment with an emulated Slurm, whose `ray` and `skipstack` record their calls."""
     programs = slurm.installed(tmp_path / "bin")
     for name, text in {"skipstack": STUDY, "ray": RAY}.items():
         (programs / name).write_text(text)
@@ -63,7 +63,7 @@ def calls(environment: dict[str, str]) -> str:
 
 
 def within_seconds(told: Callable[[], bool]) -> bool:
-    """Whether it is so within a minute: programs in the background write down late that they were called."""
+    """Wait for a condition for a minute at most, since background programs record their calls late; return it."""
     end = time.monotonic() + 60
     while not told():
         if time.monotonic() > end:
@@ -154,7 +154,7 @@ def test_without_an_environment_a_script_says_how_to_name_one(
 def test_a_job_trains_a_study_on_a_real_cluster_of_ray(
     script: str, nodes: int, options: tuple[str, ...], tmp_path: Path
 ) -> None:
-    """The nodes are this machine. Their GPUs are pretended, and torch finds none: the study says so."""
+    """The nodes are this machine. Slurm announces GPUs, but torch finds none; the study says so."""
     programs = slurm.installed(tmp_path / "bin")
     path = os.pathsep.join([str(programs), str(Path(sys.executable).parent), os.environ["PATH"]])
     environment = {**os.environ, "PATH": path, slurm.CALLS: str(tmp_path / "calls")}
@@ -187,7 +187,7 @@ def test_a_job_of_a_cloud_searches_and_when_it_is_started_again_resumes(
 def test_a_job_of_a_cloud_that_is_told_to_end_waits_until_its_study_has_ended(
     cluster: dict[str, str], tmp_path: Path
 ) -> None:
-    """As Ray ends a job: the entrypoint and its children get the signal. Shells that ended first would leave them."""
+    """Ray sends the signal to the entrypoint and its children; a shell that ended first would abandon the study."""
     Path(cluster["HOLD"]).touch()
     job = ["sh", str(FOLDER / "search-or-resume.sh"), str(tmp_path / "study"), "flagship"]
     process = subprocess.Popen(job, env=cluster, start_new_session=True)

@@ -1,4 +1,4 @@
-"""The image of a cluster: built where something can build it, and otherwise played, line by line."""
+"""Tests the image of a cluster: it is built if possible, and otherwise emulated line by line."""
 
 import os
 import re
@@ -24,7 +24,7 @@ BUILDERS = ("docker", "podman", "buildah")
 
 
 def pinned(name: str) -> str:
-    """The version of a library in constraints.txt."""
+    """Return the version of a library in constraints.txt."""
     (version,) = re.findall(rf"^{re.escape(name)}==(\S+)$", (ROOT / "constraints.txt").read_text(), re.MULTILINE)
     return version
 
@@ -45,14 +45,14 @@ def test_it_stays_the_user_of_rays_images_and_takes_nothing_that_has_to_be_compi
     assert not [command for command in commands if re.search(r"\b(sudo|apt-get|apt|conda)\b", command)]
     (libraries,) = (command for command in commands if "--requirement" in command)
     assert "--only-binary :all:" in libraries
-    assert "ray[default]" in libraries  # the job server, and the metrics
+    assert "ray[default]" in libraries  # for the job server and the metrics
     assert all("--no-cache-dir" in command for command in commands if "-m pip" in command)
 
 
 @pytest.mark.slow
 def test_its_lines_install_a_skipstack_that_runs(tmp_path: Path) -> None:
-    """On what the lines copy alone. The libraries are those that are here, so pip has none to fetch: what it is asked
-    for must be what the project says, under its constraints.
+    """Uses only the files that the image copies. The libraries are those of this machine, so pip need not download any:
+    its requirements must be those of the project, with the project's constraints.
     """
     source = checkout(tmp_path / "checkout")
     programs = tmp_path / "programs"
@@ -66,7 +66,7 @@ def test_its_lines_install_a_skipstack_that_runs(tmp_path: Path) -> None:
     environment = {
         **lent,
         "PATH": f"{programs}{os.pathsep}{python.parent}",
-        "SKIPSTACK_KERNELS": "reference",  # nothing is compiled, which takes minutes where the machine is busy
+        "SKIPSTACK_KERNELS": "reference",  # without compiling, which takes minutes on a busy machine
     }
     image = played(source / "search" / "cluster" / "Dockerfile", source, tmp_path / "image", environment)
 
@@ -84,13 +84,13 @@ def test_its_lines_install_a_skipstack_that_runs(tmp_path: Path) -> None:
     assert "quickstart" in spaces.stdout
     left = {str(path.relative_to(image)) for path in image.rglob("*") if path.is_file()}
     libraries = {f"{HOME}/libraries/pyproject.toml", f"{HOME}/libraries/constraints.txt"}
-    # Beside what programs keep for themselves in a home.
+    # Hidden files, which programs write to the home folder, are ignored.
     assert {name for name in left if "/." not in name} == libraries | {"usr/local/bin/search-or-resume"}
     assert os.access(image / "usr" / "local" / "bin" / "search-or-resume", os.X_OK)
 
 
 def builder() -> str | None:
-    """A program that can build images here, and gets the base of this one."""
+    """Return a program that can build images here and download this image's base; None if there is none."""
     base = next(step.text for step in steps(DOCKERFILE) if step.instruction == "FROM").split()[0]
     for name in filter(shutil.which, BUILDERS):
         pulled = subprocess.run([name, "pull", base], check=False, capture_output=True, timeout=1800)
@@ -109,7 +109,7 @@ def test_a_builder_builds_it_and_it_knows_its_presets_as_no_root() -> None:
     built = [name, "build", "--file", DOCKERFILE, "--tag", tag, ROOT]
     subprocess.run(built, check=True, stdout=sys.stderr)
     try:
-        if name == "buildah":  # which builds, and runs nothing but the steps themselves
+        if name == "buildah":  # buildah only builds
             return
         inside = "id -u; skipstack spaces quickstart; command -v search-or-resume; ray --version"
         ran = subprocess.run(

@@ -1,7 +1,7 @@
-"""The manifests for Kubernetes and the file for `ray up`: what their readers allow, and what a study needs.
+"""Tests the manifests for Kubernetes and the file for `ray up`: their fields are allowed, and meet a study's needs.
 
-The manifests are compared with a schema of the fields that they use, written by hand (``kubernetes.py``): KubeRay's
-own, of a megabyte, is in no package. The file for `ray up` is read and checked by Ray itself.
+The manifests are compared with a hand-written schema of the fields that they use (``kubernetes.py``), since no package
+has KubeRay's own, a megabyte in size. Ray itself reads and checks the file for `ray up`.
 """
 
 import json
@@ -40,18 +40,18 @@ def read(name: str) -> list[dict[str, Any]]:
 
 
 def wrong(document: object, schema: kubernetes.Schema) -> list[str]:
-    """What a schema finds wrong, with the place."""
+    """Return the violations of a schema, with their places."""
     found = Draft202012Validator(schema).iter_errors(document)
     return [f"{'/'.join(map(str, error.absolute_path))}: {error.message}" for error in found]
 
 
 def with_fields(text: str, cloud: str) -> str:
-    """The manifest with the lines of a cloud, as a reader takes their # away."""
+    """Return the manifest with the lines for a cloud uncommented, as a reader would do."""
     return re.sub(rf"^( *)# (?=({FIELDS}): .*{re.escape(cloud)})", r"\1", text, flags=re.MULTILINE)
 
 
 def with_gpus(text: str, first: str) -> str:
-    """The manifest with the block that begins with ``first``, as a reader takes its # away."""
+    """Return the manifest with the block that begins with ``first`` uncommented, as a reader would do."""
     lines = text.splitlines()
     begin = next(number for number, line in enumerate(lines) if line.strip() == f"# {first}")
     indent = lines[begin].index("#")
@@ -93,7 +93,7 @@ def test_the_lines_of_a_cloud_put_the_workers_on_its_spot_machines(label: str) -
     assert wrong(job, kubernetes.JOB) == []
     pod = job["spec"]["rayClusterSpec"]["workerGroupSpecs"][0]["template"]["spec"]
     assert list(pod["nodeSelector"]) == [label]
-    if label == CLOUDS["azure"]:  # whose spot machines take only pods that say so
+    if label == CLOUDS["azure"]:  # Azure's spot machines accept only pods with a toleration
         assert [toleration["key"] for toleration in pod["tolerations"]] == [label]
 
 
@@ -119,7 +119,7 @@ def test_workers_come_from_zero_and_only_the_head_mounts_the_disk() -> None:
         assert volume["persistentVolumeClaim"]["claimName"] == claim["metadata"]["name"]
         (mount,) = pod["containers"][0]["volumeMounts"]
         assert (mount["name"], mount["mountPath"]) == (volume["name"], "/studies")
-        assert pod["securityContext"] == {"fsGroup": 100}  # Ray's user is in no other group
+        assert pod["securityContext"] == {"fsGroup": 100}  # the only group of Ray's user
     for group in cluster["workerGroupSpecs"]:
         assert (group["replicas"], group["minReplicas"]) == (0, 0) < (group["maxReplicas"],) * 2
         assert "volumes" not in group["template"]["spec"]
@@ -147,7 +147,7 @@ def test_ray_takes_the_file_for_its_own_machines(text: str) -> None:
     config = yaml.safe_load(text)
     schema = json.loads((Path(autoscaler.__file__).parent / "ray-schema.json").read_text())
     assert [error.message for error in Draft7Validator(schema).iter_errors(config)] == []
-    validate_config(prepare_config(config))  # with Ray's defaults
+    validate_config(prepare_config(config))  # adds Ray's defaults
     types = config["available_node_types"]
     assert types[config["head_node_type"]]["resources"] == {"CPU": 0}
     for name, machine in types.items():
@@ -157,10 +157,10 @@ def test_ray_takes_the_file_for_its_own_machines(text: str) -> None:
     docker = config["docker"]
     assert docker["image"].endswith(f"/skipstack:{PROJECT['version']}")
     assert "--env RAY_AUTH_MODE=token" in docker["run_options"]
-    assert config["file_mounts"] == {"~/.ray": "~/.ray"}  # where Ray looks for the token
+    assert config["file_mounts"] == {"~/.ray": "~/.ray"}  # Ray reads the token there
     volumes = [option for option in docker["head_run_options"] if option.startswith("--volume ")]
     assert volumes == ["--volume ~/studies:/studies"]
-    assert config["initialization_commands"] == ["mkdir -p ~/studies"]  # else Docker makes it, as root
+    assert config["initialization_commands"] == ["mkdir -p ~/studies"]  # otherwise Docker creates it, as root
 
 
 def test_the_page_names_files_that_are_there_and_commands_that_exist() -> None:

@@ -1,4 +1,4 @@
-"""Studies with constraints of their own, from the first proposal to the ablation: every trial keeps them."""
+"""Every trial of a study with constraints satisfies them, from the first proposal to the ablation."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -50,14 +50,14 @@ def kept(point: Mapping[str, Any]) -> bool:
 
 
 def product(config: Mapping[str, Any], report: Any) -> None:
-    """The best allowed product is 12; a steep one is a bit better."""
+    """Report a score whose best allowed product is 12; a steep config is slightly better."""
     assert config["a"] * config["b"] <= 12
     for epoch in range(1, 4):
         report(score=config["a"] * config["b"] + 0.1 * config["slope"] * (config["kind"] == "steep") + epoch)
 
 
 def pair(a: int, b: int) -> bool:
-    """The first of the rules."""
+    """The first of the constraints."""
     return a * b <= 12
 
 
@@ -102,7 +102,9 @@ def test_a_simulation_replays_a_study_with_constraints(tmp_path: Path) -> None:
 def test_an_ablation_leaves_out_and_names_the_rows_that_the_constraints_forbid(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The base is 3 by 3; the best is 6 by 2 or 4 by 3: with its a alone and the base's b, 6 by 3 is forbidden."""
+    """The base is a = 3, b = 3; the best trial is 6 by 2. The constraint forbids 6 by 3, that is the base with the best
+    a, or the best trial with the base's b.
+    """
     folder = tmp_path / "study"
     axes = {"a": {"choice": [2, 3, 6]}, "b": {"choice": [2, 3]}}
     base = {"a": 3, "b": 3, "kind": "flat", "slope": 1}
@@ -158,7 +160,7 @@ def test_spaces_and_plan_count_what_a_function_in_a_code_file_and_an_expression_
     Path("rules.py").write_text(RULES_FILE)
     Path("mine.yaml").write_text(NETWORKS)
     space = Space(load_study("mine.yaml")[0].space)
-    assert space.count() == 5  # 50 by 1, 100 by 1, 2 and 3, 200 by 1 and nothing of 400
+    assert space.count() == 5  # 50 by 1; 100 by 1, 2 and 3; 200 by 1; none with 400
     printed = " ".join(typed("spaces", "mine.yaml").out.split())
     assert "5 configurations: 12 combinations of 2 axes, 7 of them refused by configs or constraints" in printed
     assert "small: a function of rules.py, of model.stack.hidden, model.stack.depth" in printed

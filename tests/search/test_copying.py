@@ -1,4 +1,4 @@
-"""Clusters whose machines share no disk: hosts that see nothing of the study copy its files, and leave nothing."""
+"""On clusters without a shared disk, hosts copy the study's files, and leave nothing behind."""
 
 import itertools
 import signal
@@ -29,7 +29,7 @@ COPIED = "2 of 3 machines do not see the study's folder: files are copied"
 
 @pytest.fixture
 def cluster(tmp_path: Path) -> Iterator[Cluster]:
-    """The test is skipped, with the reason, where there can be no hosts."""
+    """A cluster. The test is skipped if there can be no hosts here."""
     reason = missing()
     if reason is not None:
         pytest.skip(reason)
@@ -43,7 +43,7 @@ def test_a_search_and_an_ablation_without_a_shared_disk_are_those_of_one_machine
     folder = cluster.disk / "study"
     cluster.start()
     where = ("--address", cluster.hosts.head)
-    size = ("--trials", "6", "--set", "search.seed=3")  # whose best trial is not the base, so there is what to ablate
+    size = ("--trials", "6", "--set", "search.seed=3")  # the best trial is not the base, so it can be ablated
     out, error = cluster.skipstack("search", "quickstart", *SMALL, *size, "--out", str(folder), *where)
     assert COPIED in error
     assert "baseline" in out
@@ -57,7 +57,7 @@ def test_a_search_and_an_ablation_without_a_shared_disk_are_those_of_one_machine
 
 
 def test_racing_seeds_without_a_shared_disk_are_those_of_one_machine(cluster: Cluster, tmp_path: Path) -> None:
-    """Each group of seeds is another task, which may go on on another host. One host shares the disk here."""
+    """Each group of seeds is a separate task, which may continue on another host. One host shares the disk here."""
     folder = cluster.disk / "study"
     cluster.start(seeing=[2])
     race = ("--seeds", "4", "--set", "search.scheduler.resource=seeds", "--set", "search.scheduler.grace=1")
@@ -204,7 +204,7 @@ else:
 def test_a_torch_function_goes_on_from_its_checkpoints_after_its_driver_was_killed(
     cluster: Cluster, tmp_path: Path
 ) -> None:
-    """Bit for bit as one that nobody killed, in one process, and not from the beginning."""
+    """The result is bit for bit that of an uninterrupted study in one process; calls do not start from epoch 1."""
     folder, alone = cluster.disk / "study", tmp_path / "alone"
     cluster.start()
     process = cluster.driver("search", str(folder), cluster.hosts.head, code=TORCH)

@@ -1,4 +1,4 @@
-"""The space over all families: what is proposed from it builds and trains."""
+"""Proposals from the space of all families of networks can be built and trained."""
 
 from collections import Counter
 
@@ -31,7 +31,7 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> StoredCorpus:
 
 
 def trains(point: Point, corpus: StoredCorpus, seed: int) -> None:
-    """One step of the whole recipe, in whatever size the point has, ends in weights that are numbers."""
+    """Check that one training step of a config of full size gives finite weights."""
     config = SPACE.config(point)
     run = Training(
         model=config.model,
@@ -52,7 +52,9 @@ def trains(point: Point, corpus: StoredCorpus, seed: int) -> None:
 
 
 def walk(proposer: Proposer, count: int, corpus: StoredCorpus) -> Counter[str]:
-    """Ask, train a step and tell a made-up score, ``count`` times: how often each family was met."""
+    """Ask for a trial, train it for a step and report a made-up score, ``count`` times. Returns the number of trials by
+    family.
+    """
     random, families = np.random.default_rng(1), Counter[str]()
     for number in range(count):
         point = proposer.ask(number)

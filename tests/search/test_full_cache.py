@@ -1,4 +1,4 @@
-"""Where the disk of the cache is full, each process compiles for itself, and no trial and no prediction is lost."""
+"""If the cache's disk is full, each process compiles for itself, and no trial or prediction is lost."""
 
 import os
 import subprocess
@@ -17,7 +17,7 @@ SAID = "machine code is not kept"
 
 @pytest.fixture
 def full_disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system without a free byte; the test is skipped, with the reason, where none can be mounted."""
+    """Mount a file system without a free byte. The test is skipped if none can be mounted."""
     folder = tmp_path / "full"
     folder.mkdir()
     mounted = subprocess.run(

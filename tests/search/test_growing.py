@@ -1,4 +1,4 @@
-"""Clusters that begin without workers: Ray's own autoscaler, whose machines are processes that this test starts."""
+"""Tests clusters without workers at first: Ray's own autoscaler starts machines, which are processes here."""
 
 import json
 import subprocess
@@ -22,7 +22,7 @@ pytestmark = [pytest.mark.cluster, pytest.mark.timeout(900)]
 
 
 def begun(head: Head, folder: Path, *options: str, trials: int = 8) -> subprocess.Popen[str]:
-    """The driver of a study there."""
+    """Start the driver of a study on the cluster."""
     arguments = [sys.executable, "-m", "tests.search.growing", str(folder), head.address, str(trials), *options]
     return subprocess.Popen(
         arguments, env=head.environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
@@ -30,7 +30,7 @@ def begun(head: Head, folder: Path, *options: str, trials: int = 8) -> subproces
 
 
 def told(process: subprocess.Popen[str]) -> dict[str, Any]:
-    """What the driver prints at its end."""
+    """Return the driver's output at its end."""
     out, _ = process.communicate(timeout=600)
     assert process.returncode == 0, out
     said: dict[str, Any] = json.loads(out.splitlines()[-1])
@@ -38,7 +38,7 @@ def told(process: subprocess.Popen[str]) -> dict[str, Any]:
 
 
 def go_on(folder: Path, process: subprocess.Popen[str], machines: int) -> None:
-    """Let trials end once so many machines train some."""
+    """Let trials end once ``machines`` machines train some."""
     end = time.monotonic() + 600
     while not folder.exists() or len({each.name for each in folder.glob("process-*")}) < machines:
         assert process.poll() is None, process.communicate()
@@ -71,7 +71,7 @@ def test_four_machines_are_started_at_once_for_a_study_that_begins_without_any(
 
 
 def test_no_more_machines_are_started_than_trials_may_run_at_a_time(tmp_path: Path) -> None:
-    """By the second version of the autoscaler: the first may start one more, by a race of its own."""
+    """Uses the second version of the autoscaler, since the first may start one machine too many by a race condition."""
     folder = tmp_path / "study"
     with growing(second=True) as head:
         process = begun(head, folder, "two", trials=4)
@@ -104,7 +104,7 @@ def test_the_request_of_a_study_whose_driver_is_killed_is_taken_back(second: boo
 
 
 def asked(head: Head) -> int:
-    """How many places the cluster's autoscaler is asked for."""
+    """Return the number of slots that the cluster's autoscaler is asked for."""
     command = [sys.executable, "-m", "tests.search.growing", "asked", head.address]
     return int(subprocess.run(command, env=head.environment, capture_output=True, text=True, check=True).stdout)
 

@@ -1,4 +1,4 @@
-"""The command line killed, or asked to end by a user or by a cluster manager, and resumed."""
+"""The command line is killed, or asked to end by a user or a cluster manager, and resumed."""
 
 import shlex
 import signal
@@ -26,7 +26,7 @@ def printed(*line, **where):
         raise KeyboardInterrupt
 builtins.print = printed
 """
-"""What a second Ctrl-C does that comes while the first is told of."""
+"""The effect of a second Ctrl-C that comes while the message on the first is printed."""
 STUDY = ["search", "quickstart", *SMALL, "--epochs", "4", "--seed", "5"]
 
 
@@ -35,7 +35,7 @@ def appends(folder: Path) -> int:
 
 
 def struck(study: Path, sent: signal.Signals, *arguments: str) -> str:
-    """What a command said that was sent a signal once it had written a few appends to the study's ledger."""
+    """Run a command, send a signal once it has written a few appends to the study's ledger, and return its messages."""
     before, process = appends(study), skipstack(*arguments)
     while appends(study) < before + 4:
         assert process.poll() is None, process.communicate()

@@ -1,4 +1,4 @@
-"""The presets: the paper's numbers, its rows in their order, and a small scale that trains the same questions."""
+"""The presets have the papers' numbers and the order of their rows; the small scale asks the same questions."""
 
 from collections.abc import Mapping, Sequence
 from itertools import product
@@ -33,7 +33,7 @@ def study(name: str, scale: str | None = None) -> StudyConfig:
 
 
 def depths_of(points: Sequence[Point]) -> list[int]:
-    """In order."""
+    """Return the depths of the points, in order."""
     found = []
     for point in points:
         depth = point[DEPTH]
@@ -43,7 +43,7 @@ def depths_of(points: Sequence[Point]) -> list[int]:
 
 
 def walked(config: StudyConfig) -> list[Point]:
-    """What the study's proposer proposes, if nothing ends early."""
+    """Return all points that the study's proposer proposes, if no trial ends early."""
     search = config.search
     subject = proposer(
         search.proposer, Space(config.space), seed=search.seed, objectives=len(search.objectives), trials=search.trials
@@ -98,7 +98,7 @@ def test_the_base_has_the_numbers_that_the_paper_prints(name: str) -> None:
     assert training.clip_norm is None
     vocabulary = base.data.vocabulary
     assert (vocabulary.lowercase, vocabulary.digits_to_nine) == (True, True)
-    assert base.data.minimum_tag_count == 1  # 1285 categories and RARE
+    assert base.data.minimum_tag_count == 1  # so that there are 1285 categories and RARE
     assert base.data.corpus.kind == "named"
     assert base.data.corpus.name == ("wsj" if name == "wu2017/pos" else "ccgbank")
 
@@ -236,7 +236,7 @@ def test_the_recipes_of_wu2017_are_the_papers_and_another_from_two_starts_with_a
 
 
 def varied(base: TrialConfig, has: Mapping[str, Any]) -> TrialConfig:
-    """The base with these values."""
+    """Return the base with these values."""
     tree: Tree = base.model_dump(mode="json")
     for path, value in has.items():
         tree = written(tree, path, value)
@@ -257,15 +257,15 @@ def test_the_rows_of_a_table_are_trials_of_its_preset_in_the_presets_order(name:
     base = space.point(config.space.base)
     ours = [base | {GATE: gate} for gate in ("linear_vector", "sigmoid_below_previous")]
     lacking = {"wu2017/gates": ours}.get(table.preset, [])
-    if name == "wu2017/table-6":  # whose "mixed" is one of both
+    if name == "wu2017/table-6":  # the paper's "mixed" is one of the two
         lacking = [base | {"model.stack.shortcut.topology": "both_gated"}]
-    if name.startswith("dinarelli2016/"):  # which have no row without pretrained labels
+    if name.startswith("dinarelli2016/"):  # these tables have no row without pretrained labels
         lacking = [base | {"training.pretraining.label_epochs": 0}]
-    if name == "chen2017/table-5":  # which has no perceptron
+    if name == "chen2017/table-5":  # the table has no perceptron
         lacking = [space.point(trial) for trial in trials[1:]]
-    if name == "gui2019/table-2":  # whose reward is the probability itself
+    if name == "gui2019/table-2":  # the table's reward is the probability itself
         lacking = [space.point(trial) for trial in trials[5:]]
-    if name == "gui2019/table-5-21":  # whose policies name distances
+    if name == "gui2019/table-5-21":  # the table's policies name distances
         lacking = [space.point(trial) for trial in trials[4:]]
     assert missing == lacking
     if config.search.proposer.kind == "grid":
@@ -303,7 +303,7 @@ def test_the_base_of_dinarelli2016_is_the_network_that_it_proposes_with_the_numb
 def test_dinarelli2016_compares_its_four_networks(name: str, scale: str | None) -> None:
     config = study(name, scale)
     points = walked(config)
-    if scale is None:  # and the one that it proposes without pretrained labels
+    if scale is None:  # and the network without pretrained labels
         assert points.pop() == points[0] | {"training.pretraining.label_epochs": 0}
     assert [point["model.stack.variant"] for point in points] == ["i", "e", "j", "i_and_e"]
     assert config.search.stops_nothing

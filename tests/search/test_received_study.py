@@ -1,4 +1,4 @@
-"""A study from somebody else, whose prepared corpus was rewritten: refused in one line, before anything is trained."""
+"""A study of another user with a tampered corpus is refused in one line, before anything is trained."""
 
 from pathlib import Path
 
@@ -27,7 +27,7 @@ search: {trials: 1, seeds: 1}
 def test_numbers_out_of_their_ranges_are_refused_in_one_line(
     column: str, value: int, allowed: str, tmp_path: Path
 ) -> None:
-    """The first ended the process before; the others gave scores and exit 0."""
+    """Without the check, the first value ended the process; the others gave scores and exit code 0."""
     (tmp_path / "study.yaml").write_text(STUDY)
     study = opened(tmp_path / "study.yaml")
     (corpus,) = read_study(study.path).corpora.values()

@@ -1,4 +1,4 @@
-"""What workers take of their machines: measured right, recorded beside the reports, read by nothing that decides."""
+"""The resource usage of workers is measured correctly, recorded beside the reports, and not used for decisions."""
 
 import mmap
 import os
@@ -35,7 +35,7 @@ def used(path: Path) -> list[Used]:
 
 @pytest.fixture(scope="module", params=[{}, RACING], ids=["asha", "racing"])
 def study(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A study whose workers measure themselves; some of its trials fail. Beside it, ``without``: one whose do not."""
+    """A study whose workers measure themselves, and of which some trials fail; beside it ``without``, not measured."""
     folder = tmp_path_factory.mktemp("metered")
     workers: dict[str, Workers] = {"without": FailingWorker, "with": MeteredWorkers(FailingWorker)}
     for name, worker in workers.items():
@@ -70,7 +70,7 @@ def test_mlflow_is_told_by_its_own_names(study: Path) -> None:
     runs, expected = ExpectedRuns(), dict[tuple[int, str, int], float]()
     for event in told(study):
         runs.apply(event)
-        if isinstance(event, Used) and event.seeds in ((), (0,)):  # of further seeds of a race the epochs begin anew
+        if isinstance(event, Used) and event.seeds in ((), (0,)):  # further seeds of a race start again at epoch 1
             usage = event.usage
             expected |= {
                 (event.trial, f"system/{name}", event.epoch): value
@@ -105,13 +105,13 @@ def test_a_gpu_has_metrics_of_its_own() -> None:
 
 
 class BusyWorker(ToyWorker):
-    """Works for a while, and keeps a lot; it notes what the system says of the epoch."""
+    """A worker that computes for a while and keeps memory, and records the system's measurements of the epoch."""
 
     percent = 0.0
 
     def run_epoch(self) -> EpochResult:
         before = os.times()
-        self.kept = mmap.mmap(-1, 100_000_000)  # anew from the system, whatever this process has freed before
+        self.kept = mmap.mmap(-1, 100_000_000)  # new memory from the system, not freed memory of this process
         for page in range(0, len(self.kept), mmap.PAGESIZE):
             self.kept[page] = 1
         while os.times().user - before.user < 0.25:
@@ -162,9 +162,9 @@ def test_a_real_gpu_is_measured() -> None:
 
 
 @pytest.mark.cluster
-@pytest.mark.filterwarnings("default")  # ray's own warnings are not ours to mend
+@pytest.mark.filterwarnings("default")  # Ray's own warnings are allowed
 def test_workers_on_ray_measure_themselves(tmp_path: Path) -> None:
-    """Real networks: the study with it is that without it, number for number."""
+    """A study of real networks has the same numbers with the measurement as without."""
     for name, option in (("with", "--system-metrics"), ("without", "--no-system-metrics")):
         typed("search", "quickstart", *SMALL, option, "--out", tmp_path / name, "--gpus-per-trial", "0")
     frames, plain = (study_frames(tmp_path / name) for name in ("with", "without"))

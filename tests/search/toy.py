@@ -1,4 +1,4 @@
-"""A worker that trains nothing: its curves are a plain function of the config, so that a whole study takes no time."""
+"""Workers that train nothing: their curves are a function of the config, so that a study takes almost no time."""
 
 import math
 import time
@@ -26,7 +26,7 @@ from skipstack.spaces.trial import TrialConfig
 
 
 class ToyWorker(Worker):
-    """Accuracy rises with the epoch towards a peak that depends on depth and learning rate; lanes differ a little."""
+    """A worker whose accuracy rises towards a maximum by depth and learning rate; lanes differ slightly."""
 
     def __init__(self, task: TrialTask) -> None:
         super().__init__(task)
@@ -45,7 +45,9 @@ class ToyWorker(Worker):
 
     @classmethod
     def test(cls, task: TrialTask) -> Measured:
-        """Of four sentences of 25 tags each, half of the tags are right, and one more in the first for each seed."""
+        """Return the counts of four sentences of 25 tags. About half of them are correct, one more for each further
+        seed.
+        """
         counts = np.array([[[12 + seed, 25], [12, 25], [13, 25], [13, 25]] for seed in task.seeds])
         accuracies = tuple((counts.sum(axis=1)[:, 0] / 100).tolist())
         sentences = SentenceCounts.of(counts, ("correct", "tags"))
@@ -53,7 +55,7 @@ class ToyWorker(Worker):
 
 
 class KeepingWorker(ToyWorker):
-    """Leaves a file for its best weights; it says what was trained."""
+    """A worker that writes its config's identity and its epoch as its best weights."""
 
     def run_epoch(self) -> EpochResult:
         result = super().run_epoch()
@@ -63,7 +65,7 @@ class KeepingWorker(ToyWorker):
 
 
 class FailingWorker(ToyWorker):
-    """Depth 3 fails in its first epoch; depth 2 diverges in its second."""
+    """A worker that fails in its first epoch with depth 3, and diverges in its second with depth 2."""
 
     def run_epoch(self) -> EpochResult:
         result = super().run_epoch()
@@ -87,7 +89,9 @@ def toy_study(trials: int = 12, proposer: str = "tpe", epochs: int = 4) -> Study
 
 
 def open_toy(path: Path, study: StudyConfig, fingerprint: str = "f" * 16, health: Health | None = None) -> StudyFolder:
-    """A study's folder with a ledger that begins it, earlier studies included; ``health``: that of its corpus."""
+    """Create a study's folder with a ledger that begins it, including earlier studies. ``health``: the health of its
+    corpus.
+    """
     folder = StudyFolder(path)
     opened = StudyOpened(time=1.0, study=study.model_dump(mode="json"), code_version="toy")
     corpus = identity(study.space.base.data.corpus)
@@ -113,7 +117,7 @@ def toy_driver(folder: StudyFolder, ledger: Ledger, **options: object) -> Driver
 def run_toy(
     folder: StudyFolder, ledger: Ledger | None = None, *, worker: Workers = ToyWorker, **options: object
 ) -> StudyRecord:
-    """Run what is left of a study to its end, one trial after the other; ``options`` are the driver's."""
+    """Run the rest of a study, one trial after another. ``options``: options of the driver."""
     with ledger or Ledger(folder.ledger) as own:
         driver = toy_driver(folder, own, **options)
         run_study(driver, SerialEngine(worker))

@@ -1,4 +1,4 @@
-"""A study of toys on a cluster of Ray that is this process's own: ``python -m tests.search.toy_on_ray FOLDER``."""
+"""Runs a toy study on a Ray cluster of this process: ``python -m tests.search.toy_on_ray FOLDER``."""
 
 import sys
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A tracking server of MLflow's own code, in one process that a test starts, kills and starts again."""
+"""An MLflow tracking server in one process, which a test starts, kills and starts again."""
 
 import socket
 import subprocess
@@ -26,9 +26,10 @@ run_simple(host, int(port), app, threaded=True)
 
 
 class TrackingServer:
-    """Serves ``mlflow.db`` of a folder; its address stays the same from start to start.
+    """Serves ``mlflow.db`` of a folder, at the same address after each start.
 
-    ``passes_on``: artifacts go through the server, as by default of ``mlflow server``; else clients write the files.
+    ``passes_on``: whether artifacts pass through the server, as by default of ``mlflow server``; otherwise clients
+    write the files.
     """
 
     def __init__(self, folder: Path, host: str = "127.0.0.1", *, passes_on: bool = False) -> None:
@@ -52,7 +53,7 @@ class TrackingServer:
         self.kill()
 
     def start(self, *, wait: bool = True) -> None:
-        """Start it; ``wait`` until it answers."""
+        """Start the server. ``wait``: whether to wait until it answers."""
         arguments = [self.store, str(self.folder / "artifacts"), self.host, str(self.port), str(self.passes_on)]
         with (self.folder / "server.log").open("ab") as log:
             self._process = subprocess.Popen([sys.executable, "-c", PROGRAM, *arguments], stdout=log, stderr=log)
@@ -68,7 +69,7 @@ class TrackingServer:
             return False
 
     def kill(self) -> None:
-        """SIGKILL, as a machine that loses its power."""
+        """Kill the server by SIGKILL, like a power cut."""
         if self._process is not None:
             self._process.kill()
             self._process.wait()

@@ -1,4 +1,4 @@
-"""Clusters whose machines share no disk, and what a study must have left that ran on one."""
+"""Clusters of machines without a shared disk, and checks of studies that ran on them."""
 
 import subprocess
 import sys
@@ -34,7 +34,7 @@ class Cluster:
     temporary: Path
 
     def start(self, hosts: Sequence[int] = (2, 3), *, seeing: Sequence[int] = ()) -> None:
-        """Ray on the head and on other ``hosts``; those ``seeing`` share the disk."""
+        """Start Ray on the head and on other ``hosts``, of which those in ``seeing`` share the disk."""
         if 1 not in self.hosts:
             self.hosts.add(1)
         self.hosts.start_ray(1, cpus=0, TMPDIR=str(self.temporary))
@@ -42,7 +42,7 @@ class Cluster:
             self.add(host, sees=host in seeing)
 
     def add(self, host: int, *, sees: bool = False, wait: bool = True) -> None:
-        """Another host with a CPU; ``wait`` until it has joined."""
+        """Add a host with one CPU. ``wait``: whether to wait until it has joined."""
         hidden = [self.temporary] if sees else [self.temporary, self.disk]
         self.hosts.add(host)
         self.hosts.start_ray(host, cpus=1, hidden=hidden, wait=wait, TMPDIR=str(self.temporary))
@@ -58,15 +58,15 @@ class Cluster:
         )
 
     def skipstack(self, *arguments: str) -> tuple[str, str]:
-        """What a command that succeeds says, on stdout and on stderr."""
+        """Run a command, which must succeed, and return its output on stdout and on stderr."""
         process = self.driver(*arguments)
         out, error = process.communicate(timeout=900)
         assert process.returncode == 0, error
         return out, error
 
     def check_nothing_stays(self, hosts: Sequence[int] = (2, 3)) -> None:
-        """Of the study on hosts that do not see it; workers that are still ending have a few seconds. What torch keeps
-        for the optimiser of a user's function is torch's.
+        """Check that nothing of the study is left on hosts that do not see it, within a minute, since workers may still
+        be ending. Files that torch keeps for the optimiser of a user's function are ignored.
         """
         end = time.monotonic() + 60
         while left := [
@@ -82,7 +82,7 @@ class Cluster:
 
 @contextmanager
 def made(path: Path) -> Iterator[Cluster]:
-    """Hosts without Ray, which end with the ``with``."""
+    """Create hosts without Ray, which end with the ``with`` statement."""
     disk, temporary = path / "disk", path / "temporary"
     for folder in (disk, temporary):
         folder.mkdir(exist_ok=True)
@@ -95,8 +95,9 @@ def events(folder: Path) -> list[Event]:
 
 
 def check_as_alone(folder: Path, scratch: Path, torn: Mapping[Path, int] = UNTORN) -> StudyRecord:
-    """Reports, tests and best weights of all trials, also of ablations, are those of one process that trains them with
-    the same decisions; no checkpoint is left. ``torn``: how often weights, from the folder on, may have been halved.
+    """Check that reports, tests and best weights of all trials, also of ablations, are those of one process that trains
+    them with the same decisions, and that no checkpoint is left. ``torn``: by path in the study's folder, how often
+    weights may have been cut in half.
     """
     record = read_study(folder)
     studies = {None: record, **record.ablations}

@@ -1,4 +1,4 @@
-"""What happens at random to a study on a cluster that shares no disk: to its hosts, and to what is copied there."""
+"""Random faults of a study on a cluster without a shared disk: of its hosts, and of the files copied to them."""
 
 import signal
 import subprocess
@@ -14,21 +14,21 @@ from tests.search.chaos import Chaos, Trouble, command, name_of
 from tests.search.unshared import Cluster
 
 HOSTS = 3
-"""That train."""
+"""The number of hosts that train."""
 
 LONGEST_STOP = 8.0
 LONGEST_UNPLUGGED = 20.0
-"""Seconds: the cluster gives a host up that does not answer for about ten."""
+"""The maximum number of seconds without a network; the cluster gives a host up after about ten."""
 
 
 @dataclass(kw_only=True)
 class UnsharedChaos(Chaos):
-    """A study on a ``cluster``, whose head is its driver's. Hosts that are lost are replaced by new ones, which take
-    their time to start.
+    """A study on a ``cluster``, with the driver on its head. Lost hosts are replaced by new ones, which take some time
+    to start.
 
-    Besides what may happen anywhere: a host is switched off, at once or after it was announced; all are, the driver's
-    with it; the server is killed; a worker is stopped for seconds, or a cable pulled; the disk is full on which a host
-    has what is copied there, or all of it is removed.
+    Further faults: a host is switched off, at once or after an announcement; all hosts are, including the driver's; the
+    file server is killed; a worker is stopped, or a host unplugged, for seconds; the disk with a host's copies is full,
+    or all copies are removed.
     """
 
     cluster: Cluster
@@ -62,7 +62,7 @@ class UnsharedChaos(Chaos):
         self.cluster.start(self.training)
 
     def _tend(self) -> None:
-        """Replace the hosts on which Ray has ended; if it has on the head, the next driver finds all of them new."""
+        """Replace hosts on which Ray has ended. If it has ended on the head, the next driver starts a new cluster."""
         if time.monotonic() < self._tended + 1 or not self._runs(1, "raylet", "gcs_server"):
             return
         for host in self.training.copy():
@@ -71,7 +71,7 @@ class UnsharedChaos(Chaos):
         self._tended = time.monotonic()
 
     def _replace(self, host: int) -> None:
-        """A host is switched off, if it was not, and an empty one is there for it."""
+        """Switch a host off, if it is not, and add an empty one in its place."""
         self.cluster.hosts.kill(host)
         self.training.remove(host)
         self.training.append(next(self._numbers))
@@ -91,7 +91,7 @@ class UnsharedChaos(Chaos):
         return [process for host in (1, *self.training) for process in self.cluster.hosts.processes(host)]
 
     def _a_host(self) -> int:
-        """One on which Ray runs, once it has started there."""
+        """Return a random host, once Ray runs on it."""
         host = self.training[int(self.draw.integers(len(self.training)))]
         if not self.cluster.hosts.is_up(host):
             self._replace(host)
@@ -128,7 +128,7 @@ class UnsharedChaos(Chaos):
             case "full_scratch":
                 self._fill_scratch()
             case "lost_scratch":
-                with suppress(ProcessLookupError):  # likewise
+                with suppress(ProcessLookupError):  # it may just have ended
                     hosts.remove(self._a_host(), self.cluster.temporary)
             case _:
                 super()._strike(trouble)
@@ -138,7 +138,7 @@ class UnsharedChaos(Chaos):
         self._kill([each for each in found if name_of(each).startswith("ray::FileServerActor")])
 
     def _stop(self) -> None:
-        """A worker, for some seconds."""
+        """Stop a random worker for some seconds."""
         found = [each for each in self._processes() if name_of(each).startswith(("ray::_Trial", "ray::Resource"))]
         if found:
             with suppress(psutil.NoSuchProcess):
@@ -148,7 +148,9 @@ class UnsharedChaos(Chaos):
                 stopped.resume()
 
     def _fill_scratch(self) -> None:
-        """Until the driver has ended for want of room on a host, which it must by itself, unless all is done before."""
+        """Fill a host's disk until the driver has ended by itself for lack of space there, unless the command is
+        complete before.
+        """
         hosts, host = self.cluster.hosts, self._a_host()
         try:
             hosts.fill(host, self.cluster.temporary)

@@ -1,12 +1,12 @@
 """Bundles: a trained network exported as plain data files, JSON and safetensors. Loading a bundle runs no code.
 
     config.json          the trial's config        vocabulary.json  words and characters
-    weights.safetensors  the weights, lane by lane tags.json        the labels, in the order of their ids
+    weights.safetensors  the weights of all lanes  tags.json        the labels, in the order of their ids
     metrics.json         counts by split           provenance.json  study, trial, seeds and corpus
     README.md            the model card            manifest.json    size and SHA-256 of the other files
 
-A lane is one seed's copy of the network. Shapes: R = 1 (also for an ensemble, whose lanes decide together), T tokens, U
-tags of a sentence, B sentences.
+A lane is one seed's copy of the network. Shapes: R = 1 (also for an ensemble, whose lanes give one common output), T
+tokens, U tags of a sentence, B sentences.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -54,13 +54,13 @@ from skipstack.search.publishing.bundles.files import WEIGHTS, parsed, read_file
 from skipstack.spaces.trial import TrialConfig
 
 SENTENCES_AT_ONCE = 64
-"""The number of sentences that are annotated in one batch."""
+"""The batch size in sentences."""
 
 CPU = torch.device("cpu")
 
 Metrics = dict[str, dict[str, int | float]]
 """The metrics of a network by split and name: the number of ``correct`` tags, the ``total`` number of tags, and the
-counts from which the measure that ranks trials is computed (``data.tasks.measure.Counts``).
+counts from which the ranking measure is computed (``data.tasks.measure.Counts``).
 """
 
 
@@ -69,10 +69,10 @@ class Bundle:
     """A trained network, or an ensemble, with everything that it needs to annotate text; also called
     ``skipstack.Model``.
 
-    ``path``: of the bundle. ``config``: the trial's config. ``vocabulary``: the words and characters that the network
-    knows. ``tags``: the labels that it predicts, in the order of their ids. ``model``: the network. ``metrics``: of the
-    network on dev and test; without dev if it was trained on dev. ``provenance``: its study, trial, seeds and corpus.
-    ``device``: where it computes.
+    ``path``: the path of the bundle. ``config``: the trial's config. ``vocabulary``: the words and characters that the
+    network knows. ``tags``: the labels that it predicts, in the order of their ids. ``model``: the network.
+    ``metrics``: its metrics on dev and test; without dev if it was trained on dev. ``provenance``: its study, trial,
+    seeds and corpus. ``device``: the device on which it computes.
     """
 
     path: Path
@@ -96,12 +96,12 @@ class Bundle:
 
     @property
     def segmentation(self) -> Scheme | None:
-        """The scheme by which the tags of characters mark the limits of words; None if tokens are words."""
+        """The scheme by which the tags of characters mark word boundaries; None if tokens are words."""
         return self.provenance["scheme"] if self.unit == "character" else None
 
     def words(self, tokens: Sequence[str], tags: Sequence[str]) -> list[tuple[str, str]]:
-        """The words of a tagged sentence, each with its tag. If tokens are characters, they are joined into words; the
-        tags are then empty if the network only segments text. ``tokens`` and ``tags``: of equal length.
+        """Return the words of a tagged sentence, each with its tag. Tokens that are characters are joined into words,
+        whose tags are empty if the network only segments text. ``tokens`` and ``tags`` must have equal lengths.
         """
         segmentation = self.segmentation
         return list(zip(tokens, tags, strict=True)) if segmentation is None else in_words(tokens, tags, segmentation)
@@ -109,9 +109,9 @@ class Bundle:
     def predict(self, sentences: Iterable[Sequence[str]]) -> list[Sentence]:
         """Annotate sentences, each a list of tokens, and return them in the same order with their ``tags``.
 
-        There is a tag for each token; in text classification there is a single tag, the label. In parsing, the tags are
-        relations, and ``heads`` has the number of each token's head, counted from 1, or 0 for the root. The tags of a
-        language model are the next words that it predicts. Raises UserError for a text that is not split into tokens.
+        Each token gets a tag; in text classification, the sentence gets a single tag, its label. In parsing, the tags
+        are relations, and ``heads`` has the number of each token's head, counted from 1, or 0 for the root. The tags of
+        a language model are the next words that it predicts. Raises UserError for a sentence that is a string.
         """
         split = []
         for sentence in sentences:
@@ -121,15 +121,13 @@ class Bundle:
         return list(self.annotate(split))
 
     def tag(self, sentences: Iterable[list[str]]) -> Iterator[tuple[list[str], list[str]]]:
-        """Annotates sentences as ``annotate`` does, but yields a pair for each: its tokens and its tags (no heads)."""
+        """Annotates sentences like ``annotate``, but yields pairs of tokens and tags, without heads."""
         for sentence in self.annotate(sentences):
             yield list(sentence.words), list(sentence.tags)
 
     def annotate(self, sentences: Iterable[list[str]]) -> Iterator[Sentence]:
-        """Annotates sentences, each a list of tokens. Yields them in the same order with their tags and, in parsing,
-        heads.
-
-        An empty sentence gets no tags; in text classification it gets a label.
+        """Yields the sentences, each given as a list of tokens, in the same order with their tags and, in parsing,
+        heads. An empty sentence gets no tags, except for its label in text classification.
         """
         pending = iter(sentences)
         while batch := list(islice(pending, SENTENCES_AT_ONCE)):
@@ -137,7 +135,7 @@ class Bundle:
 
     def read(self, sentences: list[list[str]]) -> tuple[Tokens, LexiconTensors]:
         """Convert sentences into the network's input: the ids of their words, and the features of these words. An empty
-        sentence becomes one with the boundary as its only token.
+        sentence becomes a single boundary token.
         """
         forms = ("", *dict.fromkeys(word for sentence in sentences for word in sentence))
         ids = {form: place for place, form in enumerate(forms)}
@@ -149,11 +147,10 @@ class Bundle:
         return tokens, LexiconTensors.on(self.device, lexicon(self.vocabulary, forms, LONGEST_AFFIX))
 
     def program_inputs(self, sentences: Sequence[Sequence[str]], length: int | None = None) -> dict[str, Tensor]:
-        """Convert sentences into the inputs of the program that ``skipstack export --torch-export`` writes. The tensors
-        are described in ``models/views/program.py``.
+        """Convert sentences into the inputs of the program that ``skipstack export --torch-export`` writes
+        (``models/views/program.py`` describes the tensors).
 
-        ``length``: the fixed length of the program's inputs, to which texts are padded; None if the program takes any
-        length.
+        ``length``: the fixed input length, to which texts are padded; None if the program takes any length.
         """
         longest = self.config.data.longest
         return inputs_of(*self.read([list(sentence[:longest]) for sentence in sentences]), length)
@@ -182,16 +179,16 @@ class Bundle:
 
 
 def load_bundle(path: Path, device: torch.device, code: Sequence[Path] = ()) -> Bundle:
-    """Load the bundle at ``path``, a folder or a .zip, which may be untrusted. Nothing in the bundle is run or
+    """Load the bundle at ``path``, a folder or a .zip, which may be untrusted. No code in it is run, and nothing is
     unpacked.
 
-    ``device``: where the network computes. ``code``: the files of the user's own code, for a network that has any.
-    These files are run; their hashes must be those recorded in the bundle.
+    ``device``: the device on which the network computes. ``code``: the files of the user's own code, if the network
+    needs any. These files are run; their hashes must be those recorded in the bundle.
 
-    Raises UserError, with a message of one line, if code files are missing or others than recorded, if there is no
-    bundle, if one of its files is missing, damaged, not valid, larger than the manifest says or a link out of the
-    bundle (``search/publishing/bundles/files.py``), if a weight is not finite, and if the weights do not fit the
-    config. Whether they fit is checked by their shapes before they are allocated.
+    Raises UserError, with a message of one line: if a code file is missing or differs from the recorded one; if there
+    is no bundle; if one of its files is missing, damaged, invalid, larger than the manifest says, or a link out of the
+    bundle (``search/publishing/bundles/files.py``); if a weight is not finite; and if the weights do not fit the
+    config. Their shapes are checked before any weight is allocated.
     """
     files = read_files(path)
     provenance = checked(path, files, "provenance.json", Provenance)
@@ -223,16 +220,12 @@ def load_bundle(path: Path, device: torch.device, code: Sequence[Path] = ()) -> 
 
 
 def bundle_config(path: Path) -> TrialConfig:
-    """Read the config of the bundle at ``path``, which may be untrusted, without building the network. Raises UserError
-    if the bundle is missing or damaged, or if its config is not valid.
-    """
+    """Read the config of an untrusted bundle. Raises UserError if the bundle is damaged or missing."""
     return _config(path, read_files(path))[0]
 
 
 def _config(path: Path, files: Mapping[str, bytes]) -> tuple[TrialConfig, Shapes]:
-    """Read the config and the shapes of the weights from a bundle's ``files``. Raises UserError if the config is not
-    valid, or asks for a larger network than the weights can belong to.
-    """
+    """Read the config and the shapes of the weights. Raises UserError if they are invalid or do not fit together."""
     value = parsed(f"{path / 'config.json'}", files["config.json"])
     found = shapes(files[WEIGHTS], f"{path / WEIGHTS}")
     check_extent(path, value, found)
@@ -240,9 +233,7 @@ def _config(path: Path, files: Mapping[str, bytes]) -> tuple[TrialConfig, Shapes
 
 
 def _shapes(model: Network, lanes: int) -> Shapes:
-    """The shapes that the weights of ``lanes`` lanes have. ``model``: a network with 0 lanes, which has shapes but no
-    allocated weights.
-    """
+    """Return the shapes of the weights of ``lanes`` lanes. ``model``: a network with 0 lanes, hence without weights."""
     return {name: (lanes, *weight.shape[1:]) for name, weight in model.state_dict().items()}
 
 

@@ -16,11 +16,11 @@ from skipstack.search.publishing.bundles.bundle import Bundle
 def model_card(
     bundle: Bundle, measure: Measure, *, scored: int, searched: Sequence[float], confirmed: Sequence[Confirmed]
 ) -> str:
-    """The model card of a network's bundle, in Markdown.
+    """Return the model card of a network's bundle, in Markdown.
 
-    ``measure``: by which the study ranks trials. ``scored``: the number of trials with a score, from which this one was
-    chosen. ``searched``: the dev scores of the trial's seeds in the search. ``confirmed``: the confirmed scores of the
-    trial's config.
+    ``measure``: the measure by which the study ranks trials. ``scored``: the number of trials with a score, from which
+    this one was chosen. ``searched``: the dev scores of the trial's seeds in the search. ``confirmed``: the confirmed
+    scores of the trial's config.
     """
     figures = _figures(bundle, measure, scored, searched, confirmed)
     return "\n".join([*_what(bundle), *figures, *_data(bundle), *_limits(bundle)])
@@ -62,7 +62,7 @@ def _figures(
 
 
 def _joined(bundle: Bundle) -> str:
-    """The end of the card's sentence on how the networks of an ensemble are combined."""
+    """Return the end of the card's sentence on how an ensemble's networks are combined."""
     match bundle.config.model.head.kind:
         case "softmax":
             return "the mean of their likelihoods does"
@@ -112,7 +112,7 @@ def _data(bundle: Bundle) -> Iterator[str]:
 
 
 def _read_by(corpus: FileCorpus) -> str:
-    """The card's clause on the code that reads the user's own corpus format; empty for built-in formats."""
+    """Return the card's clause on the code that reads the user's own corpus format; empty for built-in formats."""
     if not isinstance(corpus, OwnFormatCorpus):
         return ""
     code = corpus.own.code

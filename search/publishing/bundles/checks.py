@@ -1,4 +1,4 @@
-"""Checks the contents of a bundle's files, and the size of its network, before the network is built."""
+"""Checks the contents of a bundle's files, and the network's size, before the network is built."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -26,12 +26,10 @@ from skipstack.data.tasks.tasks import TaskName
 from skipstack.search.publishing.bundles.files import parsed
 
 PARTS = ("depth", "highways", "sets")
-"""Config fields that count components of a network, such as its layers. Each component has at least one tensor of
-weights, so the number of tensors limits these fields.
-"""
+"""Config fields that count components of a network. The weights limit them: each component has at least one tensor."""
 
 FARTHEST = 1000
-"""The maximum of the field ``reach``: how many states a layer may reach back. The weights do not limit this number."""
+"""The maximum of ``reach``, the distance in time steps of the farthest state read, which the weights do not limit."""
 
 TrainedOn = Literal["train", "train and dev"]
 """The splits on which a network was trained."""
@@ -50,10 +48,11 @@ class Provenance(Frozen):
     """The origin of a network's bundle, and the kind of its tags.
 
     ``study``, ``trial``: the study's name and the trial's number. ``config_identity``: the hash of the trial's config.
-    ``seeds``: the seed of each of its networks, one or more. ``epochs``: the epochs for which each network was trained,
-    in the same order. ``trained_on``: the splits used for training. ``corpus_fingerprint``: the hash of the corpus's
-    content. ``scheme``: the scheme of the tags; None if they have none. ``task``: the corpus's task. ``code_version``:
-    of skipstack. ``vectors_sha256``: the hash of the pretrained vectors; None without any.
+    ``seeds``: the seed of each network in the bundle, one or more. ``epochs``: the number of epochs for which each
+    network was trained, in the same order. ``trained_on``: the splits used for training. ``corpus_fingerprint``: the
+    hash of the corpus's content. ``scheme``: the scheme of the tags; None if they have none. ``task``: the corpus's
+    task. ``code_version``: the version of skipstack. ``vectors_sha256``: the hash of the pretrained vectors; None
+    without any.
     """
 
     study: str
@@ -87,23 +86,19 @@ class Tags(RootModel[tuple[Annotated[str, AfterValidator(_of_one_line)], ...]]):
 
 
 class CheckedMetrics(RootModel[dict[str, dict[str, NonNegativeInt | NonNegativeFloat]]]):
-    """The content of ``metrics.json``: numbers by split and name, none of them negative."""
+    """The content of ``metrics.json``: non-negative numbers by split and name."""
 
 
 Read = TypeVar("Read", bound=BaseModel)
 
 
 def checked(path: Path, files: Mapping[str, bytes], name: str, model: type[Read]) -> Read:
-    """Parse the JSON file ``name`` of the bundle at ``path``, and validate it as ``model``. ``files``: the contents of
-    the bundle's files. Raises UserError if it is not valid.
-    """
+    """Parse and validate the JSON file ``name`` of the bundle at ``path``. Raises UserError if it is invalid."""
     return validated(path, name, parsed(f"{path / name}", files[name]), model)
 
 
 def validated(path: Path, name: str, value: Any, model: type[Read]) -> Read:
-    """Validate ``value``, the parsed content of the file ``name`` of the bundle at ``path``, as ``model``. Raises
-    UserError if it is not valid.
-    """
+    """Validate the parsed content ``value`` of the bundle's file ``name``. Raises UserError if it is invalid."""
     try:
         return model.model_validate(value)
     except ValidationError as error:
@@ -111,9 +106,9 @@ def validated(path: Path, name: str, value: Any, model: type[Read]) -> Read:
 
 
 def check_extent(path: Path, config: Any, found: Shapes) -> None:
-    """Raise UserError if an untrusted config asks for a larger network than one with weights of the shapes ``found``:
-    for more components than there are tensors, for a ``reach`` above ``FARTHEST``, or for another number above the
-    number of elements of all tensors together.
+    """Raise UserError if an untrusted config describes a network too large for weights of the shapes ``found``: if a
+    field in ``PARTS`` is above the number of tensors, ``reach`` above ``FARTHEST``, or another integer above the total
+    number of elements.
 
     Call this before the config is validated, since validation takes time in proportion to the depth.
     """
@@ -141,9 +136,7 @@ def _integers(value: Any, place: tuple[str, ...]) -> Iterator[tuple[tuple[str, .
 
 
 def check_shapes(found: Shapes, wanted: Shapes) -> None:
-    """Raise ValueError unless the tensors ``found`` in a file have exactly the names and shapes that the network has
-    (``wanted``).
-    """
+    """Raise ValueError unless the tensors ``found`` in a file have exactly the names and shapes ``wanted``."""
     for name in dict.fromkeys([*wanted, *found]):
         if wanted.get(name) != found.get(name):
             raise ValueError(f"{name[:60]}: got {found.get(name, 'nothing')}, allowed: {wanted.get(name, 'nothing')}")

@@ -1,4 +1,4 @@
-"""Limits the folders from which the corpus of a bundle may be read to those that the user names."""
+"""Restricts the corpus files of a bundle, which may be untrusted, to folders that the user has named."""
 
 import glob
 import os
@@ -11,12 +11,12 @@ from skipstack.data.formats.format import FileCorpus
 from skipstack.data.formats.sentences import SPLITS
 
 MOST_GENERATED = 1_000_000
-"""The maximum number of sentences of a split that ``verify`` generates for a bundle with a generated corpus."""
+"""The maximum number of sentences that ``verify`` generates for one split of a generated corpus."""
 
 
 def check_corpus(path: Path, corpus: Corpus, folders: Sequence[Path]) -> None:
-    """Raise UserError if ``corpus``, which the bundle at ``path`` names, has a file outside of ``folders``, or is
-    generated with more than ``MOST_GENERATED`` sentences. Relative paths start at the first of ``folders``.
+    """Raise UserError if ``corpus``, named in the bundle at ``path``, has a file outside ``folders``, or would be
+    generated with more than ``MOST_GENERATED`` sentences in a split. Relative paths start at the first of ``folders``.
     """
     for split, value in _splits(corpus):
         if isinstance(value, int) and value > MOST_GENERATED:
@@ -31,8 +31,8 @@ def check_corpus(path: Path, corpus: Corpus, folders: Sequence[Path]) -> None:
 
 
 def folders_of(corpus: Corpus, *, data_dir: Path | None, corpus_folder: Path) -> list[Path]:
-    """The folders that the user must give to ``verify`` so that it finds the corpus of a study's bundles. Empty if the
-    corpus is generated, or lies where ``verify`` looks by default.
+    """Return the folders that the user must give to ``verify`` so that it finds the corpus of a study's bundles; empty
+    if ``verify`` finds it by default, or generates it.
 
     ``data_dir``, ``corpus_folder``: the folders in which the study looked for named corpora and for the user's files.
     """
@@ -47,8 +47,8 @@ def folders_of(corpus: Corpus, *, data_dir: Path | None, corpus_folder: Path) ->
 
 
 def _splits(corpus: Corpus) -> Iterator[tuple[str, int | tuple[str, ...]]]:
-    """Yields each split with its number of generated sentences, or with its files. Further files of a corpus are not
-    yielded; they are assumed to lie in the same folders.
+    """Yields each split with the number of its sentences to generate, or with its files. A corpus's further files are
+    not yielded; they are assumed to lie in the same folders.
     """
     files = corpus.files if isinstance(corpus, FileCorpus) else {}
     for split in SPLITS:
@@ -56,6 +56,6 @@ def _splits(corpus: Corpus) -> Iterator[tuple[str, int | tuple[str, ...]]]:
 
 
 def _settled(path: Path) -> Path:
-    """The folder of a file. If its path has wildcards, the deepest folder above the first wildcard."""
+    """Return the folder of a file; for a path with wildcards, the deepest folder above the first wildcard."""
     whole = [parent for parent in path.parents if not glob.has_magic(str(parent))]
     return whole[0]

@@ -34,20 +34,18 @@ from skipstack.search.study.record.trial_record import TrialRecord
 from skipstack.spaces.subject import Subject
 
 ARCHIVE = ".zip"
-"""The suffix by which an export is written as a zip archive instead of a folder."""
+"""The suffix of an export path that is written as a zip archive instead of a folder."""
 
 ROUNDING = 1e-5
 """The relative difference up to which perplexities count as equal, since processors round differently."""
 
 
 ConfirmedOf = Callable[[Subject], Sequence[Confirmed]]
-"""A function that returns the confirmed scores of a config: scores on test from seeds that were not
-used to select it.
-"""
+"""A function that returns a config's confirmed scores: test scores of seeds that were not used to select it."""
 
 
 def nothing_confirmed(config: Subject) -> Sequence[Confirmed]:
-    """Return no confirmed scores: the default where none are known."""
+    """Return no confirmed scores; the default of ``export_bundles``."""
     return ()
 
 
@@ -56,8 +54,9 @@ class Recipe:
     """Options for exporting a trial.
 
     ``retrain``: whether to train the network again on train and dev (``search/publishing/bundles/retraining.py``)
-    instead of exporting the weights that the trial saved. ``ensemble``: whether to export all seeds as an ensemble
-    (``models/networks/ensemble.py``) instead of one. ``tell``: receives lines about the progress of the retraining.
+    instead of exporting the saved weights. ``ensemble``: whether to export all seeds as an ensemble
+    (``models/networks/ensemble.py``) instead of one seed. ``tell``: receives lines about the progress of the
+    retraining.
     """
 
     retrain: bool = False
@@ -66,22 +65,22 @@ class Recipe:
 
     @property
     def suffix(self) -> str:
-        """A suffix for names, which tells apart exports of the same trial by different recipes."""
+        """A suffix for names, which differs between recipes, so that exports of a trial have different names."""
         return "/retrained" * self.retrain + "/ensemble" * self.ensemble
 
 
 AS_LEFT = Recipe()
-"""The default: export the weights that the trial saved, of its best seed."""
+"""The default: export the saved weights of the trial's best seed."""
 
 
 def chosen_trials(
     record: StudyRecord, *, best: int | None, trial: int | None, pareto: bool = False
 ) -> list[TrialRecord]:
-    """Select the trials to export: the ``best`` highest-ranked ones, the one with the number ``trial``, or those on the
-    Pareto front. Without any of these, the best trial.
+    """Select the trials to export: the ``best`` highest-ranked trials, the trial numbered ``trial``, or those on the
+    Pareto front (``pareto``). Without any of these, the best trial.
 
-    Raises UserError if there is no such trial with a score, if more than one of ``best``, ``trial`` and ``pareto`` is
-    given, and for ``pareto`` in a study of one objective.
+    Raises UserError if more than one of the three is given, if no trial with a score is found, and for ``pareto`` in a
+    study of one objective.
     """
     given = {"--best": best is not None, "--trial": trial is not None, "--pareto": pareto}
     asked = [option for option, is_given in given.items() if is_given]
@@ -102,7 +101,7 @@ def chosen_trials(
 
 
 def code_of_trials(trials: Sequence[TrialRecord]) -> list[CodeFile]:
-    """The distinct files of the user's own code that the networks of ``trials`` need."""
+    """Return the distinct files of the user's own code that the networks of ``trials`` need."""
     return list(dict.fromkeys(file for trial in trials for file in trial.config.network_code))
 
 
@@ -119,11 +118,11 @@ def export_bundles(
     confirmed: ConfirmedOf = nothing_confirmed,
 ) -> list[Path]:
     """Export the trials that ``chosen_trials`` selects by ``best``, ``trial`` and ``pareto``, and return the paths of
-    their bundles.
+    their bundles. If one of the bundles cannot be written, none is written.
 
-    ``to``: the path of the bundle, or, if there are several, of the folder that gets them. ``device``: where to
+    ``to``: the path of the bundle; for several trials, the path of the folder for their bundles. ``device``: where to
     compute. ``recipe``: how to export. ``confirmed``: returns the confirmed scores of a config, for the card. Raises
-    UserError as ``chosen_trials`` and ``export_bundle`` do. If one of the bundles cannot be written, none is.
+    UserError as ``chosen_trials`` and ``export_bundle`` do.
     """
     chosen = chosen_trials(record, best=best, trial=trial, pareto=pareto)
     with refused_where_unwritable(to):
@@ -163,14 +162,12 @@ def export_bundle(
     recipe: Recipe = AS_LEFT,
     confirmed: ConfirmedOf = nothing_confirmed,
 ) -> Path:
-    """Write the bundle of a trial and return its path. ``to``: a new folder or, if its name ends in .zip, a new
-    archive.
+    """Write the bundle of a trial to ``to``, a new folder or, if the name ends in .zip, a new archive. Returns ``to``.
 
-    The bundle of a function has the model that the function reported (``search/publishing/bundles/own_export.py``). The
-    bundle of a network has the lane (one seed's copy of the network) with the best dev score, at the trial's best
-    epoch. If the network is retrained, it is the trial's first seed, since there is no dev score to choose by. An
-    ensemble has all lanes. The metrics of a network are measured on the written bundle. The card has the metrics and
-    the ``confirmed`` scores.
+    For a function, the bundle has the model that the function reported (``search/publishing/bundles/own_export.py``).
+    For a network, it has one lane (one seed's copy of the network) at the trial's best epoch: the lane with the best
+    dev score, or the first seed if the network is retrained, since there is then no dev score. An ensemble has all
+    lanes. A network's metrics are measured on the written bundle. The card shows them and the ``confirmed`` scores.
 
     Raises UserError if ``to`` exists, if the trial does not allow ``recipe``, if its weights are needed and were not
     kept, and as ``left_by``, ``retrained`` and ``check_model`` do.
@@ -239,9 +236,9 @@ def _provenance(record: StudyRecord, trial: TrialRecord, members: Members) -> di
 
 
 def _check_writable(record: StudyRecord, folder: StudyFolder, trial: TrialRecord, to: Path, recipe: Recipe) -> None:
-    """Raise UserError if the bundle cannot be written. For any trial: ``to`` exists. For a trial of a network: its
-    weights are needed and were deleted, or an ensemble would have one member. For a trial of a function: the function
-    reported no model, or ``recipe`` has an option that only networks have.
+    """Raise UserError if the bundle cannot be written: if ``to`` exists; for a network, if its weights are needed and
+    were deleted, or if an ensemble would have one member; for a function, if it reported no model, or if ``recipe`` has
+    an option that only networks have.
     """
     if to.exists():
         raise UserError(f"{to}: exists (allowed: a new folder or .zip for the bundle)")
@@ -270,13 +267,14 @@ def _packed(folder: Path) -> Path:
 def verify_bundle(
     path: Path, *, data_dir: Path | None, device: str, others: Sequence[Path] = (), code: Sequence[Path] = ()
 ) -> Metrics:
-    """Evaluate a bundle's network again on its corpus, and return the metrics, which equal those of the bundle.
+    """Evaluate a bundle's network again on its corpus, check that the metrics equal those in the bundle, and return
+    them.
 
-    ``data_dir``: the folder in which named corpora and the user's corpus files are looked for. None means the data
-    directory for named corpora, and the working directory for files. ``others``: further folders in which files with an
-    absolute path may lie. ``code``: the files of the user's own code, for the network and for the format of the corpus.
-    Raises UserError if the corpus or its vocabulary differs from that of the training, if the bundle names corpus files
-    outside these folders, and if any metric differs.
+    ``data_dir``: the folder with named corpora and the user's corpus files. None means the default data directory for
+    named corpora, and the working directory for files. ``others``: further folders in which files with an absolute path
+    may lie. ``code``: the files of the user's own code, for the network and for the format of the corpus. Raises
+    UserError if a metric differs, if the corpus or its vocabulary differs from that of the training, and if the bundle
+    names corpus files outside these folders.
     """
     bundle = load_bundle(path, choose_device(device), code)
     load_recorded(bundle.config.code, code)

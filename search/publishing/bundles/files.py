@@ -1,8 +1,7 @@
 """Writes and reads the files of a bundle, a folder or a zip archive. A bundle that is read may be untrusted.
 
-Nothing is unpacked and no code is run. Of a network's bundle only the files in ``FILES`` are read. No file may be
-larger than ``manifest.json`` says, and its SHA-256 must be the one recorded there. The manifest detects damage; it does
-not prove who made the bundle.
+Nothing is unpacked, and no code is run. For a network, only the files in ``FILES`` are read. Each file must have the
+size and the SHA-256 that ``manifest.json`` records. The manifest detects damage; it does not prove who made the bundle.
 
 A bundle of kind ``own`` has the model of a user's function: files of any name below ``model/``, which are only copied
 and never interpreted (``search/publishing/bundles/own_model.py``).
@@ -24,36 +23,34 @@ from skipstack.data.basis.printable import UNSEEN
 from skipstack.search.publishing.bundles.sources import ArchiveSource, FolderSource, source_at, too_large
 
 FORMAT: Final = 6
-"""The latest format of a bundle's manifest, that of kind ``own``. Increase it when older code would misread a new
-bundle, or new code an old one.
+"""The latest manifest format, used by bundles of kind ``own``. Increase it when older code would misread a new bundle,
+or new code an old one.
 """
 
 NETWORK_FORMAT: Final = 5
-"""The format in which the bundles of networks are written. ``skipstack upgrade`` rewrites earlier ones
+"""The manifest format of networks' bundles. ``skipstack upgrade`` rewrites bundles of earlier formats
 (``search/publishing/bundles/upgrading.py``).
 """
 
 Kind = Literal["network", "own"]
-"""The kind of a bundle: with a trained network, or with the model of a user's own function."""
+"""The kind of a bundle: a trained network, or the model of a user's own function."""
 
 MANIFEST, WEIGHTS, CARD = "manifest.json", "weights.safetensors", "README.md"
 
 FILES = ("config.json", "vocabulary.json", "tags.json", "metrics.json", "provenance.json", WEIGHTS, CARD)
-"""The files of a network's bundle, beside the manifest."""
+"""The files of a network's bundle, except the manifest."""
 
 OWN_FILES: Final = ("config.json", "scores.json", "provenance.json", "versions.json", CARD)
-"""The files of a bundle of kind ``own``, beside the manifest and the files of the model."""
+"""The files of a bundle of kind ``own``, except the manifest and the files of the model."""
 
 MODEL: Final = "model"
-"""The folder with the model's files, in a bundle of kind ``own``."""
+"""The folder with the model's files in a bundle of kind ``own``."""
 
 LARGEST_MANIFEST, LARGEST_TEXT, LARGEST_WEIGHTS = 2**20, 2**28, 2**34
-"""The maximum size in bytes of the manifest, of any other text file, and of the weights. A function's model has no
-maximum.
-"""
+"""The maximum size in bytes of the manifest, of any other text file, and of the weights; not of a function's model."""
 
 CHUNK: Final = 2**20
-"""The number of bytes that are read at once when a file is copied, packed or checked."""
+"""The size in bytes of the chunks in which files are copied, packed and checked."""
 
 
 class Sealed(Frozen):
@@ -78,13 +75,13 @@ def write_json(path: Path, value: Any) -> None:
 
 
 def seal(folder: Path) -> None:
-    """Write the manifest for a network's bundle in ``folder``, whose other files must be there already."""
+    """Write the manifest of a network's bundle in ``folder``, which must have all other files already."""
     _seal(folder, {"format": NETWORK_FORMAT}, FILES)
 
 
 def seal_own(folder: Path) -> None:
-    """Write the manifest for a bundle of kind ``own`` in ``folder``, whose other files must be there already. Raises
-    UserError if a file of the model has a name that a bundle cannot have, and if the manifest is then too large.
+    """Write the manifest of a bundle of kind ``own`` in ``folder``, which must have all other files already. Raises
+    UserError if a file of the model has a name that a bundle cannot have, or if the manifest becomes too large.
     """
     model = sorted(path.relative_to(folder).as_posix() for path in (folder / MODEL).rglob("*") if path.is_file())
     for name in model:
@@ -116,7 +113,7 @@ def pack(folder: Path, archive: Path) -> None:
 
 
 def copy_bundle(path: Path, to: Path) -> None:
-    """Copy the bundle of any kind at ``path``, a folder or a zip archive, into the new folder ``to``, and check its
+    """Copy the bundle at ``path``, a folder or a zip archive of any kind, into the new folder ``to``, and check its
     files. Raises UserError if the bundle is missing or damaged.
     """
     to.mkdir(parents=True)
@@ -146,16 +143,14 @@ def read_files(path: Path) -> dict[str, bytes]:
 
 
 def is_own(path: Path) -> bool:
-    """Whether the bundle at ``path`` is of kind ``own``. Raises UserError if there is no bundle with a
-    valid manifest.
-    """
+    """Whether the bundle at ``path`` is of kind ``own``. Raises UserError if it has no valid manifest."""
     with source_at(path) as source:
         return manifest_of(path, source).kind == "own"
 
 
 def manifest_of(path: Path, source: FolderSource | ArchiveSource) -> Manifest:
-    """Read and check the manifest of the bundle at ``path``. Raises UserError if it is not valid or of another format,
-    if it lists other files than a bundle of its kind has, and if an archive has further files.
+    """Read and check the manifest of the bundle at ``path``. Raises UserError if the manifest is invalid, has another
+    format, or lists files that do not belong to a bundle of its kind, and if an archive has further files.
     """
     with source.open(MANIFEST, LARGEST_MANIFEST) as file:
         manifest = _manifest(path, file.read(LARGEST_MANIFEST + 1))
@@ -167,7 +162,7 @@ def check_sealed(
     path: Path, name: str, source: FolderSource | ArchiveSource, sealed: Sealed, to: Path | None = None
 ) -> None:
     """Read a file of the bundle at ``path`` in chunks, and raise UserError unless it has the size and the hash in
-    ``sealed``. ``to``: the new file to which it is copied meanwhile; None means that it is only checked.
+    ``sealed``. ``to``: a new file to which the content is copied; None only checks.
     """
     with source.open(name, sealed.bytes) as file:
         digest, size = hashlib.sha256(), 0
@@ -185,8 +180,8 @@ def check_sealed(
 
 
 def parsed(where: str, content: bytes) -> Any:
-    """Parse untrusted JSON. ``where``: names the file in messages. Raises UserError if it is not UTF-8 or not valid
-    JSON, names NaN or Infinity, has half a surrogate pair, or is nested too deeply.
+    """Parse untrusted JSON. ``where``: names the file in messages. Raises UserError for content that is not UTF-8 or
+    not valid JSON, has NaN, Infinity or half a surrogate pair, or is nested too deeply.
     """
     try:
         text = content.decode("utf-8")
@@ -234,18 +229,14 @@ def _manifest(path: Path, content: bytes) -> Manifest:
 
 
 def _is_of_model(name: str) -> bool:
-    """Whether a file of a function's model may have this name. It must be a plain relative path below ``model/`` that
-    has only printable characters.
-    """
+    """Whether ``name`` is a plain relative path below ``model/`` with only printable characters."""
     parts = name.split("/")
     plain = all(part not in ("", ".", "..") for part in parts) and "\\" not in name and not UNSEEN.search(name)
     return plain and len(parts) > 1 and parts[0] == MODEL and not PurePosixPath(name).is_absolute()
 
 
 def unsealed(path: Path, name: str, source: FolderSource | ArchiveSource, sealed: Sealed) -> bytes:
-    """Read a file of the bundle at ``path`` whole, and return its content. Raises UserError if it is too large, or does
-    not have the size and the hash in ``sealed``.
-    """
+    """Read a whole file of a bundle. Raises UserError if it is too large, or differs from ``sealed``."""
     largest = LARGEST_WEIGHTS if name == WEIGHTS else LARGEST_TEXT
     if sealed.bytes > largest:
         raise too_large(f"{path / name}", sealed.bytes, largest)

@@ -1,4 +1,4 @@
-"""Shows what the layers of a bundle's network do on sentences, token by token."""
+"""Inspects the layers of a bundle's network on sentences: gates, chosen states and gradients, token by token."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from skipstack.search.publishing.bundles.bundle import SENTENCES_AT_ONCE, Bundle
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SentenceView:
-    """A sentence with its predicted tags, and a view of each layer of the network, the lowest first."""
+    """A sentence with its predicted tags, and a view of each layer of the network, from the lowest to the highest."""
 
     words: tuple[str, ...]
     tags: tuple[str, ...]
@@ -18,9 +18,7 @@ class SentenceView:
 
 
 def inspected(bundle: Bundle, sentences: Iterable[list[str]]) -> Iterator[SentenceView]:
-    """Yields a view of each sentence that is not empty. ``sentences``: lists of tokens. Raises UserError for an
-    ensemble and for a network with label feedback.
-    """
+    """Yields a view of each non-empty sentence. Raises UserError for ensembles and networks with label feedback."""
     pending = (sentence[: bundle.config.data.longest] for sentence in sentences if sentence)
     while batch := list(islice(pending, SENTENCES_AT_ONCE)):
         layers = views(bundle.model, *bundle.read(batch))

@@ -25,9 +25,7 @@ FLAVOURS = "MLmodel"
 
 
 def check_model(record: StudyRecord, folder: StudyFolder, trial: TrialRecord) -> tuple[int, CallModel]:
-    """Find the model to export for a trial. Returns the number of the call of the user's function that reported it, and
-    the model. Raises UserError if the function reported no model.
-    """
+    """Return the number of the call whose model is exported, and this model. Raises UserError if there is none."""
     found = chosen_model(trial, folder.trial(trial.number))
     if found is None:
         having = [str(each.number) for each in record.ranked() if chosen_model(each, folder.trial(each.number))]
@@ -81,9 +79,7 @@ def fill_own(
 
 
 def _scores(trial: TrialRecord, epoch: int) -> dict[str, dict[str, float]]:
-    """The metrics that each call of the function reported at an epoch, by the call in words and the metric's name.
-    Numbers that are not finite are left out.
-    """
+    """Return the finite metrics that each function call reported at an epoch, by call and metric name."""
     report = trial.reports[epoch - 1]
     scores: dict[str, dict[str, float]] = {trial.replicates.words(call): {} for call in trial.seeds}
     for name, values in report.metrics.items():
@@ -139,5 +135,5 @@ def own_card(model: OwnModel, measure: Measure, confirmed: Sequence[Confirmed]) 
 
 
 def _values(model: OwnModel) -> list[tuple[str, Any]]:
-    """The values of the trial's config with their dotted paths, without the function."""
+    """Return the values of the trial's config with their dotted paths, without the function."""
     return leaves(model.config.values)

@@ -1,4 +1,5 @@
-"""Bundles of kind ``own``: the model that a user's function reported, as files. Loading one runs and unpickles nothing.
+"""Bundles of kind ``own``: the files of the model that a user's function reported. Loading one runs and unpickles
+nothing.
 
 config.json      the trial's config              scores.json      metrics of each call at the model's epoch
 model/...        the files, as the function      provenance.json  study, trial, call and epoch of the model
@@ -27,9 +28,9 @@ class OwnProvenance(Frozen):
 
     ``study``, ``trial``: the study's name and the trial's number. ``trials``: the number of trials with a score, from
     which this trial was chosen. ``config_identity``: the hash of the trial's config. ``function``: the function's name
-    and source. ``seed``, ``replicate``: those of the call that reported the model; ``replicate`` is empty if the study
-    has no replicates. ``epoch``: the epoch after which the model was reported. ``best_epoch``: the trial's best epoch.
-    ``code_version``: of skipstack.
+    and source. ``seed``, ``replicate``: the seed and the replicate of the call that reported the model; ``replicate``
+    is empty if the study has no replicates. ``epoch``: the epoch after which the model was reported. ``best_epoch``:
+    the trial's best epoch. ``code_version``: the version of skipstack.
     """
 
     study: str
@@ -45,18 +46,16 @@ class OwnProvenance(Frozen):
 
     @property
     def call(self) -> str:
-        """The call in words: ``seed 3``, or ``seed 0, fold 2``."""
+        """The call in words, such as ``seed 3`` or ``seed 0, fold 2``."""
         return ", ".join(f"{name} {value}" for name, value in {"seed": self.seed, **self.replicate}.items())
 
 
 class Scores(RootModel[dict[str, dict[str, float]]]):
-    """The content of ``scores.json``: the finite metrics that each call reported at the model's epoch, by the call in
-    words and the metric's name.
-    """
+    """The content of ``scores.json``: the finite metrics at the model's epoch, by call and metric name."""
 
 
 class Versions(RootModel[dict[str, str]]):
-    """The content of ``versions.json``: the versions of packages by name, and that of Python."""
+    """The content of ``versions.json``: the versions of Python and of packages, by name."""
 
 
 @final
@@ -65,10 +64,10 @@ class OwnModel:
     """A bundle of the model that a user's function reported. ``skipstack.load_own`` reads one; ``save`` writes the
     model's files.
 
-    ``path``: of the bundle. ``config``: the values with which the function was called. ``scores``: the metrics that
-    each call of the trial reported, by the call in words and the metric's name. ``provenance``: the origin of the
-    model. ``versions``: of the packages that the function's process had loaded. ``card``: the bundle's card, in
-    Markdown. ``files``: the sizes of the model's files in bytes, by the paths that the function gave them.
+    ``path``: the path of the bundle. ``config``: the values with which the function was called. ``scores``: the metrics
+    that each call of the trial reported, by the call in words and the metric's name. ``provenance``: the origin of the
+    model. ``versions``: the versions of the packages that the function's process had loaded. ``card``: the bundle's
+    card, in Markdown. ``files``: the sizes of the model's files in bytes, by the paths that the function gave them.
     """
 
     path: Path
@@ -81,13 +80,13 @@ class OwnModel:
 
     @property
     def values(self) -> Mapping[str, Any]:
-        """The values with which the function was called, by name: those of the axes and those of the base."""
+        """The values with which the function was called, by name: those of the axes and the fixed ones of the base."""
         return self.config.values
 
     def save(self, to: str | Path) -> Path:
-        """Write the model's files into the new folder ``to``, and return the path of the file or folder in it that the
-        function reported. Hashes are checked. Raises UserError if ``to`` exists or cannot be written, and if the bundle
-        is damaged.
+        """Write the model's files into the new folder ``to``, and check their hashes. Returns the path of the reported
+        file or folder within ``to``. Raises UserError if ``to`` exists or cannot be written, and if the bundle is
+        damaged.
         """
         to = Path(to)
         if to.exists():
@@ -105,8 +104,8 @@ def load_own(path: Path) -> OwnModel:
     """Read the bundle of kind ``own`` at ``path``, a folder or a .zip, which may be untrusted. The hash of every file
     is checked; no file is run, unpickled or unpacked.
 
-    Raises UserError, with a message of one line, if the bundle has a network, and if a file is missing, damaged, larger
-    than the manifest says, or outside of the bundle.
+    Raises UserError, with a message of one line, for a bundle of a network, and if a file is missing, damaged, larger
+    than the manifest says, or outside the bundle.
     """
     with source_at(path) as source:
         manifest = manifest_of(path, source)

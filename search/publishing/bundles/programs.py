@@ -1,6 +1,6 @@
 """Exports the network of a bundle as a torch program (``torch.export``), and checks that both give the same results.
 
-skipstack never reads such a file, since loading it may run code; loading a bundle does not.
+skipstack writes such files but never reads them, since loading one may run code.
 
 Shapes: R lanes, T tokens, U tags of a sentence, B sentences, K possible tags, F features.
 """
@@ -27,21 +27,22 @@ SUFFIX = ".pt2"
 """The suffix of a torch program's file."""
 
 NOTES = "skipstack.json"
-"""The file in a program's archive that has its provenance and the result of the comparison."""
+"""The file in a program's archive with its provenance and the result of the comparison."""
 
 COMPARED = 64
-"""The program and the network are compared on this many to twice as many sentences of dev, and of test; on all of a
-split that has fewer.
+"""The number of sentences of dev, and of test, on which program and network are compared: up to twice as many in a
+larger split, all in a smaller one.
 """
 
 ROUNDING = {torch.float32: 1e-4, torch.float64: 1e-10}
-"""The tolerated difference of scores by number format, relative to the score, or to 1 if the score is smaller."""
+"""The tolerated difference of scores by dtype, relative to the score, or to 1 if the score is smaller."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ProgramComparison:
-    """The result of comparing a program with its network. ``sentences``, ``decisions``: how many were compared.
-    ``largest_difference``: of the scores, relative to the score, or to 1 if the score is smaller.
+    """The result of comparing a program with its network. ``sentences``, ``decisions``: the numbers of compared
+    sentences and decisions. ``largest_difference``: the largest difference of scores, relative to the score, or to 1 if
+    the score is smaller.
     """
 
     sentences: int
@@ -50,16 +51,14 @@ class ProgramComparison:
 
 
 def check_program(config: TrialConfig, to: Path) -> None:
-    """Raise UserError if a network of this config cannot be exported as a program, or if ``to`` is not a new file that
-    can be written and whose name ends in ``SUFFIX``.
-    """
+    """Raise UserError if the network cannot be exported as a program, or ``to`` is not a new, writable .pt2 file."""
     if to.suffix != SUFFIX:
         raise UserError(f"--torch-export: got {to.name} (allowed: a new file whose name ends in {SUFFIX})")
     with refused_where_unwritable(to):
         if to.exists():
             raise UserError(f"--torch-export: {to}: exists (allowed: a new file)")
         with temporary_folder_beside(to):
-            pass  # the folder is writable; without this check, an error would come only after minutes
+            pass  # checks that the folder is writable now, not minutes later
     if (reason := why_not(config.model)) is not None:
         raise UserError(f"--torch-export: {reason}")
 
@@ -68,8 +67,7 @@ def write_program(bundle: Bundle, corpus: StoredCorpus, to: Path) -> ProgramComp
     """Export a bundle's network as a program, compare the two on sentences of ``corpus``, and write the program to the
     new file ``to`` if they agree.
 
-    Raises UserError as ``check_program`` does, if torch cannot export the network, and if the program's decisions or
-    scores differ from the network's.
+    Raises UserError as ``check_program`` does, if torch cannot export the network, and if decisions or scores differ.
     """
     check_program(bundle.config, to)
     any_length = takes_any_length(bundle.config.model)
@@ -83,14 +81,14 @@ def write_program(bundle: Bundle, corpus: StoredCorpus, to: Path) -> ProgramComp
     with (
         refused_where_unwritable(to),
         temporary_folder_beside(to) as temporary,
-    ):  # torch wants a name that ends in SUFFIX
+    ):  # torch requires a name that ends in SUFFIX
         torch.export.save(program, temporary / to.name, extra_files={NOTES: json.dumps(notes)})
         os.replace(temporary / to.name, to)
     return found
 
 
 def _sentences(corpus: StoredCorpus, split: str) -> list[list[str]]:
-    """Pick sentences of a split, spread over the range of lengths, with the shortest and the longest among them."""
+    """Pick sentences of a split, spread over the range of lengths, including the shortest and the longest."""
     chosen = corpus.splits[split]
     order_S = chosen.lengths_S.argsort(kind="stable").tolist()
     step = max(1, len(order_S) // COMPARED)
@@ -114,7 +112,7 @@ def _compared(
     bundle: Bundle, program: ExportedProgram, sentences: list[list[str]], length: int | None
 ) -> ProgramComparison:
     """Compare a program with its network on the first sentence, on the last one, and on all sentences in one batch,
-    since the results must not depend on the batch. ``length``: the fixed length of the program's inputs; None means any
+    since the results must not depend on the batch. ``length``: the fixed length of the program's inputs; None for any
     length.
     """
     run, decisions, largest = program.module(), 0, 0.0
@@ -139,8 +137,8 @@ def _compared(
 
 
 def _difference(ours_UBK: Tensor, theirs_UBK: Tensor, inside_UB: Tensor) -> float:
-    """The largest |ours - theirs| / max(1, |theirs|) over all finite scores. Infinite if a score is finite in one of
-    the arrays only. ``inside_UB``: which tags exist in each sentence.
+    """Return the largest |ours - theirs| / max(1, |theirs|) over all finite scores; infinity if a score is finite in
+    only one of the arrays. ``inside_UB``: the mask of the tags that exist.
     """
     steps, _, tags = theirs_UBK.shape
     ours, theirs = ours_UBK[:steps, :, :tags][inside_UB], theirs_UBK[inside_UB]

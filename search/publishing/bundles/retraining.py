@@ -1,6 +1,4 @@
-"""Trains a trial again on train and dev together, for the number of epochs that was best in the study. Nothing is
-selected by the result.
-"""
+"""Trains a trial again on train and dev together, for its best number of epochs, without selecting by the result."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -36,15 +34,15 @@ def retrained(
     device: str,
     tell: Say,
 ) -> Members:
-    """Train ``seeds`` of a trial again on train and dev. Each seed is trained up to the number of its best epoch in the
-    study, and the weights of the last epoch are returned.
+    """Train ``seeds`` of a trial again on train and dev, each for as many epochs as its best epoch in the study, and
+    return the final weights.
 
     The learning rate of each epoch is the one that the study recorded for this seed, since a schedule that depends on
-    dev scores has no dev scores here. The study does not change. ``tell``: receives a line for each epoch. Raises
-    UserError if the network cannot be trained on dev, if its vocabulary has no capacity for the words of both splits,
-    and if a seed diverges.
+    dev scores has none here. The study does not change. ``tell``: receives a line for each epoch. Raises UserError if
+    the network cannot be trained on dev, if its vocabulary has no capacity for the words of both splits, and if a seed
+    diverges.
     """
-    torch.set_num_threads(1)  # sums are then added in the same order on every machine
+    torch.set_num_threads(1)  # so that sums are computed in the same order on every machine
     task = trial_task(record, folder, trial.config, number=trial.number, seeds=tuple(seeds), device=device)
     corpus = _corpus(task, tell)
     weights = [_trained(task, corpus, seed, _rates(trial, seed), tell) for seed in seeds]
@@ -60,7 +58,7 @@ def retrained(
 def both_splits(stored: StoredCorpus, config: TrialConfig, vectors: Path | None = None) -> PreparedCorpus:
     """Prepare a corpus for a network that is trained on train and dev together. Raises UserError if that is impossible.
 
-    ``vectors``: the pretrained vectors; None means that the network has none.
+    ``vectors``: the file of pretrained vectors; None if the network has none.
     """
     return prepare(
         with_dev_in_train(stored),
@@ -83,7 +81,7 @@ def _corpus(task: TrialTask, tell: Say) -> PreparedCorpus:
 
 
 def _rates(trial: TrialRecord, seed: int) -> list[float]:
-    """The learning rates that the study recorded for a seed, one for each epoch up to the best."""
+    """Return the learning rates that the study recorded for a seed, one for each epoch up to its best."""
     return [
         report.metrics["learning_rate"][(report.seeds or trial.seeds).index(seed)] for report in course_of(trial, seed)
     ]

@@ -1,4 +1,4 @@
-"""Serves a bundle as an MLflow model of the flavour ``python_function``. Such a model names this module as its loader.
+"""Serves a bundle as an MLflow model of the flavour ``python_function``, whose loader is this module.
 
 MLflow stores only the bundle, which is plain data, and the name of this module. So loading the model runs no code from
 the model's folder.
@@ -14,25 +14,23 @@ from skipstack.models.ground.device import choose_device
 from skipstack.search.publishing.bundles.bundle import Bundle, load_bundle
 
 TEXT = "text"
-"""The name of the input's column with the texts."""
+"""The name of the input column with the texts."""
 
 
 @final
 class Served:
     """A bundle with the interface that MLflow calls. It predicts as ``skipstack predict`` does.
 
-    The input is a frame with a column ``text``, one sentence or text per row. The output has a row for each row of the
-    input. Its column ``words`` has the tokens. ``tags`` has a tag for each token, or only the label in text
-    classification. For a parser, ``heads`` has the number of each token's head, counted from 1, or 0 for the root.
+    The input is a frame with a column ``text``, one sentence or text per row. The output has the same rows and these
+    columns: ``words``, the tokens; ``tags``, a tag for each token, or only the label in text classification; and, for a
+    parser, ``heads``, the number of each token's head, counted from 1, or 0 for the root.
     """
 
     def __init__(self, bundle: Bundle) -> None:
         self.bundle = bundle
 
     def predict(self, data: pd.DataFrame, params: dict[str, Any] | None = None) -> pd.DataFrame:
-        """Predict a row of words, tags and, with a parser, heads for each text in the column ``text`` of ``data``.
-        ``params`` is part of MLflow's interface and ignored.
-        """
+        """Annotate each text in the column ``text`` of ``data``. ``params`` is required by MLflow and ignored."""
         texts = [tokens_in(str(text), self.bundle.unit) for text in data[TEXT]]
         found = self.bundle.predict(texts)
         columns: dict[str, list[list[Any]]] = {
@@ -45,7 +43,5 @@ class Served:
 
 
 def _load_pyfunc(path: str) -> Served:
-    """Load the bundle in the folder ``path``. MLflow calls this function by its name. Raises UserError if the folder
-    has no valid bundle.
-    """
+    """Load the bundle in the folder ``path``; MLflow calls this by its name. Raises UserError for an invalid bundle."""
     return Served(load_bundle(Path(path), choose_device("auto")))

@@ -1,6 +1,4 @@
-"""Opens the files of a bundle, a folder or a zip archive, which may be untrusted. Archives are not unpacked to the
-disk.
-"""
+"""Opens the files of a bundle, a folder or a zip archive, which may be untrusted. Nothing is unpacked to the disk."""
 
 import os
 import stat
@@ -14,16 +12,14 @@ from typing import IO, Final, NoReturn
 from skipstack.data.basis.errors import UserError, unknown
 
 MOST_PACKED: Final = 200
-"""The maximum compression ratio of an archive, against zip bombs: trained weights hardly compress at all."""
+"""The maximum compression ratio of an archive, against zip bombs: trained weights hardly compress."""
 
 WHOLE_BUNDLE: Final = "a folder or .zip that `skipstack export` made"
 
 
 @contextmanager
 def source_at(path: Path) -> Iterator["FolderSource | ArchiveSource"]:
-    """Yields access to the files of the bundle at ``path``. Raises UserError, with a message of one line, if there is
-    no bundle, or if it cannot be read.
-    """
+    """Yields access to the files of the bundle at ``path``. Raises UserError if there is none, or it is unreadable."""
     try:
         if path.is_dir():
             yield FolderSource(path)
@@ -31,7 +27,7 @@ def source_at(path: Path) -> Iterator["FolderSource | ArchiveSource"]:
             yield ArchiveSource(path)
         else:
             raise UserError(f"{path}: no bundle here (allowed: {WHOLE_BUNDLE})")
-    except (OSError, RuntimeError) as error:  # RuntimeError comes from a symbolic link to itself
+    except (OSError, RuntimeError) as error:  # a symbolic link to itself raises RuntimeError
         reason = getattr(error, "strerror", None) or " ".join(str(error).split())
         raise UserError(f"{path}: cannot be read: {reason} (allowed: {WHOLE_BUNDLE})") from None
 
@@ -43,13 +39,11 @@ class FolderSource:
         self.path = path
 
     def check_names(self, names: Iterable[str]) -> None:
-        """Do nothing: a folder may have further files beside those of the bundle, which are not read."""
+        """Do nothing: a folder may have further files, which are not read."""
 
     @contextmanager
     def open(self, name: str, most: int) -> Iterator[IO[bytes]]:
-        """Opens a file for reading. Raises UserError if it is missing, outside of the bundle, no ordinary file, or
-        larger than ``most`` bytes.
-        """
+        """Opens a file. Raises UserError unless it is a regular file in the bundle, of at most ``most`` bytes."""
         file = self.path / name
         if not os.path.lexists(file):
             raise UserError(f"{file}: no such file (allowed: every file of {WHOLE_BUNDLE})")
@@ -66,8 +60,7 @@ class FolderSource:
 
 class ArchiveSource:
     """Reads the files of a bundle that is a zip archive, without unpacking it. Raises UserError for a damaged archive,
-    and for one with suspicious contents: repeated names, encrypted files, links, or a compression ratio above
-    ``MOST_PACKED``.
+    and for suspicious contents: repeated names, encrypted files, links, or a compression ratio above ``MOST_PACKED``.
     """
 
     def __init__(self, path: Path) -> None:
@@ -86,9 +79,7 @@ class ArchiveSource:
 
     @contextmanager
     def open(self, name: str, most: int) -> Iterator[IO[bytes]]:
-        """Opens a file for reading. Raises UserError if it is missing or damaged, or if the archive says that it is
-        larger than ``most`` bytes.
-        """
+        """Opens a file. Raises UserError if it is missing, damaged or larger than ``most`` bytes."""
         if name not in self.members:
             raise UserError(f"{self.path}: {name}: no such file (allowed: every file of {WHOLE_BUNDLE})")
         member = self.members[name]
@@ -124,9 +115,7 @@ class ArchiveSource:
 
 
 def too_large(where: str, size: int, most: int) -> UserError:
-    """Create the UserError for a file of ``size`` bytes where at most ``most`` are allowed. ``where``:
-    names the file.
-    """
+    """Create the UserError for a file of ``size`` bytes with a maximum of ``most``. ``where``: names the file."""
     return UserError(f"{where}: got {size:,} bytes (allowed: {most:,})")
 
 

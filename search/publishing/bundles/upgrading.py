@@ -1,8 +1,8 @@
 """Rewrites bundles of earlier versions in the current format.
 
-Only this file reads formats that are no longer written. Bundles of format 3, which version 0.1.0 wrote, have no model
-card. Bundles of formats 3 and 4 hold one network, which was trained on the train split, and their provenance has the
-fields ``seed`` and ``epoch``.
+This is the only module that reads formats that are no longer written. Bundles of format 3, written by version 0.1.0,
+have no model card. Bundles of formats 3 and 4 hold one network, which was trained on the train split; their provenance
+has the fields ``seed`` and ``epoch``.
 """
 
 from collections.abc import Mapping
@@ -36,10 +36,10 @@ PROVENANCE: Final = "provenance.json"
 
 
 def upgrade(path: Path) -> list[str]:
-    """Rewrite the bundle at ``path``, a folder or a .zip file, if it has an earlier format. Returns one sentence for
-    each thing that was done.
+    """Rewrite the bundle at ``path``, a folder or a .zip file, if it has an earlier format. Returns a line on each
+    change.
 
-    Raises UserError if there is no bundle, or if the bundle is damaged. A damaged bundle is not changed.
+    Raises UserError if there is no bundle, or if the bundle is damaged; it is then left unchanged.
     """
     with refused_where_unwritable(path), source_at(path) as source:
         manifest = validated(path, MANIFEST, _parsed(path, MANIFEST, source, LARGEST_MANIFEST), Manifest)
@@ -61,9 +61,9 @@ def upgrade(path: Path) -> list[str]:
 
 
 def _convert(path: Path, source: FolderSource | ArchiveSource, manifest: Manifest, to: Path) -> None:
-    """Write the files of a bundle into the folder ``to``, in the current format. Raises UserError if one is damaged."""
+    """Write a bundle's files into the folder ``to``, in the current format. Raises UserError if a file is damaged."""
     value = _parsed(path, PROVENANCE, source, LARGEST_TEXT)
-    was_converted = isinstance(value, Mapping) and "seeds" in value  # by an upgrade that was killed
+    was_converted = isinstance(value, Mapping) and "seeds" in value  # by an earlier upgrade that was killed
     for name, sealed in manifest.files.items():
         if not (name == PROVENANCE and was_converted):
             check_sealed(path, name, source, sealed, to / name)

@@ -1,6 +1,6 @@
 """Requests to a store by MLflow's client: finds a study's runs, and writes and reads files among their artifacts.
 
-Call these functions only in the process that has MLflow (``tracking_process.py``).
+Call these functions only in the process that imports MLflow (``tracking_process.py``).
 """
 
 from collections.abc import Iterator, Mapping
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from mlflow.entities import Run
 
 PAGE = 200
-"""The number of runs that are requested at once; a thousand of them take 100 MB of memory."""
+"""The number of runs per request; a thousand of them take 100 MB of memory."""
 
 
 @dataclass(frozen=True, slots=True)
 class ExperimentRuns:
-    """The runs of a study in MLflow, by their keys, and the id of the experiment that has them."""
+    """A study's runs in MLflow, by their keys, and the id of their experiment."""
 
     experiment_id: str
     runs: "dict[RunKey, Run]"
@@ -36,9 +36,7 @@ class ExperimentRuns:
 
 
 def found_study(client: "MlflowClient", experiment: str, study_id: str) -> ExperimentRuns | None:
-    """Find the runs of the study with this id in the experiment with this name. None if the experiment or the study's
-    own run does not exist.
-    """
+    """Find the runs of a study in an experiment; None if the experiment or the study's own run does not exist."""
     named = client.get_experiment_by_name(experiment)
     if named is None:
         return None
@@ -47,7 +45,7 @@ def found_study(client: "MlflowClient", experiment: str, study_id: str) -> Exper
 
 
 def own_run(client: "MlflowClient", experiment: str, study_id: str) -> "Run | None":
-    """Find the run of a study as a whole. None if the experiment or the run does not exist."""
+    """Find the run of a study as a whole; None if the experiment or the run does not exist."""
     named = client.get_experiment_by_name(experiment)
     if named is None:
         return None
@@ -56,7 +54,7 @@ def own_run(client: "MlflowClient", experiment: str, study_id: str) -> "Run | No
 
 
 def search_runs(client: "MlflowClient", experiment_ids: list[str], having: str) -> "Iterator[Run]":
-    """Yields the runs of these experiments that match the filter ``having``. They are requested page by page."""
+    """Yields the runs of these experiments that match the filter ``having``, requested page by page."""
     token = None
     while True:
         page = client.search_runs(experiment_ids, having, max_results=PAGE, page_token=token)
@@ -75,8 +73,8 @@ def connected(uri: str) -> "MlflowClient":
 
 
 def put(client: "MlflowClient", run_id: str, files: Mapping[str, str | bytes | Path]) -> None:
-    """Write files among the artifacts of a run. ``files``: by name, the content of each file or the path of a file to
-    copy, which must end in the same file name.
+    """Write files among the artifacts of a run. ``files``: by name, the content of each file, or the path of a file to
+    copy, whose own name must be the last part of the name.
     """
     with TemporaryDirectory(prefix="skipstack-") as folder:
         for name, content in files.items():
@@ -89,7 +87,7 @@ def put(client: "MlflowClient", run_id: str, files: Mapping[str, str | bytes | P
 
 
 def got(uri: str, place: str) -> str:
-    """Download a text file from the store at ``uri``, and return its content. ``place``: the URI of the file."""
+    """Return the content of a text file in the store at ``uri``. ``place``: the URI of the file."""
     from mlflow.artifacts import download_artifacts
 
     with TemporaryDirectory(prefix="skipstack-") as folder:
@@ -98,8 +96,8 @@ def got(uri: str, place: str) -> str:
 
 @contextmanager
 def told(asked: str, uri: str) -> Iterator[None]:
-    """Turns exceptions of requests to the store at ``uri``, made within the ``with`` statement, into UserError with a
-    line without secrets. ``asked``: the beginning of that line.
+    """Turns exceptions raised within the ``with`` statement by requests to the store at ``uri`` into UserError, with a
+    one-line message without secrets. ``asked``: the beginning of the message.
     """
     try:
         yield

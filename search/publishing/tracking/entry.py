@@ -1,4 +1,4 @@
-"""The content to write into one run, in the form that MLflow takes, and the keys of a study's runs."""
+"""The content to write into one run, in MLflow's form, and the keys of a study's runs."""
 
 import json
 from dataclasses import dataclass, field
@@ -19,31 +19,29 @@ RunKey = tuple[int | None, int | None] | tuple[int, int | None, str]
 """The key of a run: the number of its ablation and the number of its trial. ``(None, 3)`` is trial 3 of the search, and
 ``(1, None)`` is ablation 1 as a whole.
 
-A key with a third element is that of a run that trains nothing and stands for a row of an ablation: for a further row
-that the same trial is, or for a mean over corpora, which has no trial. The element names the row and its reference.
+A third element marks a run that trains nothing and represents a row of an ablation: a second row with the same trial,
+or a mean over corpora, which has no trial number. The element names the row and its reference.
 """
 
 STUDY: Final[RunKey] = (None, None)
 """The key of the run of a study as a whole."""
 
 ROW: Final = "ablation_row"
-"""The value of the tag ``skipstack.kind`` of a run that trains nothing and stands for a row of an ablation."""
+"""The value of the tag ``skipstack.kind`` of a run that trains nothing and represents a row of an ablation."""
 
 Status = Literal["RUNNING", "FINISHED", "FAILED", "KILLED"]
 """The status of a run in MLflow."""
 
 NOTE: Final = "mlflow.note.content"
-"""The tag with a run's description, which a user or the published report may have changed in the store."""
+"""The tag with a run's description, which a user or the published report may have changed."""
 
 MEGABYTE: Final = 1e6
-"""The number of bytes in a megabyte, as MLflow counts them."""
+"""The number of bytes in a megabyte, as MLflow defines it."""
 
 
 @dataclass(frozen=True, slots=True)
 class CorpusOfRun:
-    """A corpus that a run reads. ``name``: its title. ``fingerprint``: the hash of its content. ``config``: its config
-    as JSON.
-    """
+    """A run's corpus. ``name``: its title. ``fingerprint``: the hash of its content. ``config``: its config as JSON."""
 
     name: str
     fingerprint: str
@@ -54,12 +52,12 @@ class CorpusOfRun:
 class Entry:
     """The content to write into one run.
 
-    ``name``, ``start``: the name and start with which the run is created; empty and None if it was created before.
+    ``name``, ``start``: the name and the start of a run that is yet to be created; empty and None for an existing run.
     ``formerly``: the name that an earlier version of skipstack gave to the run; it is replaced by ``name`` if the run
     still has it. ``tags``, ``params``: by name. ``metrics``: values with their times, by name and step. ``files``:
     texts, by their names among the run's artifacts. ``log``: whether the log of the trial and the artifacts of its
     function are written as well. ``corpus``: the corpus that the run reads. ``status``: the new status; None leaves it
-    as it is. ``end``: the run's end. Times are Unix milliseconds.
+    unchanged. ``end``: the run's end. Times are Unix milliseconds.
     """
 
     name: str = ""
@@ -75,43 +73,39 @@ class Entry:
     end: int | None = None
 
     def fit(self) -> None:
-        """Adapt the texts of the tags and parameters so that every store accepts them."""
+        """Change the texts of the tags and parameters so that every store accepts them."""
         self.tags = {name: stored_value(value) for name, value in self.tags.items()}
         self.params = {name: stored_value(value) for name, value in self.params.items()}
 
     @property
     def says(self) -> bool:
-        """Whether there is anything to write into a run that exists already."""
+        """Whether the entry has any content to write into an existing run."""
         held = self.tags, self.params, self.metrics, self.files, self.log, self.corpus, self.status, self.formerly
         return any(map(bool, held))
 
 
 def made_of(events: int) -> str:
-    """A text that identifies content created from the first ``events`` events of the ledger: this number, and the
-    version of skipstack. Tags have it as their value.
-    """
+    """Return a text that identifies content made of the ledger's first ``events`` events by this version."""
     return f"{events} events, {code_version()}"
 
 
 def note(text: str) -> dict[str, str]:
-    """The tag that MLflow shows as a run's description, by its name; empty if ``text`` is."""
+    """Return the tag that MLflow shows as a run's description, by its name; no tag for an empty text."""
     return {NOTE: text[:LONGEST]} if text else {}
 
 
 def of_study(study_id: str) -> str:
-    """The filter of MLflow's search for all runs of a study."""
+    """Return MLflow's filter for all runs of a study."""
     return f"tags.`skipstack.study` = '{study_id}'"
 
 
 def of_role(study_id: str, role: str) -> str:
-    """The filter of MLflow's search for the runs of a study that are ranked together. ``role``: ``trial`` or ``ablation
-    row``.
-    """
+    """Return MLflow's filter for the runs that are ranked together. ``role``: ``trial`` or ``ablation row``."""
     return f"{of_study(study_id)} AND tags.`skipstack.role` = '{role}'"
 
 
 def key_of(run: "Run") -> RunKey:
-    """The key of a run in MLflow, from its tags."""
+    """Return the key of a run in MLflow, read from its tags."""
     ablation, trial = _number(run, "skipstack.ablation"), _number(run, "skipstack.trial")
     tags = run.data.tags
     if tags.get("skipstack.kind") != ROW or ablation is None:
@@ -120,17 +114,17 @@ def key_of(run: "Run") -> RunKey:
 
 
 def part_of(row: str, reference: str) -> str:
-    """The third element of a run's key, which tells apart several rows of an ablation that are the same trial."""
+    """Return the third element of a run's key, which distinguishes rows of an ablation that have the same trial."""
     return f"{row}, measured from {reference}"
 
 
 def is_whole(key: RunKey) -> bool:
-    """Whether a key is that of a study or of an ablation as a whole, whose run has others below it."""
+    """Whether a key belongs to a study or an ablation as a whole, whose run is the parent of other runs."""
     return len(key) == 2 and key[1] is None
 
 
 def _number(run: "Run", tag: str) -> int | None:
-    """The value of a run's tag as a number; None if the run does not have the tag."""
+    """Return the value of a run's tag as a number; None if the run does not have the tag."""
     text = run.data.tags.get(tag)
     return None if text is None else int(text)
 
@@ -141,8 +135,8 @@ def corpus_read(corpus: Corpus, fingerprint: str) -> CorpusOfRun:
 
 
 def source_tags(placed: Placed) -> dict[str, str]:
-    """The tags that MLflow shows as the source, version and user of a run. The type of the source is ``JOB``, since
-    MLflow shows a ``LOCAL`` source only from its last slash on.
+    """Return the tags that MLflow shows as the source, version and user of a run. The source's type is ``JOB``, since
+    MLflow shows only the last path component of a ``LOCAL`` source.
     """
     tags = {
         "mlflow.source.name": placed.command,
@@ -154,11 +148,10 @@ def source_tags(placed: Placed) -> dict[str, str]:
 
 
 def system_metrics(usage: Usage) -> dict[str, float]:
-    """Convert a worker's use of its machine into metrics with MLflow's names and units for system metrics, as far as
-    MLflow has them.
+    """Convert a worker's resource usage into MLflow's system metrics, with MLflow's names and units where it has them.
 
-    Like MLflow's own, the metrics of the machine and of the GPU include all programs that run there. Those whose names
-    begin with ``system/process_`` are of the worker alone.
+    As in MLflow, metrics of the machine and of the GPU include all programs that run there. Metrics whose names begin
+    with ``system/process_`` are of the worker alone.
     """
     metrics = {
         "cpu_utilization_percentage": usage.machine_cpu,
@@ -178,18 +171,16 @@ def _memory(of: str, used: int, total: int) -> dict[str, float]:
 
 
 def column_of(axis: str, between: str = "/") -> str:
-    """The name of an axis's parameter in MLflow, such as ``axis.depth``. ``axis``: the short name of the axis.
-    ``between``: as for ``stored_name``.
-    """
+    """Return the parameter name of an axis with the short name ``axis``: ``axis.depth`` for ``depth``."""
     return stored_name(f"axis.{axis}", between)
 
 
 def axis_value(domain: Domain, value: Json) -> str:
-    """The text of an axis's value in MLflow: its name, if it has one, or the value itself."""
+    """Return the text of an axis's value in MLflow: the name of the value if it has one, otherwise the value itself."""
     named = domain.name(value) if isinstance(domain, Choice) else None
     return (named or value_text(value))[:LONGEST]
 
 
 def as_file(value: Any) -> str:
-    """The text of a JSON file with a value, indented for readers."""
+    """Return a value as the text of an indented JSON file."""
     return json.dumps(value, indent=2, ensure_ascii=False) + "\n"

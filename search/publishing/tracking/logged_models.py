@@ -1,11 +1,11 @@
 """Stores bundles as MLflow models, which MLflow shows, registers and serves.
 
-The MLflow model of a network has the bundle, which is data only, and the name of the module of skipstack that loads it
-(``search/publishing/bundles/served.py``). The MLflow model of a user's function has the files that the function
-reported; if these are an MLflow model already, its flavours are kept.
+For a network, the MLflow model has the bundle, which is data only, and the name of the skipstack module that loads it
+(``search/publishing/bundles/served.py``). For a user's function, it has the files that the function reported; if these
+are an MLflow model already, its flavours are kept.
 
-Since version 3, MLflow has logged models, with a page of their own. If the client or the server is older, a model is
-stored as a folder among the artifacts of its trial's run.
+MLflow 3 introduced logged models, which have their own pages. If the client or the server is older, a model is stored
+as a folder among the artifacts of its trial's run.
 """
 
 from collections.abc import Callable, Mapping
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
     from mlflow.entities import LoggedModel, Run
 
 CARD: Final = "README.md"
-"""The file of a bundle that describes it (``search/publishing/bundles/files.py``)."""
+"""The model card of a bundle (``search/publishing/bundles/files.py``)."""
 
 TAG: Final = "skipstack.bundle"
-"""The tag of a logged model that identifies the bundle. If the model is stored among artifacts, a tag of the trial's
-run has a name that begins with this; it has the model's card, and is set once the model's files are written.
+"""The tag of a logged model that identifies the bundle. For a model stored among artifacts, it is the prefix of a tag
+of the trial's run, whose value is the model's card; that tag is set once the model's files are written.
 """
 
 UNKNOWN: Final = "ENDPOINT_NOT_FOUND"
@@ -40,10 +40,10 @@ UNKNOWN: Final = "ENDPOINT_NOT_FOUND"
 class BestBundle:
     """A bundle to store in MLflow: of the best network of a study, or of the model that its function reported.
 
-    ``name``: differs from those of the study's other bundles. ``trial``: the number of the trial. ``write``: writes the
-    bundle into a new folder; it raises UserError if the weights were deleted. ``scores``: the metrics of the trial by
-    seed and name, which are stored if the bundle has the network of one seed. ``alias``: the alias of the model's
-    version in the registry; empty means none.
+    ``name``: unique among the study's bundles. ``trial``: the number of the trial. ``write``: writes the bundle into a
+    new folder; it raises UserError if the weights were deleted. ``scores``: the metrics of the trial by seed and name,
+    which are stored if the bundle has the network of one seed. ``alias``: the alias of the model's version in the
+    registry; empty means none.
     """
 
     name: str
@@ -68,8 +68,8 @@ class StoredModel:
 def keep(
     client: "MlflowClient", uri: str, found: ExperimentRuns, bundle: BestBundle, study_id: str
 ) -> StoredModel | None:
-    """Store a bundle of a study as a model in the store at ``uri``, unless it is there already, and return the model.
-    None if the weights were deleted. A logged model of which not all files were written is deleted and written again.
+    """Store a bundle of a study as a model in the store at ``uri``, unless it is there already, and return the model;
+    None if the weights were deleted. A logged model with missing files is deleted and written again.
     """
     before = _logged(client, found, f"tags.`{TAG}` = '{study_id}/{bundle.name}'")
     if before is None:
@@ -92,9 +92,8 @@ def keep(
 def register(uri: str, experiment: str, study_id: str, bundle: BestBundle, name: str) -> int:
     """Register the model of a bundle in the store's model registry as ``name``, and return the number of its version.
 
-    A model that is registered under this name already keeps its number. The bundle's alias is set to this version, even
-    if another version had it. Raises UserError if the store does not have the study, if the weights were deleted, and
-    if the store refuses.
+    A model that is registered under this name already keeps its number. The bundle's alias is moved to this version.
+    Raises UserError if the store does not have the study, if the weights were deleted, and if the store refuses.
     """
     with told(name, uri):
         client = connected(uri)
@@ -113,19 +112,17 @@ def register(uri: str, experiment: str, study_id: str, bundle: BestBundle, name:
 
 
 def _version(client: "MlflowClient", kept: StoredModel, name: str) -> int:
-    """The number of the version by which the model is registered as ``name``. It is created if there is none."""
+    """Return the number of the model's version that is registered as ``name``, creating the version if necessary."""
     for version in client.search_model_versions(f"name = '{name}'"):
-        if version.source == kept.place:  # `models:/ID` is looked for in MLflow's own store
+        if version.source == kept.place:  # not `models:/ID`, which MLflow resolves in its default store
             return int(version.version)
-    of: dict[str, Any] = {} if kept.model_id is None else {"model_id": kept.model_id}  # unknown before version 3
+    of: dict[str, Any] = {} if kept.model_id is None else {"model_id": kept.model_id}  # MLflow 2 lacks this parameter
     made = client.create_model_version(name, kept.place, kept.run_id, description=kept.card, **of)
     return int(made.version)
 
 
 def _logged(client: "MlflowClient", found: ExperimentRuns, having: str) -> "list[LoggedModel] | None":
-    """The logged models in the study's experiment that match the filter ``having``. None if the client or the server
-    does not support logged models.
-    """
+    """Return the experiment's logged models that match ``having``; None if MLflow is too old to support them."""
     from mlflow.exceptions import MlflowException
 
     if not hasattr(client, "search_logged_models"):
@@ -139,8 +136,8 @@ def _logged(client: "MlflowClient", found: ExperimentRuns, having: str) -> "list
 
 
 def _among_artifacts(client: "MlflowClient", found: ExperimentRuns, bundle: BestBundle) -> StoredModel | None:
-    """Store a bundle as a folder among the artifacts of its trial's run, unless it is there already. If that run was
-    deleted, the study's own run is used. None if the weights were deleted.
+    """Store a bundle as a folder among the artifacts of its trial's run, or of the study's run if the user deleted the
+    former, unless it is there already. Returns None if the weights were deleted.
     """
     from mlflow.entities import Metric, RunTag
 
@@ -164,7 +161,7 @@ def _among_artifacts(client: "MlflowClient", found: ExperimentRuns, bundle: Best
 
 
 def _run_of(found: ExperimentRuns, bundle: BestBundle) -> "Run | None":
-    """The run of the bundle's trial; None if the user deleted it."""
+    """Return the run of the bundle's trial; None if the user deleted it."""
     return found.runs.get((None, bundle.trial))
 
 
@@ -192,7 +189,7 @@ def _log(
 
 
 def _save(folder: Path, run_id: str | None, model_id: str | None = None) -> None:
-    """Convert the bundle in the subfolder ``bundle`` of ``folder`` into an MLflow model in its subfolder ``model``."""
+    """Convert the bundle in ``folder/bundle`` into an MLflow model in ``folder/model``."""
     save = save_own_model if is_own(folder / "bundle") else save_model
     save(folder / "bundle", folder / "model", run_id=run_id, model_id=model_id)
 
@@ -204,7 +201,7 @@ def _card(folder: Path) -> str:
 def _complete(
     client: "MlflowClient", found: ExperimentRuns, bundle: BestBundle, model: "LoggedModel", card: str
 ) -> str | None:
-    """Add to a logged model what it lacks: the card as its description, the trial's run as its origin, and the metrics
+    """Add missing parts to a logged model: the card as its description, the trial's run as its origin, and the metrics
     of its network with their corpus. Returns the id of the trial's run; None if the user deleted it.
     """
     from mlflow.entities import LoggedModelOutput, Metric
@@ -213,7 +210,7 @@ def _complete(
         client.set_logged_model_tags(model.model_id, note(card))
     if (known := _run_of(found, bundle)) is None:
         return None
-    run = client.get_run(known.info.run_id)  # older servers search for runs without their outputs
+    run = client.get_run(known.info.run_id)  # the search of older servers returns runs without their outputs
     made = () if run.outputs is None else run.outputs.model_outputs
     if all(each.model_id != model.model_id for each in made):
         client.log_outputs(run.info.run_id, [LoggedModelOutput(str(model.model_id), 0)])
@@ -229,6 +226,6 @@ def _complete(
 
 
 def _scores(bundle: BestBundle, provenance: Mapping[str, str]) -> Mapping[str, float]:
-    """The metrics of a bundle's network if it has a single seed; empty for an ensemble."""
+    """Return the metrics of a bundle's network if it has a single seed; no metrics for an ensemble."""
     seeds = provenance.get("seeds", provenance.get("seed", "")).strip("[]")
     return next((scores for seed, scores in bundle.scores.items() if seeds == str(seed)), {})

@@ -1,9 +1,8 @@
 """Writes a bundle as the folder of an MLflow model, which MLflow loads, serves and shows.
 
-MLflow's own ``pyfunc.save_model`` is not used for two reasons. It takes a second of CPU time to search all installed
-packages, only to check the three requirements that were just read from the installation. And it copies the
-``pyproject.toml`` of the working directory beside the model. ``tests/search/publishing/tracking/test_publishing.py``
-compares the two folders.
+MLflow's own ``pyfunc.save_model`` is not used, since it takes a second of CPU time to search all installed packages for
+the three requirements, whose versions are known, and copies the ``pyproject.toml`` of the working directory beside the
+model. ``tests/search/publishing/tracking/test_publishing.py`` compares the two folders.
 """
 
 import json
@@ -19,10 +18,10 @@ if TYPE_CHECKING:
     from mlflow.models import ModelSignature
 
 LOADER: Final = "skipstack.search.publishing.bundles.served"
-"""The module with which MLflow loads the bundle; the folder of the model has no code."""
+"""The module with which MLflow loads the bundle; the model's folder has no code."""
 
 EXAMPLE: Final = {"columns": ["text"], "data": [["the old dogs sleep"]]}
-"""An example input, as a frame in the orientation ``split``. Its text is arbitrary."""
+"""An arbitrary example input, as a frame in the orientation ``split``."""
 
 NEEDS: Final = ("skipstack", "mlflow", "torch")
 """The packages that loading the model requires."""
@@ -30,7 +29,8 @@ NEEDS: Final = ("skipstack", "mlflow", "torch")
 
 def save_model(bundle: Path, to: Path, *, run_id: str | None = None, model_id: str | None = None) -> None:
     """Write a network's bundle into the new folder ``to``, as an MLflow model of the flavour ``python_function`` with a
-    signature and an example input. ``run_id``, ``model_id``: those of the trial's run and of the logged model, if any.
+    signature and an example input. ``run_id``, ``model_id``: the ids of the trial's run and of the logged model, if
+    any.
     """
     from mlflow.models import Model
 
@@ -71,8 +71,8 @@ def is_own(bundle: Path) -> bool:
 def save_own_model(bundle: Path, to: Path, *, run_id: str | None = None, model_id: str | None = None) -> None:
     """Write the bundle of a function's model into the new folder ``to``, as an MLflow model.
 
-    If the function reported an MLflow model, that is copied byte for byte with its flavours, and the rest of the bundle
-    goes into a subfolder. Otherwise the bundle is stored as it is, in an MLflow model without flavours. ``run_id``,
+    If the function reported an MLflow model, it is copied byte for byte with its flavours, and the rest of the bundle
+    is copied into a subfolder. Otherwise the whole bundle is stored, in an MLflow model without flavours. ``run_id``,
     ``model_id``: as for ``save_model``.
     """
     from mlflow.models import Model
@@ -87,22 +87,18 @@ def save_own_model(bundle: Path, to: Path, *, run_id: str | None = None, model_i
 
 
 def provenance(bundle: Path) -> dict[str, str]:
-    """The provenance of a bundle, by name, each value as text."""
+    """Return the provenance of a bundle, by name, with each value as text."""
     told = json.loads((bundle / "provenance.json").read_text(encoding="utf-8"))
     return {name: str(value) for name, value in told.items()}
 
 
 def _of(run_id: str | None, model_id: str | None) -> dict[str, Any]:
-    """The ids of a model's run and of the logged model, as arguments. An id of the model that is None is left out,
-    since MLflow below version 3 would write it into the file.
-    """
+    """Return ids as arguments of ``Model``, without a ``model_id`` of None, which MLflow 2 would write to the file."""
     return {"run_id": run_id} if model_id is None else {"run_id": run_id, "model_id": model_id}
 
 
 def _write_environment(to: Path) -> None:
-    """Write the model's requirements for pip, virtualenv and conda. Local parts of versions, such as ``+cpu``, are left
-    out, since no package index has them.
-    """
+    """Write the requirements for pip, virtualenv and conda, without local versions (``+cpu``), which no index has."""
     needs = [f"{name}=={metadata.version(name).partition('+')[0]}" for name in NEEDS]
     python = platform.python_version()
     conda = {

@@ -1,8 +1,8 @@
 """Converts the names and values of a study into names and values that MLflow accepts. Different names stay different.
 
 A name that MLflow accepts is kept. In any other name, the characters that MLflow refuses are spelt out or become
-underscores, and eight digits of the name's SHA-256 are appended, so that two names never become the same: ``hits@10``
-becomes ``hits_at_10-47663a73``.
+underscores, and eight digits of the name's SHA-256 are appended to keep it unique: ``hits@10`` becomes
+``hits_at_10-47663a73``.
 """
 
 import hashlib
@@ -11,12 +11,10 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 LONGEST_NAME: Final = 200
-"""Longer names are cut to this many characters, before digits are appended. MLflow accepts 250, but the name of a
-lane's metric also has the seed.
-"""
+"""The maximum length of a name before digits are appended. MLflow accepts 250 characters, including a lane's seed."""
 
 LONGEST: Final = 6000
-"""The maximum number of characters of a value. MLflow accepts 6000 in a parameter and 8000 in a tag."""
+"""The maximum number of characters of a value; MLflow accepts 6000 in a parameter and 8000 in a tag."""
 
 SPELT: Final[Mapping[str, str]] = {"@": "_at_", "%": "_percent_", "&": "_and_", "+": "_plus_"}
 """The characters that are spelt out in names."""
@@ -24,15 +22,15 @@ SPELT: Final[Mapping[str, str]] = {"@": "_at_", "%": "_percent_", "&": "_and_", 
 _TAKEN: Final = re.compile(r"[\w.\- ]+(/[\w.\- ]+)*")
 _REFUSED: Final = re.compile(r"[^\w.\- ]+")
 _OURS: Final = re.compile(r".*(-[0-9a-f]{8}|[./]seed_-?[0-9]+)", re.DOTALL)
-"""Matches names that end like those created here, or like those of lanes. Such a name is converted, so that it cannot
-be taken for one of these.
+"""Matches names with the ending of a converted name or of a lane's metric. A name that has such an ending by itself is
+converted too, to avoid confusion.
 """
 
 
 def stored_name(name: str, between: str = "/") -> str:
-    """The name that a metric or parameter has in a store. ``between``: the sign between a metric's name and the seed of
-    a lane. It is ``/``, or ``.`` for stores that keep each metric as a file, since a file cannot contain another; such
-    a store refuses names with a slash.
+    """Return the name of a metric or parameter in a store. ``between``: the separator between a metric's name and a
+    lane's seed. It is ``/``, or ``.`` for stores that keep each metric as a file, since a file cannot contain another;
+    names with a slash are then converted.
     """
     if _is_taken(name) and (between == "/" or "/" not in name):
         return name
@@ -42,7 +40,7 @@ def stored_name(name: str, between: str = "/") -> str:
 
 
 def renamed(names: Iterable[str], between: str = "/") -> str | None:
-    """A line for the user on those of ``names`` that MLflow refuses, and what they become. None if it accepts all."""
+    """Return a line for the user on the names that MLflow refuses and their replacements; None if there is none."""
     other = {name: stored for name in sorted(set(names)) if (stored := stored_name(name, between)) != name}
     if not other:
         return None
@@ -52,9 +50,7 @@ def renamed(names: Iterable[str], between: str = "/") -> str | None:
 
 
 def stored_value(value: str) -> str:
-    """Convert the text of a parameter or a tag so that every store accepts it: cut it to ``LONGEST`` characters, and
-    escape characters that cannot be encoded.
-    """
+    """Make a value acceptable to every store: at most ``LONGEST`` characters, and unencodable ones escaped."""
     return value[:LONGEST].replace("\0", "\\0").encode("utf-8", "backslashreplace").decode()[:LONGEST]
 
 

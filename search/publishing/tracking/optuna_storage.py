@@ -1,10 +1,9 @@
-"""Writes a study into an Optuna storage, so that Optuna's dashboard and other programs that read such storages can open
-it.
+"""Writes a study into an Optuna storage, for Optuna's dashboard and other programs that read such storages.
 
-Each axis becomes a parameter; a trial has the parameters of its active axes. A trial that completed becomes COMPLETE,
-and one that the scheduler stopped PRUNED, both with the values by which trials are ranked. A trial that diverged,
-failed, or lacks a finite value becomes FAIL; one that runs or is paused becomes RUNNING. Intermediate values are the
-mean dev scores by epoch.
+Each axis becomes a parameter; a trial has the parameters of its active axes. A completed trial becomes COMPLETE, and
+one that the scheduler stopped PRUNED, both with the values by which trials are ranked. A trial that diverged, failed,
+or lacks a finite value becomes FAIL; a running or paused trial becomes RUNNING. Intermediate values are the mean dev
+scores by epoch.
 """
 
 import math
@@ -31,15 +30,16 @@ Label = str | int | float | bool | None
 """The type of a choice's value in Optuna."""
 
 NAME: Final = "skipstack/{}"
-"""The name of the study in Optuna, which is that of its experiment in MLflow."""
+"""The name of the study in Optuna, the same as its experiment's name in MLflow."""
 
 
 def write_study(record: StudyRecord, events: Iterable[Event], uri: str) -> str:
-    """Write a study into the storage at ``uri``, and return the study's name in the storage.
+    """Write a study into the storage at ``uri``, and return the study's name in the storage. Values are in the unit of
+    the study's measure.
 
-    ``events``: of the study; the times of trials are read from its ``Started`` and ``Ended`` events. ``uri``: a
-    database, as Optuna names it. Values are in the unit of the study's measure. Raises UserError if the storage cannot
-    be written, and if it has a study of this name; nothing is then added to it.
+    ``events``: the study's events, of which ``Started`` and ``Ended`` give the times of trials. ``uri``: a database URL
+    in Optuna's form. Raises UserError if the storage cannot be written, or has a study of this name already; in both
+    cases, the study is not added.
     """
     hide(uri)
     name = NAME.format(record.study.name)
@@ -65,7 +65,7 @@ def _opened(record: StudyRecord, name: str, uri: str) -> optuna.storages.BaseSto
     try:
         storage = optuna.storages.get_storage(uri)
         optuna.create_study(storage=storage, study_name=name, directions=directions)
-    except (ValueError, ImportError) as error:  # no address, a kind of database or a driver that is not there
+    except (ValueError, ImportError) as error:  # not a URL, or no such kind of database or driver
         raise _unwritten(uri, error) from None
     return storage
 
@@ -76,7 +76,7 @@ def _unwritten(uri: str, error: Exception) -> UserError:
 
 
 def _fill(storage: optuna.storages.BaseStorage, name: str, record: StudyRecord, times: "_Times") -> None:
-    """Write the contents of the study. If that fails, the study is deleted from the storage."""
+    """Write the contents of the study; delete the study from the storage if that fails."""
     study = optuna.load_study(study_name=name, storage=storage)
     axes = {path: _Axis(domain) for path, domain in record.space.domains.items()}
     try:
@@ -132,9 +132,7 @@ def _state(trial: TrialRecord) -> TrialState:
 
 
 def _about(trial: TrialRecord) -> dict[str, Any]:
-    """The attributes of a trial for which Optuna has no field. They are few, since writing each takes some
-    milliseconds.
-    """
+    """Return the attributes of a trial that Optuna has no field for; few, since writing each takes milliseconds."""
     known = {
         "end": trial.reason,
         "seeds": list(trial.seeds),
@@ -148,7 +146,7 @@ def _about(trial: TrialRecord) -> dict[str, Any]:
 
 
 class _Times:
-    """Collects from a study's events the times at which trials first started (``started``) and ended (``ended``)."""
+    """The times at which a study's trials first started (``started``) and ended (``ended``), read from its events."""
 
     def __init__(self, events: Iterable[Event]) -> None:
         self.started: dict[int, datetime] = {}
@@ -177,14 +175,14 @@ class _Axis:
                 self.distribution = FloatDistribution(low, high, log=True)
 
     def label(self, value: Json) -> Any:
-        """The value in Optuna for a value of the axis."""
+        """Return the value in Optuna for a value of the axis."""
         return self._labels[canonical_json(value)] if self._labels else value
 
 
 def _labels(domain: Choice) -> dict[str, Label]:
-    """The labels of a choice's values in Optuna, by the JSON of each value. A value that has a name gets it as its
-    label; any other number, text, truth value or null is its own label, and a value of another type gets its JSON. If
-    Optuna would take two labels for equal, as 1 and true, all labels are the JSON.
+    """Return the labels of a choice's values in Optuna, by the JSON of each value. The label is the value's name if it
+    has one; otherwise the value itself if it is a number, text, truth value or null, and its JSON if not. If Optuna
+    would treat two labels as equal, such as 1 and true, all labels are the JSON.
     """
     texts = [canonical_json(value) for value in domain.values]
     labels: list[Label] = [

@@ -1,8 +1,8 @@
-"""Makes an MLflow store for one study fast. Such a store is an sqlite file: its tables are copied from a cache, and its
-commits do not wait for the disk.
+"""Speeds up an MLflow store for one study, an sqlite file: its tables are copied from a cache, and its commits do not
+wait for the disk.
 
-MLflow creates its tables by running all of its migrations, which takes two seconds of CPU time for each study. Before
-the first run the tables are the same in every store, so they are created once for each version of MLflow.
+MLflow creates its tables by running all of its migrations, which takes two seconds of CPU time. Before the first run
+the tables are the same in every store, so they are created once for each version of MLflow.
 """
 
 import os
@@ -21,8 +21,8 @@ from skipstack.search.publishing.tracking.client import connected
 
 
 def lay_tables(database: Path) -> None:
-    """Create the file ``database`` with MLflow's empty tables, unless it exists. If the cache cannot be used, does
-    nothing; MLflow then creates the tables itself.
+    """Create the file ``database`` with MLflow's empty tables, unless it exists. If the cache cannot be used, nothing
+    is created here, and MLflow will create the tables itself.
     """
     if database.exists():
         return
@@ -36,8 +36,8 @@ def lay_tables(database: Path) -> None:
 
 @contextmanager
 def unflushed_sqlite() -> Iterator[None]:
-    """Makes sqlite connections that this thread opens within the ``with`` statement not wait for the disk. Writing a
-    trial then takes 50 ms instead of 130.
+    """Lets sqlite connections that this thread opens within the ``with`` statement commit without waiting for the disk.
+    Writing a trial then takes 50 ms instead of 130.
     """
     from sqlalchemy import Engine, event
 
@@ -55,8 +55,8 @@ def unflushed_sqlite() -> Iterator[None]:
 
 
 def _make(empty: Path) -> None:
-    """Create the cached file ``empty`` with MLflow's tables. MLflow creates them in a temporary folder, to which its
-    default experiment refers; so that experiment is deleted.
+    """Create the cached file ``empty`` with MLflow's tables. MLflow creates them in a temporary folder; its default
+    experiment, which refers to that folder, is deleted.
     """
     with tempfile.TemporaryDirectory(prefix="skipstack-", dir=empty.parent) as folder:
         made, left = Path(folder) / "made.db", Path(folder) / "left.db"
@@ -68,8 +68,6 @@ def _make(empty: Path) -> None:
 
 
 def _put(empty: Path, database: Path) -> None:
-    """Copy the file ``empty`` to ``database``, completely or not at all. Raises OSError instead of replacing a store
-    that another process has created meanwhile.
-    """
+    """Copy ``empty`` to ``database`` atomically. Raises OSError if another process has created the store meanwhile."""
     with tempfile.TemporaryDirectory(prefix=f"{database.name}-", dir=database.parent) as folder:
         os.link(shutil.copyfile(empty, Path(folder) / database.name), database)

@@ -1,6 +1,4 @@
-"""Publishes a finished study in MLflow: its report as descriptions and files of its runs, and its best network as a
-model.
-"""
+"""Publishes a finished study in MLflow: its report as texts and files of its runs, its best network as a model."""
 
 import time
 from collections.abc import Callable, Mapping
@@ -19,10 +17,10 @@ if TYPE_CHECKING:
     from mlflow import MlflowClient
 
 FILES: Final = "skipstack.files"
-"""The tag of a run whose value is the ``made_of`` of the publication whose files were last written to the run."""
+"""The tag of a run with the ``made_of`` of the publication whose files were last written to the run."""
 
 PUBLISHED: Final = "skipstack.published"
-"""The tag of a study's run whose value is the ``made_of`` of the last publication that was written completely."""
+"""The tag of a study's run with the ``made_of`` of the last publication that was written completely."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -30,7 +28,7 @@ class Publication:
     """The content to publish for a study.
 
     ``made_of``: identifies the events and the version of skipstack from which the content was created; files are not
-    written again if the store has those with the same value. ``notes``: the descriptions of runs, in Markdown, by the
+    written again if those in the store have the same value. ``notes``: the descriptions of runs, in Markdown, by the
     key of the run. ``metrics``, ``tags``, ``files``: for each run, by its key, its metrics, tags and files by name.
     ``best``: the bundle to store as a model; None if there is none.
     """
@@ -46,9 +44,9 @@ class Publication:
 
 @dataclass(slots=True)
 class PublishingResult:
-    """The result of publishing a study. ``experiment_id``: the id of its experiment; None if it is not known.
-    ``missing``: a line on why something could not be published; None if nothing is missing. ``otherwise``: a line on
-    what this version of MLflow shows in another way than newer ones; None if there is nothing.
+    """The result of publishing a study. ``experiment_id``: the id of its experiment; None if unknown. ``missing``: a
+    line on content that could not be published, and why; None if nothing is missing. ``otherwise``: a line on content
+    that this version of MLflow shows differently from newer ones; None if there is none.
     """
 
     experiment_id: str | None = None
@@ -57,8 +55,8 @@ class PublishingResult:
 
 
 def published(uri: str, experiment: str, study_id: str, what: str) -> PublishingResult | None:
-    """Look up whether a study is published already, from the source ``what`` (``Publication.made_of``). Returns the
-    result with the experiment's id if it is; None if it is not, or if the store cannot be asked.
+    """Look up whether the publication with the ``made_of`` ``what`` is in the store completely. Returns a result with
+    the experiment's id if so; None if not, or if the store cannot be asked.
     """
     try:
         client = connected(uri)
@@ -71,17 +69,17 @@ def published(uri: str, experiment: str, study_id: str, what: str) -> Publishing
 
 
 def publish(uri: str, experiment: str, study_id: str, publication: Publication, loop: RetryLoop) -> PublishingResult:
-    """Write a publication into the runs of a study. Call this once the store has all events of the study. A run that
-    the user deleted is left out.
+    """Write a publication into the runs of a study, except those that the user deleted. Call this once the store has
+    all events of the study.
 
-    ``loop``: repeats the writing if the store fails; its listener must wait for the end. Parts that the store already
-    has are not written again.
+    ``loop``: repeats the writing if the store fails; its owner must be waiting for the end. Parts that the store
+    already has are not written again.
     """
     shown = PublishingResult()
     told: set[object] = set()
 
     def progressed(part: object) -> None:
-        if part not in told:  # writing a part again, after a later part failed, is no progress
+        if part not in told:  # a part that is written again after a later part failed is no progress
             told.add(part)
             loop.progressed()
 
@@ -92,7 +90,7 @@ def publish(uri: str, experiment: str, study_id: str, publication: Publication, 
 
 
 def unpublished(uri: str, trouble: str) -> str:
-    """A line for the user on why a report is not complete in MLflow, without secrets."""
+    """Return a line for the user on why a report is incomplete in MLflow, without secrets."""
     return redacted(f"MLflow at {uri}: the report is not all there ({trouble})")
 
 
@@ -127,14 +125,14 @@ def _publish(
                 f"MLflow at {without_secrets(uri)} has no page of models, which came with version 3 of server and "
                 "client: the best network is a folder among the artifacts of its trial's run"
             )
-    # A study whose model is among artifacts is not marked, so that ``otherwise`` is reported each time.
+    # Without a mark, a study whose model is among artifacts is published again, to report ``otherwise`` each time.
     if kept is None or kept.model_id is not None:
         client.set_tag(found.study.info.run_id, PUBLISHED, publication.made_of)
 
 
 def _say(client: "MlflowClient", found: ExperimentRuns, key: RunKey, publication: Publication, between: str) -> None:
-    """Write the note, metrics and tags that a publication has for the run with the key ``key``, as far as the run lacks
-    them or has other values. ``between``: as for ``stored_name``.
+    """Write the note, metrics and tags of a publication for the run with the key ``key``, except those that the run has
+    with equal values. ``between``: as for ``stored_name``.
     """
     from mlflow.entities import Metric, RunTag
 
@@ -149,7 +147,7 @@ def _say(client: "MlflowClient", found: ExperimentRuns, key: RunKey, publication
     if tags or metrics:
         at, now = run.info.end_time or run.info.start_time, round(1000 * time.time())
         client.log_batch(
-            run.info.run_id,  # MLflow shows the later of two points of a metric, so a new value has the present time
+            run.info.run_id,  # MLflow shows the latest point of a metric, so a new value gets the present time
             metrics=[Metric(name, value, now if name in held else at, 0) for name, value in metrics.items()],
             tags=[RunTag(name, value) for name, value in tags.items()],
         )

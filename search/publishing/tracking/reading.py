@@ -1,7 +1,7 @@
 """Reads a study from MLflow, without its folder: from the copy of its ledger among the artifacts of its run.
 
-The copy is a compressed ledger, whose lines have checksums; reading it runs no code. The requests to the store are made
-in a process of their own (``tracking_process.py``).
+The copy is compressed, and its lines have checksums; reading it runs no code. Requests to the store are made in a
+separate process (``tracking_process.py``).
 """
 
 import atexit
@@ -29,24 +29,24 @@ if TYPE_CHECKING:
     from mlflow.entities import Run
 
 STUDY, RUN = "mlflow:", "runs:/"
-"""The prefixes of a study's address in MLflow: ``mlflow:`` is followed by the study's name or id, ``runs:/`` by the id
-of one of its runs.
+"""The prefixes of a study's address in MLflow: ``mlflow:`` is followed by the study's name or id, and ``runs:/`` by the
+id of one of its runs.
 """
 
 LEDGERS: Final = {LEDGER: "000001.jsonl.gz", "ledger.parquet": "000001.parquet"}
-"""The names that the copy of a ledger can have among artifacts, each with the name that the file then gets in the
-ledger's folder. The second is of versions up to 0.2.0.
+"""The possible names of the ledger's copy among artifacts, each with the file's name in a ledger folder. Versions up to
+0.2.0 wrote the second.
 """
 
 STUDIES: Final = "tags.`skipstack.kind` = 'study'"
-"""The filter for the runs of studies as a whole."""
+"""The filter for runs of studies as a whole."""
 
 
 def located(studies: Sequence[Path], tracking_uri: str | None) -> list[Path]:
-    """The folders of ``studies``, each of which is a folder or an address in MLflow. For a study at an address, the
-    copy of its ledger is read from the store into a temporary folder.
+    """Return the folders of ``studies``, each given as a folder or an address in MLflow. For a study at an address, the
+    copy of its ledger is downloaded into a temporary folder.
 
-    Raises UserError if there is no study at an address, or more than one, and if no store is named.
+    Raises UserError if an address does not match exactly one study, and if no store is named.
     """
     asked = [str(study) for study in studies if str(study).startswith((STUDY, RUN)) and not study.exists()]
     if not asked:
@@ -58,7 +58,7 @@ def located(studies: Sequence[Path], tracking_uri: str | None) -> list[Path]:
 
 
 def all_located(tracking_uri: str | None) -> dict[str, Path]:
-    """Read all studies of a store that have copies of their ledgers into temporary folders. Returns these by the
+    """Read all studies of a store that have copies of their ledgers into temporary folders. Returns the folders by the
     studies' addresses, the latest study first.
 
     An address has the study's name, or its id if several studies have that name. Raises UserError if the store has no
@@ -114,9 +114,7 @@ def _temporary_folder() -> Path:
 
 
 def _store(text: str, tracking_uri: str | None) -> str:
-    """The URI of the store in which the address ``text`` is looked up. Raises UserError if neither ``tracking_uri`` nor
-    the environment names one.
-    """
+    """Return the URI of the store to search for ``text``. Raises UserError if no option or variable names one."""
     uri = chosen_store(tracking_uri)
     if uri is None:
         raise UserError(f"{text}: in which store? (allowed: with --tracking-uri URI, or {URI} in the environment)")
@@ -127,8 +125,8 @@ def _received(client: "MlflowClient", run: "Run", to: Path, uri: str) -> Path | 
     """Read the ledger of a study into a new folder in ``to``, and return the folder. ``run``: the run of the study as a
     whole.
 
-    If the run has no copy of the ledger, the store may be a file in the study's own folder; that folder is then
-    returned. None if neither is the case.
+    A run has no copy of the ledger if the store is a file in the study's own folder; that folder is then returned. None
+    if there is neither.
     """
     files = {file.path for file in client.list_artifacts(run.info.run_id)}
     if not files & LEDGERS.keys():
@@ -143,7 +141,7 @@ def _received(client: "MlflowClient", run: "Run", to: Path, uri: str) -> Path | 
 
 
 def _own_folder(run: "Run", uri: str) -> Path | None:
-    """The folder of the study to which ``run`` belongs, if the store is a file in that folder; None otherwise."""
+    """Return the folder of the study of ``run`` if the store is a file in that folder; None otherwise."""
     database = database_file(uri)
     folder = None if database is None else StudyFolder(database.resolve().parent)
     if folder is None or database is None or database.name != folder.runs_database.name or not folder.ledger.is_dir():
@@ -154,7 +152,7 @@ def _own_folder(run: "Run", uri: str) -> Path | None:
 
 
 def _studies(client: "MlflowClient") -> "Iterator[Run]":
-    """Yields the runs of all studies of a store, without those of their trials."""
+    """Yields the runs of all studies of a store, without the runs of trials."""
     return search_runs(client, [each.experiment_id for each in client.search_experiments()], STUDIES)
 
 
@@ -162,7 +160,7 @@ def _run(client: "MlflowClient", text: str) -> "Run":
     """Find the run of the study at the address ``text``. Raises UserError if there is not exactly one such study."""
     if text.startswith(RUN):
         run = client.get_run(text.removeprefix(RUN).strip("/"))
-        for _ in range(2):  # above the run of an ablation's trial are those of the ablation and of the study
+        for _ in range(2):  # the ancestors of an ablation's trial are the ablation and the study
             above = run.data.tags.get("mlflow.parentRunId")
             run = run if above is None else client.get_run(above)
         return run

@@ -1,8 +1,8 @@
-"""Records every trial as a run in MLflow: a loop reads new events from the ledger and writes them, a batch at a time.
+"""Records every trial as a run in MLflow: a loop reads new events from the ledger and writes them in batches.
 
-A batch is written in few calls: one call for the metrics, parameters and tags of a run, however many reports they came
-from. The ledger stays the authoritative record. Runs are found in the store by their tags, so a later loop writes what
-an earlier one could not write, and writes nothing twice.
+A batch needs few requests, since all metrics, parameters and tags of a run are written in one, however many reports
+they come from. The ledger remains the authoritative record. Runs are found in the store by their tags, so a later loop
+writes what an earlier one could not write, and writes nothing twice.
 
 MLflow's SQL stores keep an infinite metric as the largest float of its sign, and NaN as NaN.
 """
@@ -28,9 +28,7 @@ from skipstack.search.publishing.tracking.writer import Writer
 from skipstack.search.study.record.folder import StudyFolder
 
 BATCH = 1000
-"""The maximum number of events that are turned into entries before these are written, so that memory does not grow with
-the length of the ledger.
-"""
+"""The maximum number of events that are converted to entries before writing, to limit memory."""
 
 COPY_EVERY = 60.0
 """The minimum number of seconds between two copies of a growing ledger."""
@@ -42,21 +40,20 @@ COPY_SHARE = 50.0
 
 
 class Recorder:
-    """Writes the events of a study into the store at ``uri``. ``run`` does so until all events are written.
+    """Writes the events of a study into the store at ``uri``. Call ``run`` to write all of them.
 
     ``news``: returns the events that it has not returned before, from the study's first event on. ``loop``: repeats
-    what failed, and says when no further events follow.
+    failed writing, and says when no further events follow.
 
-    ``folder``: the study's folder. Artifacts are stored in it if the store does not say where. Unless the store is
-    private, the store also gets a copy of the ledger in this folder, from time to time and at the end. None means that
-    there is no folder.
+    ``folder``: the study's folder, or None. It gets the artifacts if the store does not determine their location.
+    Unless the store is private, the folder's ledger is copied into the store from time to time and at the end.
 
     ``private``: whether the store is an sqlite file for this study alone. Such a file can be rebuilt from the ledger,
     so commits do not wait for the disk. A killed process does no harm, but after a power cut the file may have to be
     deleted before the study is resumed.
 
-    ``compare``: whether all events are compared with the content of the store. Otherwise a mark in the study's run says
-    how many events the store has, and these are not compared.
+    ``compare``: whether all events are compared with the content of the store. Otherwise, the number of events that the
+    store has is read from a mark in the study's run, and these events are not compared.
     """
 
     def __init__(
@@ -82,15 +79,13 @@ class Recorder:
         self._batch: deque[Event] = deque()
         self._applied = 0
         self._compare = compare
-        self._runs = ExpectedRuns("." if is_folder(uri) else "/")  # where a metric is a file, it can hold no others
+        self._runs = ExpectedRuns("." if is_folder(uri) else "/")  # where a metric is a file, no file can be below it
         self._writer: Writer | None = None
         self._doubtful = False
         self._loop = loop
 
     def run(self) -> str | None:
-        """Write events until the loop's listener waits for the end and all events are written. Returns None, or a line
-        on what is missing and why.
-        """
+        """Write events until the owner waits and all are written. Returns None, or a line on missing content."""
         with unflushed_sqlite() if self._database is not None else nullcontext():
             trouble = self._loop.run(self._step)
         if trouble is None and self._writer is not None and self._writer.without_files is not None:
@@ -105,7 +100,7 @@ class Recorder:
             self._copy_ledger(closing)
             if closing and self._writer is not None and self._applied > self._written:
                 self._writer.mark(self._applied)
-            # A request that was given up may have been carried out later: reading the runs again removes its traces.
+            # An abandoned request may have been carried out late; reading the runs again removes duplicates.
             if closing and self._doubtful:
                 writer = self._connected()
                 writer.forget()
@@ -117,8 +112,8 @@ class Recorder:
             raise
 
     def _take_in(self) -> bool:
-        """Turn the next events into entries, unless entries are left that could not be written. Entries of events that
-        the store has already, by its mark, are dropped. Returns whether there are entries to write.
+        """Convert the next events into entries, unless entries are left that could not be written. Entries of events
+        that, by the mark, are in the store already are dropped. Returns whether there are entries to write.
         """
         pending = self._runs.pending
         while not pending and self._read():
@@ -133,10 +128,8 @@ class Recorder:
         return bool(pending)
 
     def _read(self) -> bool:
-        """Read the next batch of events, and return whether there is one. All events that the ledger has are read in
-        batches; events that are appended meanwhile are left for the next step.
-
-        After a failure, the next call continues where the reading stopped.
+        """Read the next batch of events, and return whether there is one. Events that are appended to the ledger
+        meanwhile are left for the next step. After a failure, the next call continues where the reading stopped.
         """
         if self._read_all:
             return False
@@ -154,7 +147,7 @@ class Recorder:
     @cached_property
     def _written(self) -> int:
         """The number of events that the store has, by the mark in the study's run; 0 if everything is to be compared.
-        The first event must have been applied, since it names the study.
+        The first event must have been applied, since it identifies the study.
         """
         return 0 if self._compare else self._connected().marked()
 
@@ -168,9 +161,7 @@ class Recorder:
         return self._writer
 
     def _write(self) -> None:
-        """Write all pending entries. The runs of the study and of ablations are written before those below them. An
-        entry that cannot be written is moved behind the others.
-        """
+        """Write pending entries, parent runs first. An entry that cannot be written is moved to the end."""
         pending, writer, record = self._runs.pending, self._connected(), self._runs.record
         writer.recall()
         if record.opened is not None and any(is_whole(key) for key in pending):
@@ -189,9 +180,7 @@ class Recorder:
             self._loop.progressed()
 
     def _copy_ledger(self, closing: bool) -> None:
-        """Copy the ledger into the store, unless the store is private and so beside the ledger anyway. While the study
-        goes on, this happens only from time to time.
-        """
+        """Copy the ledger into the store; before the end, only as often as ``COPY_EVERY`` and ``COPY_SHARE`` allow."""
         now = time.monotonic()
         if self._ledger is None or self._writer is None or not (closing or now >= self._copy_next):
             return
@@ -202,6 +191,6 @@ class Recorder:
 
 
 def unrecorded(uri: str, trouble: str) -> str:
-    """A line for the user that says that the store lacks events, and why, without secrets."""
+    """Return a line for the user that the store lacks events, and why, without secrets."""
     message = redacted(f"MLflow at {uri}: not everything is recorded ({trouble})")
     return f"{message}; resuming the study writes what is missing"

@@ -1,4 +1,4 @@
-"""The loop of a process that writes into a store: it repeats the work, and waits longer after failures."""
+"""The loop of a process that writes into a store: it repeats the work, with longer pauses after failures."""
 
 from collections.abc import Callable
 from typing import Final, Protocol
@@ -6,43 +6,43 @@ from typing import Final, Protocol
 from skipstack.data.basis.errors import one_line
 
 POLL: Final = 0.25
-"""The seconds until the next call of the work after a call without a failure."""
+"""The pause in seconds after a call without a failure."""
 
 PAUSE: Final = 1.0
-"""After n failures in a row, the next call comes after 2**n times this many seconds."""
+"""The pause in seconds after n successive failures is 2**n times this number."""
 
 DOUBLINGS: Final = 6
-"""The maximum of n in the formula of ``PAUSE``: further failures do not make the pause longer."""
+"""The maximum of n in the formula of ``PAUSE``."""
 
 LAST_PAUSE: Final = 4.0
-"""The maximum number of seconds between two calls once the owner waits for the end."""
+"""The maximum pause in seconds once the owner waits for the end."""
 
 ATTEMPTS: Final = 5
-"""If the owner waits for the end, the work is given up after this many failures in a row without progress."""
+"""The number of successive failures without progress after which the work is given up, once the owner waits."""
 
 
 class WorkOwner(Protocol):
-    """The owner of the work, who receives its progress and its failures, and may wait for its end."""
+    """The owner of the work, which receives its progress and failures, and may wait for the end."""
 
     def waits(self, seconds: float) -> bool:
         """Sleep for ``seconds``, or until the owner waits for the end. Returns whether the owner waits."""
 
     def progressed(self) -> None:
-        """Note that the work made progress. ``RetryLoop`` calls this."""
+        """Note that the work made progress."""
 
     def failed(self, trouble: str) -> None:
-        """Note that a call of the work failed. ``RetryLoop`` calls this. ``trouble``: why it failed, in one line."""
+        """Note that a call of the work failed. ``trouble``: the reason in one line."""
 
 
 class RetryLoop:
-    """Calls work repeatedly until a call succeeds while the owner waits. ``owner``: the owner of the work."""
+    """Calls work repeatedly until a call succeeds while the owner waits for the end."""
 
     def __init__(self, owner: WorkOwner) -> None:
         self._owner = owner
         self._progress = False
 
     def progressed(self) -> None:
-        """Record progress; the work calls this. The owner is informed, and the count of failures starts again."""
+        """Tell the owner of progress, and reset the count of failures. The work calls this."""
         self._progress = True
         self._owner.progressed()
 

@@ -1,17 +1,17 @@
 """Computes from a study's events the content that its runs in MLflow should have, without MLflow.
 
-The study has a run, each of its trials has one, and each ablation has a run with runs of its trials. The key of a run
-is ``STUDY`` for the study, ``(None, number)`` for a trial of the search, ``(number, None)`` for an ablation, and
+The study, each of its trials and each ablation have a run; an ablation also has runs of its trials. The key of a run is
+``STUDY`` for the study, ``(None, number)`` for a trial of the search, ``(number, None)`` for an ablation, and
 ``(number, number)`` for a trial of an ablation. A trial of an ablation is a row, compared with a reference. If the same
-trial is a row for a second reference, that second row has a run of its own, which trains nothing. The mean of a row
-over corpora also has such a run.
+trial is compared with a second reference, this second row has its own run, which trains nothing. The mean of a row over
+corpora also has such a run.
 
 Metrics are points ``(key, step) -> (value, milliseconds)``. A metric's mean over the lanes (one seed's copy of the
-network each) has the metric's name, and each lane's value has a name such as ``name/seed_3``. Steps are epochs. For the
-test split the step is the epoch whose weights were tested, and for the study's best score the number of trials that
-have ended. ``score`` has a point for every epoch. ``best_score``, by which trials are ranked, and ``best_epoch`` have a
-point at each epoch that is the best so far; they end with NaN if a trial lost its score by failing or diverging. The
-values of axes are parameters that begin with ``axis.``.
+network each) has the metric's name, and each lane's value has a name such as ``name/seed_3``. Steps are epochs, with
+two exceptions: test metrics have the epoch whose weights were tested, and the study's best score has the number of
+trials that have ended. ``score`` has a point for every epoch. ``best_score``, by which trials are ranked, and
+``best_epoch`` have a point at each epoch that is the best so far; they end with NaN if a trial lost its score by
+failing or diverging. The values of axes are parameters that begin with ``axis.``.
 """
 
 import math
@@ -69,11 +69,11 @@ from skipstack.spaces.trial import CORPUS, TrialConfig, as_network
 
 
 class ExpectedRuns:
-    """Turns a study's events into entries, the content of runs. Pass the events to ``apply`` in ledger order. The
-    entries are in ``pending``, from which a writer takes them.
+    """Converts a study's events into entries, the content of runs. Pass all events to ``apply`` in ledger order. A
+    writer takes the entries from ``pending``.
 
-    ``between``: the sign between a metric's name and the seed, in the names of lanes' metrics. ``of`` and ``number``:
-    the object of the study, and the number of the ablation; both are given only in the object of an ablation.
+    ``between``: the separator between a metric's name and the seed, in the names of lanes' metrics. ``of``, ``number``:
+    for an ablation only, the object of its study and its number.
     """
 
     def __init__(self, between: str = "/", of: "ExpectedRuns | None" = None, number: int | None = None) -> None:
@@ -100,7 +100,7 @@ class ExpectedRuns:
         return {number: own.record for number, own in self._ablations.items()}
 
     def apply(self, event: Event) -> None:
-        """Add the next event of the ledger to the entries. All events must be passed in order, from the first on."""
+        """Add the next event of the ledger to the entries."""
         if isinstance(event, Ablated):
             self._ablations.setdefault(
                 event.ablation, ExpectedRuns(self._between, of=self, number=event.ablation)
@@ -220,9 +220,7 @@ class ExpectedRuns:
             self._name(entry, trial)
 
     def _name(self, entry: Entry, trial: TrialRecord) -> None:
-        """Name a trial of the ablation by the first row that it is, and create an entry for the run of each further row
-        that it is. ``entry``: the content of the trial's run.
-        """
+        """Name a trial's ``entry`` after its first row, and create entries for the runs of its further rows."""
         entry.formerly = f"ablation {self._ablation}, trial {trial.number}"
         own = [row for row in compared(self.record) if row.trials[0] is trial]
         if not own:
@@ -237,7 +235,7 @@ class ExpectedRuns:
             part.corpus, part.tags = entry.corpus, entry.tags | part.tags
 
     def _stand(self, row: RowComparison, start: int, end: int | None = None) -> Entry:
-        """Create the entry of a run that stands for a row and trains nothing. ``start``, ``end``: its times in Unix
+        """Create the entry of a run that represents a row and trains nothing. ``start``, ``end``: its times in Unix
         milliseconds. ``end`` is given for a mean over corpora, which is finished at once; None for a row of one trial.
         """
         trial, entry = row.trials[0], self._part(row)
@@ -256,16 +254,14 @@ class ExpectedRuns:
         return self.pending.setdefault((self._ablation, trial, part_of(row.row, row.reference)), Entry())
 
     def _named(self, row: RowComparison) -> str:
-        """The name of a row's run: the row in words, and its corpus if the ablation has several."""
+        """Return the name of a row's run: the row in words, and its corpus if the ablation has several."""
         if len(row.trials) > 1:
             return f"{row.row}, mean of {len(row.trials)} corpora"
         several = self.record.plan is not None and len(self.record.plan.corpora) > 1
         return f"{row.row} on {row.corpus}" if several else row.row
 
     def _params(self, trial: TrialRecord, without: str | None = None) -> dict[str, str]:
-        """The config of a trial and its values on the axes, as MLflow parameters. ``without``: the path of a part of
-        the config that is left out.
-        """
+        """Return a trial's config and axis values as parameters, except the part at the path ``without``."""
         domains = self.record.space.domains
         columns = _columns(tuple(domains), self._between)
         flat = {
@@ -279,8 +275,8 @@ class ExpectedRuns:
         return flat | varied
 
     def _report(self, event: Reported, trial: TrialRecord) -> None:
-        """Add the metrics of a report: their means and the values of the lanes. The epochs of further seeds in a race
-        start again at 1, so only the values of their lanes are added.
+        """Add the metrics of a report: their means and the values of the lanes. For further seeds in a race, whose
+        epochs start again at 1, only the values of their lanes are added.
         """
         values = _by_lane(event.metrics, event.seeds or trial.seeds, self._between)
         if event.seeds and event.seeds != trial.reports[0].seeds:
@@ -295,9 +291,7 @@ class ExpectedRuns:
             self._entry(event.trial).tags["skipstack.seeds"] = _listed(trial.seeds)
 
     def _lead(self, trial: TrialRecord, event: Reported) -> None:
-        """Add the trial's best score so far, if this report improved it. If seeds race, add it after each report; it is
-        then the score of all groups of seeds together.
-        """
+        """Add the trial's best score if it has improved; in a race of seeds, the common score after each report."""
         reports = trial.reports
         if trial.raced or reports.best() == len(reports) - 1:
             best, step = trial.best, len(reports) if trial.raced else event.epoch
@@ -306,8 +300,8 @@ class ExpectedRuns:
                 self._measure(trial.number, values, step, _milliseconds(event.time))
 
     def _end(self, event: Ended) -> None:
-        """End a trial's runs. A trial that failed or diverged has the status FAILED and loses its score; one that the
-        scheduler stopped has the status FINISHED, like a completed one.
+        """End a trial's runs. A trial that failed or diverged gets the status FAILED and loses its score; one that the
+        scheduler stopped gets the status FINISHED, like a completed one.
         """
         time = _milliseconds(event.time)
         entry = self._entry(event.trial)
@@ -336,7 +330,7 @@ class ExpectedRuns:
                 yield from self._of(trial.number)
 
     def _of(self, trial: int) -> Iterator[Entry]:
-        """Yields the entry of a trial, and those of the further rows that it is."""
+        """Yields the entries of a trial and of its further rows."""
         yield self._entry(trial)
         yield from map(self._part, self._further.get(trial, ()))
 
@@ -357,32 +351,28 @@ class ExpectedRuns:
 
 @cache
 def _columns(paths: tuple[str, ...], between: str) -> dict[str, str]:
-    """The name of each axis among the parameters of a run, such as ``axis.depth``, by the axis's path."""
+    """Return the parameter name of each axis, such as ``axis.depth``, by the axis's path."""
     return {path: column_of(short, between) for path, short in names_by_path(paths).items()}
 
 
 def _row_tags(row: RowComparison) -> dict[str, str]:
-    """The tags that say which row of an ablation a run stands for."""
+    """Return the tags of a run that identify its row of an ablation."""
     tags = {"row": row.row, "reference": row.reference, "corpus": row.corpus, "role": "ablation row"}
     return {f"skipstack.{name}": value for name, value in tags.items() if value}
 
 
 def experiment_of(study: StudyConfig) -> str:
-    """The name of the experiment in MLflow that has a study's runs. Studies of the same name share it."""
+    """Return the name of the experiment in MLflow that has a study's runs. Studies of the same name share it."""
     return stored_value(f"skipstack/{study.name[:LONGEST_NAME]}")
 
 
 def study_id(opened: StudyOpened) -> str:
-    """The id of a study: hexadecimal digits computed from its config and the time at which it was opened. It tells
-    apart studies of the same name.
-    """
+    """Return the id of a study: a hash of its config and opening time, which is unique among equal names."""
     return opened.earlier_identity or identity(opened)
 
 
 def _why(event: Shortened) -> str:
-    """The clause on why a study was shortened, by its time limit or its stopping rule; empty if the
-    user shortened it.
-    """
+    """Return the clause on why a study was shortened: by a time limit or a stopping rule. Empty if the user did it."""
     gain, over = event.gain, event.over
     if over is not None:
         return f": its {over.hours:g} hours were over"
@@ -401,7 +391,7 @@ def _by_lane(metrics: Metrics, seeds: Sequence[int], between: str) -> dict[str, 
 
 
 def _in_words(search: SearchConfig) -> Iterator[str]:
-    """Yields the names of the objectives; for those of a function with their directions: ``accuracy:maximize``."""
+    """Yields the names of the objectives, for a function with their directions: ``accuracy:maximize``."""
     if not search.reported:
         yield from search.objectives
     yield from (f"{name}:{direction}" for name, direction in search.reported.items())

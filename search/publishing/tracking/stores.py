@@ -1,6 +1,4 @@
-"""Chooses and checks the MLflow store that runs are written to. An option names it or, as usual with MLflow, the
-environment.
-"""
+"""Chooses and checks the MLflow store for a study's runs, which an option or MLflow's environment variables name."""
 
 import os
 from importlib.metadata import entry_points
@@ -12,10 +10,10 @@ from skipstack.data.basis.parts import need
 from skipstack.data.basis.redaction import hide
 
 DATABASES: Final = ("sqlite", "postgresql", "mysql", "mssql")
-"""The kinds of databases that MLflow writes to. In a URI, a driver may follow, as in ``mysql+pymysql``."""
+"""The kinds of databases that MLflow supports. In a URI, a driver may follow, as in ``mysql+pymysql``."""
 
 SCHEMES: Final = (*DATABASES, "http", "https", "databricks", "file")
-"""The kinds of store that MLflow 3 writes runs to, without those of installed plug-ins."""
+"""The kinds of store to which MLflow 3 writes runs, without those of installed plug-ins."""
 
 BARE: Final = ("databricks", "databricks-uc", "uc")
 """Words that are a complete URI of a store; any other word is the name of a folder."""
@@ -28,10 +26,8 @@ ARTIFACTS: Final = "mlartifacts"
 
 
 def chosen_store(option: str | None) -> str | None:
-    """The URI of the store that ``option`` names, or else the environment; None if neither names one. The store is not
-    contacted.
-
-    Raises UserError if MLflow cannot write to such a store, or if MLflow is not installed.
+    """Return the URI of the store that ``option`` or, without it, the environment names; None if neither does. The
+    store is not contacted. Raises UserError if MLflow cannot write to such a store, or if MLflow is not installed.
     """
     for source, uri in (("--tracking-uri", option), (URI, os.environ.get(URI))):
         if uri:
@@ -43,7 +39,7 @@ def chosen_store(option: str | None) -> str | None:
 
 
 def experiment(own: str) -> str:
-    """The name of the experiment: that in the environment, or else ``own``."""
+    """Return the name of the experiment from the environment, or ``own`` if the environment has none."""
     return os.environ.get(EXPERIMENT) or own
 
 
@@ -53,12 +49,12 @@ def is_folder(uri: str) -> bool:
 
 
 def has_page(uri: str) -> bool:
-    """Whether the store is a server with an HTTP address, at which a browser shows its runs."""
+    """Whether the store is a server with an HTTP address, where a browser shows its runs."""
     return _kind(uri) in ("http", "https")
 
 
 def from_anywhere(uri: str) -> str:
-    """Convert the URI of a store into one of the same store that does not depend on the working directory."""
+    """Make the URI of a store independent of the working directory."""
     before, slashes, path = uri.partition(":///")
     if _kind(uri) == "sqlite" and path and not path.startswith("/"):
         return f"{before}{slashes}{Path.cwd() / path}"
@@ -66,9 +62,9 @@ def from_anywhere(uri: str) -> str:
 
 
 def artifacts_beside(uri: str, folder: Path | None) -> str | None:
-    """The URI for the artifacts of a store that is a database, which leaves their location to its clients. They are
-    stored beside the file of an sqlite store, and in the study's ``folder`` for any other database. None if the store
-    is no database, since it then chooses the location itself, or if there is no ``folder``.
+    """Return the URI for the artifacts of a database store, whose clients choose their location: beside the file of an
+    sqlite store, and in the study's ``folder`` for any other database. None for other stores, which choose the location
+    themselves, and without a ``folder``.
     """
     if _kind(uri) not in DATABASES:
         return None
@@ -78,12 +74,12 @@ def artifacts_beside(uri: str, folder: Path | None) -> str | None:
 
 
 def database_file(uri: str) -> Path | None:
-    """The file of an sqlite store; None for any other store."""
+    """Return the file of an sqlite store; None for any other store."""
     return Path(uri.partition(":///")[2].partition("?")[0]) if _kind(uri) == "sqlite" else None
 
 
 def _kind(uri: str) -> str:
-    """The kind of a store: the part of its URI before the colon, without the driver of a database; empty for a path."""
+    """Return the kind of a store: the scheme of its URI, without a database's driver; empty for a path."""
     scheme = uri if uri in BARE else uri.partition(":")[0] if ":" in uri.partition("/")[0] else ""
     database, _, driver = scheme.partition("+")
     return database if database in DATABASES and driver else scheme

@@ -1,7 +1,7 @@
 """The process that talks to MLflow: it records a study while it runs, publishes its report, and reads from a store.
 
-MLflow is imported and set up only in this process, so that the user's own process is not changed by it. In the driver's
-process, MLflow would also delay decisions. The process reads the events to record from the ledger itself.
+Only this process imports and configures MLflow: it would change the user's own process, and delay decisions in the
+driver's process. The process reads the events to record from the ledger itself.
 """
 
 import logging
@@ -40,18 +40,16 @@ SETTINGS: Final = {
     "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "0",  # ``RetryLoop`` repeats failed requests instead
     "MLFLOW_HTTP_REQUEST_TIMEOUT": "30",
 }
-"""The values of MLflow's environment variables in the process, where the user has not set others."""
+"""The values of MLflow's environment variables in the process, unless the user has set others."""
 
 PATIENCE: Final = 120.0
 """The seconds without progress after which the owner stops waiting for a study to be recorded or published."""
 
 TELL_EVERY: Final = 1.0
-"""The minimum number of seconds between two messages of progress. An owner that reads none for minutes then does not
-fill the connection.
-"""
+"""The minimum number of seconds between two progress messages, so that an owner that is not reading is not flooded."""
 
 END: Final = "the study is over"
-"""The message by which the owner tells the process that no event follows."""
+"""The owner's message to the process that no further events follow."""
 
 Value = TypeVar("Value")
 
@@ -72,31 +70,29 @@ class _Refused:
 
 @dataclass(frozen=True, slots=True)
 class _Progressed:
-    """A message to the owner: the work made progress, so that it is worth waiting."""
+    """A message to the owner: the work made progress, so it is worth waiting longer."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Failed:
-    """A message to the owner: an attempt of the work failed, and it will be repeated. ``trouble``: why, in one line."""
+    """A message to the owner: an attempt failed, and will be repeated. ``trouble``: the reason in one line."""
 
     trouble: str
 
 
 @dataclass(frozen=True, slots=True)
 class _Wanted:
-    """A message to the owner: write the bundle that is to be stored into the new folder ``to``. The owner answers with
-    None, or with the exception that was raised.
-    """
+    """A message to the owner: write the bundle into the new folder ``to``, and answer with None or an exception."""
 
     to: Path
 
 
 class TrackingProcess:
-    """Starts the process that talks to MLflow, and sends it work, one thing after another. The owner is the process
+    """Starts the process that talks to MLflow, and sends it one piece of work after another. The owner is the process
     that has this object.
 
-    The process imports MLflow at once, and may be started before there is a study. Call ``end`` when it is not needed
-    any more; it also ends with this object and with the owner's process. Raises UserError if MLflow is not installed.
+    The process imports MLflow at once, and may be started before there is a study. It ends with ``end``, with this
+    object, or with the owner's process. Raises UserError if MLflow is not installed.
     """
 
     def __init__(self) -> None:
@@ -105,7 +101,7 @@ class TrackingProcess:
         self._told_end = False
         self._child = ChildProcess(serve, SETTINGS)
         self._end = weakref.finalize(self, self._child.end)
-        self._end.atexit = False  # it ends with this process without that
+        self._end.atexit = False  # the child ends with this process anyway
 
     def __enter__(self) -> Self:
         return self
@@ -131,14 +127,14 @@ class TrackingProcess:
         self._ask(uri, _record, uri, folder.resolve(), private, compare)
 
     def let_end(self) -> None:
-        """Tell the process that no event follows, without waiting. It writes the remaining events and is then done."""
+        """Tell the process that no further events follow, without waiting for it to write the remaining ones."""
         if not self._told_end:
             self._told_end = True
             self._child.send(END)
 
     def close(self) -> str | None:
-        """Wait until all events are recorded, as long as the process makes progress. Returns None, or a line on what is
-        missing and why; in the latter case the process is ended.
+        """Wait until all events are recorded, as long as the process makes progress. Returns None, or a line on missing
+        content and the reason; the process is then ended.
         """
         self.let_end()
         trouble: str | None = "nobody waits for it"
@@ -174,9 +170,7 @@ class TrackingProcess:
         return shown
 
     def register(self, uri: str, experiment: str, study_id: str, bundle: BestBundle, name: str) -> int:
-        """Register a model in MLflow's model registry as ``name``, and return its version, as
-        ``logged_models.register`` does.
-        """
+        """Register a model as ``name``, and return its version, as ``logged_models.register`` does."""
         hide(uri)
         self._ask(uri, _register, uri, experiment, study_id, replace(bundle, write=_elsewhere), name)
         return int(self._told(name, bundle))
@@ -205,8 +199,8 @@ class TrackingProcess:
             raise UserError(f"{about}: MLflow could not be asked: {ended} (allowed: again)") from ended
 
     def _answer(self, patience: float, best: BestBundle | None = None) -> Any:
-        """Wait for the result of the work that was sent, and return it. Writes the bundle ``best`` if the process asks
-        for it. Raises UserError if the work does, and NoAnswerError after ``patience`` seconds without progress.
+        """Wait for the result of the work that was sent, and return it. Writes the bundle ``best`` if the process
+        requests it. Raises UserError if the work does, and NoAnswerError after ``patience`` seconds without progress.
         """
         trouble, until = "no answer", time.monotonic() + patience
         while True:
@@ -233,10 +227,10 @@ def serve(link: Link) -> None:
     """Run the loop of the process: call each function that the owner sends, and send back its result."""
     with uncollected():
         import mlflow
-    logging.disable(logging.ERROR)  # failures are reported to the owner instead, without secrets
+    logging.disable(logging.ERROR)  # failures are sent to the owner instead, without secrets
     while True:
         uri, work, arguments = link.recv()
-        mlflow.set_tracking_uri(uri)  # older clients can read artifacts only from the server that is set
+        mlflow.set_tracking_uri(uri)  # older clients read artifacts only from the configured server
         try:
             answer: _Returned | _Refused = _Returned(work(link, *arguments))
         except UserError as error:
@@ -245,8 +239,8 @@ def serve(link: Link) -> None:
 
 
 class _Owner:
-    """The owner, as seen by the ``RetryLoop`` in the process. Progress and failures are sent to the owner once it waits
-    for the end. ``waits``: whether it does so from the beginning.
+    """The owner, as seen by the ``RetryLoop`` in the process. Once the owner waits for the end, progress and failures
+    are sent to it. ``waits``: whether the owner waits from the beginning.
     """
 
     def __init__(self, link: Link, *, waits: bool = False) -> None:
@@ -306,9 +300,7 @@ def _elsewhere(to: Path) -> None:
 
 
 def _written(best: BestBundle, to: Path) -> Exception | None:
-    """Write the bundle in the owner's process. Returns None, or the exception to raise in the process that asked for
-    the bundle.
-    """
+    """Write the bundle in the owner's process. Returns None, or the exception for the requesting process."""
     try:
         best.write(to)
     except UserError as lost:

@@ -1,7 +1,7 @@
 """Gives a user's function the MLflow run to which its own MLflow calls write.
 
-If a trial has a single call of the function, that is the trial's run, to which the study writes as well. If a trial has
-several calls, each of them has a run below the trial's run, named by its seed and replicate, so that equal names in
+For a trial with a single function call, it is the trial's run, to which the study writes as well. For a trial with
+several calls, each call has a run below the trial's run, named by its seed and replicate, so that equal names in
 different calls do not collide.
 """
 
@@ -27,32 +27,30 @@ if TYPE_CHECKING:
     from mlflow.entities import Run
 
 CALL: Final = "skipstack.call"
-"""The tag that says to which call of the function a run below a trial's run belongs: ``seed 1``."""
+"""The tag of a run below a trial's run that names the function call, such as ``seed 1``."""
 
 PATIENCE: Final = 180.0
-"""The number of seconds to wait for the study to begin a trial's run."""
+"""The number of seconds to wait for the study to create a trial's run."""
 
 ASK_EVERY: Final = 0.2
-"""The seconds between two checks whether a trial's run exists."""
+"""The seconds between two checks for a trial's run."""
 
 STACK: Final = "_active_run_stack"
 """The private name of MLflow's stack of this thread's active runs (docs/decisions/private-names.md)."""
 
 _lock = threading.Lock()
 _active = 0
-"""The number of runs of the study that are active in this process. While it is not 0, MLflow is set to the study's
-store.
-"""
+"""The number of active runs of the study in this process. While it is not 0, MLflow is set to the study's store."""
 
 _before: str | None = None
-"""The store that the environment named before the first of these runs became active; None if it named none."""
+"""The store in the environment before the first of these runs became active; None if there was none."""
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class TrialRuns(TrackedRuns):
-    """Gives the functions of a study their MLflow runs. ``uri``: of the store. ``experiment``: the name of the
-    experiment with the study's runs. ``study_id``: of the study. ``ablation``: the number of the ablation; None for the
+    """Gives the functions of a study their MLflow runs. ``uri``: the URI of the store. ``experiment``: the name of the
+    study's experiment. ``study_id``: the id of the study. ``ablation``: the number of the ablation; None for the
     search.
     """
 
@@ -62,7 +60,7 @@ class TrialRuns(TrackedRuns):
     ablation: int | None = None
 
     def of(self, task: TrialTask, call: int) -> TrackedRun:
-        """The run of one call of a trial's function. The store is not contacted yet."""
+        """Return the run of one call of a trial's function. The store is not contacted yet."""
         return CallRun(self, task, call)
 
 
@@ -80,8 +78,8 @@ class CallRun(TrackedRun):
 
     @property
     def id(self) -> str:
-        """The run's id in MLflow. The first use waits until the study has begun the trial's run. Raises ReportError if
-        the store cannot be reached, or if the trial's run does not appear in it.
+        """The run's id in MLflow. The first use waits until the study has created the trial's run. Raises ReportError
+        if the store cannot be reached, or if the trial's run does not appear in it.
         """
         if self._id is None:
             self._check_reachable()
@@ -93,9 +91,7 @@ class CallRun(TrackedRun):
         return self._id
 
     def begin(self) -> Self:
-        """Make this run the active run of the current thread, unless it is already. Raises ReportError if MLflow
-        refuses.
-        """
+        """Make this run active in the current thread, unless it is. Raises ReportError if MLflow refuses."""
         run_id = self.id
         if not self._is_active:
             import mlflow
@@ -115,9 +111,9 @@ class CallRun(TrackedRun):
         return self
 
     def end(self, *, failed: bool = False) -> None:
-        """Make this run inactive; call this in the thread that called ``begin``. A trial's own run continues in MLflow,
-        since the study ends it. A run below a trial's run is ended in MLflow until it begins again, with the status
-        FAILED if ``failed``, or else FINISHED.
+        """Make this run inactive; call this in the thread that called ``begin``. A trial's own run stays open in
+        MLflow, since the study ends it. A run below a trial's run is ended in MLflow until it begins again, with the
+        status FAILED if ``failed``, otherwise FINISHED.
         """
         if not self._is_active:
             return
@@ -141,9 +137,7 @@ class CallRun(TrackedRun):
             )
 
     def _trial_s_run(self) -> "Run":
-        """Wait until the process that records the study has begun the run of the trial, and return that run. Raises
-        ReportError after ``PATIENCE`` seconds.
-        """
+        """Wait for the trial's run, which another process creates. Raises ReportError after ``PATIENCE`` seconds."""
         until, trouble = time.monotonic() + PATIENCE, "the study has not begun it"
         while True:
             try:
@@ -156,7 +150,7 @@ class CallRun(TrackedRun):
             time.sleep(ASK_EVERY)
 
     def _found(self) -> "Run | None":
-        """Find the run of the trial. None if it does not exist yet, or has no parameters yet."""
+        """Find the run of the trial; None if it does not exist, or has no parameters yet."""
         database = database_file(self._runs.uri)
         if database is not None and not _has_experiment(database, self._runs.experiment):
             return None
@@ -167,7 +161,7 @@ class CallRun(TrackedRun):
         return next((run for run in runs if key_of(run) == key and run.data.params), None)
 
     def _below(self, trial: "Run") -> str:
-        """The id of this call's run below the trial's run, which is created unless it exists."""
+        """Return the id of this call's run below the trial's run, and create the run if it does not exist."""
         client = connected(self._runs.uri)
         above = f"tags.mlflow.parentRunId = '{trial.info.run_id}' AND tags.`{CALL}` = '{self._words}'"
         for run in search_runs(client, [trial.info.experiment_id], above):
@@ -187,7 +181,7 @@ class CallRun(TrackedRun):
 
 def _has_experiment(database: Path, name: str) -> bool:
     """Whether an sqlite store has the experiment called ``name``. The file is read directly, since MLflow would create
-    the tables of a file that lacks them, at the same time as the process that records the study.
+    missing tables, at the same time as the process that records the study.
     """
     try:
         with closing(sqlite3.connect(f"{database.resolve().as_uri()}?mode=ro", uri=True)) as connection:
@@ -197,9 +191,7 @@ def _has_experiment(database: Path, name: str) -> bool:
 
 
 def _set_store(uri: str) -> None:
-    """Set MLflow in this process to the study's store, and count one more active run. Raises ReportError if runs of
-    another store are active.
-    """
+    """Set MLflow to the study's store, and count an active run. Raises ReportError if another store is in use."""
     global _active, _before
     import mlflow
 
@@ -216,7 +208,7 @@ def _set_store(uri: str) -> None:
 
 
 def _reset_store() -> None:
-    """Count one less active run. If none is left, set MLflow back to the store that it had before."""
+    """Count one active run less. When none is left, set MLflow back to its former store."""
     global _active
     import mlflow
 
@@ -229,7 +221,7 @@ def _reset_store() -> None:
 
 
 def _end_active(run_id: str, status: str) -> None:
-    """End the active run of this thread, and the runs that were begun within it and not ended."""
+    """End the active run of this thread, and unfinished runs that were started within it."""
     import mlflow
 
     while (active := mlflow.active_run()) is not None:
@@ -239,11 +231,11 @@ def _end_active(run_id: str, status: str) -> None:
 
 
 def _leave_active(run_id: str) -> None:
-    """Make the active run of this thread inactive without ending it in the store. Runs that were begun within it are
+    """Make the active run of this thread inactive without ending it in the store. Runs that were started within it are
     ended.
 
-    The run is taken off MLflow's private stack. MLflow's ``end_run`` would also end it in the store, possibly after the
-    study has ended it, and so change its end. If this version of MLflow has no such stack, ``end_run`` is called, and
+    The run is taken off MLflow's private stack. MLflow's ``end_run`` would also end it in the store, and so change its
+    end time if the study has ended it already. If this version of MLflow has no such stack, ``end_run`` is called, and
     the run's former end is then restored.
     """
     import mlflow

@@ -1,9 +1,9 @@
 """Creates saved views of a study for the page of its experiment in MLflow.
 
 A view is stored as a tag of the experiment: JSON with a name and the state of the page. An address that names the view
-opens the page in this state. There is a view of the trials of the search, the best first; a view of their charts; and a
-view of the rows of each ablation, sorted by their differences. Trials, rows and the runs above them are never in one
-ranking. The names in the state of the page are those of MLflow 3.17.
+opens the page in this state. There are views of the search's trials, the best first; of their charts; and of each
+ablation's rows, sorted by their differences. Trials, rows and their parent runs are never ranked together. The names in
+the state of the page are those of MLflow 3.17.
 """
 
 import json
@@ -30,22 +30,20 @@ LONGEST: Final = 15_000
 """The maximum number of characters of a view. MLflow accepts 20,000 in a tag of an experiment."""
 
 DIFFERENCE: Final = ("difference", "low", "high", "p")
-"""The metrics that compare a row of an ablation, or a trial of a fixed design, with its reference: the difference, its
-interval and its p value.
-"""
+"""The metrics that compare a row, or a trial of a fixed design, with its reference: difference, interval, p value."""
 
 ViewName = Literal["trials", "charts"] | int
-"""A view of a study. A number means the view of the ablation with this number."""
+"""A view of a study; a number means the view of the ablation with this number."""
 
 OURS: Final = "skipstack"
-"""The id of the section with our charts on the experiment's page, above the charts that the page itself creates."""
+"""The id of the section with skipstack's charts on the experiment's page, above the charts that MLflow creates."""
 
 
 def views(record: StudyRecord, ablations: Mapping[int, StudyRecord], study_id: str, time: int) -> dict[str, str]:
-    """The views of a study, by the names of their tags.
+    """Return the views of a study, by the names of their tags.
 
-    ``record``: of the search. ``ablations``: the records of its ablations, by number. ``study_id``: of the study.
-    ``time``: the beginning of the study in Unix milliseconds.
+    ``record``: the record of the search. ``ablations``: the records of its ablations, by number. ``study_id``: the id
+    of the study. ``time``: the beginning of the study in Unix milliseconds.
     """
     kept = {}
     for name in names(ablations):
@@ -55,18 +53,18 @@ def views(record: StudyRecord, ablations: Mapping[int, StudyRecord], study_id: s
 
 
 def names(ablations: Iterable[int]) -> list[ViewName]:
-    """The names of the views of a study. ``ablations``: the numbers of its ablations."""
+    """Return the names of the views of a study. ``ablations``: the numbers of its ablations."""
     return ["trials", "charts", *ablations]
 
 
 def title(name: ViewName) -> str:
-    """The title of a view for users, such as ``trials`` or ``ablation 1``."""
+    """Return the title of a view for users, such as ``trials`` or ``ablation 1``."""
     return f"ablation {name}" if isinstance(name, int) else name
 
 
 def address(uri: str, experiment_id: str, study_id: str, name: ViewName = "trials") -> str:
-    """The address at which a browser shows a view of a study, without the secrets of ``uri``. ``uri``: of the store. If
-    the store has no page, the address is that of ``mlflow ui``.
+    """Return the address at which a browser shows a view of a study, without the secrets of ``uri``, the store's URI.
+    If the store has no page, the address is that of ``mlflow ui``.
     """
     place = without_secrets(uri).rstrip("/") if has_page(uri) else LOCAL
     view = {"viewStateShareKey": _key(study_id, name)}
@@ -75,9 +73,7 @@ def address(uri: str, experiment_id: str, study_id: str, name: ViewName = "trial
 
 
 def is_changed(view: str | None) -> bool:
-    """Whether a user has changed a view on the page since it was created. ``view``: the content of the view's tag; None
-    if there is no tag.
-    """
+    """Whether a user has changed a view since it was created. ``view``: the value of its tag; None without a tag."""
     try:
         told = json.loads(view or "{}")
         return bool(told.get("updatedAt") != told.get("createdAt"))
@@ -86,18 +82,18 @@ def is_changed(view: str | None) -> bool:
 
 
 def _key(study_id: str, name: ViewName) -> str:
-    """The key of a view in addresses. For the view of the trials, it is the study's id."""
+    """Return the key of a view in addresses; for the view of the trials, the study's id."""
     return study_id if name == "trials" else f"{study_id}-{title(name).replace(' ', '-')}"
 
 
 def _fitting(record: StudyRecord, study: str, name: ViewName, study_id: str, time: int) -> str:
-    """The content of a view's tag, with as many axes as fit into ``LONGEST`` characters."""
+    """Return the content of a view's tag, with as many axes as fit into ``LONGEST`` characters."""
     axes = list(record.study.space.axes)
     while True:
         view = _view(f"{study}: {title(name)}", _state(record, name, study_id, axes), time)
         if not axes or len(view) <= LONGEST:
             return view
-        axes.pop()  # a table could not show so many axes either
+        axes.pop()  # a table cannot show so many axes anyway
 
 
 def _state(record: StudyRecord, name: ViewName, study_id: str, axes: list[str]) -> Mapping[str, Any]:
@@ -111,19 +107,15 @@ def _state(record: StudyRecord, name: ViewName, study_id: str, axes: list[str]) 
 
 
 def _trials(record: StudyRecord, study_id: str, axes: Iterable[str]) -> Mapping[str, Any]:
-    """The state of the experiment's page that shows a table of the search's trials. ``axes``: the names of the
-    parameters to show.
-    """
+    """Return the page state for a table of the search's trials. ``axes``: the parameters to show."""
     metrics = ["best_score", "best_epoch", f"test_{record.measure.name}", *(DIFFERENCE if _designed(record) else ())]
     columns = [*_of("metrics", metrics), *_of("params", axes), *_of("tags", ["skipstack.end_reason"])]
-    # Columns of attributes, such as the source, are left out: the page shows them first, and they would fill it.
+    # Columns of attributes, such as the source, are left out, since the page shows them first and they would fill it.
     return {**_page(of_role(study_id, "trial"), "best_score"), "selectedColumns": columns}
 
 
 def _rows(record: StudyRecord, number: int, study_id: str, axes: Iterable[str]) -> Mapping[str, Any]:
-    """The state of the experiment's page that shows a table of an ablation's rows, the largest difference first.
-    ``axes``: the names of the parameters to show.
-    """
+    """Return the page state for a table of an ablation's rows, by difference. ``axes``: the parameters to show."""
     metrics = [*DIFFERENCE, f"test_{record.measure.name}" if record.study.space.base.keeps_weights else "best_score"]
     tags = ["skipstack.reference", *(["skipstack.corpus"] if _corpora(record) > 1 else [])]
     columns = [*_of("metrics", metrics), *_of("tags", tags), *_of("params", axes)]
@@ -132,9 +124,7 @@ def _rows(record: StudyRecord, number: int, study_id: str, axes: Iterable[str]) 
 
 
 def _drawn(record: StudyRecord, study_id: str, axes: list[str]) -> Mapping[str, Any]:
-    """The state of the experiment's page that shows charts of the search's trials. ``axes``: the names of the
-    parameters in the chart of values and best scores.
-    """
+    """Return the page state for charts of the search's trials. ``axes``: the parameters to show with best scores."""
     section = {"uuid": OURS, "name": "The study", "display": True, "isReordered": True, "deleted": False}
     return {
         **_page(of_role(study_id, "trial"), "best_score"),
@@ -148,16 +138,12 @@ def _drawn(record: StudyRecord, study_id: str, axes: list[str]) -> Mapping[str, 
 
 
 def _of(kind: str, fields: Iterable[str]) -> list[str]:
-    """The names that the page has for columns. ``kind``: ``metrics``, ``params`` or ``tags``. ``fields``: the names of
-    these.
-    """
+    """Return the page's names of columns. ``kind``: ``metrics``, ``params`` or ``tags``. ``fields``: their names."""
     return [f"{kind}.`{field}`" for field in fields]
 
 
 def _page(asked: str, best: str) -> Mapping[str, Any]:
-    """The part of the page's state that selects the runs that match the filter ``asked``, and sorts them by the metric
-    ``best``, the largest first.
-    """
+    """Return the page state that selects runs by the filter ``asked``, and sorts by the metric ``best``, descending."""
     return {
         "searchFilter": asked,
         "orderByKey": f"metrics.`{best}`",
@@ -170,9 +156,7 @@ def _page(asked: str, best: str) -> Mapping[str, Any]:
 
 
 def _designed(record: StudyRecord) -> bool:
-    """Whether the search is a fixed design in which no trial is stopped, so that its trials may have tested
-    differences.
-    """
+    """Whether the search is a fixed design without early stopping, whose differences may have been tested."""
     search = record.study.search
     return search.stops_nothing and search.proposer.kind in FIXED_DESIGNS
 
@@ -182,8 +166,8 @@ def _corpora(record: StudyRecord) -> int:
 
 
 def _charts(axes: list[str], measure: str) -> list[dict[str, Any]]:
-    """The charts of the experiment's page: the learning curve of each trial, its best score, its score on test, and, if
-    there are ``axes``, its values on these with its best score.
+    """Return the charts of the experiment's page: the learning curve of each trial, its best score, its test score and,
+    if ``axes`` is not empty, its best score against its values on them.
 
     ``axes``: the parameters of axes that are active in every trial, since the page leaves out the line of a trial that
     lacks one. ``measure``: the name of the study's measure.

@@ -1,6 +1,4 @@
-"""Writes the runs of one study to MLflow: finds them by their tags, creates the missing ones, and adds
-what they lack.
-"""
+"""Writes the runs of one study to MLflow: finds them by their tags, creates missing runs, and adds missing content."""
 
 import hashlib
 import re
@@ -31,36 +29,31 @@ if TYPE_CHECKING:
     from mlflow.entities import DatasetInput, Run
 
 KIND: Final = {"mlflow.experimentKind": "custom_model_development"}
-"""The tag by which MLflow's page treats an experiment as one that trains models. Without it, the page looks for chats
-with a model.
-"""
+"""The tag of an experiment that trains models; without it, MLflow's page looks for chats with a model."""
 
 
 LEDGER: Final = "ledger.jsonl.gz"
-"""The artifact of a study's run that is a copy of the complete ledger, from which the study can be read."""
+"""The artifact of a study's run with a copy of the complete ledger, from which the study can be read."""
 
 COPY: Final = "skipstack.ledger"
-"""The tag of a study's run that identifies its copy of the ledger: the first 16 hexadecimal digits of its SHA-256."""
+"""The tag of a study's run with the first 16 hexadecimal digits of the SHA-256 of its copy of the ledger."""
 
 TEXTS: Final = "skipstack.texts"
 """The tag of a run that lists the text files among its artifacts; it is set once they are written."""
 
 MARK: Final = "skipstack.written"
-"""The tag of a study's run that says how many events of the ledger the store has, and which version of skipstack wrote
-them.
-"""
+"""The tag of a study's run with the number of events in the store, and the version of skipstack that wrote them."""
 
 _FORMERLY: Final = re.compile(r"ablation \d+, trial \d+")
 """Matches the name that earlier versions gave to the run of an ablation's trial."""
 
 
 class _Had(NamedTuple):
-    """The content of a finished trial's run at the time when the store was read. A metric of such a run has all its
-    steps or none.
+    """The content of a finished trial's run when the store was read. A metric of such a run has all its steps or none.
 
-    ``names``: of its metrics, parameters and tags, each after its kind, as in ``metric score``. ``named``: the run's
-    own name, if an earlier version of skipstack gave it; empty otherwise. ``corpus``: whether the run names its corpus.
-    ``texts``: whether its text files are among its artifacts.
+    ``names``: the names of its metrics, parameters and tags, each after its kind, as in ``metric score``. ``named``:
+    the run's name if an earlier version of skipstack gave it; empty otherwise. ``corpus``: whether the run names its
+    corpus. ``texts``: whether its text files are among its artifacts.
     """
 
     names: frozenset[str]
@@ -71,9 +64,9 @@ class _Had(NamedTuple):
 
 @dataclass(slots=True)
 class _Stands:
-    """The content of a ``run`` that may lack something: of an unfinished trial, of the study or of an ablation.
-    ``points``: the names and steps of its metrics when the store was read. ``tags``, ``status``, ``end``: as they are
-    now; they are updated when the run is written.
+    """The content of a ``run`` that may be incomplete: the run of an unfinished trial, of the study or of an ablation.
+    ``points``: the names and steps of its metrics when the store was read. ``tags``, ``status``, ``end``: the current
+    values, which are updated when the run is written.
     """
 
     run: "Run"
@@ -84,7 +77,7 @@ class _Stands:
 
     @classmethod
     def of(cls, run: "Run", points: set[tuple[str, int]]) -> Self:
-        """The content of a run as the store has it. ``points``: the names and steps of its metrics."""
+        """Create this from a run in the store. ``points``: the names and steps of its metrics."""
         return cls(run, points, dict(run.data.tags), run.info.status, run.info.end_time)
 
     def written(self, entry: Entry) -> None:
@@ -97,9 +90,9 @@ class _Stands:
 class Writer:
     """Writes the runs of one study to MLflow. Call ``recall`` before ``leave_out`` and ``write``.
 
-    ``uri``: of the store. ``experiment``: the name of the experiment. ``study_id``: of the study. ``artifacts``: the
-    URI of the artifacts if the experiment is created; None leaves it to the store. ``folder``: the study's folder, from
-    which the logs and artifacts of trials are read; None means that none are written.
+    ``uri``: the URI of the store. ``experiment``: the name of the experiment. ``study_id``: the id of the study.
+    ``artifacts``: the URI of the artifacts if the experiment is created; None leaves it to the store. ``folder``: the
+    study's folder, from which the logs and artifacts of trials are read; None means that none are written.
 
     The attribute ``without_files`` says why no files are written; None as long as no file was refused.
     """
@@ -115,15 +108,15 @@ class Writer:
         self._views: dict[str, str] = {}
         self._study_id = study_id
         self._run_ids: dict[RunKey, str] | None = None
-        # The content of the store when it was read: of finished runs, and of all others.
+        # The content of the store when it was read: of finished runs, and of all other runs.
         self._whole: dict[RunKey, _Had] = {}
         self._partial: dict[RunKey, _Stands] = {}
         self._copied: str | None = None
         self.without_files: str | None = None
 
     def marked(self) -> int:
-        """The number of the ledger's events that this version of skipstack has written to the store, according to the
-        mark of the study's run; 0 without a mark, or with that of another version.
+        """Return the number of the ledger's events that this version of skipstack has written to the store, by the mark
+        of the study's run; 0 without a mark, or with a mark of another version.
         """
         run = own_run(self._client, self._experiment, self._study_id)
         mark = "" if run is None else run.data.tags.get(MARK, "")
@@ -131,16 +124,12 @@ class Writer:
         return int(count) if count.isdigit() and mark == made_of(int(count)) else 0
 
     def mark(self, events: int) -> None:
-        """Mark the study's run as having the first ``events`` events of the ledger. Does nothing if
-        files are missing.
-        """
+        """Mark the study's run as having the ledger's first ``events`` events, unless files are missing."""
         if self._run_ids is not None and STUDY in self._run_ids and self.without_files is None:
             self._client.set_tag(self._run_ids[STUDY], MARK, made_of(events))
 
     def forget(self) -> None:
-        """Discard what is known about the runs, so that the next ``recall`` reads them again. Call this after a failed
-        request, of which it is unknown how much it has written.
-        """
+        """Make the next ``recall`` read the runs again, after a failed request with an unknown effect."""
         self._run_ids = self._copied = None
 
     def recall(self) -> None:
@@ -162,14 +151,14 @@ class Writer:
             else:
                 run_ids[key], self._partial[key] = run.info.run_id, _Stands.of(run, self._points(run))
         for key, run in empty:
-            if key in run_ids:  # the request that created it was given up and repeated, so there are two runs
+            if key in run_ids:  # an abandoned request was repeated, so there are two runs
                 self._client.delete_run(run.info.run_id)
             else:
                 run_ids[key], self._partial[key] = run.info.run_id, _Stands.of(run, set())
         self._run_ids = run_ids
 
     def leave_out(self, pending: dict[RunKey, Entry]) -> None:
-        """Remove from ``pending`` what the store had when it was read."""
+        """Remove from ``pending`` the content that the store had when it was read."""
         for key, entry in pending.items():
             if key in self._whole:
                 _leave_out_names(entry, self._whole[key])
@@ -177,14 +166,12 @@ class Writer:
                 _leave_out(entry, self._partial[key])
 
     def caught_up(self) -> None:
-        """Discard the content of the store that was read. Call this once all past events are written: the store cannot
-        have later ones.
-        """
+        """Discard the content read from the store; call this once past events are written, as it has no later ones."""
         self._whole, self._partial = {}, {}
 
     def write(self, key: RunKey, entry: Entry) -> None:
-        """Write an entry to the run with the key ``key``. A run that the store lacks is created, unless the user
-        deleted it. The status is written last, so that a run that has ended has all its metrics.
+        """Write an entry to the run with the key ``key``. A missing run is created, unless the user deleted it. The
+        status is written last, so that a run that has ended has all its metrics.
         """
         from mlflow.entities import Metric, Param, RunTag
 
@@ -206,7 +193,7 @@ class Writer:
         if entry.formerly and not made:
             self._client.update_run(run_id, name=entry.name)
         refused = self._put(run_id, entry.files | (self._left(key) if entry.log else {}))
-        if entry.files and refused is None:  # written after the files, so that the tag proves that they are there
+        if entry.files and refused is None:  # set after the files, so that the tag proves that they exist
             tags = tags | {TEXTS: ", ".join(entry.files)}
         self._client.log_batch(
             run_id,
@@ -222,12 +209,10 @@ class Writer:
             self._client.update_run(run_id, entry.status)
         elif entry.status is not None and entry.end is not None:
             self._client.set_terminated(run_id, entry.status, entry.end)
-        self.without_files = self.without_files or refused  # only now, since the store itself has accepted the run
+        self.without_files = self.without_files or refused  # only now that the store itself has accepted the run
 
     def keep_ledger(self, made: Callable[[], bytes]) -> None:
-        """Write a copy of the ledger among the artifacts of the study's run, unless the same copy is there or files
-        were refused. ``made``: returns the content of the copy.
-        """
+        """Copy the ledger, returned by ``made``, to the study's run, unless it has this copy or refused files."""
         assert self._run_ids is not None, "the runs are not known"
         run_id = self._run_ids.get(STUDY)
         if run_id is None or self.without_files is not None:
@@ -243,9 +228,7 @@ class Writer:
                 self._copied = digest
 
     def show(self, views: Mapping[str, str]) -> None:
-        """Save views of the experiment's page, by the names of their tags. A view that a user has changed on the page
-        is not replaced.
-        """
+        """Save views, by the names of their tags, except views that a user has changed on the page."""
         for tag, view in views.items():
             if self._views.get(tag) != view and not is_changed(self._views.get(tag)):
                 self._client.set_experiment_tag(self._experiment_id, tag, view)
@@ -274,9 +257,7 @@ class Writer:
         return None
 
     def _left(self, key: RunKey) -> dict[str, str | bytes | Path]:
-        """The files that a trial has left, by name: its log, and the artifacts of its function. A log that is empty or
-        cannot be read is left out.
-        """
+        """Return the files of a trial by name: its log, if readable and not empty, and its function's artifacts."""
         if self._folder is None or key[1] is None:
             return {}
         folder, left = StudyFolder(self._folder, key[0]), dict[str, str | bytes | Path]()
@@ -288,7 +269,7 @@ class Writer:
         return left | {path.relative_to(trial / ARTIFACTS).as_posix(): path for path in kept}
 
     def _points(self, run: "Run") -> set[tuple[str, int]]:
-        """The name and step of every point of a run's metrics, as the store has them."""
+        """Return the name and step of every point of a run's metrics in the store."""
         histories = [(name, self._client.get_metric_history(run.info.run_id, name)) for name in run.data.metrics]
         return {(name, point.step) for name, history in histories for point in history}
 
@@ -302,7 +283,7 @@ def _dataset(corpus: CorpusOfRun) -> "DatasetInput":
 
 
 def has_corpus(run: "Run") -> bool:
-    """Whether a run names the corpus that it has read."""
+    """Whether a run names its corpus."""
     return bool(run.inputs and run.inputs.dataset_inputs)
 
 
@@ -314,7 +295,7 @@ def has_texts(run: "Run") -> bool:
 
 
 def _had(run: "Run") -> _Had:
-    """The content of a finished run."""
+    """Return the content of a finished run."""
     held: list[tuple[str, Iterable[str]]] = [
         ("metric", run.data.metrics),
         ("param", run.data.params),
@@ -326,7 +307,7 @@ def _had(run: "Run") -> _Had:
 
 
 def _leave_out_names(entry: Entry, had: _Had) -> None:
-    """Remove from an entry what a finished run has under the same name. Values are not compared."""
+    """Remove from an entry the content that a finished run has under the same name. Values are not compared."""
     entry.tags = {name: value for name, value in entry.tags.items() if f"tag {name}" not in had.names}
     entry.params = {name: value for name, value in entry.params.items() if f"param {name}" not in had.names}
     entry.metrics = {at: value for at, value in entry.metrics.items() if f"metric {at[0]}" not in had.names}
@@ -337,8 +318,8 @@ def _leave_out_names(entry: Entry, had: _Had) -> None:
 
 
 def _leave_out(entry: Entry, stands: _Stands) -> None:
-    """Remove from an entry what the run has already; tags and the status only if they are equal. A description that the
-    run has is kept.
+    """Remove from an entry the content that the run has already; tags and the status only if they are equal. A
+    description that the run has is kept.
     """
     run, held = stands.run, stands.tags
     entry.tags = {

@@ -1,4 +1,4 @@
-"""Delivers the events of a ledger to listeners, in a process of its own, so that the study does not wait for them."""
+"""Delivers the events of a ledger to listeners in a separate process, so that the study does not wait for them."""
 
 import traceback
 from collections.abc import Callable, Iterator, Sequence
@@ -21,15 +21,15 @@ from skipstack.spaces.domains import Choice, Domain, Json
 from skipstack.spaces.subject import Scalar
 
 LOOK_AGAIN: Final = 1.0
-"""The seconds between two readings of a growing ledger."""
+"""The seconds between two reads of a growing ledger."""
 
 END: Final = "the study is over"
-"""The message by which the owner tells the process that no event follows."""
+"""The owner's message to the process that no further events follow."""
 
 
 class ListenerProcess:
     """Starts the process that delivers the events of a study to listeners. ``also``: the names of the listeners.
-    ``folder``: the study's folder. End it by ``close`` or ``end``.
+    ``folder``: the study's folder. Call ``close`` or ``end`` to end the process.
     """
 
     def __init__(self, also: Sequence[str], folder: Path) -> None:
@@ -37,8 +37,8 @@ class ListenerProcess:
         self._child.send((with_whole_paths(also), folder))
 
     def close(self) -> list[str]:
-        """Wait until the listeners have received all events, and end the process. Returns a line for each listener that
-        did not receive all, with the reason; a single line if the process ended before.
+        """Wait until the listeners have received all events, and end the process. Returns a line with the reason for
+        each listener that did not receive all events; a single line for all of them if the process ended early.
         """
         self._child.send(END)
         try:
@@ -54,9 +54,7 @@ class ListenerProcess:
 
 
 def serve(link: Link) -> None:
-    """Run the loop of the process: deliver new events to the listeners until the study is over, and send the owner the
-    lines on lost listeners.
-    """
+    """Deliver new events to the listeners until the study is over, then send the owner the lines on failures."""
     also, folder = link.recv()
     telling = Delivery(also, folder)
     while True:
@@ -68,7 +66,7 @@ def serve(link: Link) -> None:
 
 
 class Delivery:
-    """Delivers the events of the study in ``folder``, from the first on, to the listeners with the names ``also``. A
+    """Delivers the events of the study in ``folder``, from the first event on, to the listeners named in ``also``. A
     listener that raises an exception receives no further events.
     """
 
@@ -81,7 +79,7 @@ class Delivery:
         self._lost: dict[str, str] = {}
 
     def tell(self) -> None:
-        """Deliver the events that are new since the last call."""
+        """Deliver the events that were added since the last call."""
         for event in self._news.events():
             self._record.apply(event)
             if not self._listeners and not self._lost:
@@ -122,9 +120,8 @@ class Delivery:
 
 
 def _calls(record: StudyRecord, event: Event, ablation: int | None = None) -> Iterator[Callable[[Listener], None]]:
-    """Yields the calls that deliver an event to a listener. ``record``: the study's record, or that of the ablation,
-    which must have the event already. ``ablation``: the number of the ablation to which the event belongs; None for the
-    search.
+    """Yields the calls that deliver an event to a listener. ``record``: the record of the study, or of the ablation, to
+    which the event has been applied already. ``ablation``: the number of the event's ablation; None for the search.
     """
     match event:
         case Ablated(ablation=number):
@@ -151,8 +148,6 @@ def _info(trial: TrialRecord, ablation: int | None, seeds: Sequence[int]) -> Tri
 
 
 def _value(domain: Domain, value: Json) -> Scalar:
-    """Convert an axis's value for a listener. A number or text without a name is kept; a value with a name, and any
-    other value, becomes text.
-    """
+    """Convert an axis's value for a listener: a number or text without a name is kept, any other value becomes text."""
     named = isinstance(domain, Choice) and domain.names
     return value if isinstance(value, bool | int | float | str) and not named else axis_value(domain, value)

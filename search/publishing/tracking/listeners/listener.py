@@ -1,5 +1,5 @@
-"""The interface of listeners, which receive a study's events in addition to MLflow: TensorBoard, W&B, or a class of the
-user's in a file that ``--also`` names.
+"""The interface of listeners, which receive a study's events in addition to MLflow: TensorBoard, W&B, or a user's class
+in a file that ``--also`` names.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,9 +11,9 @@ from skipstack.spaces.subject import Scalar
 
 @dataclass(frozen=True, slots=True)
 class TrialInfo:
-    """The description of a trial that listeners receive. ``number``: of the trial. ``ablation``: the number of its
-    ablation; None for a trial of the search. ``values``: the values of its axes, by their paths. ``seeds``: the seeds
-    to which the event's metrics belong; in a race of seeds, these may be some of the trial's seeds.
+    """The description of a trial that listeners receive. ``number``: the trial's number. ``ablation``: the number of
+    its ablation; None for a trial of the search. ``values``: the values of its axes, by their paths. ``seeds``: the
+    seeds to which the event's metrics belong; in a race of seeds, these may be only some of the trial's seeds.
     """
 
     number: int
@@ -23,20 +23,20 @@ class TrialInfo:
 
     @property
     def name(self) -> str:
-        """The name of the trial: ``trial 3``, or ``ablation 1, trial 3``."""
+        """The name of the trial, such as ``trial 3`` or ``ablation 1, trial 3``."""
         trial = f"trial {self.number}"
         return trial if self.ablation is None else f"ablation {self.ablation}, {trial}"
 
     def by_seed(self, metrics: Mapping[str, Sequence[float]]) -> Iterator[tuple[int, dict[str, float]]]:
-        """Yields each seed with its values of the metrics, by name. ``metrics``: by name, a value for each seed."""
+        """Yields each seed with its metrics by name. ``metrics``: by name, a value for each seed."""
         for place, seed in enumerate(self.seeds):
             yield seed, {name: values[place] for name, values in metrics.items() if place < len(values)}
 
 
 @dataclass(frozen=True, slots=True)
 class StudyInfo:
-    """The description of a study that listeners receive. ``name``: the study's name. ``identity``: an id that no other
-    study has. ``folder``: the study's folder; a listener may write into a folder with the listener's name in it.
+    """The description of a study that listeners receive. ``name``: the study's name. ``identity``: a unique id of the
+    study. ``folder``: the study's folder, in which a listener may write into the subfolder with the listener's name.
     """
 
     name: str
@@ -46,10 +46,10 @@ class StudyInfo:
 
 class Listener:
     """Receives the reports and ends of a study's trials, in the order of the ledger. If a study is resumed, the
-    listener receives everything again from the beginning, so that what it writes does not depend on interruptions.
+    listener receives everything again from the beginning, so that its output does not depend on interruptions.
 
-    Listeners run in a process of their own. An exception ends the listener, but neither the study nor other listeners.
-    To write your own listener, derive one class from this one in a Python file. The methods of this class do nothing.
+    Listeners run in a separate process. An exception ends the listener, but neither the study nor other listeners. To
+    write your own listener, derive one class from this one in a Python file. The methods of this class do nothing.
     """
 
     now: float = 0.0
@@ -66,8 +66,8 @@ class Listener:
 
     def ended(self, trial: TrialInfo, reason: str, score: float | None) -> None:
         """Receive the end of a trial. ``reason``: ``completed``, ``stopped``, ``failed`` or another one. ``score``: the
-        trial's best score, a mean over its seeds; None if it has none.
+        trial's best score, averaged over its seeds; None if it has none.
         """
 
     def close(self) -> None:
-        """Finish writing. This is called once the study ends or is interrupted."""
+        """Finish writing; called once the study ends or is interrupted."""

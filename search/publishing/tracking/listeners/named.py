@@ -1,4 +1,4 @@
-"""Finds the listeners that ``--also`` names: built-in ones by their names, others by the files of their classes."""
+"""Finds the listeners that ``--also`` names: built-in ones by name, others by the Python files of their classes."""
 
 import inspect
 import runpy
@@ -17,12 +17,12 @@ BUILT_IN: Final[Mapping[str, tuple[str, str, str]]] = {
     "tensorboard": ("tensorboardX", "tensorboard", "TensorBoardListener"),
     "wandb": ("wandb", "wandb", "WandbListener"),
 }
-"""The built-in listeners by name: the package that each needs, its module in this folder, and its class."""
+"""The built-in listeners by name: the required package, the module in this folder, and the class."""
 
 
 def check(also: Sequence[str]) -> None:
-    """Check the names of listeners. Raises UserError for a name that is neither that of a built-in listener nor that of
-    a Python file, and for a listener whose package is not installed. No code of a file is run.
+    """Check the names of listeners. Raises UserError for a name that is neither a built-in listener nor a Python file,
+    and for a listener whose package is not installed. No listener's code is run.
     """
     for name in also:
         if name in BUILT_IN:
@@ -36,14 +36,12 @@ def check(also: Sequence[str]) -> None:
 
 
 def with_whole_paths(also: Sequence[str]) -> tuple[str, ...]:
-    """Make the paths among the names of listeners absolute, so that a process in another folder finds the files."""
+    """Make the paths among the names of listeners absolute, for a process with another working directory."""
     return tuple(name if name in BUILT_IN else str(Path(name).resolve()) for name in also)
 
 
 def made(name: str, study: StudyInfo) -> Listener:
-    """Create the listener called ``name`` for a study. The file of a user's listener is run. Raises UserError if the
-    file does not have exactly one class of a listener.
-    """
+    """Create the listener ``name``. Raises UserError if a user's file does not have exactly one Listener class."""
     if name in BUILT_IN:
         _, module, own = BUILT_IN[name]
         kind: type[Listener] = getattr(import_module(f"{HERE}.{module}"), own)

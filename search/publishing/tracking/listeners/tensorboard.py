@@ -1,6 +1,4 @@
-"""The listener of ``--also tensorboard``. It writes a TensorBoard run for each trial and seed, into the folder
-``tensorboard`` of the study.
-"""
+"""The listener of ``--also tensorboard``, which writes a run for each trial and seed into ``STUDY/tensorboard``."""
 
 import shutil
 from collections.abc import Mapping, Sequence
@@ -13,21 +11,18 @@ if TYPE_CHECKING:
 
 
 AT_ONCE: Final = 64
-"""The maximum number of runs that are open at a time, since each takes a file and a thread. A run that was closed to
-make room continues in a second file.
-"""
+"""The maximum number of open runs, since each has a file and a thread. A closed run can continue in a second file."""
 
 
 class TensorBoardListener(Listener):
-    """Writes a TensorBoard run for each trial and seed. The run has the metrics of each epoch as scalars and, once the
-    trial has ended, the values of its axes and its score as hyperparameters. Runs of an earlier process are deleted
-    first.
+    """Writes a TensorBoard run for each trial and seed: the metrics of each epoch as scalars and, once the trial has
+    ended, the values of its axes and its score as hyperparameters. Runs of an earlier process are deleted first.
     """
 
     def __init__(self, study: StudyInfo) -> None:
         super().__init__(study)
         self._runs = study.folder / "tensorboard"
-        shutil.rmtree(self._runs, ignore_errors=True)  # all events are received again, from the beginning of the ledger
+        shutil.rmtree(self._runs, ignore_errors=True)  # all events are received again
         self._open: dict[tuple[str, int], SummaryWriter] = {}
         self._files = 0
 
@@ -36,13 +31,11 @@ class TensorBoardListener(Listener):
         self._add(trial, metrics, epoch)
 
     def tested(self, trial: TrialInfo, metrics: Mapping[str, Sequence[float]]) -> None:
-        """Write the metrics on test as scalars with a single point, without an epoch."""
+        """Write the test metrics as scalars with a single point, without an epoch."""
         self._add(trial, metrics, None)
 
     def ended(self, trial: TrialInfo, reason: str, score: float | None) -> None:
-        """Write the reason of the end and, if there is a score, a row in the table of hyperparameters. Closes the
-        trial's runs.
-        """
+        """Write the reason of the end and, with a score, a row of hyperparameters; then close the trial's runs."""
         for seed in trial.seeds:
             writer = self._writer(trial, seed)
             writer.add_text("ended", reason)
@@ -68,8 +61,7 @@ class TensorBoardListener(Listener):
             if len(self._open) == AT_ONCE:
                 self._open.pop(next(iter(self._open))).close()
             run = self._runs / trial.name / f"seed {seed}"
-            # A file's name has the time in seconds only, and a run may continue in a second file within the same
-            # second.
+            # The default name of a file has the time in seconds only, and a run may get a second file within a second.
             self._files += 1
             self._open[trial.name, seed] = SummaryWriter(str(run), filename_suffix=f".{self._files}")
         return self._open[trial.name, seed]

@@ -1,7 +1,5 @@
-"""The listener of ``--also wandb``. It writes an offline run of W&B for each trial and seed, into the folder ``wandb``
-of the study.
-
-Nothing is sent to W&B; the user does that with `wandb sync STUDY/wandb/offline-run-*`.
+"""The listener of ``--also wandb``, which writes an offline W&B run for each trial and seed into the study's folder
+``wandb``. Nothing is sent to W&B, unless the user runs `wandb sync STUDY/wandb/offline-run-*`.
 """
 
 import shutil
@@ -12,14 +10,14 @@ from skipstack.search.publishing.tracking.listeners.listener import Listener, St
 
 
 class WandbListener(Listener):
-    """Writes a W&B run for each trial and seed. The run has the metrics of each epoch, the values of axes as its
-    config, and the reason of its end and its score as its summary. Runs of an earlier process are deleted first.
+    """Writes a W&B run for each trial and seed: the metrics of each epoch, the values of the axes as its config, and
+    the reason of the trial's end and the score as its summary. Runs of an earlier process are deleted first.
     """
 
     def __init__(self, study: StudyInfo) -> None:
         super().__init__(study)
         runs = study.folder / "wandb"
-        shutil.rmtree(runs, ignore_errors=True)  # all events are received again, from the beginning of the ledger
+        shutil.rmtree(runs, ignore_errors=True)  # all events are received again
         self._open: dict[tuple[str, int], Any] = {}
 
     def reported(self, trial: TrialInfo, epoch: int, metrics: Mapping[str, Sequence[float]]) -> None:
@@ -28,7 +26,7 @@ class WandbListener(Listener):
             self._run(trial, seed).log({"epoch": epoch, **values}, step=epoch)
 
     def tested(self, trial: TrialInfo, metrics: Mapping[str, Sequence[float]]) -> None:
-        """Add the metrics on test to the summary of each seed's run."""
+        """Add the test metrics to the summary of each seed's run."""
         for seed, values in trial.by_seed(metrics):
             self._run(trial, seed).summary.update(values)
 
