@@ -20,7 +20,7 @@ class Belief:
     ``domain``: the axis's domain, which contains ``believed``. For a choice, half of the probability is on
     ``believed``, and the other half is uniform over all values. For a number, the density is normal around
     ``believed``, truncated at the ends of the axis, with a standard deviation of ``SPREAD`` times the axis's range. For
-    a ``log`` axis it is a density over the logarithm.
+    a ``log`` axis, the density is over the logarithm.
     """
 
     domain: Domain

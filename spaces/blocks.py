@@ -1,8 +1,8 @@
 """Blocks: groups of axes that rules (a study's own constraints) tie together. They make random draws fast.
 
 If rules allow one combination in a hundred, drawing points (a value for each axis) until the rules hold takes about a
-hundred draws of all axes. With blocks, only the axes of a block are redrawn until its rules hold, or their allowed
-combinations are listed once if they are few; axes outside of blocks are drawn without regard to the rules. The
+hundred draws of all axes. With blocks, only the axes of a block are redrawn until its rules hold, or, if the block has
+few combinations, its allowed ones are listed once; axes outside of blocks are drawn without regard to the rules. The
 distribution is the same, since the rules of a block depend on nothing outside of it.
 """
 
@@ -21,7 +21,7 @@ from skipstack.spaces.paths import Tree, changes
 from skipstack.spaces.rules import Rule
 
 LISTED: Final = 4096
-"""The largest number of combinations, allowed or not, of a block whose allowed ones are listed instead of drawn."""
+"""A block with at most this many combinations, allowed or not, lists the allowed ones instead of drawing them."""
 
 TRIES: Final = 20_000
 """The number of draws of a block after which the search for an allowed combination is given up."""

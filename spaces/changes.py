@@ -17,7 +17,7 @@ def changes(config: Subject, base: Subject) -> dict[str, Scalar]:
 
 
 def differences(ours: Subject, theirs: Subject) -> Iterator[tuple[str, Scalar, Scalar]]:
-    """Yield each path at which two configs differ, with the values of both; None if a config lacks the path.
+    """Yield each path at which two configs differ, with the value in each config, None if a config lacks the path.
 
     The paths of ``ours`` come first.
     """

@@ -20,7 +20,7 @@ Conditions = Mapping[str, tuple[Json, ...]]
 
 
 class SpaceError(UserError):
-    """A mistake in a space's config. ``where``: its keys and indices there, such as ``("axes", path, "choice")``."""
+    """A mistake in a space's config, at the keys and indices ``where``, such as ``("axes", path, "choice")``."""
 
     def __init__(self, message: str, *where: str | int) -> None:
         super().__init__(message)
@@ -184,9 +184,9 @@ def _condition(
 
 
 def _check_kind(path: str, axes: Mapping[str, Axis], base: Tree, fields: Fields) -> None:
-    """Raise SpaceError for an axis that is declared before the axis of the kind on which its field depends.
+    """Raise SpaceError for an axis whose field depends on a kind, if the kind's axis is declared after it.
 
-    Also raise it for an axis without conditions whose field the base's kind lacks, if no earlier axis varies the kind.
+    Also raise it for an axis without conditions if the base's kind lacks the field and no earlier axis varies the kind.
     """
     parents = path.split(".")[:-1]
     above = [".".join(parents[:length]) for length in range(1, len(parents) + 1)]

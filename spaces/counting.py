@@ -2,9 +2,9 @@
 
 A combination has a value for each active axis. Combinations that fit the conditions of axes are counted by dynamic
 programming: axis by axis, and partial combinations that make no difference to later axes are counted together. This
-does not work for constraints and invalid configs. So few combinations, or few that keep the study's own rules, are
-listed and checked one by one. Of many, the share of allowed ones is estimated, with a standard error, from uniform
-draws, in which continuous axes that a rule names are drawn as well.
+does not work for constraints and invalid configs. So if there are few combinations, or few that keep the study's own
+rules, they are listed and checked one by one. If there are many, the share of allowed ones is estimated, with a
+standard error, from uniform draws, in which continuous axes that a rule names are drawn as well.
 """
 
 import json

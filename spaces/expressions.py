@@ -99,7 +99,7 @@ class Expression:
     """A parsed expression.
 
     ``text``: its text. ``names``: the names in it, in the order of their first use. ``compute``: a function from a
-    value for each name to the result. It raises the same errors as Python, such as a TypeError for ``"a" < 1``.
+    value for each name to the result. ``compute`` raises Python's errors, such as a TypeError for ``"a" < 1``.
     """
 
     text: str

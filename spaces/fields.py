@@ -41,7 +41,7 @@ class Fields(ABC):
 
     @abstractmethod
     def written(self, tree: Tree, path: str, value: Json) -> Tree:
-        """Return the tree with ``value`` at ``path`` and, if it is another kind, with that kind's fields."""
+        """Return the tree with ``value`` at ``path``; if ``value`` is another kind, with that kind's fields."""
 
     @abstractmethod
     def kinds(self, path: str) -> Mapping[str, type[BaseModel]]:

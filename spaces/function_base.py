@@ -59,7 +59,7 @@ def as_typed(domain: Domain, value: Json) -> Json:
 def _put(tree: Tree, path: str, value: Any) -> Tree:
     """Return the tree with ``value`` at ``path``, with missing mappings created.
 
-    Raises UserError for a reserved or invalid name, and if a mapping would replace a value that is not one.
+    Raises UserError for a reserved or invalid name, and if a mapping would replace a value that is no mapping.
     """
     names = path.split(".")
     if names[0] in RESERVED:

@@ -12,9 +12,9 @@ from skipstack.spaces.space import Point, Space
 def given_point(space: Space, given: Mapping[str, Json]) -> Point:
     """Return the point with the values ``given`` by a user.
 
-    ``given``: values by axis, which is named by its dotted path or an unambiguous end of it. A named value may be given
-    by its name. Axes that are not given get the base's value, or the first value of their domain if it lacks the
-    base's.
+    ``given``: maps the dotted path of an axis, or an unambiguous end of the path, to a value. A named value may be
+    given by its name. An axis that is not given gets the base's value or, if its domain lacks that, its domain's first
+    value.
 
     Raises UserError for an axis that the space does not have or that is not active at the point, for a value that does
     not fit, and for a point that the space does not allow.

@@ -76,7 +76,7 @@ class OneNetwork:
 
 
 def alike(space: Space, points: Mapping[int, Point]) -> list[tuple[int, ...]]:
-    """Group the ``points`` that give the same network. Returns the numbers of each group of two or more points."""
+    """Group the ``points`` that give the same network. Returns the points' numbers, for each group of two or more."""
     rest: dict[str, list[int]] = defaultdict(list)
     for number, point in points.items():
         rest[apart(point)].append(number)
@@ -103,7 +103,7 @@ def one_networks(space: Space, generator: np.random.Generator) -> list[OneNetwor
 
 
 def _looked_at(space: Space, generator: np.random.Generator) -> tuple[list[Point], int]:
-    """Return the points to compare, and the minimum number of them that must support a condition."""
+    """Return the points to compare, and the minimum number of points that must support a condition."""
     if space.finite:
         listed = list(islice(space.everything(), LISTED + 1))
         if len(listed) <= LISTED:

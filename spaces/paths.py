@@ -68,7 +68,7 @@ def typed(path: str, value: Json) -> Json:
         for adapter in adapters:
             try:
                 plain: Json = adapter.dump_python(adapter.validate_python(_tuples(value), strict=strict), mode="json")
-                canonical_json(plain)  # refuses NaN and infinity, which types alone accept
+                canonical_json(plain)  # refuses NaN and infinity, which the type check would accept
             except ValueError:  # includes ValidationError
                 continue
             return plain
@@ -127,7 +127,7 @@ def overlap(path: str, other: str) -> bool:
 
 
 def changes(axis: str, path: str) -> bool:
-    """Whether another value of ``axis`` may change the value at ``path``: they are equal or one contains the other.
+    """Whether another value of ``axis`` may change that at ``path``: the paths are equal or one contains the other.
 
     An axis of a kind may also change all other fields of its mapping, since another kind resets them.
     """

@@ -20,8 +20,8 @@ def check_rules(space: Space, constraints: Sequence[str]) -> None:
     """Raise SpaceError for a rule that is undecided at an extreme point, and if no point that keeps the rules is found.
 
     ``constraints``: the texts of all constraints of the space. Each rule is computed at random extreme points: any
-    value of a choice, and an end of each range. It must be true or false there. If it is undecided at a point between
-    the extremes, nothing is raised here; that point is refused when it is proposed.
+    value of a choice, and an end of each range. A rule must be true or false there. If it is undecided at a point
+    between the extremes, nothing is raised here; that point is refused when it is proposed.
     """
     source = generator(0, "rules")
     points = [space.compose(lambda path, domain: _end(domain, source)) for _ in range(PROBES if space.rules else 0)]

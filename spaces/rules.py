@@ -41,7 +41,7 @@ class Rule:
 
     ``text``: the expression, or the name of the function.
     ``function``: the file of the Python function; None for an expression.
-    ``paths``: the path that each of its names means.
+    ``paths``: the path that each name in the rule means.
     ``axes``: the axes that vary these paths.
     ``decide``: computes the rule from the value of each name; None if the function's code is not loaded.
     """
@@ -148,7 +148,7 @@ def _function(text: str, config: SpaceConfig, meaning: "_Names") -> Rule | None:
 
 
 class _Names:
-    """Resolves names to paths. A name is a path, or an unambiguous end of an axis or else of a field of the base."""
+    """Resolves names to paths. A name is a path, or the unambiguous end of an axis's path or else of a field's."""
 
     def __init__(self, config: SpaceConfig, base: Tree, has: Callable[[str], bool]) -> None:
         self._axes = tuple(config.axes)

@@ -30,7 +30,7 @@ def _typed_axis(space: Space, path: str, axis: Axis) -> Axis:
 def typed_choices(space: Space, choices: Mapping[str, Sequence[Json]]) -> dict[str, list[Json]]:
     """Return values that are to be added to axes, in the types of their fields; unchanged if there is no users' code.
 
-    ``choices``: the values by axis. On an axis with named values, each is a mapping from its name to the value. Raises
+    ``choices``: the values by axis. On an axis with named values, each is a mapping of one name to its value. Raises
     UserError, if the space has users' code, for a value that no field accepts.
     """
     if not space.code:

@@ -35,8 +35,8 @@ TRIES = 1000
 """The number of draws without an allowed point after which ``sample`` stops drawing."""
 
 SEARCHED = 10_000
-"""The number of points of a finite space up to which they are checked one by one, to find that none is allowed or to
-draw an allowed one."""
+"""The maximum number of points of a finite space that are checked one by one, to find that none is allowed or to draw
+an allowed one."""
 
 
 class Space:
@@ -95,9 +95,9 @@ class Space:
     def one_at_a_time(self) -> Iterator[Point]:
         """Yield the base, then each other value of each axis with the other axes as in the base; allowed points only.
 
-        No point is yielded twice. An axis that a value activates gets the base's value, or the first value of its
-        domain if it lacks the base's. A base outside of the space is moved into it in the same way. Raises UserError
-        for an infinite space.
+        No point is yielded twice. An axis that a value activates gets the base's value or, if its domain lacks that,
+        its domain's first value. A base outside of the space is moved into it in the same way. Raises UserError for an
+        infinite space.
         """
         self._check_finite()
         return self._one_at_a_time()
@@ -172,9 +172,9 @@ class Space:
         """Yield every allowed point that differs from ``point`` by one change on one axis.
 
         The order is that of the axes, or a random order drawn from ``source``. A change of a choice is any other value;
-        of an integer, one less or one more; of a continuous axis, a tenth of its range (of the logarithm's for ``log``)
-        down or up, clipped. An axis that the change activates gets the base's value, or the first value of its domain
-        if it lacks the base's.
+        of an integer, one less or one more; of a continuous axis, a tenth of its range (for ``log``, of the logarithm's
+        range) down or up, clipped. An axis that the change activates gets the base's value or, if its domain lacks
+        that, its domain's first value.
         """
         seen = {canonical_json(point)}
         active = [path for path in self.domains if path in point]
@@ -222,7 +222,7 @@ class Space:
                 raise UserError(explain(error, self.fields.model)) from None
 
     def refusal(self, point: Point) -> str | None:
-        """Return why a point is not allowed, in one line; None if it is. Rules are checked first, as the fastest."""
+        """Return why a point is not allowed, in one line; None if it is. Rules are checked first: this is fastest."""
         try:
             tree = self.tree(point)
             if (why := next((why for rule in self.rules if (why := rule.refusal(tree, point))), None)) is not None:
@@ -247,7 +247,7 @@ class Space:
         return point
 
     def base_point(self) -> Point:
-        """Return the base's values on the axes that are active in it, even values outside of the axes' domains."""
+        """Return the base's values on the axes active in the base, even values outside of the axes' domains."""
         return {path: read(self.base, path) for path in self.domains if self.active(path, self.base)}
 
     def active(self, path: str, tree: Tree) -> bool:
@@ -255,7 +255,7 @@ class Space:
         return present(tree, path) and self.meets(path, tree)
 
     def written(self, tree: Tree, path: str, value: Json) -> Tree:
-        """Return the tree with ``value`` on the axis ``path`` and, if it is another kind, with that kind's fields."""
+        """Return the tree with ``value`` on the axis ``path``; if ``value`` is another kind, with its fields."""
         return self.fields.written(tree, path, value)
 
     def meets(self, path: str, tree: Tree) -> bool:
@@ -310,7 +310,7 @@ class Space:
             raise UserError(f"the space is infinite: axis {path} has {domain} (allowed here: choice and integer axes)")
 
     def usual(self, path: str) -> Json:
-        """Return the default value of an axis: the base's value, or its domain's first value if it lacks the base's."""
+        """Return an axis's default value: the base's value or, if the domain lacks that, the domain's first value."""
         if present(self.base, path) and self.domains[path].contains(own := read(self.base, path)):
             return own
         return self.domains[path].first

@@ -27,7 +27,7 @@ CORPUS: Final = "data.corpus"
 """The path of the corpus in a trial's config."""
 
 CODE: Final = "code"
-"""The key for files of users' code in the JSON of a config with users' components."""
+"""The key of the files of users' code, in the JSON of a config that uses components from them."""
 
 _FILES: Final = TypeAdapter(tuple[CodeFile, ...])
 

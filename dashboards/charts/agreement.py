@@ -12,8 +12,8 @@ from skipstack.data.basis.counted import counted
 def agreement(frame: pd.DataFrame) -> Any:
     """Draw a heat map of the rank correlations between scores after different numbers of epochs.
 
-    ``frame``: the result of ``search.analysis.exploration.rungs.agreement``, with the columns one and other (the two
-    numbers of epochs), n (the number of trials) and correlation.
+    ``frame``: the result of ``search.analysis.exploration.rungs.agreement``, with the columns ``one`` and ``other``
+    (the two numbers of epochs), ``n`` (the number of trials) and ``correlation``.
     """
     epochs = sorted(set(frame["one"]))
     level = alt.Axis(labelAngle=0)

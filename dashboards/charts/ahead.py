@@ -25,8 +25,8 @@ def running_curves(curves: pd.DataFrame, thresholds: pd.DataFrame, measure: Meas
     requires.
 
     ``curves``: a frame of the running trials with the columns trial, epoch, seed and dev. ``thresholds``: a frame with
-    the columns rung, results (the number of trials that have reached the rung) and needed (the score that a trial needs
-    to continue; NaN if there is no threshold yet). ``epochs``: the number of epochs of a complete trial.
+    the columns ``rung``, ``results`` (the number of trials that have reached the rung) and ``needed`` (the score that a
+    trial needs to continue; NaN if there is no threshold yet). ``epochs``: the number of epochs of a complete trial.
     """
     means = curves.groupby(["trial", "epoch"])["dev"].mean().reset_index()
     means = means[np.isfinite(means["dev"])].assign(value=lambda rows: rows["dev"] * shown(measure))

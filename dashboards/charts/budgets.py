@@ -13,9 +13,9 @@ from skipstack.data.tasks.measure import Measure
 def expected_best(frame: pd.DataFrame, measure: Measure, *, cost: Literal["trials", "epochs"] = "trials") -> Any:
     """Draw the expected best score over the number of trials: a line for each study, with a mark at its end.
 
-    ``frame`` has the columns trials and expected_best, an unscaled value of the measure (an accuracy in [0, 1]); study,
-    if there are several studies; and epochs, if ``cost`` is ``epochs``. ``cost``: the column on the x axis. Use epochs
-    if the trials of one study train longer than those of another.
+    Columns of ``frame``: ``trials``, ``expected_best`` (an unscaled value of the measure: an accuracy in [0, 1]),
+    ``study`` (if there are several studies), and ``epochs`` (if ``cost`` is ``epochs``). ``cost``: the column on the x
+    axis. Use epochs if the trials of one study train longer than those of another.
     """
     named = frame if "study" in frame else frame.assign(study="")
     rows = named.dropna(subset=["expected_best"]).assign(value=lambda rows: rows["expected_best"] * shown(measure))

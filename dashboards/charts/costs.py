@@ -19,7 +19,7 @@ TITLES: Final[dict[Cost, str]] = {
     "parameters": "parameters of one network",
     "latency": "seconds for 1,000 tokens",
 }
-"""The title of the x axis for each cost. A unit of time is written before the title for seconds."""
+"""The title of the x axis for each cost. For ``seconds``, the chart puts a unit in front, such as ``minutes``."""
 
 MOST: Final = 1000
 """The maximum number of trials that are drawn in addition to the Pareto front."""

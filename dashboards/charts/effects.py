@@ -20,7 +20,7 @@ MARKED, OPEN, EXPLORED = LOOKS = (
 )
 
 HEADING: Final = 34
-"""The maximum number of characters in a line of a heading, which fits the width of a phone."""
+"""The maximum number of characters in a line of a heading, so that the line fits the width of a phone."""
 
 LINE: Final = 20
 """The height of a line of text, in pixels."""
@@ -44,12 +44,12 @@ def effects(
     and an exploratory effect a hollow diamond with a thin band. An interval many times as wide as the others is cut off
     with an arrow.
 
-    ``frame`` has the columns axis, value, effect (the difference or the exploratory effect), and low and high (the ends
-    of the interval or band). Effects and ends are unscaled (0.01 for a point of accuracy). Confirmed rows also have the
-    column marked: whether the difference is significant. A difference of a single seed is open, and its ends are NaN.
-    Rows keep their order below the name of their axis. ``what``: the beginning of the x axis's title. ``told``: the
-    chart's title; if empty, the title is made from the rows. ``where``: the corpus, for the title of confirmed rows.
-    ``apart``: the axes that stand out, for the title of exploratory rows.
+    Columns of ``frame``: ``axis``, ``value``, ``effect`` (the difference or the exploratory effect), ``low`` and
+    ``high`` (the ends of the interval or band). Effects and ends are unscaled (0.01 for a point of accuracy). Confirmed
+    rows also have ``marked`` (whether the difference is significant). A difference of a single seed is open, and its
+    ends are NaN. Rows keep their order below the name of their axis. ``what``: the beginning of the x axis's title.
+    ``told``: the chart's title; if empty, the title is made from the rows. ``where``: the corpus, for the title of
+    confirmed rows. ``apart``: the axes that stand out, for the title of exploratory rows.
     """
     rows = frame.dropna(subset=["effect"]).reindex(columns=["axis", "value", "effect", "low", "high", "marked"])
     rows = rows.reset_index(drop=True)
@@ -126,8 +126,8 @@ def _limits(rows: pd.DataFrame) -> tuple[float, float]:
 def _lined(rows: pd.DataFrame) -> tuple[pd.DataFrame, list[str], dict[str, str]]:
     """Assign the rows and the headings to lines of the chart.
 
-    Returns the rows with the label of their line in the column line; the labels of all lines, made unique by trailing
-    blanks; and the text of each heading (the name of an axis, or a part of it) by the label of its line.
+    Returns the rows with the label of their line in the column ``line``; the labels of all lines, made unique by
+    trailing blanks; and the text of each heading (the name of an axis, or a part of it) by the label of its line.
     """
     lines, headings, at = list[str](), dict[str, str](), dict[Any, str]()
 

@@ -128,7 +128,7 @@ def ranks_over(
 
 
 def _parts(values: "pd.Series[Any]", *, log: bool) -> tuple[list[Any], list[Any]]:
-    """The start and end of the interval that contains each value; both are its label if there are no intervals."""
+    """The start and the end of the interval that contains each value. Without intervals, both are the value's label."""
     if not is_quantity(values):
         own = placed(values).tolist()
         return own, own

@@ -13,8 +13,8 @@ SEARCH, CHANCE = LOOKS = (Look("of this search", BLUE), Look("by chance", ORANGE
 def importance(frame: pd.DataFrame) -> Any:
     """Draw a row for each axis, with its importance and the importance expected by chance.
 
-    ``frame`` has the columns axis; fanova and by_chance (the two importances, as fractions in [0, 1] of the variance of
-    the scores); and stands_out (whether the axis explains more than by chance). Rows keep their order.
+    Columns of ``frame``: ``axis``, ``fanova`` and ``by_chance`` (the two importances, as fractions in [0, 1] of the
+    variance of the scores), and ``stands_out`` (whether the axis explains more than by chance). Rows keep their order.
     """
     rows = frame.dropna(subset=["fanova"])
     order = rows["axis"].tolist()

@@ -17,8 +17,8 @@ def pairs(frame: pd.DataFrame, measure: Measure) -> Any:
     """Draw a heat map of interactions for each pair of axes, with the number in each cell. Of more than ``MOST`` pairs,
     those with the strongest interactions are drawn. A cell without an interaction stays empty.
 
-    ``frame`` has the columns axis_one, value_one, axis_two and value_two; interaction, unscaled (0.01 for a point of
-    accuracy); and n, the number of trials that have both values.
+    Columns of ``frame``: ``axis_one``, ``value_one``, ``axis_two``, ``value_two``, ``interaction`` (unscaled: 0.01 for
+    a point of accuracy), and ``n`` (the number of trials that have both values).
     """
     rows = frame.assign(
         pair=frame["axis_one"] + " × " + frame["axis_two"],

@@ -20,9 +20,9 @@ def against_paper(frame: pd.DataFrame, measure: Measure, *, split: str = "test")
     """Draw the differences in each row of a paper's table except the base: the paper's difference from its base as a
     hollow diamond, and the study's difference from its own base as a filled mark.
 
-    ``frame`` has the columns row, the name of the table's row; paper and ours, the two differences on ``split``; and
-    low and high, the ends of the 95 % interval of the study's difference. Differences are unscaled (0.01 for a point of
-    accuracy). Unknown values are NaN.
+    Columns of ``frame``: ``row`` (the name of the table's row), ``paper`` and ``ours`` (the two differences on
+    ``split``), ``low`` and ``high`` (the ends of the 95 % interval of the study's difference). Differences are unscaled
+    (0.01 for a point of accuracy). Unknown values are NaN.
     """
     columns = ["paper", "ours", "low", "high"]
     rows = frame.reindex(columns=["row", *columns]).astype(dict.fromkeys(columns, float))

@@ -39,7 +39,7 @@ def seed_curves(
     at each rung.
 
     ``curves``: a frame with the columns trial, epoch, seed and dev. ``trial``: the number of the trial. ``beside``: the
-    numbers of trials whose mean curves are drawn for comparison, by the name of their entry in ``LOOKS``. ``rungs``:
+    trials whose mean curves are drawn for comparison; maps an entry's name in ``LOOKS`` to a trial's number. ``rungs``:
     the epochs at which trials are compared. ``epochs``: the number of epochs of a complete trial.
     """
     finite = curves[np.isfinite(curves["dev"])].assign(value=lambda rows: rows["dev"] * shown(measure))

@@ -11,12 +11,12 @@ ON, STOPPED = LOOKS = (Look("went on", BLUE), Look("stopped there", ORANGE))
 
 
 def survival(frame: pd.DataFrame, *, unit: str = "epochs") -> Any:
-    """Draw a bar for each rung that divides its trials into those that continued and those that were stopped, and below
-    the bars the rank correlations, if any is known.
+    """Draw, for each rung, a bar of the trials that reached it, divided into continued and stopped ones; and below the
+    bars the rank correlations, if any is known.
 
-    ``frame`` has the columns rung, its level in ``unit``; n, the number of trials that reached the rung; stopped, the
-    number of trials stopped at it; and correlation, Spearman's, between the scores at the rung and the final scores of
-    the trials that were trained to their ends. The correlation is NaN if there are too few trials.
+    Columns of ``frame``: ``rung`` (its level in ``unit``), ``n`` (the number of trials that reached the rung),
+    ``stopped`` (the number of trials stopped at it), and ``correlation`` (Spearman's, between the scores at the rung
+    and the final scores of the trials that were trained to their ends; NaN if there are too few such trials).
     """
     counts = frame.assign(on=frame["n"] - frame["stopped"])
     rows = counts.melt(["rung"], ["on", "stopped"], "which", "count")

@@ -1,8 +1,7 @@
 """The common look of all charts. Marks and lines with different meanings differ in colour, and in shape or dash.
 
-The colours are those of Okabe and Ito, "Color Universal Design" (2008), which can be distinguished with any kind of
-colour vision. The colours of each chart's named looks, and the first four of ``SERIES``, also differ when printed in
-grey.
+The colours, those of Okabe and Ito, "Color Universal Design" (2008), can be distinguished with any kind of colour
+vision. The colours of each chart's named looks, and the first four of ``SERIES``, also differ when printed in grey.
 """
 
 import textwrap
@@ -22,8 +21,8 @@ WIDTH: Final = 380
 """The width of a chart's plot area in pixels, so that the chart with its axes is readable in a column of print."""
 
 FONTS: Final = "Liberation Sans, Arial, Helvetica, sans-serif"
-"""The fonts of charts. vl-convert has the first one built in. The letters of the next two are as wide, so that text
-still fits if a browser uses one of these.
+"""The fonts of charts. vl-convert has the first one built in. The letters of the next two fonts have the same widths,
+so that text still fits if a browser uses one of these fonts.
 """
 
 LETTERS: Final = 72

@@ -29,8 +29,8 @@ def timeline(spans: pd.DataFrame) -> Any:
     """Draw a bar for each period in which a trial was trained, was measured or waited for a worker. Training and
     measuring take as many lines as workers were busy at the same time; waiting takes one line.
 
-    ``spans`` has a row for each period, with the columns trial; phase (training, measuring or waiting); began and
-    until, in seconds of the same clock; and state, why the trial ended or paused.
+    ``spans`` has a row for each period, with the columns ``trial``, ``phase`` (training, measuring or waiting),
+    ``began`` and ``until`` (in seconds of the same clock), and ``state`` (why the trial ended or paused).
     """
     ordered = spans.sort_values(["began", "trial"], kind="stable")
     waits = ordered["phase"] == "waiting"

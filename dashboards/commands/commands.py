@@ -33,7 +33,7 @@ FILES: Final[Mapping[str, str]] = {
     "check": "check",
     "data": "corpora",
 }
-"""The file in this folder whose ``add_to`` adds the command, by the command's name, in the order of ``--help``."""
+"""Maps each command's name to the file in this folder whose ``add_to`` adds the command, in the order of ``--help``."""
 
 
 class Commands(TyperGroup):

@@ -170,8 +170,8 @@ def _linked(element: str, href: str) -> str:
 
 
 def _pictures(pictures: Sequence[Picture]) -> Iterator[str]:
-    """Yields the HTML of the pictures, in which those of the details are folded, and a sentence that names the pictures
-    that could not be drawn, with the reasons.
+    """Yields the HTML of the pictures (pictures of details are folded), then a sentence that names the pictures that
+    could not be drawn, with the reasons.
     """
     drawn = [(f"picture-{place}", picture) for place, picture in enumerate(pictures) if picture.svg]
     missing: dict[str, list[str]] = {}

@@ -35,7 +35,7 @@ BEGINNING: Final = r"""% Compile this file as it is, or \input it in a document,
 \raggedright
 \fi
 """
-r"""The beginning of the file, which detects whether another document includes it. If so, the document's
+r"""The beginning of the file. It detects whether another document includes the file. If so, the document's
 ``\begin{document}`` has made ``\@nodocument`` do nothing; otherwise ``\@nodocument`` still raises an error.
 """
 
@@ -96,7 +96,7 @@ def _text(block: Heading | Sentence | Listing) -> list[str]:
 
 def _tables(table: Table, caption: str, notes: Sequence[str], labels: set[str]) -> Iterator[str]:
     """Yields the lines of a table, split into several tables if it is longer than a page. ``notes``: the sentences
-    below the table. ``labels``: the labels used so far, to which those of the new tables are added.
+    below the table. ``labels``: the labels used so far, to which the labels of the new tables are added.
     """
     parts = list(_parts(table.rows))
     columns = "".join(column.justify[0] for column in table.columns)

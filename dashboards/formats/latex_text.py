@@ -66,7 +66,7 @@ LONGEST: Final = 24
 """The maximum number of successive characters without a possible line break."""
 
 LIGATURES: Final = re.compile(r"([-,'])(?=\1)")
-"""Matches a character followed by the same character, where LaTeX would print the two as another one."""
+"""Matches the first of two equal characters that LaTeX would print as one other character."""
 
 
 def latex_text(text: str, *, code: bool = False) -> str:

@@ -103,7 +103,7 @@ class Sentence:
 
     @property
     def is_note(self) -> bool:
-        """Whether the sentence is a note on how to read the tables, which LaTeX prints below the table."""
+        """Whether the sentence is a note on how to read the tables. LaTeX prints such a note below the table."""
         return self.style == "dim"
 
 
@@ -146,7 +146,7 @@ class Page:
 
 
 def about(page: Page, heading: str) -> str:
-    """The subject of the tables below a heading: the page's title and the heading, but the title only once."""
+    """The subject of the tables below a heading: the heading, after the page's title if the heading lacks it."""
     return heading if not page.title or heading.startswith(page.title) else f"{page.title}: {heading}"
 
 

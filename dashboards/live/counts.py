@@ -35,7 +35,7 @@ MEASURING = "measuring on test"
 """The ``state`` of a study whose trials have ended, while the selected trials are measured on the test split."""
 
 COUNTED = 1000
-"""The largest space whose points are counted, to see whether it has fewer points than the study asks for trials."""
+"""Spaces of at most this many combinations are counted: they may have fewer points than trials are wanted."""
 
 
 FEWEST = 20
@@ -59,7 +59,7 @@ class RungCounts:
 
 @dataclass(frozen=True, slots=True)
 class _TrialCounts:
-    """A trial's contribution to the counts. ``rung``: the last that it reached; 0 for none, None if it completed."""
+    """A trial's contribution to the counts. ``rung``: the trial's last rung; 0 if none; None if the trial completed."""
 
     state: str
     rung: int | None
@@ -129,8 +129,9 @@ class _Tally:
 class StudyCounts:
     """Counts a study's trials event by event, and computes their pace.
 
-    Pass each event with its time in seconds to ``apply``, which also adds it to ``record``, or to ``note`` if the
-    record already contains it. The session in which the pace is measured begins when this object is made.
+    Pass each event with its time in seconds to ``apply``, which also adds it to ``record``; if the record already
+    contains the event, pass it to ``note`` instead. The session in which the pace is measured begins when this object
+    is made.
     """
 
     def __init__(self, record: StudyRecord) -> None:
@@ -183,8 +184,8 @@ class StudyCounts:
 
     @property
     def total(self) -> int:
-        """The number of trials of the whole study: as many as it asks for, or all points of a smaller space, but at
-        least the started ones.
+        """The number of trials of the whole study: as many as the study asks for or, if the space has fewer points, the
+        number of points; but at least the number of started trials.
 
         For an ablation with a path, it is the number known so far, since each step of the path depends on the previous
         one.

@@ -18,7 +18,7 @@ INK, PAPER = "#1f2328", "#ffffff"
 """The colours of text and lines, and of the background. ``DARK`` replaces them on dark screens."""
 
 BLUE, VERMILLION = "#0072b2", "#d55e00"
-"""The colours of shortcuts and skips, and of fed-back labels, which are also dashed (Okabe and Ito, 2008)."""
+"""The colours of shortcuts and skips, and of fed-back labels (Okabe and Ito, 2008). Fed-back labels are also dashed."""
 
 DASHED = "6 3"
 

@@ -41,7 +41,7 @@ PASSING: Final = 34
 """The pixels to the right of the last of several inputs, for the line of an input that a highway passes on."""
 
 LABELS: Final = (12, 84)
-"""The shift of a box of label vectors outwards, which leaves space for lines from below, and its width, in pixels."""
+"""A box of label vectors, in pixels: its shift outwards, which leaves space for lines from below, and its width."""
 
 PAST: Final = 38
 """The pixels from the centre of a layer to a line that passes a box of label vectors."""
@@ -144,7 +144,7 @@ def _boxes(diagram: Diagram, top: float, room: float) -> tuple[Mapping[str, Box]
 
 
 def _rows(diagram: Diagram) -> Sequence[Sequence[Part]]:
-    """The parts in rows, bottom up. Label vectors get a row right below the layers that read them."""
+    """The parts in rows, bottom up. Label vectors get a row directly below the layers that read them."""
     levels: dict[str, float] = {**diagram.levels}
     for each in diagram.readings:
         if diagram.named[each.start].kind == "labels":
@@ -167,7 +167,7 @@ def _across(
 ) -> Sequence[tuple[float, float]]:
     """The horizontal centre and the width of each part of a row.
 
-    A part computed from one other part is right above it. ``columns``: the centre of each direction's column.
+    A part computed from one other part is directly above that part. ``columns``: the centre of each direction's column.
     ``below``: the boxes of the lower rows.
     """
     first = row[0]

@@ -15,7 +15,7 @@ from skipstack.spaces.subject import Subject
 from skipstack.spaces.trial import TrialConfig
 
 FILES = re.compile(r"\s*\(``[\w/.]+``\)|[;,] ``[\w/.]+/[\w.]+``(?: has the equations)?")
-"""Matches references to source files in docstrings, which are left out of meanings."""
+"""Matches the references to source files in a docstring. The meaning leaves these references out."""
 
 
 def meaning(path: str, base: Subject) -> str:

@@ -58,7 +58,7 @@ def _the_last(left: int) -> str:
 
 
 def _best(coming: int, continued: Continued | None, proposer: str, *, several: bool, measure: Measure) -> str:
-    """The sentence on the best score after ``coming`` more trials: a bound on its mean rise, or why there is none."""
+    """The sentence on the best score after ``coming`` more trials: a bound on the mean rise, or why it is unknown."""
     if several:
         return "No forecast of the best score is made: the study has several objectives."
     if proposer not in HELD:

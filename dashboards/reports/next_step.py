@@ -99,7 +99,7 @@ def _confirmed(base: Subject, verdict: Verdict, folder: str) -> Iterator[NextSte
 
 
 def _command(name: str, base: Subject, folder: str, **options: str) -> str:
-    """The command ``skipstack NAME``, or the Python call for a user's function, which must be passed again."""
+    """The command ``skipstack NAME``; for a user's function, the Python call, which needs the function again."""
     if isinstance(base, FunctionConfig):
         given = [repr(folder), base.function.name, *(f"{key}={value}" for key, value in options.items())]
         return f"skipstack.{name}({', '.join(given)})"

@@ -151,7 +151,7 @@ def _across(contents: Sequence[Content]) -> Table:
 
 
 def share(quartiles: Quartiles, grid: int) -> float | None:
-    """The median of ``quartiles`` (None if unknown) as a share of the epochs of all trials without stops, ``grid``."""
+    """The median of ``quartiles`` (None if unknown) as a share of ``grid``, the epochs of all trials without stops."""
     return None if quartiles["median"] is None else quartiles["median"] / grid
 
 

@@ -18,7 +18,7 @@ FAULTS_IN_WORDS: Final[dict[str, str]] = {
     "lost": "Its machine was lost",
     "preempted": "Its machine was taken back",
 }
-"""The beginning of the sentence on a trial that ended by a fault, by fault."""
+"""Maps each fault to the beginning of the sentence on a trial that the fault ended."""
 
 
 def trial_in_words(record: StudyRecord, trial: TrialRecord, *, runs: bool) -> Iterator[str]:

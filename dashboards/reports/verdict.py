@@ -35,8 +35,8 @@ OPEN = 3
 """The maximum number of open changes (not shown to help or harm) that are named; more are only counted."""
 
 NAMED = 2
-"""The maximum number of rows better than the base, or worse than it, that are all named. If there are more, only the
-row with the largest difference is named.
+"""Up to this number, all rows better than the base are named, and likewise all rows worse than the base. Of more rows,
+only the row with the largest difference is named.
 """
 
 MESSAGE = 200

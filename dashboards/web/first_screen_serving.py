@@ -2,8 +2,8 @@
 
 Streamlit loads about a hundred files before it shows anything. Therefore each page gets a script that requests the
 first screen from this server, and lays it over Streamlit's page. Streamlit's files wait up to half a second for the
-first screen: a browser opens only six connections to a server, so that the request would otherwise wait for them. Each
-page also contains our ``STYLE``, so that Streamlit's page has it from the start.
+first screen: a browser opens only six connections to a server, so that the request would otherwise wait for the files.
+Each page also contains our ``STYLE``, so that Streamlit's page has it from the start.
 
 This module wraps Streamlit's ASGI application without changing it.
 """

@@ -1,4 +1,4 @@
-"""The style of a first screen, the same as of Streamlit's page with ``STYLE``: nothing moves at its replacement."""
+"""The style of a first screen: as on Streamlit's page with ``STYLE``, so that nothing moves when that page is shown."""
 
 from typing import Final
 

@@ -68,13 +68,13 @@ class StudyNow:
     ``ended``: the numbers of trials that have started and that have ended. ``epochs``, ``seconds``: the epochs and the
     seconds of training so far, over all trials. ``per_minute``, ``seconds_left``: the trials that end in a minute and
     the time left, at the pace since the study was last started or resumed; None if the pace is not known. ``levels``:
-    the trials by the last rung that they reached. ``running``: the last epoch of each training trial, and its
-    differences from the base, by number. ``waiting``: the number of trials that wait for a worker. ``measuring``: the
-    trials that are being measured on test. ``usage``: the last resource usage that the worker of each training trial
-    reported, by number. ``faults``: all faults, the earliest first. ``placed``: where and how the study was last run;
-    None if the ledger does not say. ``best``: the number and score of the best trial. ``enough``: the expected gain
-    from further trials, if the study started no more since the gain was too small. ``hours``: the limit that ended the
-    study, if its hours were over. ``cut``: the trials that were therefore cut short, by how they ended.
+    the trials by the last rung that they reached. ``running``: for each trial in training, by its number: its last
+    epoch, and its differences from the base. ``waiting``: the number of trials that wait for a worker. ``measuring``:
+    the trials that are being measured on test. ``usage``: for each trial in training, by its number: the last resource
+    usage that its worker reported. ``faults``: all faults, the earliest first. ``placed``: where and how the study was
+    last run; None if the ledger does not say. ``best``: the number and score of the best trial. ``enough``: the
+    expected gain from further trials, if the study started no more since the gain was too small. ``hours``: the limit
+    that ended the study, if its hours were over. ``cut``: the trials that were therefore cut short, by how they ended.
     """
 
     state: str
@@ -102,7 +102,7 @@ class StudyNow:
 
 @dataclass(frozen=True, slots=True)
 class SearchSoFar:
-    """The exploration of a running study so far, and the rungs ahead of each training trial, by number.
+    """The exploration of a running study so far, and the rungs ahead of each trial in training, by the trial's number.
 
     ``ahead`` is None for a study with several objectives, since no single score decides which trials continue.
     """
@@ -127,8 +127,8 @@ class Followed:
         self._counts = StudyCounts(StudyRecord())
         self._time = 0.0
         self._since = 0.0
-        """The time of the last event of the search, which ends the time over which its pace (trials per minute) is
-        measured. Events of an ablation do not count.
+        """The time of the last event of the search (not of an ablation). The pace in trials per minute is measured up
+        to this time.
         """
         self._phases = Phases()
         self._faults: list[ShownFault] = []

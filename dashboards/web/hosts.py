@@ -42,7 +42,7 @@ def is_allowed(headers: Collection[tuple[bytes, bytes]], named: Collection[str] 
     """Whether a request with these headers comes from one of our pages, or from no page.
 
     The request must have exactly one ``Host``, with a name in ``LOCAL`` or ``named``. An ``Origin`` must have the same
-    host and port, or a name in ``named``, since the server may get another host from a proxy than the page has.
+    host and port, or a name in ``named``, since a proxy may send the server another host than that of the page.
     """
     hosts = [value.decode("latin-1") for name, value in headers if name.lower() == b"host"]
     if len(hosts) != 1 or _name(f"//{hosts[0]}") not in {*LOCAL, *named}:

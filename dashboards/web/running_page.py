@@ -51,7 +51,7 @@ FAULTS: Final = 20
 
 def running_page(path: Path) -> None:
     """Show the page "Is it going well?" of the study in the folder ``path``. Unless the study is already finished, the
-    parts of the page update themselves; slow parts do so less often.
+    parts of the page update themselves, slow parts less often.
     """
     if are_at_hand(path) and (of := snapshot(path)).frames.finished:
         _finished(path, of)

@@ -50,8 +50,8 @@ def running_trials(progressed: "SearchSoFar", key: str) -> None:
 
 
 def training_chart(progressed: "SearchSoFar") -> Drawn:
-    """The chart of the training trials: their curves, and the scores needed at the rungs ahead, if rungs are epochs. In
-    a race of seeds there is no chart.
+    """The chart of the trials that are being trained: their curves and, if rungs are numbers of epochs, the scores
+    needed at the rungs ahead. There is no chart in a race of seeds.
     """
     search, ahead = progressed.search, progressed.ahead or {}
     curves, resource = search.curves(), resource_of(search.config)

@@ -69,8 +69,8 @@ class Snapshot:
 
 
 def snapshot(path: Path) -> Snapshot:
-    """The study in a folder, which may be out of date if its ledger is long (``SECONDS``). Raises UserError if there is
-    no study, or if it is damaged.
+    """A snapshot of the study in a folder. It may be out of date if the ledger is long (``SECONDS``). Raises UserError
+    if there is no study, or if it is damaged.
     """
     version = version_of(path)
     return _read(str(path), version) if is_short(version) else _long(str(path))

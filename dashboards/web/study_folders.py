@@ -10,8 +10,8 @@ from skipstack.search.study.record.folder import StudyFolder
 def studies_below(folders: Sequence[Path]) -> dict[str, Path]:
     """The folder of each study below ``folders``, by the study's name.
 
-    With a single folder, the name is the path relative to it, or the folder's own name if the folder is a study. With
-    several folders, the name is the whole path. Links are not followed, and hidden folders are skipped.
+    With a single folder, the name is the path relative to this folder, or the folder's own name if the folder is a
+    study. With several folders, the name is the whole path. Links are not followed, and hidden folders are skipped.
     """
     found: dict[str, Path] = {}
     for folder in folders:

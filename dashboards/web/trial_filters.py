@@ -91,7 +91,7 @@ def _values_of(seen: "Exploration", short: dict[str, str]) -> dict[str, tuple[st
 
 
 def trials_table(seen: "Exploration", trials: "pd.DataFrame") -> None:
-    """Show a table of the trials with their values, the best first, which can be sorted and searched."""
+    """Show a table of the trials with their values, the best first. The user can sort and search it."""
     heading("Trials", level=3)
     short, measure = names_by_path(seen.domains), seen.measure
     columns = ["state", "dev", "best_epoch", "epochs", "seconds", *seen.domains]

@@ -116,8 +116,8 @@ def _trials(of: Snapshot, ablation: int | None) -> "pd.DataFrame":
 
 
 def _seen(of: Snapshot, number: int, ablation: int | None) -> ComparedTrials:
-    """The trial and those with which it is compared, as they now are in the ledger. ``ablation``: the number of the
-    trial's ablation; None for a trial of the search.
+    """The trial and the trials with which it is compared, as they are in the ledger now. ``ablation``: the number of
+    the trial's ablation; None for a trial of the search.
     """
     if ablation is None:
         base, best, ranked = of.frames.base, of.best, tuple(of.ranked)
@@ -200,7 +200,7 @@ def _numbers(seen: ComparedTrials) -> None:
 
 
 def _beside(seen: ComparedTrials, number: int | None) -> str:
-    """The trial's score minus that of trial ``number``, or words if they are the same or a score is missing."""
+    """The trial's score minus that of trial ``number``, or words if both are the same trial or a score is missing."""
     other = None if number is None else seen.record.trials[number]
     if other is seen.trial:
         return "it is it"

@@ -39,7 +39,8 @@ FAILING: Final = frozenset(
 """The error numbers of a disk that fails or is gone."""
 
 SILENT: Final = frozenset({errno.ETIMEDOUT, errno.ESHUTDOWN, errno.EHOSTDOWN})
-"""The error numbers of a server that does not answer. If the error names a file, it is a file server, hence a disk."""
+"""The error numbers of a server that does not answer. If the error names a file, the server is a file server, which
+counts as a disk."""
 
 PAUSES: Final = (1.0, 5.0)
 """The waiting times before the retries after an error of a failing disk, in seconds. A full disk is not retried."""
@@ -126,7 +127,7 @@ def _kind_of_number(number: int) -> str | None:
 def _places(error: BaseException, found: BaseException) -> list[str]:
     """Say where ``error`` comes from: its notes or, if it has none, the code line that raised ``found``.
 
-    ``found``: the error of the disk, which is ``error`` or an error behind it. If it names a path, nothing is added.
+    ``found``: the error of the disk: ``error`` or an error behind it. If ``found`` names a path, nothing is added.
     """
     if notes := getattr(error, "__notes__", ()):
         return [redacted(" ".join(note.split())) for note in notes]

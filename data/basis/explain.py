@@ -57,8 +57,8 @@ def _reading(error: ValidationError, model: type[BaseModel]) -> tuple[Path, str]
     path, annotation, labelled = _walk(first["loc"], model)
     value = first["input"]
     if labelled:
-        # For a union of plain types, pydantic reports an error for each member. Only those located at a member
-        # itself have the whole value.
+        # For a union of plain types, pydantic reports an error for each member. An error at the member itself has the
+        # whole value as its input; an error deeper inside has only a part of it.
         depth = len(first["loc"][: labelled + 1])
         whole = [each for each in (first, *others) if each["loc"][:labelled] == first["loc"][:labelled]]
         value = next((each["input"] for each in whole if len(each["loc"]) == depth), value)
@@ -86,8 +86,9 @@ def _reading(error: ValidationError, model: type[BaseModel]) -> tuple[Path, str]
 def _walk(location: Sequence[str | int], model: type[BaseModel]) -> tuple[Path, Any, int]:
     """Follow pydantic's ``location`` through the types of ``model``.
 
-    Returns the path without pydantic's tags, the type at its end, and the number of steps before the label of a union
-    member that ended the walk; 0 if none did. For an unknown key, the type is the config that lacks the key.
+    Returns the path without pydantic's tags, the type at its end, and a position in ``location``. The walk stops at a
+    union of several plain types, where ``location`` continues with the label of one member: the position is that of the
+    label. It is 0 if the walk met no such union. For an unknown key, the type is the config that lacks the key.
     """
     path: Path = ()
     annotation: Any = model

@@ -119,9 +119,9 @@ def standard_streams() -> Iterator[None]:
     """Context in which stdout is a ``Result`` and stderr is a ``Shown``. Use it only in a process of our own, since it
     changes descriptors.
 
-    A closed descriptor is opened on the null device. Otherwise a file that is opened later would get its number, and
-    text for stdout or stderr would be written into that file. At the end, buffered text that cannot be written is
-    discarded, so that Python does not try again to write it at its exit.
+    A closed descriptor is opened on the null device. Otherwise a file that is opened later would get the same number,
+    and text for stdout or stderr would be written into that file. At the end, buffered text that cannot be written is
+    discarded, so that Python does not try again to write it at exit.
     """
     for number in NUMBERS:
         try:

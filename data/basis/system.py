@@ -28,7 +28,7 @@ def address_limit() -> int | None:
 
 
 def usable_cpus() -> int:
-    """The number of CPUs that this process may use. On macOS these are all CPUs, since processes cannot be limited."""
+    """The number of CPUs that this process may use. On macOS it is all CPUs, since processes cannot be limited."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 

@@ -85,7 +85,7 @@ class Card(Frozen):
     ``place``: the position of the corpus in lists. ``about``: a description. ``folder``: its folder in the data
     directory. ``files``: the files of each split that has some. ``format``: how the files are read, as in a study file,
     but without ``train``, ``dev`` and ``test``. ``tags``: the names of the layers of tags, the default first; empty if
-    they are those of the format. ``licence``: a description of the licence. ``open``: whether the licence allows
+    the layers are the format's. ``licence``: a description of the licence. ``open``: whether the licence allows
     everybody any use. ``origin``: the source of the corpus. ``obtain``: why skipstack may not or cannot fetch the
     corpus, and who has it; None if skipstack fetches it. ``division``: how the splits without files are taken from
     train; None if every split has files.

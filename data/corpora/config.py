@@ -72,8 +72,8 @@ class VocabularyConfig(Brief):
     word_classes: tuple[str, ...] = ()
     """Slot families, such as ``city_name``, whose words have a class (``data/store/word_classes.py``)."""
     classes: Annotated[Literal["instead", "beside"], UNSAID] = "instead"
-    """``instead``: all words of a class are read as one word. ``beside``: a word keeps its vector, and its class has
-    one beside it (``model.embedder.class_size``)."""
+    """``instead``: all words of a class are read as one word. ``beside``: a word keeps its vector, and the vector of
+    its class is put beside it (``model.embedder.class_size``)."""
 
 
 class DataConfig(Frozen):

@@ -20,7 +20,7 @@ class HeldOut(Frozen):
 
 
 class Consecutive(Frozen):
-    """The division of a corpus with train alone: the last ``test`` percent are test, ``dev`` percent before it dev."""
+    """The division of a corpus with train alone: first train, then ``dev`` percent dev, then ``test`` percent test."""
 
     dev: PositiveInt
     test: PositiveInt
@@ -62,7 +62,7 @@ def _documents(sentences: Sequence[Sentence]) -> list[list[int]]:
 
 
 def _drawn(documents: Sequence[Sequence[int]], order: Sequence[int], wanted: int) -> Sequence[int]:
-    """Take the first documents of ``order``, at least one, whose number of sentences is nearest to ``wanted``."""
+    """Take one or more documents from the start of ``order``: so many that the sentences are nearest to ``wanted``."""
     counts = np.cumsum([len(documents[each]) for each in order])
     return order[: int(np.argmin(np.abs(counts - wanted))) + 1]
 

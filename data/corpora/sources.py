@@ -46,8 +46,8 @@ def open_source(corpus: Corpus, *, data_dir: Path | None, folder: Path) -> Sourc
     """Locate a corpus. ``data_dir``: the folder of named corpora. ``folder``: where relative paths of own files start.
 
     Raises UserError for an unknown name or layer, and for unreadable files that are read at once: own files, and files
-    of a named corpus without digests on its card. ``Source.read`` raises it for other unreadable files, and for invalid
-    content of any files.
+    of a named corpus without digests on its card. ``Source.read`` raises UserError for other unreadable files, and for
+    invalid content of any files.
     """
     behind: Mapping[str, Json]
     match corpus:
@@ -129,7 +129,7 @@ def _named(corpus: NamedCorpus, data_dir: Path | None) -> tuple[Mapping[str, Jso
 
 
 def _files(form: FileCorpus, paths: Sequence[Path]) -> tuple[SourceFile, ...]:
-    """Read the files. If the format keeps tags in a second file, it is read as well, as ``SourceFile.beside``."""
+    """Read the files. If a format keeps tags in a second file, that file is read too, as ``SourceFile.beside``."""
     found = []
     for path in paths:
         other = form.beside(path)
@@ -153,6 +153,6 @@ def _read(form: FileCorpus, layer: str, files: SplitFiles, divide: Callable[[Spl
 
 
 def _digests(form: FileCorpus, files: Sequence[SourceFile]) -> str | list[str]:
-    """The digests of the files' content. Names matter only if the format reads something in them."""
+    """The digests of the files' content. File names matter only if the format reads something in them."""
     digests = [form.digest(file) for file in files]
     return digests[0] if len(digests) == 1 else digests

@@ -20,7 +20,7 @@ class Documents:
             self._begins = [number for number, line in lines if line.startswith(mark)]
 
     def at(self, number: int) -> str | None:
-        """The first line of line ``number``'s document, as ``file:line``; None if the file marks no documents."""
+        """The first line, as ``file:line``, of the document with line ``number``; None if no documents are marked."""
         before = bisect_right(self._begins, number)
         return f"{self._path}:{self._begins[before - 1] if before else 1}" if self._begins else None
 

@@ -52,7 +52,7 @@ class LabelledFilesCorpus(FileCorpus):
         return [labelled(file, number, text, text, label) for number, text in texts]
 
     def _label_in(self, path: Path) -> str:
-        """The label of a file's texts: the part of its path chosen by ``label``. Raises UserError if it is missing."""
+        """The label of a file's texts: the part of the path chosen by ``label``. Raises UserError if there is none."""
         match self.label:
             case "folder":
                 label = path.absolute().parent.name

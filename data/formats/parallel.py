@@ -37,7 +37,7 @@ class ParallelCorpus(FileCorpus):
     words: NameEnd = "seq.in"
     """The end of the name of a file of words, such as ``seq.in`` or ``.words``."""
     tags: NameEnd = "seq.out"
-    """The end of the name of its file of tags, such as ``seq.out`` or ``.tags``; the rest of both names is the same."""
+    """The end of the name of a file of tags, such as ``seq.out``. The rest is as in the name of its file of words."""
     unit: Literal["word", "sentence"] = "word"
     """Whether a line of tags has a tag for each word, or is the label of the whole sentence."""
     encoding: Encoding = "utf-8"

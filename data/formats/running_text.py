@@ -16,7 +16,7 @@ END = "<eos>"
 
 
 def check_words(splits: Mapping[str, Sequence[Sentence]]) -> None:
-    """Raise UserError if a split has a word that train lacks: no model could predict it, so perplexity is undefined."""
+    """Raise UserError if a split has a word that is not in train: no model predicts it, so perplexity is undefined."""
     words = {word for sentence in splits["train"] for word in sentence.tags}
     for split, texts in splits.items():
         for word in chain.from_iterable(text.tags for text in texts):
@@ -28,7 +28,7 @@ def check_words(splits: Mapping[str, Sequence[Sentence]]) -> None:
 class RunningTextCorpus(FileCorpus):
     """Running text for a language model, one sentence a line (``data/formats/running_text.py``).
 
-    Words of dev and test that train lacks must be replaced beforehand, by ``<unk>`` for example.
+    Words of dev and test that are not in the training split must be replaced beforehand, by ``<unk>`` for example.
     """
 
     layers = ("word",)
@@ -47,7 +47,7 @@ class RunningTextCorpus(FileCorpus):
         return self
 
     def check(self, splits: Mapping[str, Sequence[Sentence]]) -> None:
-        """Raise UserError for a word that train lacks."""
+        """Raise UserError for a word that is not in the training split."""
         check_words(splits)
 
     def read(self, file: SourceFile, layer: str) -> list[Sentence]:

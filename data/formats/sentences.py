@@ -12,8 +12,8 @@ class Sentence:
     ``words``: the words of the text. ``tags``: a tag for each word, or a single one for classification; in parsing, a
     tag is the relation of the word to its head. ``heads``: in parsing, the head of each word, 0 for the root, w for the
     w-th word (``data/labels/trees.py``). ``document``: the file, or the file and line, where the sentence's document
-    begins; None if documents are not known. It keeps the sentences of a document together when a split is drawn, gives
-    the sizes of documents (``data.formats.documents.document_sizes``), and is ignored in comparisons.
+    begins; None if documents are not known. ``document`` keeps the sentences of a document together when a split is
+    drawn, gives the sizes of documents (``data.formats.documents.document_sizes``), and is ignored in comparisons.
     """
 
     words: tuple[str, ...]

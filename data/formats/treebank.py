@@ -13,7 +13,7 @@ from skipstack.data.formats.format import FileCorpus
 from skipstack.data.formats.sentences import Sentence
 
 _SLASH = re.compile(r"(?<!\\)/")
-"""Matches the separator of word and tag. A slash within a word has a backslash before it, which stays in the word."""
+"""Matches the separator of word and tag. A slash within a word follows a backslash, which stays in the word."""
 _PARAGRAPH = re.compile(r"=+ *")
 _STOP = "."
 _CLOSING = ("''", ")")

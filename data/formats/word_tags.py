@@ -37,7 +37,7 @@ class WordTagCorpus(FileCorpus):
     identified: bool = False
     """Whether each line begins with an id, as in the People's Daily."""
     brackets: bool = False
-    """Whether ``[`` before a word and ``]`` after a tag are brackets around names, which are skipped."""
+    """Whether ``[`` before a word and ``]`` after a tag are brackets around names. Such brackets are skipped."""
 
     @property
     def label_scheme(self) -> Scheme | None:

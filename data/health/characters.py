@@ -18,8 +18,8 @@ REPLACEMENT: Final = "\ufffd"
 
 INVISIBLE: Final = frozenset("\u00ad\u200b\u2060\ufeff\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 """Characters that cannot be seen: soft hyphens, zero-width spaces, word joiners, byte order marks, and marks that
-embed, override or isolate a direction of text. Words that differ only in them look the same. The zero-width joiner and
-non-joiner (U+200D, U+200C) are not included, since scripts and emoji need them."""
+embed, override or isolate a direction of text. Words that differ only in these characters look the same. The zero-width
+joiner and non-joiner (U+200D, U+200C) are not included, since scripts and emoji need them."""
 
 
 def suspicious(character: str) -> bool:

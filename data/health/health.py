@@ -9,12 +9,12 @@ class SplitHealth(Frozen):
     """The health of one split.
 
     ``sentences``, ``tokens``: their numbers; in classification, a text is a sentence. ``words``: the number of distinct
-    words. ``unknown_tokens``: the number of tokens whose word train lacks. ``tags``: the number of tags, one per token,
-    or in classification one per text. ``different_tags``: the number of distinct tags. ``spans``: the number of gold
-    spans; None if tags have no scheme. ``unknown_tags``: the number of tags that train lacks. ``median``, ``longest``:
-    the numbers of tokens of the median and of the longest sentence. ``repeated``: by earlier split, the number of
-    sentences that also occur in that split. ``repeated_tokens``: by earlier split, the number of tokens in these
-    sentences.
+    words. ``unknown_tokens``: the number of tokens whose word is not in train. ``tags``: the number of tags, one per
+    token, or in classification one per text. ``different_tags``: the number of distinct tags. ``spans``: the number of
+    gold spans; None if tags have no scheme. ``unknown_tags``: the number of tags that are not in train. ``median``,
+    ``longest``: the numbers of tokens of the median and of the longest sentence. ``repeated``: for each earlier split,
+    the number of sentences that also occur in that split. ``repeated_tokens``: for each earlier split, the number of
+    tokens in these sentences.
 
     Four fields count the tokens with a suspicious word (``data/health/characters.py``). ``controls``: the word has
     suspicious characters other than the replacement character. ``replacements``: the word has the replacement
@@ -31,9 +31,9 @@ class SplitHealth(Frozen):
     spans: NonNegativeInt | None
     unknown_tags: NonNegativeInt
     unknown_names: tuple[str, ...] = ()
-    """The most frequent tags that train lacks, in order, at most ``data.health.counting.NAMED``."""
+    """The most frequent tags that are not in train, in order, at most ``data.health.counting.NAMED``."""
     commonest: str | None
-    """The split's most frequent tag that train has as well; None if there is none."""
+    """The split's most frequent tag that is in train as well; None if there is none."""
     commonest_tags: NonNegativeInt
     """The number of tags that are ``commonest``."""
     median: NonNegativeInt

@@ -14,8 +14,8 @@ def similarity(one: Health, other: Health) -> float:
     """Compute the similarity of two corpora, exp(-mean_i |ln(a_i / b_i)|), a number above 0 and at most 1.
 
     The six numbers a_i of ``one``, and b_i of ``other``, are: train's sentences, train's tokens per sentence, train's
-    distinct words, train's distinct tags, the share of dev's tokens whose word train lacks, and the share of dev's tags
-    that are not dev's most frequent one. If all differ by a factor of two, the similarity is 0.5. Each count is
+    distinct words, train's distinct tags, the share of dev's tokens whose word is not in train, and the share of dev's
+    tags that are not dev's most frequent one. If all differ by a factor of two, the similarity is 0.5. Each count is
     increased by one, and the total of each share by two, so that no number is 0. If only one corpus has spans, the
     similarity is halved.
     """

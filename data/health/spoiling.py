@@ -11,13 +11,13 @@ from skipstack.data.formats.columns import DOCUMENT
 from skipstack.data.health.health import Health, SplitHealth
 
 UNKNOWN_TAGS: Final = 0.01
-"""There is a warning if train lacks at least this share of the tags of dev or test. None of these tags can be
-predicted, and networks often differ by no more than a hundredth. For CCG's hundreds of categories the share is
+"""There is a warning if at least this share of the tags of dev or test does not occur in train. None of these tags can
+be predicted, and networks often differ by no more than a hundredth. For CCG's hundreds of categories the share is
 0.002."""
 
 UNKNOWN_WORDS: Final = 0.4
-"""There is a warning if train lacks the words of at least this share of the tokens of dev or test. In WNUT 2017, which
-was built to have new words, the share is 0.22."""
+"""There is a warning if the words of at least this share of the tokens of dev or test do not occur in train. In WNUT
+2017, which was built to have new words, the share is 0.22."""
 
 REPEATED: Final = 0.05
 """There is a warning if at least this share of the tokens of dev or test is in sentences that also occur in an earlier

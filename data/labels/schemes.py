@@ -73,7 +73,7 @@ class Prefixes:
 
     @property
     def joining(self) -> tuple[str, ...]:
-        """The prefixes that are legal only directly after a tag of the same type without a ``CLOSING`` prefix."""
+        """The prefixes that are legal only directly after a tag that has the same type and no ``CLOSING`` prefix."""
         return (self.chained,) if self.chained else tuple({self.inside, self.last} - {self.first})
 
     @property
@@ -184,10 +184,10 @@ def converted(tags: Sequence[str], source: Scheme, target: Scheme) -> tuple[str,
 def closed(tags: Iterable[str], scheme: Scheme) -> set[str]:
     """Add to ``tags`` the inside tag of every type whose first and last tags are among them.
 
-    ``tags``: all tags of some legal sentences, such as those of train. These may lack I-x, the only tag for a token
-    between B-x and E-x. If the result has O or a tag that can be a whole span, such as S, every sentence has a legal
-    sequence of its tags that equals the gold tags wherever the result has these. So a CRF that is constrained to legal
-    sequences can score every text.
+    ``tags``: all tags of some legal sentences, such as those of train. The sentences may lack I-x, the only tag for a
+    token between B-x and E-x. If the result has O or a tag that can be a whole span, such as S, it has a legal sequence
+    of tags for every sentence, equal to the gold tags wherever the result has the gold tag. So a CRF that is
+    constrained to legal sequences can score every text.
     """
     prefixes, known = PREFIXES[scheme], set(tags)
     ends = {span_type for prefix, span_type in (parted(tag, scheme) for tag in known) if prefix == prefixes.last}

@@ -29,7 +29,7 @@ class Batch:
     forms_RTB: Ids
     """The form of each token, as a row of the lexicon. It is 0, the boundary, at padding."""
     tags_RUB: Ids
-    """The gold tags. A tag is -1 at padding, and if train lacks it."""
+    """The gold tags. A tag is -1 at padding, and if it is not in the training split."""
     lengths_RB: Ids
     tag_counts_RB: Ids
     sentences_RB: Ids
@@ -42,7 +42,7 @@ class Batch:
 
 @dataclass(frozen=True, slots=True)
 class Bucket:
-    """Sentences ``start`` to ``stop`` - 1 of a split sorted by length. ``width``: the tokens of the longest of them."""
+    """Sentences ``start`` to ``stop`` - 1 of a split sorted by length. ``width``: the length of the longest."""
 
     start: int
     stop: int

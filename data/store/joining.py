@@ -17,7 +17,7 @@ from skipstack.data.store.stored import Split, StoredCorpus
 def with_dev_in_train(stored: StoredCorpus) -> StoredCorpus:
     """Append dev to train, and count words in both. The split ``dev`` itself does not change.
 
-    The tags stay those of train, so sentences of dev with a tag that train lacks are left out. (Running text has no
+    The tags stay those of train, so sentences of dev with a tag that is not in train are left out. (Running text has no
     such tag.) Raises UserError if no sentence of dev is left.
     """
     dev = stored.splits["dev"]

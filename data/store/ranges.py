@@ -177,7 +177,7 @@ def _blocks(rows: int) -> Iterator[tuple[int, int]]:
 
 
 def _blocks_of_tokens(offsets: Ids) -> Iterator[tuple[int, int]]:
-    """Yield the first sentence of each block, and the first after it. A longer sentence than ``BLOCK`` is a block."""
+    """Yield the first sentence of each block, and the first after it. A sentence longer than ``BLOCK`` is a block."""
     start = 0
     while start < len(offsets) - 1:
         stop = int(np.searchsorted(offsets, offsets[start] + BLOCK, side="right")) - 1

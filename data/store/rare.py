@@ -18,10 +18,10 @@ def with_rare_tags(stored: StoredCorpus, minimum_count: int) -> StoredCorpus:
     """Replace the tags with fewer than ``minimum_count`` occurrences in train by RARE, which becomes the last tag.
 
     RARE is learned from train, but predicting it is never right in dev and test: there, a replaced tag is -1, as is any
-    tag that train lacks, so accuracy refers to the original tags. Gold spans stay those of the original tags, and RARE
-    is in no span. With a minimum of 1, no tag that occurs in train is replaced, and RARE is an output without examples:
-    wu2017 has 1286 outputs, the 1285 categories of CCGbank's sections 02-21 and RARE. With 10, these sections have the
-    425 categories of Clark and Curran (2007).
+    tag that is not in train, so accuracy refers to the original tags. Gold spans stay those of the original tags, and
+    RARE is in no span. With a minimum of 1, no tag that occurs in train is replaced, and RARE is an output without
+    examples: wu2017 has 1286 outputs, the 1285 categories of CCGbank's sections 02-21 and RARE. With 10, these sections
+    have the 425 categories of Clark and Curran (2007).
 
     Raises UserError if train has a tag called RARE, or if no tag would stay.
     """

@@ -33,14 +33,14 @@ BOUNDARY_FORM = ""
 
 @dataclass(frozen=True, eq=False)
 class Split:
-    """A split as flat arrays. If it was opened from a store, they are read-only views of the file on disk.
+    """A split as flat arrays. If the split was opened from a store, the arrays are read-only views of the file on disk.
 
     ``forms_N``: the form of each token, as a row of ``StoredCorpus.forms``. ``tags_L``: the tags, as rows of
-    ``StoredCorpus.tags``, or -1 for a tag that train lacks. ``lengths_S``: the number of tokens of each sentence.
+    ``StoredCorpus.tags``, or -1 for a tag that is not in train. ``lengths_S``: the number of tokens of each sentence.
     ``offsets_S1``: the tokens of sentence s are ``[offsets_S1[s] : offsets_S1[s + 1]]``. ``tag_offsets_S1``: the same
-    for its tags, one per token or a single one. ``spans``: the gold spans, including those of tags that train lacks;
-    None if tags have no scheme. ``heads_N``: the head of each token, as in ``data.formats.sentences.Sentence``; None if
-    the task is not parsing.
+    for tags, one per token or one per sentence. ``spans``: the gold spans, including spans of tags that are not in
+    train; None if tags have no scheme. ``heads_N``: the head of each token, as in ``data.formats.sentences.Sentence``;
+    None if the task is not parsing.
     """
 
     forms_N: NDArray[np.int32]
@@ -66,8 +66,8 @@ class StoredCorpus:
     occurrences of each form in train. ``tags``: the tags of train, with the inside tags that a scheme needs
     (``data.labels.schemes.closed``), sorted. ``splits``: the splits by name. ``scheme``: the label scheme, if tags are
     scored as spans; None if they are scored one by one. ``span_types``: the types of spans in any split, sorted.
-    ``task``: the name of the task (``data.tasks.tasks.TASKS``). ``unlearnt``: by split, the tags that train lacks and
-    their counts, the most frequent first; versions before 0.2.0 did not store them. ``documents``: the number of
+    ``task``: the name of the task (``data.tasks.tasks.TASKS``). ``unlearnt``: by split, the tags that are not in train
+    and their counts, the most frequent first; versions before 0.2.0 did not store them. ``documents``: the number of
     sentences of each document of test, in order, or empty, as in ``data.formats.documents.document_sizes``; also empty
     in stores of versions before 0.3.0.
     """

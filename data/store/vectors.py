@@ -77,8 +77,8 @@ def store_vectors(path: Path, corpus: StoredCorpus, *, root: Path) -> Path:
     """Store all vectors in ``path`` that any vocabulary of ``corpus`` may need. Returns their folder in ``root``.
 
     The folder's name depends on the file's digest and on the words of train. An existing folder is used unchanged; a
-    new one is written like that of a corpus (``data/store/writing.py``). Trials read only this folder, so changes of
-    the file do not affect running studies. Raises UserError if the file cannot be read or is invalid.
+    new folder is written like a corpus's (``data/store/writing.py``). Trials read only this folder, so changes of the
+    file do not affect running studies. Raises UserError if the file cannot be read or is invalid.
     """
     train = [form for form, count in zip(corpus.forms, corpus.counts_F.tolist(), strict=True) if count > 0]
     wanted = sorted({key for form in train for key in _any_keys(form)})
@@ -130,8 +130,8 @@ def _check_vectors(words: Sequence[str], values_WE: NDArray[np.float32]) -> None
 def pretrained(vectors: StoredVectors, vocabulary: Vocabulary) -> Pretrained:
     """Look up the vectors of the vocabulary's words.
 
-    A word is looked up as the vocabulary normalises it, then in lower case. Words that train lacks get no vector, since
-    ``store_vectors`` leaves these out.
+    A word is looked up in the form to which the vocabulary normalises it, then in lower case. Words that do not occur
+    in the training split get no vector: ``store_vectors`` stores none for them.
     """
     place_of = {word: place for place, word in enumerate(vectors.words)}
     pairs = [

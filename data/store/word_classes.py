@@ -14,7 +14,7 @@ from skipstack.data.store.stored import StoredCorpus
 from skipstack.data.store.vocabulary import normalise
 
 LEAST_COUNT, LEAST_SHARE = 2, 0.9
-"""The minimum count in train of a word with a class, and the minimum share of it that is in slots of one family."""
+"""The minimum count in train of a word with a class, and its minimum share of occurrences in slots of one family."""
 
 
 def word_classes(stored: StoredCorpus, config: VocabularyConfig) -> dict[str, str]:
@@ -24,10 +24,10 @@ def word_classes(stored: StoredCorpus, config: VocabularyConfig) -> dict[str, st
     not published. We derive the classes from slots. The family of a slot is the last part of its type: ``city_name``
     for ``fromloc.city_name``. A word with two or more occurrences in train, at least 90 % of them in slots of one
     family, is in the class of this family, ``<city_name>``. (Not 100 %: nearly every city is also part of the name of
-    an airport.) So words that train lacks are in no class, even if the unpublished lists have them. A class is read
-    instead of a word or beside it; characters are read unchanged.
+    an airport.) So words that are not in train are in no class, even if the unpublished lists have them. A class is
+    read instead of a word or beside it; characters are read unchanged.
 
-    Raises UserError for a family that train lacks, and for a corpus whose tags have no scheme.
+    Raises UserError for a family that is not in train, and for a corpus whose tags have no scheme.
     """
     if not config.word_classes:
         return {}

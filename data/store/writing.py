@@ -88,7 +88,7 @@ def _write(splits: Splits, scheme: Scheme | None, task: str, folder: Path) -> No
 
 
 def _unlearnt(splits: Splits, learnt: Container[str]) -> dict[str, dict[str, int]]:
-    """Count the tags of dev and of test that train lacks, the most frequent first."""
+    """Count the tags of dev and of test that are not in train, the most frequent first."""
     return {
         split: dict(Counter(tag for one in splits[split] for tag in one.tags if tag not in learnt).most_common())
         for split in SPLITS[1:]
@@ -98,7 +98,7 @@ def _unlearnt(splits: Splits, learnt: Container[str]) -> dict[str, dict[str, int
 def _spans(
     sentences: Sequence[Sentence], tags: Sequence[str], scheme: Scheme, span_types: Sequence[str]
 ) -> pa.RecordBatch:
-    """Find a split's gold spans, including types that train lacks. ``tags``, ``span_types``: all of the corpus."""
+    """Find a split's gold spans, including types that are not in train. ``tags``, ``span_types``: all of the corpus."""
     row_of = {tag: row for row, tag in enumerate(tags)}
     tags_N = np.array([row_of[tag] for sentence in sentences for tag in sentence.tags])
     offsets_S1 = np.cumsum([0, *(len(sentence.tags) for sentence in sentences)])

@@ -78,7 +78,7 @@ class Measure(ABC):
 
     @abstractmethod
     def sentences(self, predicted: Predicted, corpus: "StoredCorpus", split: str) -> Numbers:
-        """Count, for each sentence of a split, the numbers that ``counted`` names, in its order: counts_RSC.
+        """Count, for each sentence of a split, the numbers that ``counted`` names, in the same order: counts_RSC.
 
         A text to classify counts as one sentence, and so does a line of running text with the tag for its end.
         """
@@ -103,7 +103,7 @@ class Measure(ABC):
         return copysign(1, self.factor) * value
 
     def error(self, value: float) -> float:
-        """The error for a ``value``, 1 - ``value`` by default, which learning rate schedules compare between epochs."""
+        """The error for a ``value``, by default 1 - ``value``. Learning rate schedules compare errors of epochs."""
         return 1 - value
 
     @property

@@ -34,6 +34,6 @@ MeasureName = Annotated[str, AfterValidator(_known)]
 
 
 def measure_in(metrics: Mapping[str, float]) -> Measure:
-    """Find the measure to which a bundle's metrics of a split belong, by their names; accuracy if they fit no other."""
+    """Find the measure whose names a bundle's metrics of a split have; accuracy if the metrics fit no other measure."""
     found = metrics.keys() - {"correct", "total"}
     return next((measure for measure in MEASURES.values() if found == {*measure.keys}), MEASURES[Accuracy.name])

@@ -14,9 +14,9 @@ def most_frequent(forms_N: Ids, decided_N: Ids, forms: int) -> Ids:
     ``forms_N``: the form of each token of train. ``decided_N``: the decision for each token of train. ``forms``: the
     number of forms.
 
-    Forms are compared unchanged, with case and digits. A form that train lacks gets the most frequent decision of all.
-    Ties go to the smallest ID: for tags, the first in text order; for arcs, the root, then the nearest head, then the
-    head on the left, then the smallest tag.
+    Forms are compared unchanged, with case and digits. A form that is not in train gets the most frequent decision of
+    all. Ties go to the smallest ID: for tags, the first in text order; for arcs, the root, then the nearest head, then
+    the head on the left, then the smallest tag.
     """
     decided_N = decided_N.astype(np.int64)
     overall = int(np.bincount(decided_N).argmax())
@@ -31,5 +31,5 @@ def most_frequent(forms_N: Ids, decided_N: Ids, forms: int) -> Ids:
 
 
 def right_ones(guessed_N: Ids, decided_N: Ids) -> int:
-    """Count the right predictions. A decision of -1, which train lacks, is never predicted, so never right."""
+    """Count the right predictions. A decision of -1, which is not in train, is never predicted, so never right."""
     return int(np.count_nonzero(guessed_N == decided_N))

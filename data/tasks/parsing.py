@@ -51,9 +51,10 @@ class Parsing(Task):
 
 
 def _arcs(split: "Split", tags: int) -> Ids:
-    """Number the arc to each word by its relation and the position of its head, equally in every split: arc_N.
+    """Give the arc that ends at each word a number, arc_N. The number is determined by the arc's relation and by the
+    distance and side of the word's head (or the root), so that the same kind of arc has the same number in every split.
 
-    The number is -1 if train lacks the relation. ``tags``: the number of relations.
+    The number is -1 if the relation does not occur in the training split. ``tags``: the number of relations.
     """
     assert split.heads_N is not None, "a corpus of trees has heads"
     tags_N = split.tags_L.astype(np.int64)

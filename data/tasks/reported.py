@@ -1,4 +1,4 @@
-"""Scores that a user's function reports. Only their better direction is known, larger or smaller.
+"""Scores that a user's function reports. It is only known whether larger or smaller scores are better.
 
 Array legend: R lanes (a lane is one seed's copy of the network), S sentences of a split, C counts (none here), x any
 axes.

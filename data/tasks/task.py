@@ -51,8 +51,8 @@ class Task(ABC):
     def written(self, sentence: Sentence, form: Form, segmentation: Scheme | None) -> str:
         """Format a predicted sentence as columns of token and tag, or as a line of ``word_TAG``, with line ends.
 
-        In a line, a word with an empty tag is written without it. ``segmentation``: the label scheme of words if tokens
-        are characters, so that a line has words instead of characters; None if tokens are words.
+        In a line, a word with an empty tag is written without the tag. ``segmentation``: the label scheme of words if
+        tokens are characters, so that a line has words instead of characters; None if tokens are words.
         """
         if form == "columns":
             return in_columns(sentence.words, sentence.tags)

@@ -88,8 +88,8 @@ class StudyOpened(_Happened):
     """The first event of a study or an ablation: its config, and the version of the code that runs it.
 
     ``study``: the JSON of the whole ``StudyConfig``. ``format``: the format of the ledger. ``earlier_identity``: the
-    hash that this event had before ``skipstack upgrade`` rewrote it, which keeps the study's identity; None if it was
-    never rewritten.
+    hash that this event had before ``skipstack upgrade`` rewrote it, and that still identifies the study; None if the
+    event was never rewritten.
     """
 
     kind: Literal["study_opened"] = "study_opened"
@@ -104,8 +104,8 @@ class VectorsPrepared(Frozen):
 
     ``sha256``: the SHA-256 of their source file. ``store``: the folder in which they are stored. ``size``: the length
     of each vector. ``covered_words``, ``words``: the number of words with a vector, and the number of all words, in the
-    base's vocabulary. ``covered_tokens``, ``tokens``: the same numbers for the tokens of train. ``cut_line``: the
-    number of an incomplete last line of the file, which is left out; None if the file is complete.
+    base's vocabulary. ``covered_tokens``, ``tokens``: the same numbers for the tokens of the training split.
+    ``cut_line``: the line number of an incomplete last line, which is left out; None if the file is complete.
     """
 
     sha256: str
@@ -250,7 +250,7 @@ class Promoted(_Happened):
 
 
 class Retried(_Happened):
-    """A fault ended an attempt at a trial, which restarts from its last checkpoint, if any. ``message``: the error."""
+    """A fault ended an attempt. The trial restarts from its last checkpoint, if any. ``message``: the error."""
 
     kind: Literal["retried"] = "retried"
     trial: NonNegativeInt
@@ -292,9 +292,9 @@ class Observed(Brief):
 
     ``trial``: its number in the earlier study. ``point``: its point in this study's space. ``config_identity``: the
     identity of this study's config at that point. ``reason``: why it ended, by the standard of this study. ``curve``:
-    pairs of an epoch and its score; a single pair of the number of seeds and their score, if seeds race in this study.
-    ``reported``: if the trial called a function, its values of the objectives other than the score, by the name of the
-    metric. ``recording``: the results to reuse if the proposer chooses this point; None if they cannot be reused.
+    pairs of an epoch and its score; if seeds race in this study, a single pair of the number of seeds and their score.
+    ``reported``: for a trial that called a function, the value of each objective other than the score, by name.
+    ``recording``: the results to reuse if the proposer chooses this point; None if they cannot be reused.
     """
 
     trial: NonNegativeInt
@@ -337,9 +337,8 @@ class Suggestion(Frozen):
 class Suggested(_Happened):
     """The study tries points that were good on other corpora, in the order of ``suggestions``, after its base config.
 
-    ``similarities``: the similarity of each earlier study's corpus, by the study's folder, even if no trial of the
-    study is suggested. ``left_out``: the number of trials that cannot be used, by the earlier study's folder and the
-    reason.
+    ``similarities``: the similarity of each earlier study's corpus, by that study's folder, even if none of its trials
+    is suggested. ``left_out``: the number of trials that cannot be used, by the earlier study's folder and the reason.
     """
 
     kind: Literal["suggested"] = "suggested"
@@ -383,15 +382,15 @@ class Resumed(_Happened):
 class Placed(_Happened):
     """The options with which the study runs from now on. ``address`` and ``tracking_uri`` contain no secrets.
 
-    ``place``: a hash of the path of the study's folder and of its ledger's inode, which shows whether the study was
-    copied or moved. ``engine``: ``serial`` or ``ray``. ``address``: the address of the Ray cluster; None if none was
-    given. ``gpus_per_trial``: the share of a GPU for each trial. ``device``: the device of the trials.
-    ``tracking_uri``: the MLflow store; None if there is none. ``system_metrics``: whether workers measure their
-    resource usage. ``also``: the listeners that receive the study's events besides MLflow. ``code``: the paths of the
-    user's code files. ``concurrent``: the maximum number of concurrent trials. ``cpus_per_trial``: the number of CPUs
-    for each trial on Ray. ``trials_per_program``: the maximum number of trials that train as one program. ``command``:
-    the command line without secrets. ``user``: the user who typed it. ``commit``: the commit of the code. The last
-    three are empty if unknown.
+    ``place``: a hash of two values, the folder's path and the ledger's inode: it shows whether the study was copied or
+    moved. ``engine``: ``serial`` or ``ray``. ``address``: the address of the Ray cluster; None if none was given.
+    ``gpus_per_trial``: the share of a GPU for each trial. ``device``: the device of the trials. ``tracking_uri``: the
+    MLflow store; None if there is none. ``system_metrics``: whether workers measure their resource usage. ``also``: the
+    listeners that receive the study's events besides MLflow. ``code``: the paths of the user's code files.
+    ``concurrent``: the maximum number of concurrent trials. ``cpus_per_trial``: the number of CPUs for each trial on
+    Ray. ``trials_per_program``: the maximum number of trials that train as one program. ``command``: the command line
+    without secrets. ``user``: the user who typed it. ``commit``: the commit of the code. The last three are empty if
+    unknown.
     """
 
     kind: Literal["placed"] = "placed"
@@ -419,8 +418,8 @@ class Extended(_Happened, Brief):
     now on. ``choices``: additional values of axes, by the axis's path; for an axis with named values, mappings from a
     name to a value. ``hours``: the new limit of hours for the whole study; None keeps the limit. ``points``: the points
     (values of the axes) of the next trials, which count among the additional ``trials``. ``asked_by``: the user who
-    asked for these points. ``request``: the name of the request file for the points in the study's folder; empty if
-    there was none.
+    asked for these points. ``request``: the name of the file, in the study's folder, that requested these points; empty
+    if there was none.
     """
 
     kind: Literal["extended"] = "extended"
@@ -436,10 +435,10 @@ class Extended(_Happened, Brief):
 class Gain(Frozen):
     """The expected gain of further trials.
 
-    ``trials``: the number of further trials. ``hours``: their time at the pace so far: ``search.enough.hours``, unless
-    a single trial takes longer. ``most``: the larger of two estimates of the rise of the best score
-    (``search/strategy/objectives/stopping_rule.py``). ``seed_deviation``: the standard deviation of scores between the
-    seeds of a trial.
+    ``trials``: the number of further trials. ``hours``: the time that they take at the pace so far:
+    ``search.enough.hours``, unless a single trial takes longer. ``most``: the larger of two estimates of the rise of
+    the best score (``search/strategy/objectives/stopping_rule.py``). ``seed_deviation``: the standard deviation of
+    scores between the seeds of a trial.
     """
 
     trials: PositiveInt
@@ -593,7 +592,7 @@ OwnEvent = Annotated[
 
 
 class Ablated(_Happened):
-    """An event of the ablation with the number ``ablation``, a study of its own in the ledger of the search."""
+    """An event of ablation number ``ablation``. The ablation is a study of its own in the ledger of its search."""
 
     kind: Literal["ablated"] = "ablated"
     ablation: PositiveInt

@@ -4,7 +4,7 @@
 
 ``payload`` is the number of the append, counted from 1, a space, and the JSON of its events. ``crc`` is the CRC-32 of
 the payload's bytes, in 8 hexadecimal digits. A report and the decision on it are one append, so that either both are
-stored or neither. The numbers reveal a missing, doubled or misplaced append.
+stored or neither. The appends' numbers reveal a missing, doubled or misplaced append.
 """
 
 import gzip
@@ -65,7 +65,7 @@ def checksum(payload: bytes) -> bytes:
 
 
 def lines_in(path: Path) -> Iterator[Line]:
-    """Yields the lines of a file. Raises UserError if a compacted file is damaged, as it can never be torn."""
+    """Yields the lines of a file. Raises UserError if a compacted file is damaged: a compacted file is never torn."""
     return _compacted_lines(path) if path.name.endswith(SUFFIX) else _appended_lines(path)
 
 
@@ -102,7 +102,7 @@ def compacted(lines: Iterable[Line]) -> bytes:
 
 
 def write_compacted(path: Path, lines: Callable[[], Iterable[Line]]) -> None:
-    """Write a compacted file atomically and durably. Raises OSError if it does not match ``lines``, called twice."""
+    """Write a compacted file atomically and durably. Raises OSError if reading it back does not give the same lines."""
     with atomic_file(path, fsync=True) as temporary:
         temporary.write_bytes(compacted(lines()))
         if not _same(_compacted_lines(temporary), lines()):

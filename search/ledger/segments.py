@@ -28,8 +28,8 @@ WORTH_COMPACTING = 10_000
 """Opening for writing compacts a ledger with at least this number of lines outside the compacted file."""
 
 SETTLED: Final = 2.0
-"""The seconds without a change after which a file's size and modification time reveal every further change. Two changes
-within the same tick of the disk's coarse clock could have the same time.
+"""If a file has not changed for this number of seconds, its size and modification time reveal every further change. Two
+changes within one tick of the disk's coarse clock could have the same time.
 """
 
 Version = tuple[tuple[str, int, int, int], ...]
@@ -139,9 +139,9 @@ class Segments:
     def open(self, known: Callable[[], Checked | None] = lambda: None) -> None:
         """Lock the folder, cut a torn last line, compact old segments, and start a segment. Creates a missing folder.
 
-        ``known``: called once the folder is locked; returns the result of an earlier reading of the same content, or
-        None, upon which the content is read here. Raises UserError if another driver is writing or the ledger is
-        damaged; then no segment has changed.
+        ``known``: called once the folder is locked; returns the result of an earlier reading of the same content; if it
+        returns None, the content is read here. Raises UserError if another driver is writing or the ledger is damaged;
+        then no segment has changed.
         """
         self.folder.mkdir(parents=True, exist_ok=True)
         self._lock = _locked(self.folder)

@@ -15,7 +15,7 @@ from skipstack.spaces.function import Direction
 from skipstack.spaces.replicates import Replicates, checked
 
 SEEDS_OF_A_SEARCH: Final = 1_000_000
-"""The seeds of a search are below this number. Its n-th ablation starts at n times the number, so all seeds differ."""
+"""The seeds of a search are below this number, N. Seeds of its n-th ablation start at n * N, so all seeds differ."""
 
 MOST_TRIALS: Final = 1_000_000_000
 """The largest number of trials. Trial numbers fit into 32 bits."""
@@ -44,8 +44,8 @@ class SearchConfig(Frozen):
     """
     objectives: Annotated[Objectives, BeforeValidator(checked_objectives)] = ("score",)
     """The objectives, of which the score is the first. For networks this is a list. For a function it is a mapping from
-    what the function reports to ``maximize`` or ``minimize``. With several objectives, reports show the Pareto front,
-    and ASHA and the proposers that learn from scores rank trials by it.
+    what the function reports to ``maximize`` or ``minimize``. With several objectives, reports show the Pareto front;
+    ASHA and the proposers that learn from scores rank trials by this front.
     """
     warm_start: tuple[str, ...] = ()
     """Folders of earlier studies, relative to the folder of the study file. The proposer learns from their trials on
@@ -64,7 +64,7 @@ class SearchConfig(Frozen):
     are stopped at their next report. None means no limit.
     """
     seeds: Annotated[PositiveInt, Field(le=SEEDS_OF_A_SEARCH)] = 2
-    """The number of seeds of each trial, whose score is the mean over its seeds. Seed i of every trial is
+    """The number of seeds of each trial. A trial's score is the mean over its seeds. Seed i of every trial is
     ``first_seed`` + i. With ``replicates``, the default is 1.
     """
     first_seed: NonNegativeInt = 0
@@ -76,12 +76,12 @@ class SearchConfig(Frozen):
     of a list, as in ``{corpus: [a, b]}``. The score of a trial is the mean over all its calls.
     """
     seed: NonNegativeInt = 0
-    """The seed of the study. The proposals depend on it, and so does the order in which all seeds of a trial train the
-    buckets of sentences of equal length.
+    """The seed of the study. It determines the proposals, and the order in which a trial's batches of different
+    sentence lengths follow each other, which is the same for all seeds of the trial.
     """
     lanes: PositiveInt | Literal["auto"] = "auto"
-    """The number of seeds of a trial that are trained in one batch. With ``auto``, it depends on the size of the
-    network and on the device.
+    """The number of seeds of a trial that are trained in one batch. With ``auto``, this number depends on the size of
+    the network and on the device.
     """
     scheduler: Annotated[
         SchedulerConfig, BeforeValidator(of_kind, json_schema_input_type=SchedulerName | SchedulerConfig | None)
@@ -96,8 +96,8 @@ class SearchConfig(Frozen):
     does not report is ended after a further wait: one minute, or twice the longest epoch if that is longer.
     """
     keep_checkpoints: PositiveInt | None = None
-    """The number of the best trials that keep their weights, or the models that their function reported. The trials
-    that are still needed also keep theirs (``search/execution/driver/retention.py``). None means no limit.
+    """The number of the best trials that keep their weights, or the models that their function reported. Other trials
+    keep theirs only while they are needed (``search/execution/driver/retention.py``). None means no limit.
     """
     disk_budget: PositiveInt | None = None
     """Bytes that the weights of a study, or the models that its function reported, may take on the disk; None means no
@@ -129,7 +129,7 @@ class SearchConfig(Frozen):
 
     @property
     def reported(self) -> dict[str, Direction]:
-        """The directions of the objectives that a function reports, by name; empty if they have none."""
+        """The directions of the objectives that a function reports, by name; empty if no directions are stated."""
         return self.objectives if isinstance(self.objectives, dict) else {}
 
     @property

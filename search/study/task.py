@@ -23,14 +23,14 @@ class TrialTask:
     calls. ``order_seed``: the seed of the study, which determines the order of batches. ``lanes``: the number of seeds
     to train in one batch. ``folder``: the folder of the trial's weights. ``corpus``, ``vectors``: the folders of the
     prepared corpus and of the pretrained vectors; None if the trial reads none. ``reported``: the number of epochs of
-    these seeds in the ledger; the next result is that of the epoch after them.
+    these seeds in the ledger; the next result is of the epoch after these.
 
     ``earlier``: if seeds race (are trained in groups, one after another), the seeds of earlier groups. ``attempt``: the
     number of workers that this trial has had, including this one; an abandoned worker writes nothing once a later one
     has started. ``share``: the trial's share of the device, as a multiple of the share of an ordinary trial.
     ``time_left``: the seconds that the trial may still train; None means no limit. ``gpu_share``: the fraction of a
     GPU's memory that the trial's process may use; None means no limit. ``best``: the epoch whose weights are to be
-    measured on test; None means the weights in the file, whatever their epoch.
+    measured on the test split; None means the weights in the file, whatever their epoch.
 
     ``code``: the files of the user's code that the network needs, with the content that this process loaded.
     ``replicates``: the replicates of each seed of a function. ``objectives``: the names of the objectives that a

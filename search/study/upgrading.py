@@ -13,8 +13,8 @@ format    its ``study_opened`` event
 3         as 2; ``tested`` events also have counts by sentence, and ``corpus_prepared`` events a health report
 ========  =====================================================================================================
 
-Versions up to 0.2.0 compacted long ledgers into Parquet files. These have one row for each append, with its ``payload``
-and the CRC-32 of the payload.
+Versions up to 0.2.0 compacted long ledgers into Parquet files. Each such file has one row for each append, with its
+``payload`` and the CRC-32 of the payload.
 
 Version 0.1.0 drew dropout from torch's generators, whose states cannot be used any more. A trial with such a checkpoint
 continues with draws that depend on its seeds and the epoch.
@@ -42,14 +42,14 @@ ROWS: Final = 10_000
 """The number of lines that are in memory at the same time."""
 
 STREAMS: Final = "dropout_streams"
-"""The end of the names of a checkpoint's tensors that count the random numbers drawn so far. In version 0.1.0, tensors
-of these names held the states of generators.
+"""Tensors of a checkpoint whose names end in this count the random numbers drawn so far. In version 0.1.0, they held
+the states of generators.
 """
 
 
 def upgrade(folder: Path) -> list[str]:
     """Rewrite the files in a study's ``folder`` that have an earlier format, and return a sentence for each of them.
-    Raises UserError if there is no study, if a driver is writing it, and for damaged files, which are not changed.
+    Raises UserError if there is no study, if a driver writes the study, and for damaged files, which stay unchanged.
     """
     study = StudyFolder(folder)
     if not study.ledger.is_dir():
@@ -100,8 +100,8 @@ def _line(line: Line) -> Line:
 
 
 def _opened(event: dict[str, Any]) -> dict[str, Any]:
-    """Return a ``study_opened`` event of format 1 or 2 in the current format. It keeps the identity of the study, by
-    which the study's runs in MLflow are found.
+    """Return a ``study_opened`` event of format 1 or 2 in the current format. The event keeps the identity of the
+    study, by which the study's runs in MLflow are found.
     """
     if "format" in event:
         return {**event, "format": FORMAT, "earlier_identity": identity(StudyOpened.model_validate(event))}

@@ -41,7 +41,7 @@ Writer = Callable[[Numbers, Measure], str]
 
 
 def confirmation_report(confirmation: Confirmation) -> Report:
-    """The report of a confirmation. Its details say how small a difference the experiment can detect, why rows have no
+    """The report of a confirmation. The details say how small a difference the experiment can detect, why rows have no
     difference, and what two changes do together.
     """
     records = [confirmed_numbers(row) for row in confirmation.rows]

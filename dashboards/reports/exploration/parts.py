@@ -96,8 +96,8 @@ def _importances(found: Sequence[Numbers]) -> tuple[Block, ...]:
 
 
 def _pairs(content: Content, measure: Measure) -> tuple[Block, ...]:
-    """A list of pairs of values whose joint effect differs from the sum of their effects by more than any pair's does
-    by chance (at most ``NAMED``), or a sentence if there are none.
+    """A list of at most ``NAMED`` pairs of values, or a sentence if there are none. In a listed pair, the joint effect
+    differs from the sum of the two effects by more than chance explains in any pair.
     """
     named = sorted(
         (pair for pair in content["pairs"] if pair["stands_out"]), key=lambda pair: -abs(pair["interaction"])

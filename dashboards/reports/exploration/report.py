@@ -108,8 +108,8 @@ def _headline(seen: Exploration, records: Sequence[Numbers]) -> tuple[Block, ...
 
 
 def _confirmed(seen: Exploration, found: Verdict) -> Mapping[tuple[str, str], WinnerChange]:
-    """The winner's changes that an ablation has tested, by axis and by the label of the part of the axis (a value or a
-    range) that contains the changed value.
+    """The winner's changes that an ablation has tested. The key of a change is its axis, and the label of the part of
+    the axis (a value or a range) that contains the changed value.
     """
     changes = found.changes if isinstance(found, WinnerTested) else ()
     return {
@@ -128,7 +128,7 @@ def _values(seen: Exploration, records: Sequence[Numbers], found: Verdict) -> It
 
 
 def about(search: SearchConfig) -> str:
-    """The sentences on the choices that a search based on scores, and on why its numbers have no intervals."""
+    """The sentences that say which choices a search made by scores, and why its numbers have no intervals."""
     blind = search.proposer.kind in BLIND
     chose = [
         *([] if blind else ["which trials to run"]),

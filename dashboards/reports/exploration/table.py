@@ -13,7 +13,7 @@ from skipstack.search.analysis.verdict.verdicts import WinnerChange
 from skipstack.search.statistics.descriptive import deviation, mean
 
 LEADS, CUT, FRONT, REUSED = "›", "†", "◆", "="
-"""Marks: the best value of its axis; a trial not trained to its end; one on the Pareto front; a reused trial."""
+"""Marks: the best value of an axis; a trial not trained to its end; a trial on the Pareto front; a reused trial."""
 
 OPEN = "open"
 """Printed in place of an effect whose 95 % band contains 0."""
@@ -22,7 +22,7 @@ CONFIRMED = Column("confirmed")
 """The column of differences that an ablation has tested. It is left out if there are none."""
 
 WHOLE = (BASELINE, BASE, BEST)
-"""The ``axis`` of the rows without an axis: baseline, base and best trial."""
+"""The values in the column ``axis`` of rows that belong to no axis: the baseline, the base and the best trial."""
 
 HEADLINE = ("dev %", "deviation", "test %")
 """The columns of the table of baseline, base and best trial."""
@@ -87,14 +87,14 @@ def _confirmed_numbers(change: WinnerChange | None) -> Numbers:
 
 
 def by_seed(row: ValueRow) -> Mapping[str, tuple[float, ...]]:
-    """The seeds of a row, and its scores on dev and test in the order of the seeds."""
+    """The seeds of a row, and the row's scores on dev and test in the order of the seeds."""
     return {"seeds": row.seeds, **{name: values for name, values in (("dev", row.dev), ("test", row.test)) if values}}
 
 
 def headline(records: Sequence[Numbers], measure: Measure, caption: str = "") -> Table:
     """The table of baseline, base and best trial.
 
-    ``records``: the numbers of all rows, from which these three are selected. ``caption``: sentences on the study.
+    ``records``: the numbers of all rows; these three rows are selected. ``caption``: sentences on the study.
     """
     shown = [column for column in COLUMNS if column.heading in HEADLINE]
     return Table(
@@ -110,7 +110,7 @@ def headline(records: Sequence[Numbers], measure: Measure, caption: str = "") ->
 def table(records: Sequence[Numbers], measure: Measure, caption: str = "") -> Table:
     """The table of all values of all axes.
 
-    ``records``: the numbers of all rows, from which those of values are selected. ``caption``: sentences on the study.
+    ``records``: the numbers of all rows; the rows of values are selected. ``caption``: sentences on the study.
     """
     of_axes = [record for record in records if record["axis"] not in WHOLE]
     none = all(record["confirmed"] is None for record in of_axes)
@@ -136,7 +136,8 @@ def _split(split: str, values: Sequence[float]) -> Numbers:
 def _row(numbers: Numbers, measure: Measure, columns: Sequence[Column]) -> TableRow:
     axis, value = str(numbers["axis"]), str(numbers["value"])
     of_axis = axis not in WHOLE
-    label = value if of_axis else axis if axis == BASELINE else f"{axis}, {value}"  # a footnote describes the baseline
+    # The baseline's label omits its value, which a footnote gives.
+    label = value if of_axis else axis if axis == BASELINE else f"{axis}, {value}"
     leads = bool(numbers["best_of_axis"])
     return TableRow(
         names=(axis, value),

@@ -1,4 +1,4 @@
-"""Draws the pictures of reports in a child process. If it dies or hangs, only pictures are missing.
+"""Draws the pictures of reports in a child process. If the child process dies or hangs, only pictures are missing.
 
 The child process loads V8 (``charts/rendering.py``), but neither Altair nor the study.
 """
@@ -24,8 +24,8 @@ class UndrawnError(Exception):
 class DrawingProcess:
     """Draws pictures one after another in a child process, which starts with ``begin`` or with the first picture.
 
-    The child process lasts until ``end``, or until this process ends. If it died or hung, ``trouble`` gives the reason
-    in one line, and every further picture fails at once, so that a page waits only once. ``end`` clears ``trouble``.
+    The child process lasts until ``end``, or until this process ends. If the child died or hung, ``trouble`` gives the
+    reason in one line, and further pictures fail at once, so that a page waits only once. ``end`` clears ``trouble``.
     """
 
     def __init__(self) -> None:

@@ -9,7 +9,7 @@ from skipstack.models.views.insight import LayerView
 from skipstack.search.publishing.bundles.inspection import SentenceView
 
 WIDTH, MARGIN, LINE, CURVE = 900, 24, 18, 120
-"""The width and margin of the picture, the height of a line of text, and that of the tallest bar, in pixels."""
+"""The width and margin of the picture, the height of a line of text, and the height of the tallest bar, in pixels."""
 
 INK, PALE, ARC, BAR = "#1f2328", "#d0d7de", "#0969da", "#8250df"
 

@@ -169,7 +169,7 @@ class OwnConfig:
     text: str
     """The fields as canonical JSON, including the kind."""
     value: Any = field(compare=False, repr=False)
-    """The component as JSON: its fields, or only its kind if kinds of its part are names and it has no fields."""
+    """The component as JSON: its fields; only its kind if it has no fields and its part's kinds are given by name."""
 
     def __str__(self) -> str:
         return self.kind if isinstance(self.value, str) else self.text

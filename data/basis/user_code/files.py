@@ -57,7 +57,7 @@ NEEDED: Final[Mapping[Part, Mapping[str, str]]] = {
     "embedder": {"input_size": "a field with the numbers of a time step"},
     "format": dict.fromkeys(("train", "dev", "test"), "a class whose base is CorpusFiles"),
 }
-"""The fields that a component's Config must have, by part, and the description of each field in errors."""
+"""Maps each part to the fields that a component's Config must have, and each field to its description in errors."""
 
 MARK: Final = "is_constraint_of_skipstack"
 """The attribute that marks a function as a constraint."""
@@ -151,7 +151,7 @@ def load_recorded(code: Sequence[CodeFile], paths: Sequence[Path]) -> None:
 
 
 def load_sent(sent: Sequence[CodeSource]) -> None:
-    """Load files that another process sent. Raises UserError if the bytes of one differ from its record."""
+    """Load files that another process sent. Raises UserError if a file's bytes differ from its record."""
     for each in sent:
         if (got := digest(each.source)) != each.file.sha256:
             raise UserError(f"got {each.file.name} of SHA-256 {got} (allowed: {_wanted([each.file])})")

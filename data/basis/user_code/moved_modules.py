@@ -3,7 +3,7 @@
 Two things cannot be adapted when a module moves: a study's code, since the study resumes with the exact bytes
 (``files.py``), and a network logged to MLflow, which names the module that loads it. So importing ``skipstack`` makes
 the old paths work. After a file of own code was loaded from its path, the first import of each old path warns, and
-names ``skipstack.own``, whose names are stable. Imports from ``skipstack.search`` never warn, since MLflow makes them.
+points to ``skipstack.own``, whose names are stable. Imports from ``skipstack.search`` never warn: MLflow makes them.
 """
 
 import sys
@@ -93,7 +93,7 @@ NAMES: Final[Mapping[str, Mapping[str, str]]] = {
     "skipstack.models.time.layer": dict.fromkeys(("Weights", "project"), "skipstack.models.kernels.layers"),
     "skipstack.search.bundles.served": {"_load_pyfunc": "skipstack.search.publishing.bundles.served"},
 }
-"""The new module of each name that is not in the module that ``MOVED`` gives, by the old module and by the name."""
+"""Maps an old module, and a name in it, to the name's new module, if this is not the module that ``MOVED`` gives."""
 
 
 def find_moved_modules(*, warn: bool = False) -> None:

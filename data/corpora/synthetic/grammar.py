@@ -106,7 +106,7 @@ class _Draft:
 
     def sentence(self) -> Phrase:
         """Draw an optional opening, a clause, a time word (optional unless a verb needs it), and the final mark."""
-        shifted = self._chance(0.15)  # rare: networks can learn a rule with an exception, but not an even split
+        shifted = self._chance(0.15)  # rare: networks learn a rule with exceptions, not two equally frequent rules
         question = not shifted and self._chance(0.35)
         opening = [word(words.SHIFT, "MARK", "mark")] if shifted else self._maybe(0.3, self._before_comma)
         clause = self._question() if question else self._clause(None)

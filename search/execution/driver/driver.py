@@ -59,7 +59,7 @@ from skipstack.spaces.subject import Subject
 class Driver:
     """Proposes trials, decides on their reports, ends trials, and records all this in the ledger.
 
-    ``ledger``: past events, which the driver replays, and to which it appends new ones. ``device``: the device of the
+    ``ledger``: past events, which the driver replays; new events are appended to it. ``device``: the device of the
     trials' tasks. ``clock`` returns Unix time in seconds, on which only ``search.hours`` and overdue reports depend.
     ``readers`` receive every new event. ``space``: the points (values for all axes) that may be proposed; None means
     the study's whole space. ``first``: events to append before all other new ones. ``replay_to``: readers of the
@@ -93,7 +93,7 @@ class Driver:
         for reader in replay_to:
             reader(opened)
         self.past = 1
-        """Number of events that the ledger contains when this driver has been created, including ``first``."""
+        """Number of events in the ledger when this driver has been created, including ``first``."""
         for event in past:
             self._state.apply(event)
             self.past += 1
@@ -106,7 +106,7 @@ class Driver:
         self.turns = 1
         """Largest number of trials that take turns in one process. Waits for reports are multiplied by this."""
         self._patience: Patience | None = None
-        """The wait for reports of running trials after the end of the study's hours; None before that."""
+        """The wait for reports of running trials after the end of the study's hours; None before the end."""
         self._heard: dict[int, float] = {}
         """Unix time at which each running trial last began or reported an epoch."""
         self._waiting = sorted(self._state.active)
@@ -145,7 +145,7 @@ class Driver:
 
     @property
     def over(self) -> bool:
-        """Whether all trials have paused or ended, so that only a promotion or a new trial can start."""
+        """Whether all trials have paused or ended, so that only promoted or new trials can start."""
         return not self._state.active
 
     @property
@@ -177,7 +177,7 @@ class Driver:
         return taken
 
     def end_paused(self) -> None:
-        """End all paused trials. Call this only when no trial is left whose report could promote one."""
+        """End all paused trials. Call this only when no trial is running whose report could promote a paused trial."""
         self._end([trial.number for trial in self.record.paused()])
 
     def hours_are_over(self) -> bool:
@@ -202,8 +202,8 @@ class Driver:
         return [number for number in sorted(self._state.active) if self._is_silent(number, now)]
 
     def seconds_left(self, number: int) -> float | None:
-        """Note that a running trial begins an epoch now. Return the seconds after which it counts as ``silent`` without
-        a report; None means no limit.
+        """Note that a running trial begins an epoch now. Return the seconds after which the trial, if it has not
+        reported, counts as ``silent``; None means no limit.
         """
         own, now = self._longest_wait(number), self._clock()
         self._heard[number] = now
@@ -319,8 +319,8 @@ class Driver:
         self._tell(Ended(time=self._clock(), trial=number, reason="completed"))
 
     def measurements(self) -> list[Measurement]:
-        """Return the measurements still to make: of each selected trial without a result on the test split, unless it
-        was given up after faults. Call this only when no trial is running.
+        """Return the measurements still to make, one for each selected trial that has no result on the test split and
+        was not given up after faults. Call this only when no trial is running.
         """
         trials = self.record.trials
         return [
@@ -376,8 +376,8 @@ class Driver:
 
     def _new_trial(self) -> int | None:
         """Propose and record the next trial to train, and return its number; None if there is none now. If the results
-        of an equal trial are known, the trial is recorded with them instead of being trained, unless rungs are in
-        seconds or seeds.
+        of an equal trial are known, the trial is recorded with these results instead of being trained, unless rungs are
+        in seconds or seeds.
         """
         while not self._all_proposed:
             number = len(self.record.trials)
@@ -413,7 +413,7 @@ class Driver:
         )
 
     def _reuse(self, proposed: Proposed, known: ReusableTrial) -> None:
-        """Record a proposed trial with known results, in one append. It is never stopped, since it costs nothing."""
+        """Record a proposed trial with known results in one append. The trial costs nothing, so it is never stopped."""
         number, recording, time = proposed.trial, known.recording, proposed.time
         events: list[Event] = []
 
@@ -479,9 +479,8 @@ class Driver:
         self._write([event])
 
     def _write(self, events: Sequence[Event]) -> None:
-        """Append events to the ledger, then send them to the readers, so that no reader acts on an event that is not on
-        the disk. Before that, the weights of ending trials are flushed to the disk. A failed write interrupts the
-        study.
+        """Flush the weights of ending trials to the disk, append the events to the ledger, and then send them to the
+        readers, so that no reader acts on an event that is not on the disk. A failed write interrupts the study.
         """
         with lost_ledger_interrupts(self._ledger.folder):
             for event in events:

@@ -185,7 +185,7 @@ def time_is_over(trial: TrialRecord, search: SearchConfig) -> str | None:
 @contextmanager
 def lost_disk_interrupts(what: str) -> Iterator[None]:
     """Turn an error of a full or failing disk in the block, even one wrapped in another error, into OutOfSpaceError or
-    DiskLostError with a message of one line: ``what``, the disk's error and its path. A Ctrl-C that pydantic has
+    DiskLostError with a message of one line: ``what``, the disk's error and the path. A Ctrl-C that pydantic has
     wrapped in an error is raised unwrapped.
     """
     try:
@@ -244,8 +244,8 @@ def _gone(study: Path, cause: FolderGoneError) -> StudyGoneError:
 
 
 def lost_disk(error: BaseException, what: str) -> StudyInterruptedError | None:
-    """Return the interruption for a full or failing disk in ``error``, with a message that begins with ``what``, or
-    None.
+    """Return the interruption if ``error`` reports a full or failing disk, otherwise None. Its message begins with
+    ``what``.
     """
     trouble = disk_trouble(error)
     if trouble is None:

@@ -78,7 +78,7 @@ def continued_by(folder: Path, source: FunctionSource) -> str:
 
 
 def recorded_function(folder: StudyFolder) -> FunctionSource | None:
-    """The function that a study calls, according to its first event; None if the study trains networks."""
+    """The function that a study calls, according to the study's first event; None if the study trains networks."""
     found = space_of(folder).get("base", {}).get(FUNCTION)
     return None if found is None else FunctionSource.model_validate(found)
 

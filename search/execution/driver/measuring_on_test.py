@@ -17,7 +17,7 @@ from skipstack.search.study.task import Measured, TrialTask, Workers, task_of
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
-    """A measurement of ``task`` on the test split. ``training``: tasks to run first, in order, for lost weights."""
+    """A measurement of ``task`` on the test split. ``training``: if the weights are lost, tasks to run first."""
 
     task: TrialTask
     training: tuple[TrialTask, ...] = ()
@@ -48,7 +48,7 @@ def measured(worker: Workers, measurement: Measurement) -> Measured | Fault:
 
 
 def _training(task: TrialTask, trial: TrialRecord) -> Iterator[TrialTask]:
-    """Yield a task for the last epoch of each group of seeds; its worker trains the earlier epochs, too."""
+    """Yield a task for the last epoch of each group of seeds; the task's worker also trains the earlier epochs."""
     earlier: tuple[int, ...] = ()
     for group in groups(trial.reports):  # several groups if the seeds race
         seeds = group[0].seeds or trial.seeds

@@ -16,7 +16,7 @@ from skipstack.search.study.task import EpochResult, Worker, Workers, trial_task
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Difference:
-    """The first number of a rerun, ``name``, that differs from the record, with both values as text."""
+    """The first number of a rerun that differs from the record. ``name``: its name. Both values are text."""
 
     epoch: int
     name: str

@@ -49,9 +49,9 @@ class Retention:
     ``search.disk_budget`` bytes, and deletes other weights. In a study of a function, the weights are the models that
     the function reported.
 
-    It always keeps, even beyond the budget, the files of running and paused trials, and the weights of the best trial
-    and of trials that may still be measured on the test split. It always deletes the checkpoints of ended trials, and
-    the weights of ended trials without a score. ``record`` returns the driver's current record.
+    Always kept, even beyond the budget: the files of running and paused trials, and the weights of the best trial and
+    of trials that may still be measured on the test split. Always deleted: the checkpoints of ended trials, and the
+    weights of ended trials without a score. ``record`` returns the driver's current record.
     """
 
     def __init__(self, folder: StudyFolder, record: Callable[[], StudyRecord]) -> None:

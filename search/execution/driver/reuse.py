@@ -38,8 +38,7 @@ class KnownTrials:
         self._earlier: dict[str, list[ReusableTrial]] = {}
         self._own: dict[str, int] = {}
         self._apart: dict[str, list[int]] = {}
-        """Numbers of trials by their values on the axes that every network reads, which equal networks have in common.
-        """
+        """Trial numbers by values on the axes that every network reads: equal networks agree in these values."""
         self._identities: dict[int, str] = {}
         """The config identity of each running trial, kept here because the record drops configs, which are large."""
 

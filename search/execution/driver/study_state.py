@@ -86,9 +86,9 @@ class StudyState:
         self._written = written
 
     def ask(self, number: int) -> Point | None:
-        """Return the point of the next trial, ``number``, or None, without changing the state. The base config comes
-        first, if the space contains it, then points that users requested, points that were good on other corpora, and
-        points of the proposer. The base is never stopped early, since every difference is measured from it.
+        """Return the point of the next trial, ``number``, without changing the state; None without one. The base config
+        comes first, if the space contains it, then points that users requested, points that were good on other corpora,
+        and points of the proposer. The base is never stopped early, since every difference is measured from it.
         """
         if number >= self.record.study.search.trials:
             return None
@@ -174,7 +174,7 @@ class StudyState:
         return bool(reported.seeds) and reported.epoch == self.scheduler.maximum
 
     def _is_base(self, proposed: Proposed) -> bool:
-        """Whether the proposed trial is the base. The first trial need not be, if a later extension added the base."""
+        """Whether the proposed trial is the base. It need not be the first trial, as an extension may add the base."""
         return self._base is not None and _equal(proposed.point, self._base)
 
     def _observe(self, warm_started: WarmStarted) -> None:
@@ -216,9 +216,9 @@ class StudyState:
             )
 
     def _check_promoted(self, promoted: Promoted) -> None:
-        """Raise UserError for a recorded promotion that this code would not make. The trial that is due depends on
-        whether new trials were still to come, which the ledger does not record, so the trial due in either case is
-        allowed.
+        """Raise UserError for a recorded promotion that this code would not make. Which trial was due depends on
+        whether new trials were still to come. The ledger does not record this, so both trials that may have been due
+        are allowed.
         """
         due = (self.scheduler.promotable(), self.scheduler.promotable(len(self.record.trials)))
         if promoted.trial not in due:

@@ -12,8 +12,8 @@ Allocate = Callable[[Sequence[Resources], Answers], Allotment]
 class Allocator:
     """Allocates the resources of each trial, and again when the cluster's machines change.
 
-    ``machines`` returns the machines of the cluster, by id. ``allocate`` returns the allotment for them. ``size`` asks
-    the machine with a given id for the bytes of its GPU, without waiting for the answer; None means that no machine is
+    ``machines`` returns the machines of the cluster, by id. ``allocate`` returns the allotment for these machines.
+    ``size`` asks the machine with a given id for the bytes of its GPU, without waiting; if it is None, no machine is
     asked. Until all machines have answered, which may take a minute, trials get the same resources as before.
     """
 

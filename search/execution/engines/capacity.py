@@ -83,15 +83,15 @@ class GpuShares:
     the bytes of memory of a trial; trials with the same config and number of seeds are counted once.
 
     The share of a trial is (``GPU_CONTEXT`` + ``MARGIN`` * memory) / device, rounded up. Ray packs trials into GPUs by
-    their shares. A trial that exceeds its share runs out of memory itself instead of taking memory from other trials on
-    the GPU (``models/ground/device_memory.py``).
+    the trials' shares. A trial that exceeds its share runs out of memory itself instead of taking memory from other
+    trials on the GPU (``models/ground/device_memory.py``).
     """
 
     def __init__(self, device: int, count: Callable[[TrialTask], Counting]) -> None:
         self.device = device
         self._count = count
         self._counting: dict[tuple[str, int], Counting] = {}
-        """Pending counts by config and number of seeds; dropped once read, since the cluster stores their answers."""
+        """Pending counts by config and number of seeds; dropped once read, because Ray stores an answer until then."""
         self._memory: dict[tuple[str, int], int | UserError] = {}
         """The counted bytes by config and number of seeds, or the error of a failed count."""
 

@@ -26,8 +26,8 @@ class SerialEngine(Engine):
     that. After each round, new trials replace trials that ended or paused.
 
     If a worker kills this process, the next driver continues from the last checkpoints. A GPU error after which this
-    process cannot use its GPU interrupts the study. In the main thread, an alarm ends trials whose report is overdue,
-    after the study's hours or by their time limit.
+    process cannot use its GPU interrupts the study. In the main thread, an alarm ends trials whose report is overdue
+    because of their time limit or the end of the study's hours.
     """
 
     def __init__(self, worker: Workers, device: str | None = "cpu", *, trials: int = 1) -> None:

@@ -17,7 +17,7 @@ from skipstack.search.study.task import TrialTask
 
 @dataclass(frozen=True, slots=True)
 class _Waiting:
-    """A copy of a model whose epoch has no score yet. ``files``: the sizes of its files in bytes."""
+    """A copy of a model whose epoch has no score yet. ``files``: the sizes of the copy's files in bytes."""
 
     folder: Path
     epoch: int
@@ -32,7 +32,7 @@ class CallModels:
     the number of the attempt at the trial. ``scores``: the trial's scores at the epochs in the ledger.
 
     A model waits until the trial's score at its epoch, the mean over all calls, is known. If the score is the best so
-    far, the model replaces the kept one, which is deleted once the ledger has the epoch.
+    far, the model replaces the kept model, which is deleted once the ledger has the new model's epoch.
     """
 
     def __init__(self, trial: Path, call: Path, *, attempt: int, scores: Sequence[float]) -> None:

@@ -1,4 +1,4 @@
-"""The time limit of a trial, checked by its own worker, since no other process can end an epoch cleanly."""
+"""The time limit of a trial, checked by the trial's own worker, since no other process can end an epoch cleanly."""
 
 import time
 from collections.abc import Callable

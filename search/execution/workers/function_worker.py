@@ -1,4 +1,4 @@
-"""Workers that call a user's function for each seed, or each replicate of it, one epoch of all calls at a time."""
+"""Workers that call a user's function for each seed, or each replicate of a seed, one epoch of all calls at a time."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -35,8 +35,8 @@ class FunctionWorkers(Workers):
 
 @final
 class FunctionWorker(Worker):
-    """Calls a user's function once for each seed of a trial. The score of an epoch is the mean over the seeds; after
-    the call of a seed has returned, its last report counts. A new worker starts all calls again, and a function
+    """Calls a user's function once for each seed of a trial. The score of an epoch is the mean over the seeds; once the
+    call of a seed has returned, the call's last report counts. A new worker starts all calls again, and a function
     continues only if it restores its checkpoint or its own saved state. Epochs in the ledger are not reported again.
     """
 
@@ -49,8 +49,8 @@ class FunctionWorker(Worker):
         self._epoch = task.reported + 1
 
     def run_epoch(self) -> EpochResult | None:
-        """Advance all calls by an epoch, and return the epoch's result; None if all calls have returned without a
-        report of it. Raises ReportError if a call has returned without any report, and the errors of ``joined``.
+        """Advance all calls by an epoch, and return the epoch's result; None if all calls have returned before this
+        epoch. Raises ReportError if a call has returned without any report, and the errors of ``joined``.
         """
         for run in self._runs:
             while not run.returned and _epoch(run.latest) < self._epoch:

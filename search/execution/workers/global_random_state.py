@@ -57,8 +57,8 @@ def written_states() -> dict[str, Any]:
 
 
 def restore_written(written: Mapping[str, Any]) -> None:
-    """Set the global random generators to states from ``written_states``, possibly of a machine with more GPUs, whose
-    surplus states are ignored. torch's generators are set only if torch is already imported.
+    """Set the global random generators to states from ``written_states``. States of more GPUs than this machine has are
+    ignored. torch's generators are set only if torch is already imported.
     """
     version, own, next_gauss = written["random"]
     states: dict[str, Any] = {"random": (version, tuple(own), next_gauss), "numpy": tuple(written["numpy"])}

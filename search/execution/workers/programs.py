@@ -11,8 +11,8 @@ from skipstack.spaces.trial import TrialConfig
 
 
 def shared_config(subject: Subject, *, on_cpu: bool) -> TrialConfig | None:
-    """The config that trials must have in common to share a program with ``subject``; None if it trains by itself.
-    ``on_cpu``: whether it trains on a CPU, where some networks train by themselves.
+    """The config that trials must have in common to share a program with ``subject``; None if ``subject`` trains by
+    itself. ``on_cpu``: whether the trials train on a CPU, where some networks train by themselves.
     """
     if not isinstance(subject, TrialConfig):
         return None

@@ -45,9 +45,9 @@ class ReportError(Exception):
 @final
 class Values(Mapping[str, Any]):
     """The values that a user's function is called with: a read-only mapping by dotted path. ``values``: the config's
-    values. ``own``: the call's own values, its seed (under ``seed``) and its replicate.
+    values. ``own``: the values of this call alone: its seed (under ``seed``) and its replicate.
 
-    Iteration yields the paths of single values. The path of a group of values gives a mapping of them.
+    Iteration yields the paths of single values. The path of a group of values gives a mapping of the group.
     """
 
     def __init__(self, values: Mapping[str, Json], own: Mapping[str, Json]) -> None:
@@ -220,10 +220,10 @@ class Report:
 
         ``score``: the number that ranks the trials. It may instead be passed by its name in the study's objectives.
         ``epoch``: the epoch's number, counted from 1, for a function that continues from its state in ``folder``. An
-        epoch that was reported before is ignored. ``test``: the same measure on test data. It selects nothing, but
-        ablations are confirmed on it if it is reported. ``model``: the path of a file or a folder that holds the
-        present model. A copy of the model of the best epoch stays with the trial, and ``skipstack export`` exports it.
-        ``metrics``: the other objectives, and any other numbers.
+        epoch that was reported before is ignored. ``test``: the same measure on test data. It selects nothing; if it is
+        reported, ablations are confirmed on it. ``model``: the path of a file or a folder that holds the present model.
+        A copy of the model of the best epoch stays with the trial, and ``skipstack export`` exports it. ``metrics``:
+        the other objectives, and any other numbers.
 
         Raises ReportError for a value that is no number, an objective without a value, a metric of a name that the
         study uses itself, a model that does not exist, and an epoch that does not follow the last one.
@@ -362,7 +362,7 @@ def _check_names(numbers: Iterable[str], taken: Sequence[str], call: str) -> Non
 
 
 def _path(given: Path | str, call: str, allowed: str = "the path of a file or a folder") -> Path:
-    """Return ``given`` as a path. Raises ReportError for ``call`` unless it is an existing file or folder."""
+    """Return ``given`` as a path. Raises ReportError, which names ``call``, unless ``given`` exists."""
     if not isinstance(given, Path | str):
         raise ReportError(f"{call}: got {type(given).__name__} (allowed: {allowed})")
     path = Path(given)

@@ -128,7 +128,7 @@ class SeedRun:
         self._tracked.end()
 
     def _call(self, function: Callable[..., Any]) -> None:
-        """Call the function. Its return value counts as its report if it has made none."""
+        """Call the function. If it has made no report, its return value counts as its report."""
         returned = function(self._values, self._report) if takes_report(function) else function(self._values)
         if returned is not None and not self._report.epoch:
             self._report.returned(returned)
@@ -148,15 +148,15 @@ class SeedRun:
             raise TrialOver
 
     def _go_on_from(self, checkpoint: CallCheckpoint) -> None:
-        """Use the report in a restored checkpoint as the call's last report, in case no other follows."""
+        """Use the report in a restored checkpoint as the call's last report, in case no other report follows."""
         if checkpoint.report is not None:
             numbers = dict(checkpoint.report)
             self.latest = SeedReport(checkpoint.epoch, numbers.pop(SCORE), numbers, 0.0)
 
 
 def _as_ordinary_error(error: BaseException) -> BaseException:
-    """Return the error with a note of the source lines where it was raised. Replace an error that would end the study
-    or the process by a RuntimeError.
+    """Return the error with a note of the source lines where it was raised. An error that would end the study or the
+    process is replaced by a RuntimeError.
     """
     if isinstance(error, UserError) or not isinstance(error, Exception):
         ordinary = RuntimeError(one_line(error)).with_traceback(error.__traceback__)

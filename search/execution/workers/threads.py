@@ -1,4 +1,4 @@
-"""Warns if torch uses more threads in a user's function than its trial has CPUs, which slows other trials."""
+"""Warns if torch uses more threads in a user's function than the trial has CPUs. This slows other trials."""
 
 import sys
 import warnings

@@ -14,9 +14,9 @@ from skipstack.search.study.record.folder import make_trial_folder
 class TrialFiles:
     """Reads and writes the files in the folder of a trial, for one ``attempt`` at the trial.
 
-    A machine that has lost its connection to the cluster continues to train while the trial is retried elsewhere. Its
-    attempt, which has a lower number than the retry, may no longer write: it could replace the best weights by those of
-    an earlier epoch.
+    A machine that has lost its connection to the cluster continues to train while the trial is retried elsewhere. The
+    lost attempt, which has a lower number than the retry, may no longer write: it could replace the best weights by
+    those of an earlier epoch.
     """
 
     def __init__(self, folder: Path, attempt: int) -> None:
@@ -25,7 +25,7 @@ class TrialFiles:
         self._begun = False
 
     def read(self, name: str) -> tuple[Tensors, dict[str, Any]] | None:
-        """Return the tensors and the notes of a file; None if it is missing or damaged, as after a power cut."""
+        """Return the tensors and the notes of a file; None if the file is missing or damaged, as after a power cut."""
         path = self.folder / name
         if not path.exists():
             return None

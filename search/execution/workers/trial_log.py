@@ -21,7 +21,7 @@ from skipstack.search.study.record.folder import LOG, make_trial_folder
 from skipstack.search.study.record.log_file import LARGEST, cut
 
 LONGEST: Final = 10_000
-"""Largest number of characters of a line. A longer line is split, and written before its end is printed."""
+"""Largest number of characters of a line. A longer line is split: its first part is written before the line ends."""
 
 HELD: Final = 1_000
 """Characters at the end of a split line that are written only with later text: a secret may begin there."""
@@ -41,8 +41,8 @@ _lock = threading.RLock()
 
 class TrialLog:
     """Writes the log of a trial in the trial's ``folder``. ``head``: a line about the process, written when an epoch
-    begins, and removed when it ends if nothing was printed. ``several``: whether each line names the ``speaker``, the
-    call that runs now.
+    begins, and removed when the epoch ends if nothing was printed. ``several``: whether each line names the
+    ``speaker``, the call that runs now.
     """
 
     def __init__(self, folder: Path, head: str, *, several: bool) -> None:
@@ -177,7 +177,7 @@ def _overwritten(line: str) -> str:
 
 
 def _parts(line: str) -> Iterator[str]:
-    """Yield the line in parts of at most ``LONGEST`` characters, at least one."""
+    """Yield the line in one or more parts of at most ``LONGEST`` characters."""
     yield line[:LONGEST]
     for start in range(LONGEST, len(line), LONGEST):
         yield line[start : start + LONGEST]

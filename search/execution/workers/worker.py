@@ -54,8 +54,8 @@ class TrainingWorker(Worker):
 
     Training depends only on the config and the seeds, so an epoch that is repeated after a crash gives the same result
     (on a GPU, perhaps not in the last bits). An epoch that was trained but not reported is read from the checkpoint. If
-    seeds race (train in groups, one after another), each group after the first has its own two files, and its best
-    weights are appended to those of the earlier seeds after its last epoch.
+    seeds race (train in groups, one after another), each group after the first has its own two files. After the last
+    epoch of such a group, its best weights are appended to those of the earlier groups.
 
     ``together``: joins trials of this process that can train as one program; None means that the trial trains by
     itself. A trial with a time limit always trains by itself, since an epoch of the program takes the time of all its
@@ -99,9 +99,9 @@ class TrainingWorker(Worker):
         self._resume()
 
     def run_epoch(self) -> EpochResult:
-        """Train one epoch and return its result; return the result of an epoch that was trained but not reported
-        instead. Raises TimeOverError if the time limit ends before the epoch, and OutOfSpaceError or DiskLostError if
-        its weights cannot be written. After such an error, another worker can continue from the trial's files.
+        """Train one epoch and return its result. If an epoch was trained but not reported, only return that result.
+        Raises TimeOverError if the time limit ends before the epoch, and OutOfSpaceError or DiskLostError if its
+        weights cannot be written. After such an error, another worker can continue from the trial's files.
         """
         self.reported += 1
         result, self.unreported = self.unreported, None
@@ -194,8 +194,8 @@ class TrainingWorker(Worker):
     @classmethod
     def test(cls, task: TrialTask) -> Measured:
         """Measure each lane with the weights of the trial's best epoch on the test split, and return scores, losses and
-        counts of each sentence. The ranking measure is computed from the sums of these counts, so that it agrees with
-        them bit for bit. Raises WeightsLostError if the weights are missing, damaged, or those of another epoch.
+        counts of each sentence. The ranking measure is computed from the sums of these counts, and so agrees with the
+        counts bit for bit. Raises WeightsLostError if the weights are missing, damaged, or those of another epoch.
         """
         load_sent(task.code)
         torch.set_num_threads(1)
@@ -255,7 +255,7 @@ def _may_share(config: TrialConfig, device: torch.device) -> bool:
 
 
 def _no_tick() -> None:
-    """Do nothing: the deadline check without a time limit."""
+    """Do nothing; called in place of the deadline check if there is no time limit."""
 
 
 def best_weights(folder: Path, identity: str | None = None, epoch: int | None = None) -> dict[str, torch.Tensor]:

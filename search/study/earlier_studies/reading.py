@@ -109,8 +109,8 @@ class TrialFinder:
 
 
 def _ranked(path: str, record: StudyRecord, scored: Mapping[int, tuple[Point, float]]) -> Iterator[Candidate]:
-    """Yield the trials in ``scored``, each with its rank among them on the same corpus. ``scored``: by trial number,
-    the point of a usable trial on another corpus, and the similarity of that corpus.
+    """Yield the trials in ``scored``, each with its rank among the trials in ``scored`` on its corpus. ``scored``: by
+    trial number, the point of a usable trial on another corpus, and the similarity of that corpus.
     """
     ranks: Counter[str] = Counter()
     for trial in record.ranked():

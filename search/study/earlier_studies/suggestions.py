@@ -15,7 +15,7 @@ five (``docs/schedulers.md``).
 """
 
 OF_TRIALS: Final = 4
-"""The number of trials of a study for each suggestion. One suggestion is always allowed."""
+"""A study has one suggestion for each ``OF_TRIALS`` of its trials, but at least one and at most ``MOST``."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -83,9 +83,9 @@ class Translation:
     def _ours(self, theirs: CorpusPrepared) -> tuple[CorpusPrepared, float | None]:
         """Return the new study's corpus that replaces an earlier study's corpus, and their similarity.
 
-        It is the corpus with the same content and measure, whatever its name, and then the similarity is None;
-        otherwise it is the new study's only corpus. Raises UserError if there is no such corpus, or if the similarity
-        cannot be computed.
+        A corpus with the same content and measure replaces it, whatever the name; the similarity is then None. Without
+        such a corpus, the new study's only corpus does. Raises UserError if the new study has several corpora but none
+        that is the same, or if the similarity cannot be computed.
         """
         content = (theirs.fingerprint, theirs.measure)
         same = [own for own in self._corpora.values() if (own.fingerprint, own.measure) == content]

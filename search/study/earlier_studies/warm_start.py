@@ -1,5 +1,5 @@
-"""Reads the earlier studies of a warm start, once, when a new study is opened. The trials that the new study uses are
-recorded among its first events.
+"""Reads the earlier studies of a warm start, once, when a new study is opened. The trials that are used are recorded
+among the new study's first events.
 """
 
 from collections import Counter

@@ -20,7 +20,7 @@ from skipstack.data.basis.frozen import Frozen
 
 
 class Request(Frozen):
-    """A request for ``points``, in the order in which they are to be tried, by the user ``asked_by``."""
+    """A request of the user ``asked_by`` for ``points``, which are to be tried in this order."""
 
     points: tuple[dict[str, JsonValue], ...]
     asked_by: str = ""

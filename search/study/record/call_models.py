@@ -1,9 +1,9 @@
 """Finds the models that the calls of a user's function reported, whatever the format of their files.
 
-A model is stored in the folder of its trial, in a folder such as ``models/seed-0/00000003-0001-000001/``. The last name
-gives the epoch, the attempt, and the number of the model in that attempt. That folder holds a complete copy of the
-model (``whole_copies.py``). Of the models that a call reports, the model of the epoch with the trial's best score is
-kept.
+A model is stored in the folder of its trial, in a folder such as ``models/seed-0/00000003-0001-000001/``. The last part
+of this path gives the epoch, the attempt, and the number of the model in that attempt. The folder holds a complete copy
+of the model (``whole_copies.py``). Of the models that a call reports, the model of the epoch with the trial's best
+score is kept.
 """
 
 from collections.abc import Mapping
@@ -19,9 +19,9 @@ from skipstack.search.study.record.whole_copies import CONTENT, whole_in
 class CallModel:
     """A complete copy of a model.
 
-    ``epoch``: the epoch of the report that came with it. ``score``: the trial's score at that epoch. ``name``: the name
-    of the model's file or folder. ``files``: the sizes of its files in bytes, by path. ``versions``: the versions of
-    the packages that the function's process had loaded.
+    ``epoch``: the epoch of the report that passed the model. ``score``: the trial's score at that epoch. ``name``: the
+    name of the model's file or folder. ``files``: the sizes of the model's files in bytes, by path. ``versions``: the
+    versions of the packages that the function's process had loaded.
     """
 
     folder: Path
@@ -54,7 +54,7 @@ def models_of(trial: TrialRecord, folder: Path) -> dict[int, CallModel]:
 
 
 def chosen_model(trial: TrialRecord, folder: Path) -> tuple[int, CallModel] | None:
-    """Choose the model that represents a trial in exports: that of the call with the best score at the best epoch.
+    """Choose the model that represents a trial in exports: the model of the call with the best score at the best epoch.
 
     Returns the number of the call and its model; None if no call with a model has a dev score. ``folder``: the trial's
     folder.

@@ -26,7 +26,7 @@ from skipstack.search.study.record.reports import NUMBERS, Layout, ReportBlock
 from skipstack.search.study.record.study_record import StudyRecord
 
 MOST: Final = 4
-"""The maximum number of line formats that are read as columns: a study has one, and one more per extension by seeds."""
+"""Maximum number of line formats that are read as columns. A study has one, and one more per extension by seeds."""
 
 EPOCH: Final = NUMBERS.index("epoch")
 
@@ -54,7 +54,7 @@ class _Columns:
         self._events = array("q")
 
     def take(self, payload: bytes, event: int) -> bool:
-        """Collect a line if it differs from the first line only in its numbers, and return whether it does.
+        """Collect a line if it differs from the first line only in its numbers; return whether it was collected.
         ``payload``: the line's content. ``event``: the event number of its report.
         """
         found = self._pattern_of.fullmatch(payload)

@@ -1,4 +1,4 @@
-"""Converts the curve of an earlier study's trial for a new study with another resource or amount of it."""
+"""Converts the curve of an earlier study's trial for a new study with another resource, or with more or less of it."""
 
 from collections.abc import Sequence
 from itertools import accumulate

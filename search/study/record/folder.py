@@ -11,7 +11,7 @@ from skipstack.data.basis.errors import UserError
 from skipstack.search.ledger.events import CorpusPrepared, VectorsPrepared
 
 CHECKPOINT = "checkpoint.safetensors"
-"""The file in a trial's folder with the state of a running trial after its last epoch, from which it is resumed."""
+"""The file in a trial's folder from which a running trial is resumed: its state after the last epoch."""
 
 BEST = "best.safetensors"
 """The file in a trial's folder with the weights of all lanes (one per seed) at the trial's best epoch."""
@@ -34,7 +34,7 @@ groups of racing seeds have one; its name ends with the number of seeds before t
 """
 
 TRIALS, ABLATIONS = "trials", "ablations"
-"""The folder of the search's trials, and the parent of each ablation's folder of trials, named by its number."""
+"""The folder of the search's trials, and the folder of ablations: each ablation's number names a folder of trials."""
 
 
 class StudyFolder:
@@ -74,8 +74,8 @@ class StudyFolder:
         return "" if command is None else f"; its log: `{command}`"
 
     def fsync_weights(self, number: int) -> None:
-        """Flush the best weights of a trial to the disk. Call this before its end is written to the ledger, which is
-        final. Files that another machine wrote are on a shared disk as soon as that machine has closed them.
+        """Flush the best weights of a trial to the disk. Call this before the trial's end is written to the ledger: an
+        end is final. Files that another machine wrote are on a shared disk once that machine has closed them.
         """
         best = self.trial(number) / BEST
         for path in (best, best.parent, self.trials) if best.exists() else ():

@@ -22,8 +22,8 @@ SEEN: Final = 2_000
 """The number of last-read bytes that a reader searches for in a log that was cut; reading continues after them."""
 
 TAKEN_BACK: Final = 3
-"""The maximum number of lines at whose end a reader tries to continue, from the last line read backwards. The writer
-may have removed the last lines.
+"""A reader tries to continue after the last line that it has read, then after each of the lines before, up to this
+number of lines in all. The writer may have removed the last lines.
 """
 
 

@@ -100,7 +100,7 @@ def check_report(record: Past, number: int, lanes: Mapping[str, int], seeds: int
 def check_next(record: Past, event: Event) -> None:
     """Raise UserError if ``event`` cannot come next in ``record``."""
     if isinstance(event, Ablated):
-        return  # the record of the ablation checks it
+        return  # the record of the ablation checks this event
     if isinstance(event, StudyOpened) != (record.opened is None):
         opened = "a second one" if isinstance(event, StudyOpened) else "it before study_opened"
         raise UserError(f"got {opened} (allowed: study_opened once, as the first)")

@@ -88,7 +88,7 @@ class Phases:
                 pass
 
     def now(self, phase: Phase) -> list[int]:
-        """Return the numbers of the trials that are in the given phase, in the order in which they entered it."""
+        """Return the numbers of the trials in the given phase, in the order in which they entered the phase."""
         return [number for number, (current, _) in self._now.items() if current == phase]
 
     def spans(self) -> Iterator[PhaseSpan]:

@@ -13,8 +13,8 @@ from skipstack.spaces.trial import as_network
 
 
 def measure_of(base: Subject, corpora: Mapping[str, CorpusPrepared]) -> Measure:
-    """Return the measure that ranks the trials: that of the function or of the corpora; accuracy without a prepared
-    one. ``base``: the config of the study's base. ``corpora``: the prepared corpora by identity.
+    """Return the measure that ranks the trials: the measure of the function or the corpora; accuracy if no corpus is
+    prepared. ``base``: the config of the study's base. ``corpora``: the prepared corpora by identity.
     """
     if isinstance(base, FunctionConfig):
         return base.measure
@@ -22,7 +22,7 @@ def measure_of(base: Subject, corpora: Mapping[str, CorpusPrepared]) -> Measure:
 
 
 def fingerprint_of(subject: Subject, corpora: Mapping[str, CorpusPrepared]) -> str:
-    """Return the fingerprint of the trial's corpus, or the source of its function. Equal ones make scores comparable.
+    """Return the fingerprint of the trial's corpus, or the source of its function. Equal values make scores comparable.
     ``subject``: the config of the trial. ``corpora``: the prepared corpora by identity.
     """
     if isinstance(subject, FunctionConfig):

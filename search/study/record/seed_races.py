@@ -1,8 +1,8 @@
 """Scores of trials whose seeds race.
 
 Such a trial trains its seeds in groups, one after another, each from epoch 1, until the trial is stopped or has trained
-all. Its score is the mean over the seeds of all its complete groups or, before any is complete, of its first group.
-Each group counts with its own best epoch, from which its weights are kept.
+all seeds. The trial's score is the mean over the seeds of its complete groups or, before any is complete, of its first
+group. Each group counts with its own best epoch, and the weights of that epoch are kept.
 """
 
 import math

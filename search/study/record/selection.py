@@ -32,7 +32,7 @@ def selected(record: StudyRecord) -> list[int]:
 
 
 def _best_of_values(record: StudyRecord, ranked: list[TrialRecord]) -> Iterator[TrialRecord]:
-    """Yield the first trial of ``ranked`` for each part of each axis's domain in which the axis is active."""
+    """Yield, for each part of each axis's domain, the first trial of ``ranked`` that has a value in that part."""
     for axis, domain in record.space.domains.items():
         active = [trial for trial in ranked if axis in trial.point]
         for part in parts(domain):

@@ -45,8 +45,8 @@ class TrialRecord:
     ``tested``: its metrics on the test split; empty before they are measured. ``packed``: the measure's counts for each
     test sentence; None if there are none. ``documents``: the number of sentences of each document of the test split;
     empty if the corpus does not mark documents. ``untested``: its failed measurements on the test split. ``given_up``:
-    the message of the last of them, if it is not measured again; otherwise None. ``happened``: the event numbers of its
-    proposal, its end and its measurement on the test split.
+    the message of the last failed measurement if it is not repeated, otherwise None. ``happened``: the event numbers of
+    its proposal, its end and its measurement on the test split.
     """
 
     number: int
@@ -128,7 +128,7 @@ class TrialRecord:
     @property
     def rank_key(self) -> tuple[int, float, int]:
         """The key that sorts trials with a score, the best first: by score, then by number. If seeds race, trials with
-        more seeds come first, since a stopped trial lost to others with as many seeds as it had.
+        more seeds come first: a trial that was stopped lost to others at its number of seeds.
         """
         assert self.score is not None
         return -len(self.seeds) if self.raced else 0, -self.score, self.number
@@ -154,13 +154,13 @@ class TrialRecord:
 
     @property
     def share(self) -> int:
-        """The trial's share of the device, relative to an ordinary trial's. It doubles whenever memory runs out."""
+        """The trial's share of the device, relative to an ordinary trial. It doubles whenever memory runs out."""
         causes = [*(retry.cause for retry in self.retries), *(fault.reason for fault in self.untested)]
         return 1 << causes.count("out_of_memory")
 
     @property
     def weights_identity(self) -> str:
-        """The config identity in the weights file: the earlier trial's if this one was reused and not retrained."""
+        """The config identity in the weights file: an earlier trial's if its weights were copied and not retrained."""
         own = self.reused is None or any(fault.then == "train" for fault in self.untested)
         return self.config.identity if own or self.reused is None else self.reused.config_identity
 

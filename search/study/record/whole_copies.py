@@ -1,8 +1,8 @@
 """Stores copies of the files and folders that a user's function passes; only complete copies are found.
 
-Each copy has its own folder: ``content/`` holds the copied file or folder, and ``whole.json``, which is written last,
-the size of each file. A copy is ignored if a file is missing or has another size: its writer was interrupted, or its
-files are still being transferred from another machine.
+Each copy has its own folder: ``content/`` holds the copied file or folder; ``whole.json``, written last, holds the size
+of each file. A copy is ignored if a file is missing or has another size: its writer was interrupted, or its files are
+still being transferred from another machine.
 """
 
 import json
@@ -35,8 +35,8 @@ def folder_of(parent: Path, epoch: int, attempt: int, number: int) -> Path:
 
 
 def copied(given: Path | bytes, folder: Path) -> tuple[str, dict[str, int]]:
-    """Copy ``given``, the path of a file or folder or the bytes of a file, into ``folder``. Returns the name of the
-    copy in ``content/``, and the sizes of its files in bytes. The copy is on the disk when this returns.
+    """Copy ``given``, a path (of a file or a folder) or the bytes of a file, into ``folder``. Returns the name of the
+    copy in ``content/``, and the sizes of the copied files in bytes. The copy is on the disk when this returns.
     """
     name = BYTES if isinstance(given, bytes) else given.resolve().name
     to = folder / CONTENT / name

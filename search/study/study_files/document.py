@@ -30,7 +30,7 @@ FORMER_KEYS: Final = {
     **dict.fromkeys(("asha", "hyperband", "median", "keep_best"), "scheduler"),
     "evolution": "proposer",
 }
-"""The keys of ``search`` in version 0.1.0 that no longer exist, each with the current key that has it as a ``kind``."""
+"""The keys of ``search`` in version 0.1.0 that no longer exist, each with the key of which it is now a ``kind``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +102,7 @@ class ValueSource:
         return UserError(at(path, lines=self.lines, file=self.name) + message)
 
     def at_scale(self, scale: str) -> "ValueSource":
-        """Return this source for the study at a scale: fields that the scale overrides have their lines in it."""
+        """Return this source for the study at a scale: the lines of overridden fields are those in the scale."""
         lines = self.lines or {}
         own = {path[2:]: line for path, line in lines.items() if path[:2] == ("scales", scale) and len(path) > 2}
         return ValueSource(self.name, {**lines, **own})
@@ -149,7 +149,7 @@ def read_document(path: Path, name: str, scale: str | None = None, base: Raw | N
 
 
 def _of_today(path: tuple[str | int, ...]) -> tuple[str | int, ...]:
-    """Return a path in a file with the former names of the axes' domains replaced by their current names."""
+    """Return a path in a file with each former name of an axis's domain replaced by the current name."""
     ours = {recorded: name for name, recorded in RECORDED.items()}
     return tuple(
         ours.get(str(key), key) if place > 1 and path[place - 2] == "axes" else key for place, key in enumerate(path)
@@ -183,7 +183,7 @@ def document(data: Any, source: ValueSource, scale: str | None = None, base: Raw
 def _extended(name: str | None, source: ValueSource, scale: str | None, base: Raw | None) -> Document:
     if name is None:
         own = TrialConfig().model_dump(mode="json") if base is None else base
-        search = SearchConfig().model_dump(mode="json", exclude={"seeds"})  # their default is 1 with replicates
+        search = SearchConfig().model_dump(mode="json", exclude={"seeds"})  # the default of seeds is 1 with replicates
         return Document(source, {"about": "", "base": own, "axes": {}, "constraints": (), "search": search}, ())
     if base is not None:
         raise source.error(["extends"], f"got {name} for a function (allowed: none, since presets train networks)")
@@ -218,7 +218,7 @@ def merged(below: Any, above: Any) -> Any:
 
 def in_full(search: Raw, source: ValueSource) -> Raw:
     """Return search options with each word that abbreviates a kind expanded to a mapping. ``source``: the source of the
-    options. Raises UserError for a key of earlier versions; it says what to write instead.
+    options. Raises UserError for a key of earlier versions; the message says what to write instead.
     """
     for key in search:
         if key in FORMER_KEYS:

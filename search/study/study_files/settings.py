@@ -38,7 +38,7 @@ class Setting:
         """Return the data of a study with this setting applied.
 
         A setting of a field of the base fixes the field: axes at the field or inside it are removed. Raises UserError
-        if an axis around the field varies it, and for an axis to remove that the study does not have.
+        if an axis around the field varies it, or if the axis to remove does not exist.
         """
         first, *rest = self.path
         match first:

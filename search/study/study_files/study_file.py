@@ -89,8 +89,8 @@ def load_study(
 
     ``constraints`` are applied first, then ``corpus``, then the numbers from ``trials`` to ``seed``, and ``overrides``
     last, in order. A setting of a field of the base fixes the field: axes at the field or inside it are removed.
-    Another ``kind`` removes the fields of the old one. The study's own code files (``code``) are loaded, which runs
-    them.
+    Another ``kind`` removes the fields of the old one. The study's own code files (``code``) are loaded, and their code
+    is run.
 
     Raises UserError for the first mistake, with its file and line or its option.
     """
@@ -125,7 +125,7 @@ def load_study(
 
 
 def _loaded(file: Document, folder: Path) -> tuple[CodeFile, ...]:
-    """Load a study's own code files, which runs them. Raises UserError for a file that cannot be loaded. ``folder``:
+    """Load a study's own code files; their code is run. Raises UserError for a file that cannot be loaded. ``folder``:
     the folder at which relative paths start.
     """
     code: list[CodeFile] = []
@@ -177,7 +177,7 @@ def _with_epochs(function: FunctionSource, corpus: str | None, epochs: int | Non
 
 
 def _values(raw: Raw) -> Mapping[str, Any]:
-    """Return the paths of values and axes, which a study of a function may set, as keys. The values are unused."""
+    """Return, as keys, the paths of values and axes that a study of a function may set. What they map to is unused."""
     return {**dict(leaves(raw["base"])), **raw["axes"]}
 
 
@@ -188,7 +188,7 @@ def scales(name_or_path: str | Path) -> tuple[str, ...]:
 
 
 def find_study(name_or_path: str | Path) -> tuple[Path, str | None]:
-    """Find a study file, and return its path and, for a preset, the preset's name, otherwise None. A file takes
+    """Find a study file, and return its path with the name of the preset, or with None if it is no preset. A file takes
     precedence over a preset of the same name. Raises UserError if there is neither.
     """
     path, name = Path(name_or_path), str(name_or_path)
@@ -213,9 +213,9 @@ class _Whole(Frozen):
 class _Check:
     """Validates a complete study.
 
-    An error names the last of the ``settings`` that sets the wrong value, or a value around or inside it; without one,
-    it names the ``file``. ``constraints``: the number of constraints in the file, as opposed to those that settings
-    add.
+    An error names the last of the ``settings`` that sets the wrong value, or a value around or inside it; without such
+    a setting, the error names the ``file``. ``constraints``: the number of constraints in the file, as opposed to those
+    that settings add.
     """
 
     def __init__(self, file: ValueSource, settings: Sequence[Setting], *, constraints: int) -> None:

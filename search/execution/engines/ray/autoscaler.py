@@ -73,7 +73,7 @@ def autoscaler_at(address: str) -> dict[str, Any] | None:
 
 def _kinds(config: dict[str, Any]) -> dict[str, Any]:
     """Extract the machines that may join from an autoscaler's config, whose other fields may hold cloud credentials.
-    ``kinds``: the resources and the largest number of each type of machine; None if the config lacks the resources, as
+    ``kinds``: the resources and the largest number of each type of machine; None if the config states no resources, as
     for on-premise machines. ``most``: the largest number of machines.
     """
     kinds = {

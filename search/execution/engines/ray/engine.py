@@ -89,8 +89,8 @@ class RayEngine(Engine):
     (``search/execution/engines/capacity.py``). ``cpus_per_trial``: the CPUs for each trial. A trial that ran out of
     memory gets twice these resources, as far as a machine has them. ``concurrent``: the largest number of trials that
     run at a time; None means as many as fit. ``gpu_memory`` returns the bytes of a GPU, and ``memory`` the bytes that
-    training a trial takes; both are called for ``auto``, in processes of the cluster. ``sharing``: which trials share a
-    process, and so the resources of one trial.
+    training a trial takes; both are called only for ``auto``, in processes of the cluster. ``sharing``: which trials
+    share a process, and so the resources of one trial.
     """
 
     def __init__(
@@ -311,7 +311,7 @@ class RayEngine(Engine):
             self.say(self.words)
 
     def _has_unseeing(self, new_machines: NewMachines) -> bool:
-        """Whether a machine has joined that does not see the study's folder. Once one has, no other is asked."""
+        """Whether a machine has joined that does not see the study's folder. Once one is found, no other is asked."""
         there = machines()
         self._unseeing = unseeing(new_machines.unseeing(there), len(there))
         if self._unseeing is not None:

@@ -63,7 +63,7 @@ class GpuFailures:
         return gpus in self._worked
 
     def broke(self, gpus: ProcessGpus, trial: int) -> bool:
-        """Record that a trial broke on a GPU. Return whether this excludes the GPU, which was not excluded before."""
+        """Record that a trial broke on a GPU. Return whether the GPU is excluded from now on, but was not before."""
         row = self._row.setdefault(gpus, [])
         row.append(trial)
         if self.is_left_alone(gpus) or len(row) < IN_A_ROW or len(set(row)) < TRIALS_IN_A_ROW:
@@ -80,8 +80,8 @@ class GpuFailures:
         return gpus in self._alone
 
     def left(self, machines: Machines) -> Machines:
-        """Return the machines without excluded GPUs, and without machines excluded after failures of processes without
-        GPU.
+        """Return the machines without excluded GPUs. A machine on which processes without a GPU failed repeatedly is
+        left out.
         """
         if not self._alone:
             return machines

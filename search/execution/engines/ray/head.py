@@ -17,7 +17,7 @@ from skipstack.data.basis.left_behind import leave_behind
 from skipstack.search.execution.driver.faults import ClusterLostError
 
 HEAD_SECONDS: Final = 60.0
-"""Seconds to wait for an answer of the head, which is also Ray's default."""
+"""Seconds to wait for an answer of the head; Ray has the same default."""
 
 LOOKED_AT: Final = 1.0
 """Seconds between two checks that Ray still runs on this machine, while an answer is awaited."""

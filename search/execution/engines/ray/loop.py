@@ -61,7 +61,7 @@ IDLE_SECONDS: Final = 10.0
 """Seconds after which a slot without work may close, unless it is the last. Starting a process takes 1 to 2 s."""
 
 UNBORN: Final = 3
-"""Number of processes in a row that die before their first step, after which the study is interrupted."""
+"""The study is interrupted after this number of processes in a row have died before their first step."""
 
 Job = TrialTask | Measurement
 Value = TypeVar("Value")
@@ -165,7 +165,7 @@ class StudyLoop:
         """Number of processes in a row that died before they returned a ``Greeting``."""
         self._greeted = -math.inf
         self._dry = False
-        """Whether the driver had no trial at its last request. It is asked again after the next event or turn."""
+        """Whether the driver had no trial when last asked. It is asked again after the next event or turn."""
         self._gpus = 0.0
         self._unfenced: list[float] = []
         """Shares of excluded GPUs that ended slots have freed. A fence is to be opened for each."""
@@ -427,7 +427,7 @@ class StudyLoop:
         return isinstance(job, TrialTask) and self._gpu_failures.has_broken(slot.greeting.gpus, job.number)
 
     def _others_wait(self, slot: Slot) -> bool:
-        """Whether a waiting job does not fit this slot, and so might use the slot's resources."""
+        """Whether a waiting job does not fit this slot, so that another slot might need this slot's resources."""
         jobs = (job for job in self._waiting if not self._is_parting(job))
         return any(not slot.fits(needs) for job in jobs if (needs := self._needs(job)) is not None)
 
@@ -578,8 +578,8 @@ class StudyLoop:
             tell(death.fault())
 
     def _faulted(self, slot: Slot, fault: Fault) -> None:
-        """Report the fault that ended a slot's process for each of its trials. If there are several, any may have been
-        the cause, so each is retried alone, unless the machine was lost.
+        """Report the fault that ended a slot's process for each of its trials. If there are several trials, any may
+        have been the cause, so each is retried alone, unless the machine was lost.
         """
         if slot.measures is not None:
             self.driver.measured(slot.measures, fault)
@@ -730,7 +730,7 @@ class SlotScheduler(FIFOScheduler):  # type: ignore[misc]
 
 
 class StudyIsOver(Stopper):  # type: ignore[misc]
-    """Ends Tune's loop when the study has finished, and so all slots, even slots that still wait for resources."""
+    """Ends Tune's loop when the study has finished. This ends all slots, even slots that still wait for resources."""
 
     def __init__(self, loop: StudyLoop) -> None:
         self._loop = loop

@@ -44,8 +44,7 @@ ALLOWED: Final = "HOST:PORT or ray://HOST:10001 of a running one, or --address l
 LAST_PORT: Final = 65_535
 
 SETTINGS: Final = bytes([0, 0, 0, 4, 0, 0, 0, 0, 0])
-"""An empty SETTINGS frame, the first frame that each side of an HTTP/2 connection sends. Its fourth byte is the type.
-"""
+"""An empty SETTINGS frame. Each side of an HTTP/2 connection first sends such a frame; the fourth byte is its type."""
 
 ANSWER_SECONDS = 120
 """Seconds to wait for a machine's answer, including the import of torch in its first process."""
@@ -130,8 +129,8 @@ def _forget() -> None:
 
 def check_address(address: str | None) -> None:
     """Raise UserError if no Ray cluster listens at ``address``. Ray itself would wait for minutes, and write logs.
-    Nothing is checked for None and ``local``, which start a cluster, and for ``auto`` without ``RAY_ADDRESS``, with
-    which Ray itself looks for a cluster on this machine.
+    Nothing is checked if Ray is to start a cluster (None or ``local``) or to look for one on this machine (``auto``
+    without ``RAY_ADDRESS``).
     """
     if address is None:
         return
@@ -149,7 +148,7 @@ def check_address(address: str | None) -> None:
 
 def _knock(host: str, port: int) -> None:
     """Check that a gRPC server, such as a process of Ray, listens at this port, by a greeting in HTTP/2, on which gRPC
-    is built. Raises OSError if it does not answer. With ``RAY_USE_TLS``, check only that the port accepts connections.
+    is built. Raises OSError if no server answers. With ``RAY_USE_TLS``, check only that the port accepts connections.
     """
     with socket.create_connection((host, port), timeout=KNOCK_SECONDS) as knocking:
         if os.environ.get("RAY_USE_TLS", "0") not in ("0", ""):
@@ -177,14 +176,14 @@ def cluster_in_words(address: str | None) -> str | None:
 
 
 def own_cpus() -> int | None:
-    """Number of CPUs that this process may use if it is limited to some, as in a batch job; None means all."""
+    """Number of CPUs that this process may use if their number is limited, as in a batch job; None means all."""
     own = usable_cpus()
     return None if own == os.cpu_count() else own
 
 
 def worker_interpreter() -> dict[str, str] | None:
     """Ray's option for the path of the workers' Python interpreter, quoted for a shell; None if no quotes are needed.
-    Ray does not quote the path, so workers would never start if it has a space.
+    Ray does not quote the path, so workers would never start if the path has a space.
     """
     python = shlex.quote(sys.executable)
     return None if python == sys.executable else {"py_executable": python}

@@ -50,7 +50,7 @@ AGAIN: Final = 4.0
 METRICS: Final = (TRIALS, RUNGS, QUEUE, BEST, EPOCHS, TOKENS, GPUS)
 
 Put = Callable[[Metric, float, str | None], None]
-"""A function that sets a metric, or adds to a counter. The string is the value of its label, if it has one."""
+"""A function that sets a metric, or adds to a counter. The string is the value of the metric's label, if any."""
 
 
 class StudyGauges:

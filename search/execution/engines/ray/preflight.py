@@ -19,10 +19,10 @@ from skipstack.search.study.record.study_record import StudyRecord
 @dataclass(frozen=True, slots=True)
 class Preflight:
     """Checks whether a machine can train a study. It is sent to the machine and called there. ``mark``: shows whether a
-    machine sees the folder of the study's trials. ``copies``: whether files are copied to machines that do not see it.
-    ``corpora`` and ``vectors``: paths, with the fingerprints or SHA-256 digests of their content. ``code``: the version
-    of the driver's code. ``own``: the files of users' code that the study needs, except formats, since workers read
-    prepared corpora.
+    machine sees the folder of the study's trials. ``copies``: whether files are copied to machines that do not see this
+    folder. ``corpora``: their paths and fingerprints. ``vectors``: their paths and the SHA-256 digests of their
+    content. ``code``: the version of the driver's code. ``own``: the files of users' code that the study needs, except
+    formats, since workers read prepared corpora.
     """
 
     mark: Mark
@@ -124,7 +124,7 @@ def unseeing(blind: int, machines: int) -> str | None:
 
 def first_trouble(found: Sequence[tuple[str, str | None]]) -> str | None:
     """A line for the user about machines that cannot train; None if all can. ``found``: the name of each machine, and
-    the reason why it cannot train or None.
+    the reason why it cannot train (None if it can).
     """
     troubles = [(machine, trouble) for machine, trouble in found if trouble is not None]
     if not troubles:

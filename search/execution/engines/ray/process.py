@@ -73,8 +73,8 @@ def borrowed() -> Iterator[None]:
 
 @contextmanager
 def settings_of_slots() -> Iterator[None]:
-    """Set the variables of ``SLOTS`` in the block, in which a run of Tune begins. Leave the block as soon as it has
-    begun, so that a run that the user starts in another thread does not read them.
+    """Set the variables of ``SLOTS`` in the block, in which a run of Tune begins. Leave the block as soon as the run
+    has begun, so that a run that the user starts in another thread does not read them.
     """
     before = {name: os.environ.get(name) for name in SLOTS}
     os.environ.update(SLOTS)

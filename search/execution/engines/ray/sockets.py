@@ -1,5 +1,5 @@
-"""The session folder of a Ray cluster that is started here. Its path must be short, since the kernel limits the length
-of the paths of sockets, which are in this folder.
+"""The session folder of a Ray cluster that is started here. Its path must be short, since it holds sockets, and the
+kernel limits the length of a socket's path.
 """
 
 import os

@@ -60,7 +60,7 @@ def optuna_search(study: Any) -> FinishedSearch:
 
 def _axis(name: str, found: list[Any]) -> Axis | None:
     """Return the axis that covers all distributions of a parameter; None if they allow a single value only. ``name``:
-    the name of the parameter. Raises UserError if it is a choice in some distributions and a range in others.
+    the name of the parameter. Raises UserError if some distributions are choices and others are ranges.
     """
     if all(hasattr(each, "choices") for each in found):
         values = dict.fromkeys(json_value(name, value) for each in found for value in each.choices)

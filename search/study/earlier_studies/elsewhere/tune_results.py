@@ -26,7 +26,7 @@ def tune_search(folder: Path, score: str, direction: Direction, axes: Mapping[st
     ``score``: the metric to read; each result that has it counts as an epoch. ``axes``: the axes of the search; if it
     is empty, they are inferred from the values that were tried.
 
-    A trial with an ``error.txt`` counts as failed. Any other trial with fewer results than the longest one counts as
+    A trial with an ``error.txt`` counts as failed. Any other trial with fewer results than the longest trial counts as
     stopped, since Ray Tune does not record who ended it. Raises UserError if the folder has no trials, and if there are
     results but none has the metric.
     """

@@ -18,10 +18,10 @@ PIECE: Final = 32 * 2**20
 """Largest number of bytes of a piece, and of all pieces of a chunk together."""
 
 Version = tuple[int, int, int]
-"""A file's size in bytes, modification time in nanoseconds, and inode, which changes when the file is replaced."""
+"""A file's size in bytes, modification time in nanoseconds, and inode. A replaced file has a new inode."""
 
 Read = Callable[[str, int], bytes]
-"""A function of a file's name and a position, which reads at most ``PIECE`` bytes from that position on."""
+"""A function that reads at most ``PIECE`` bytes of a file, given the file's name and the first byte's position."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,9 +42,9 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """Pieces that are sent in one call. ``sending``: a random id of the sending. ``last``: whether this is its last
-    chunk. ``removed``: in the last chunk, the names of files to delete, because they were removed since the previous
-    sending.
+    """Pieces that are sent in one call. ``sending``: a random id of the sending. ``last``: whether this is the
+    sending's last chunk. ``removed``: in the last chunk, the names of files to delete, because they were removed since
+    the previous sending.
     """
 
     sending: str
@@ -87,8 +87,8 @@ def changed(before: Mapping[str, Version], now: Mapping[str, Version]) -> tuple[
 
 
 def chunks(folder: Path, names: Iterable[str], removed: Sequence[str] = ()) -> Iterator[Chunk]:
-    """Pack the files with these names below ``folder`` into the chunks of one sending, at least one. Files that no
-    longer exist are left out. ``removed``: names of files that the receiver is to delete.
+    """Pack the files with these names below ``folder`` into one or more chunks of one sending. Files that no longer
+    exist are left out. ``removed``: names of files that the receiver is to delete.
     """
     sending, waiting = secrets.token_hex(4), list[Piece]()
     for name in names:

@@ -1,5 +1,5 @@
-"""Workers that copy their files to and from machines that do not see the study's folder. On machines that see it, the
-study's own workers are used.
+"""Workers that copy their files to and from machines that do not see the study's folder. On machines that see this
+folder, the study's own workers are used.
 """
 
 import time
@@ -24,13 +24,13 @@ twentieth of a trial's time, if ``LATEST`` does not shorten the wait and files n
 """
 
 LATEST: Final = 600.0
-"""Longest wait before the next sending in seconds, which bounds the training that is lost with a machine."""
+"""Longest wait in seconds before the next sending. It bounds the training that is lost with a machine."""
 
 Value = TypeVar("Value")
 
 
 class PartedError(Exception):
-    """The trial has ended or paused while some of its files were unsent. They are sent before this is raised."""
+    """The trial ended or paused while some of its files were unsent. The files are sent before this error is raised."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -193,7 +193,7 @@ class CopyingWorker(Worker):
         return UnsentResult.of(result) if self._has_unsent() else result
 
     def close(self) -> None:
-        """Close the inner worker, send remaining files, ignoring errors, and remove all files from this machine."""
+        """Close the inner worker, send remaining files (errors are ignored), and remove all files from this machine."""
         with self._leaving:
             self._worker.close()
             with suppress(Exception):  # the trial has ended or continues elsewhere, so these files are not needed
@@ -206,7 +206,7 @@ class CopyingWorker(Worker):
 
     def _may_end(self, result: EpochResult) -> bool:
         """Whether the trial may end or pause after this epoch, as far as this process knows. Call this once per epoch,
-        since it also subtracts the epoch's seconds from the trial's time limit.
+        since each call subtracts the epoch's seconds from the trial's remaining time.
         """
         if self._left is not None:
             self._left -= result.seconds

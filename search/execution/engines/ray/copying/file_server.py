@@ -51,7 +51,7 @@ class FileService(Protocol):
         """Read up to ``PIECE`` bytes of the file ``name`` of a trial, from position ``start`` on."""
 
     def take(self, trial: int, attempt: int, chunk: Chunk) -> None:
-        """Receive a chunk of files. After the last chunk of a sending, its files get their final names."""
+        """Receive a chunk of files. After the last chunk of a sending, all its files get their final names."""
 
     def goes_on(self, trial: int, attempt: int) -> bool:
         """Whether the attempt may train further epochs: True until ``part`` is called for it."""
@@ -152,7 +152,7 @@ class FileServer(FileService):
 
     def _claim(self, folder: Path, attempt: int, names: Sequence[str]) -> None:
         """Claim a trial's folder for an attempt. Raises SupersededError if a later attempt has claimed the folder, or
-        the folder of a group of racing seeds that holds one of the files ``names``.
+        has claimed the folder of a group of racing seeds to which one of the files ``names`` belongs.
         """
         groups = {group for name in names if (group := _group(name)) is not None}
         for each in (folder, *(folder / group for group in groups)):
@@ -161,7 +161,7 @@ class FileServer(FileService):
         claim(folder, attempt)
 
     def _settle(self, trial: int, folder: Path, chunk: Chunk) -> None:
-        """Rename the files of a complete sending from temporary names to their own, and delete removed ones."""
+        """Give the files of a complete sending their final names, and delete files that were removed."""
         for name, path in self._arriving.pop((trial, chunk.sending)).items():
             if trial in self._over and _is_of_checkpoints(name):
                 path.unlink()
@@ -215,7 +215,7 @@ def _is_of_checkpoints(name: str) -> bool:
 
 
 def _written(folder: Path, sending: str, piece: Piece) -> Path:
-    """Write a piece of a sending into the temporary file of its file, and return the temporary file's path."""
+    """Write a piece of a sending into the temporary copy of a file, and return the path of the copy."""
     path = folder / f"{ARRIVING}{sending}.{hashlib.sha256(piece.name.encode()).hexdigest()[:16]}"
     with path.open("r+b" if piece.start else "wb") as file:
         file.seek(piece.start)

@@ -1,9 +1,9 @@
 """A study's temporary folder on a machine that does not see the study's own folder. The last process that uses the
 temporary folder removes it.
 
-The temporary folders of all studies of a user lie in one folder. Each is named by the word of the study's mark, and has
-a lock file beside it. Processes that use a temporary folder hold a shared lock on that file, which the kernel releases
-however a process ends. A process that gets the exclusive lock may remove the folder.
+The temporary folders of all studies of a user lie in one folder. Each temporary folder is named by the word of its
+study's mark, and has a lock file beside it. Processes that use a temporary folder hold a shared lock on that file,
+which the kernel releases however a process ends. A process that gets the exclusive lock may remove the folder.
 """
 
 import errno
@@ -111,8 +111,8 @@ class Scratch:
 
 
 class TrialScratch:
-    """The folder of a trial or another task on this machine, removed after the ``with`` block. Detects its removal by
-    another process, so that this does not look as if the trial had deleted its files.
+    """The folder of a trial or another task on this machine, removed after the ``with`` block. If another process
+    removes the folder, this is detected, and does not count as a deletion of files by the trial.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -174,7 +174,7 @@ def leave() -> None:
 
 
 def swept(word: str) -> bool:
-    """Remove the temporary folder of the ended study with the mark's word ``word``, and folders of killed processes.
+    """Remove the temporary folder of the ended study whose mark has the word ``word``, and folders of killed processes.
     Return False if a process still holds the study's folder after ``PATIENCE`` seconds.
     """
     leave()
@@ -240,8 +240,8 @@ def _remove_empty(root: Path) -> None:
 
 def _locked(lock: Path, how: int) -> int:
     """Lock the file ``lock``, created if it does not exist, and return its descriptor. ``how``: flags of ``flock``.
-    Retries until the locked file still exists, since a process that removes a folder also removes its lock file. Raises
-    BlockingIOError if ``how`` says not to wait and another process holds the lock.
+    Locks again if the lock file was removed meanwhile: a process that removes a folder also removes its lock file.
+    Raises BlockingIOError if ``how`` says not to wait and another process holds the lock.
     """
     while True:
         lock.parent.mkdir(mode=0o700, exist_ok=True)
