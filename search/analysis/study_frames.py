@@ -55,7 +55,7 @@ class StudyFrames:
     ``base``: the number of the base config's trial; None if there is no such trial.
     ``finished``, ``searched``: whether the study is finished with its ablations, and whether its search is finished.
     ``ablated``: whether the study has an ablation.
-    ``enough``: the expected gain of further trials at which the stopping rule ended the search; None if it did not.
+    ``enough``: the expected gain of further trials at which the stopping rule ended the search; else None.
     ``over``: the study's limit of hours if it was reached; else None.
     ``lost``: the number of attempts at trials that were lost with their machine.
     ``read``: a function that reads the study's record.
@@ -164,7 +164,7 @@ class StudyFrames:
 
     @cached_property
     def usage(self) -> pd.DataFrame:
-        """The frame of the CPU, GPU and memory use of workers, with a row for each epoch in which it was measured."""
+        """The frame of the CPU, GPU and memory use of workers, with a row for each epoch with measurements."""
         return usage(self.past)
 
     @cached_property

@@ -48,7 +48,7 @@ LEAST_ADDRESSES: Final[Mapping[EngineName, float]] = {"ray": 4e9, "serial": 3e9}
 
 Watch = Callable[[StudyRecord, StudyFolder], AbstractContextManager[Reader]]
 """Creates a reader of a study's events, from the record so far and the study's folder. Returns a context manager that
-is entered while the study runs; its value is called with each event.
+is entered while the study runs; entering it gives the reader, which is called with each event.
 """
 
 
@@ -71,8 +71,8 @@ class Execution(RunOptions):
     ``function``: the function that trials call; None means that they train the networks of this project. ``say``:
     receives lines of information. ``warn``: receives lines about failures and missing data. ``watch``: creates a reader
     of the study's events. ``meanwhile``: called at most once, in a thread, as soon as a CPU is idle: while the last
-    trials end, or after them before the engine closes. ``compare``: whether MLflow is asked for the events of every
-    run, even if its store is marked as having all events of the study.
+    trials end, or after the last trial and before the engine closes. ``compare``: whether MLflow is asked for the
+    events of every run, even if its store is marked as having all events of the study.
 
     Raises UserError for a value that is not allowed, if Ray is needed and not installed, and if an MLflow store is
     named and MLflow is not installed.
@@ -209,7 +209,7 @@ def _names(record: StudyRecord) -> Iterator[str]:
 
 
 def check_trials_per_program(trials: int, *, is_function: bool) -> None:
-    """Raise UserError for more than 1 trial per program in a study of a function: its calls share no program."""
+    """Raise UserError for more than 1 trial per program in a study of a function: function calls share no program."""
     if trials > 1 and is_function:
         raise UserError(f"--trials-per-program: got {trials} for a function (allowed: 1, or a study of networks)")
 

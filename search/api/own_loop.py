@@ -59,7 +59,7 @@ class OwnLoop:
 
         Trials that an earlier loop left open come first. A paused trial is returned again once it is promoted. Raises
         the exception that ended the study, if any, such as one for a full disk, and UserError if the study has ended
-        without one.
+        without an exception.
         """
         with self._engine.turn:
             driver = self._driver()
@@ -125,7 +125,7 @@ class AskedTrial:
 
     If the study has several seeds, ``configs[seed]`` is the config for each seed, and an epoch of the trial ends once
     ``report(score=..., seed=seed)`` was called for each seed. With replicates, each replicate of each seed has a
-    number, which replaces the seed in ``configs`` and in the methods; its config has the seed and the replicate.
+    number, which replaces the seed in ``configs`` and in the methods; the config has the seed and the replicate.
     """
 
     def __init__(self, task: TrialTask, driver: Driver, engine: "_Asked") -> None:
@@ -282,7 +282,7 @@ class _Asked(Engine):
         self._left: bool | None = None
 
     def run(self, driver: Driver) -> None:
-        """Wait until the loop has left. Raises LeftOpenError if it left early, or if points came in as it left."""
+        """Wait until the loop has left. Raises LeftOpenError if it left early, or had left before this call."""
         with self.turn:
             # If further points were requested at the last moment, the study runs the engine again.
             again = self._left is not None

@@ -32,8 +32,8 @@ CONTACTED: Final = {"address": "--address", "tracking_uri": "--tracking-uri"}
 
 
 def execution_of(options: Mapping[str, Any], before: Path | None = None) -> Execution:
-    """Build the ``Execution`` of a study from ``options``, by name. Options that are missing or None have the values of
-    the last run of the study in the folder ``before``, or their defaults without such a run.
+    """Build the ``Execution`` of a study from ``options``, which are given by name. Options that are missing or None
+    have the values of the last run of the study in the folder ``before``, or their defaults without such a run.
 
     A copied or moved study may come from another person, whose ledger could name any server or file. For such a study,
     UserError is raised if its recorded options name a server, a listener of the user's own or a code file, and
@@ -88,7 +88,7 @@ def load_code(path: Path, code: Sequence[CodeFile], given: Sequence[Path] = ()) 
 
 def load_constraints(path: Path, space: SpaceConfig, given: Sequence[Path] = ()) -> None:
     """Load the code files with the functions that constrain ``space``, as ``load_code`` does. Raises UserError as
-    ``load_code`` does, and for a constraint function without a code file that was not passed in Python either.
+    ``load_code`` does, and for a constraint function that has no code file and was not passed in Python.
     """
     load_code(path, [file for file in space.code if set(file.constraints) & set(space.constraints)], given)
     check_given(space.constraint_functions)
@@ -125,5 +125,5 @@ def _last(folder: StudyFolder) -> Placed | None:
 
 
 def _place(folder: StudyFolder, path: Path) -> str:
-    """A hash of the folder's path and of its ledger's inode number, which differs after a copy or move."""
+    """A hash of the folder's path and its ledger's inode number. It changes when the folder is copied or moved."""
     return identity({"path": str(path.resolve()), "inode": folder.ledger.stat().st_ino})

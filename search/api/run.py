@@ -105,10 +105,10 @@ class Run:
 
     @contextmanager
     def finished(self) -> Iterator[StudyRecord]:
-        """Runs the study to its end. If it is already finished, only passes the missing events to MLflow and the
+        """Runs the study to its end. If the study is already finished, only passes the missing events to MLflow and the
         listeners.
 
-        The body of the ``with`` statement receives the record as soon as all trials have ended and the selected ones
+        The body of the ``with`` statement receives the record as soon as all trials have ended and the selected trials
         are evaluated on the test split. On exit, the engine is closed and the last events are written to MLflow, also
         after an error while trials run. KeyboardInterrupt and StudyInterruptedError (a UserError) leave a study that
         can be resumed; after a second KeyboardInterrupt, the run does not wait for MLflow.
@@ -137,8 +137,8 @@ class Run:
 
     @contextmanager
     def _open_ledger(self) -> Iterator[Ledger]:
-        """Opens the ledger for writing. Raises LedgerLostError, which counts as an interruption, if the disk is full or
-        fails, since the study exists and can be resumed.
+        """Opens the ledger for writing. Raises LedgerLostError if the disk is full or fails. This counts as an
+        interruption, since the study exists and can be resumed.
         """
         with ExitStack() as opened:
             try:
@@ -263,7 +263,7 @@ class Run:
             self.tracker.let_end()
 
     def _end_publishing(self) -> None:
-        """Wait until MLflow and the listeners have all events. Warn about missing ones, also in ``missing``."""
+        """Wait until MLflow and the listeners have all events. Warn about missing events, also in ``missing``."""
         trouble = None if self.tracker is None else self.tracker.close()
         self.recorded = self.tracker is not None and trouble is None
         lines = [] if self.listeners is None else self.listeners.close()

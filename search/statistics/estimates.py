@@ -130,11 +130,11 @@ def over_sentences_too(value: float, *tables_RS: Values, scale: float | None = N
 def mean_over_corpora(estimates: Sequence[Estimate]) -> Estimate:
     """Return the unweighted mean of the effects on several corpora, with Student's interval over the corpora.
 
-    The true effects may differ between corpora, and their errors may be unequal: the spread of the effects includes
-    both. The interval has at least its nominal coverage, however unequal the errors are (Ibragimov and Müller 2010). It
-    equals the interval of Hartung, Knapp, Sidik and Jonkman with equal weights. Their weights from estimated errors are
-    not used: with few seeds, the coverage of that interval is as low as 88 %, or 100 % in the variant that is never
-    narrower than the uncorrected interval.
+    The true effects may differ between corpora, and the errors of their estimates may be unequal: the spread of the
+    estimates includes both. The interval has at least its nominal coverage, however unequal the errors are (Ibragimov
+    and Müller 2010). It equals the interval of Hartung, Knapp, Sidik and Jonkman with equal weights. These authors'
+    weights from estimated errors are not used: with few seeds, the coverage of their interval is as low as 88 %, or 100
+    % in the variant that is never narrower than the uncorrected interval.
     """
     over = over_seeds([each.value for each in estimates])
     why = over.why and (SAME_ON_ALL_CORPORA if len(estimates) > 1 else ONE_CORPUS)

@@ -1,4 +1,4 @@
-"""The sampling error of a mean over the folds of one data set, whose calls share most of their training data.
+"""The sampling error of a mean over the folds of one data set: the calls share most of their training data.
 
 Array legend: C calls, one for each fold of each partition of the data set; x any leading axes.
 """

@@ -12,8 +12,9 @@ squares on the C columns and on the factor's own K columns. The factor's p comes
 
 explained: the sum of squares that the K columns explain in addition to the C columns; left: the residual sum of
 squares. Without any effect, the share of cases with p below a level equals that level
-(``tests/search/statistics/test_forward_selection.py``). Equal responses are put in random order, since otherwise the
-test fails if all responses within a group are equal.
+(``tests/search/statistics/test_forward_selection.py``). Equal responses are put in random order. Otherwise the
+residual sum of squares could be 0 (if observations with the same value of the factor all had the same response), and
+the F test would be invalid.
 """
 
 from collections.abc import Mapping, Sequence
@@ -74,7 +75,7 @@ def _known(number: int, found: Sequence[Values]) -> Values:
 def _p(response_N: Values, columns_NK: Values, known_NC: Values) -> float:
     """Return the p of the factor with ``columns_NK``, tested given the columns ``known_NC``.
 
-    p is 1 if the factor's columns are linear combinations of the known ones, or if it has too few observations.
+    p is 1 if the factor's columns are linear combinations of the known ones, or if the factor has too few observations.
     """
     from scipy.special import fdtrc  # imported here, since it takes a while to load
 

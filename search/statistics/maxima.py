@@ -16,19 +16,19 @@ def gain_of_more(scores: Sequence[float], more: float, *, best: int) -> float:
     ``scores``: the N scores so far. ``more``: the number h of further draws. ``best``: the number k of best scores from
     which the tail is estimated, from 1 to N - 1.
 
-    For n draws in descending order v_1, v_2, ..., exactly
+    The following holds exactly for n draws, v_1, v_2, ... in descending order:
 
         E[max of n] - E[max of n - 1] = E[v_1 - v_2] / n,
 
     since the last draw is the best with probability 1 / n. If the tail is no heavier than an exponential one, the
-    expected normalised spacings j (v_j - v_{j+1}) do not increase towards the top (Barlow & Proschan, 1966). So
-    E[v_1 - v_2] is at most their mean over the k best scores,
+    expected normalised spacings j (v_j - v_{j+1}) do not increase towards the top (Barlow & Proschan, 1966). So E[v_1 -
+    v_2] is at most the mean of these spacings over the k best scores,
 
         s = (v_1 + ... + v_k) / k - v_{k+1},
 
     and h more draws add at most s (1 / (N + 1) + ... + 1 / (N + h)) <= s log((N + h) / N). The bound is evaluated after
-    every trial, so that one small s by chance must not decide: s is replaced by its upper confidence limit 2 k s / q,
-    where q is the quantile at 1 - ``CONFIDENCE`` of chi-squared with 2 k degrees of freedom.
+    every trial, and an s that is small by chance must not decide: s is replaced by its upper confidence limit 2 k s /
+    q, where q is the quantile at 1 - ``CONFIDENCE`` of chi-squared with 2 k degrees of freedom.
     """
     from scipy.special import chdtri  # imported here, since it takes a while to load
 

@@ -60,8 +60,8 @@ class Chances:
     """The power of experiments for a true difference, and the overstatement by the experiments that mark it.
 
     ``marked``: the share of experiments that mark the difference. ``overstated``: the mean size of the difference in
-    those experiments, as a multiple of the true one (Gelman and Carlin's type M error, 2014); infinite if no experiment
-    marks it.
+    those experiments, as a multiple of the true difference (Gelman and Carlin's type M error, 2014); infinite if no
+    experiment marks it.
     """
 
     marked: float

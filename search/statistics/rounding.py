@@ -8,7 +8,7 @@ ROUNDING: Final = 1e-12
 """A spread of numbers counts as rounding if it is at most this share of their size.
 
 Rounding changes the sum of a thousand numbers by less than a quarter of this share (each by at most 2.2e-16). A spread
-of scores this small is not a real one, since scores are not known to so many digits.
+of scores this small is not real, since scores are not known to so many digits.
 """
 
 

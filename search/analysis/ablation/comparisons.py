@@ -20,7 +20,7 @@ from skipstack.spaces.trial import CORPUS
 
 
 def own_roles(row: ListedRow) -> tuple[Role, ...]:
-    """Return the roles of a row that are compared with references: all; for the base and winners the first only.
+    """Return the roles in which a row is compared with references: all, but for the base and a winner only the first.
 
     Otherwise a winner with a single change would be compared with the base several times: it is also the base with the
     change alone, and the base is also the winner without the change.
@@ -47,7 +47,7 @@ class RowComparison:
 
     @property
     def numbers(self) -> tuple[tuple[int, int | None], ...]:
-        """The numbers of each trial and of its reference's trial (None without one), which identify the comparison."""
+        """Pairs that identify the comparison: each trial's number and its reference's (None without a reference)."""
         against: list[int | None] = [each.number for each in self.references]
         return tuple(zip((each.number for each in self.trials), against or [None], strict=True))
 
@@ -109,7 +109,7 @@ def mean_of(corpora: int) -> str:
 def in_words(record: StudyRecord, point: Point) -> str:
     """Describe a point by its changes of the base, apart from the corpus: ``base + depth 5 + composition 2``.
 
-    This names trials that are not rows, such as those of the greedy path.
+    The description names trials that are not rows, such as those of the greedy path.
     """
     space = record.space
     short = names_by_path(space.domains)

@@ -173,7 +173,7 @@ def _corpora(study: StudyConfig, names: Sequence[str]) -> dict[str, Json]:
 
 
 def _on_corpora(config: SpaceConfig, corpora: Mapping[str, Json]) -> SpaceConfig:
-    """Return the space with the first corpus in its base and, if there are several corpora, an axis over them.
+    """Return the space with the first corpus in its base and, if there are several, an axis over the corpora.
 
     Raises UserError if the base is invalid with the first corpus.
     """

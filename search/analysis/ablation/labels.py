@@ -1,6 +1,6 @@
 """Labels of the rows of an ablation, and the reference (another row) that each row is compared with.
 
-The label of a row depends on its role, the reason for the row: it is the base, a winner, a winner without a change, ...
+The label of a row depends on its role, the reason for the row, such as base, winner, or winner without a change.
 """
 
 from collections.abc import Mapping
@@ -20,7 +20,7 @@ _REFERENCES: Final[Mapping[RoleKind, RoleKind | None]] = {
     "without": "winner",
     "alone": "base",
 }
-"""The kind of role of the reference, the row compared with, for each kind of role of a row."""
+"""Maps each kind of role of a row to the kind of role of its reference, the row that it is compared with."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,8 +35,8 @@ def searches_beside(folders: Iterable[Path]) -> dict[str, StudyRecord]:
 class Best:
     """The best trial of another search, as a row of an ablation.
 
-    ``role``: its role in the ablation. ``trial``: the trial in the other search. ``point``: its values on the axes that
-    the other search varies, and on those axes of the ablated study that the other search does not vary.
+    ``role``: its role in the ablation. ``trial``: the trial in the other search. ``point``: the trial's values on the
+    axes that the other search varies, and on the ablated study's other axes.
     """
 
     role: Role

@@ -90,7 +90,7 @@ def _row(
 
 
 def _means(rows: tuple[ConfirmedRow, ...], corpora: int) -> tuple[ConfirmedRow, ...]:
-    """Return a row of the mean difference over the ``corpora`` for each row that has a difference on all of them."""
+    """Return a row of the mean difference over the ``corpora`` for each row that has a difference on all corpora."""
     of_rows: dict[tuple[str, str, str], list[ConfirmedRow]] = {}
     for row in rows:
         if row.difference is not None:

@@ -41,7 +41,7 @@ class PaperComparison:
     ``study``, ``corpus``: the study's name and the corpus of its base.
     ``table``, ``title``, ``note``: the table's full name, its title and a remark on it.
     ``split``: the split of differences and ranks: test if the paper has no dev score of its base row, or if it has a
-    test score of its base row and all our complete trials (at least one) were measured on test; otherwise dev.
+    test score of that row and all our complete trials (at least one) were measured on test. Otherwise dev.
     ``rows``: the rows in the paper's order.
     ``shared``: the number of rows with a score of the paper and one of a complete trial of ours.
     ``correlation``: Spearman's rank correlation of the two scores over the ``shared`` rows.
@@ -67,8 +67,8 @@ def compare(record: StudyRecord, name: str, table: PaperTable, *, randomise: boo
     """Compare a study with the table called ``name``. ``randomise``: as in ``confirm``.
 
     Our result for a row is the trial whose config is the study's base with exactly the row's values, so that other axes
-    do not confound it; None without such a trial or without its score. Our differences have intervals if the study is a
-    confirmation by design (``designs.py``).
+    do not confound the comparison. It is None if there is no such trial or the trial has no score. Our differences have
+    intervals if the study is a confirmation by design (``designs.py``).
     """
     base = as_network(record.study.space.base)
     by_identity = {trial.config.identity: trial for trial in record.ranked()}

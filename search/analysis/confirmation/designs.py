@@ -22,7 +22,7 @@ TENTH_OF_A_POINT = 0.001
 class Confirmation:
     """A confirmed table: the rows of a study that were fixed in advance.
 
-    ``corpus``: the name of its corpus, the names of several, or that of the user's function.
+    ``corpus``: the name of its corpus, the names of several corpora, or the name of the user's function.
     ``rows``: the rows of each corpus, the base first.
     ``reach``: the power of the experiment; None if it is unknown.
     ``split``: the split on which rows are compared.
@@ -62,8 +62,8 @@ def why_not_by_design(record: StudyRecord) -> str:
 def by_design(record: StudyRecord, *, randomise: bool = False) -> Confirmation | None:
     """Return the confirmed table of a study that is a confirmation by design; None for any other study.
 
-    A row is the base with another value on one axis, so that other axes do not confound it; other trials of a grid are
-    not rows. All rows are one family. ``randomise``: as in ``confirm``.
+    A row is the base with another value on one axis, so that other axes do not confound the comparison; other trials of
+    a grid are not rows. All rows are one family. ``randomise``: as in ``confirm``.
     """
     if why_not_by_design(record):
         return None

@@ -65,8 +65,8 @@ def difference(
 ) -> Estimate | None:
     """Return the difference of a trial's score to a reference's; None if either was not measured on ``split``.
 
-    Scores are paired by the seeds that both trials share, and all other seeds are left out, since the same seed draws
-    the same weights, dropout and data order for both. Calls of a function are paired in the same way if both trials
+    Scores are paired by the seeds that both trials share, since a shared seed draws the same weights, dropout and data
+    order for both trials; all other seeds are left out. Calls of a function are paired in the same way if both trials
     have the same replicates. Trials without a shared seed are compared unpaired, and without an interval if they have
     no counts by sentence. Sentences are paired if both trials were measured on the same corpus, or if
     ``same_sentences`` is True.
@@ -91,7 +91,7 @@ def difference(
 def interaction(
     both: TrialRecord, one: TrialRecord, other: TrialRecord, base: TrialRecord, split: Split
 ) -> Estimate | None:
-    """Return the interaction of two changes: (both - other) - (one - base), their joint effect beyond the single ones.
+    """Return the interaction of two changes, (both - other) - (one - base): the joint effect beyond the single effects.
 
     ``one``, ``other``: the trials with a single change. ``both``, ``base``: the trials with both changes and with none.
     None if one of the four was not measured on ``split``, or if they share no seed. Scores are paired by seed, and by
@@ -190,7 +190,7 @@ def _over_calls(
 def _tables(
     trial: TrialRecord, reference: TrialRecord, counts: tuple[NDArray[np.float64], NDArray[np.float64]]
 ) -> tuple[Values, Values, bool]:
-    """Return both trials' tables of pseudo-values, and whether they are by document.
+    """Return both trials' tables of pseudo-values, and whether these tables are by document.
 
     They are by document if both trials have the same documents, and by sentence otherwise.
     """
@@ -215,7 +215,7 @@ def _units(counts_RSC: NDArray[np.float64], documents: Sequence[int]) -> tuple[N
 def _of_sentences(estimate: Estimate, counts_RSC: NDArray[np.float64], documents: bool) -> Estimate:
     """Return the estimate with the right numbers of sentences and documents.
 
-    ``documents``: whether its units are documents, so that ``estimate.sentences`` is the number of documents.
+    ``documents``: whether the units are documents, so that ``estimate.sentences`` is the number of documents.
     """
     if not documents:
         return estimate

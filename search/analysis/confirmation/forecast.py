@@ -103,8 +103,8 @@ def forecast(record: StudyRecord, made: Experiment, first: Iterable[Event], fold
 def most(proposer: ListedConfig | PathConfig) -> int:
     """Return the maximum number of trials of an ablation whose rows include the single changes.
 
-    On each corpus, a step of the path adds a trial for each remaining change. The first step and the last two steps add
-    none, since their trials are rows already.
+    On each corpus, a step of the path adds a trial for each remaining change; only the first step and the last two
+    steps add none, since their trials are rows already.
     """
     if isinstance(proposer, ListedConfig):
         return len(proposer.points)
@@ -143,8 +143,8 @@ def _apart(one: Point, other: Point) -> int:
 def _epochs(record: StudyRecord) -> int:
     """Return the number of epochs of a trial that is trained to its end.
 
-    A function may return early: if all completed trials reported fewer epochs than the base has, it is the most that
-    one reported.
+    A function may return early. If each completed trial reported fewer epochs than the base has, the result is the
+    largest number of epochs that a completed trial reported.
     """
     whole = [len(trial.reports) for trial in record.trials.values() if trial.reason == "completed"]
     return min(record.study.space.base.epochs, max(whole, default=record.study.space.base.epochs))

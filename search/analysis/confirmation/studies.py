@@ -31,8 +31,8 @@ class SearchSummary:
 
     ``trials``, ``epochs``: the number of trials, and of their epochs in total.
     ``best``, ``seeds``: the best score and the number of seeds that it is a mean over; None and 0 without a score.
-    ``trials_alike``: the largest number of trials in ``Studies.budgets`` within the epochs of the cheapest study.
-    ``alike``: the expected best score of that many trials; None if not even one fits.
+    ``trials_alike``: the largest number of trials in ``Studies.budgets`` that fits the epochs of the cheapest study.
+    ``alike``: the expected best score of that many trials; None if not even one trial fits.
     """
 
     study: str
@@ -51,7 +51,7 @@ class Studies:
     ``explored``: summaries of the studies' searches.
     ``budgets``: the frames ``expected_best`` of all studies (``search.analysis.exploration.budgets``), with the study's
     name in a further column ``study``.
-    ``rows``: the confirmed rows, in a section for each config that more than one study confirmed, and in one for the
+    ``rows``: the confirmed rows, in sections: one for each config that more than one study confirmed, and one for the
     winners. A section has a row for each of its studies, compared with the section's first row. All rows are one
     family.
     ``split``: the split on which rows are compared.
@@ -169,7 +169,7 @@ def _section(named: str, trials: Mapping[str, TrialRecord]) -> list[RowToConfirm
 
 
 def _winner(record: StudyRecord, fingerprint: str) -> TrialRecord | None:
-    """Return the winner's trial, trained to its end, of the latest ablation that has such a trial; None without one.
+    """Return the winner's trial in the latest ablation that trained this trial to its end; None if no ablation did.
 
     Only trials on the corpus with this ``fingerprint`` count. A base that no config beat does not count as a winner.
     """

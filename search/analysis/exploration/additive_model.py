@@ -51,7 +51,7 @@ AT_ONCE: Final = 250_000
 """The number of elements of the design matrices that are fitted together: as many as fit into a processor's caches."""
 
 VAGUE: Final = 4.0
-"""The prior standard deviation of log tau. It keeps tau away from 0 and infinity if the trials say nothing about it."""
+"""The prior standard deviation of log tau. The prior keeps tau from 0 and infinity if the trials say nothing of tau."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ class Fit:
     covariance_PP: Array
 
     def effect(self, axis: str, part: int, among: Collection[int]) -> tuple[float, float]:
-        """Return the effect of a part relative to the mean of the parts ``among`` of its axis, and its deviation."""
+        """Return a part's effect relative to the mean of its axis's parts ``among``, and the effect's deviation."""
         contrast_P = np.zeros(len(self.place_P))
         for place, key in enumerate(self.keys, start=1):
             contrast_P[place] = (key == (axis, part)) - (key[0] == axis and key[1] in among) / len(among)
@@ -83,7 +83,7 @@ class Fit:
 
 
 def load() -> None:
-    """Import the part of scipy that a fit needs. This is slow, so call it while waiting for something else."""
+    """Import the part of scipy that a fit needs. The import is slow, so call this while waiting for something else."""
     import scipy.special  # noqa: F401 (imported for its side effect)
 
 
@@ -169,10 +169,10 @@ def _tried(own: "pd.Series[int]") -> list[int]:
 
 
 class _Gains:
-    """The gains that whole trials made after the epoch at which a stopped trial ended, by stopped trial.
+    """The gains that the whole trials made after the last epoch of each stopped trial.
 
-    ``mean``, ``deviation``: the mean and the standard deviation of these gains; NaN for whole trials, and if fewer than
-    ``WHOLE_TRIALS`` gains are known.
+    ``mean``, ``deviation``: for each trial, the mean and the standard deviation of these gains. They are NaN for a
+    whole trial, which needs no estimate, and for a stopped trial if fewer than ``WHOLE_TRIALS`` gains are known.
     """
 
     def __init__(self, scores: "pd.Series[float]", whole: "pd.Series[bool]", reached: pd.DataFrame) -> None:

@@ -26,8 +26,8 @@ def expected_best(scores: Sequence[float], epochs: float) -> pd.DataFrame:
 
     which is an unbiased estimate for a search that draws k trials independently. (Dodge et al., "Show Your Work", 2019,
     draw with replacement, so that some of the k trials may be the same and the estimate is too low: with k = N it lies
-    below the best score that was seen.) For a search that learns from its trials it is too high, since such a search
-    draws its better trials later.
+    below the best score that was seen.) For a search that learns from its trials the estimate is too high, since such a
+    search draws its better trials later.
 
     Column ``epochs``: the cost of k trials, k / N of the ``epochs``.
     """
@@ -39,7 +39,7 @@ def expected_best(scores: Sequence[float], epochs: float) -> pd.DataFrame:
 
 
 def _best_of(ordered: NDArray[np.float64], count: int) -> float:
-    """Return the mean of the best of ``count`` of the ascending scores ``ordered``, over all ways to choose them."""
+    """Return the mean, over all choices of ``count`` of the ascending scores ``ordered``, of the best chosen score."""
     places = np.arange(len(ordered), count, -1)  # the i of v_i, descending from N
     falling = (places - count) / np.maximum(places - 1, 1)  # the weight of v_{i - 1} relative to that of v_i
     weights = np.cumprod(np.concatenate([[count / len(ordered)], falling]))

@@ -4,8 +4,8 @@ Effects come from the additive model (``additive_model.py``) of all trials, in w
 whole trial is one that was trained to its end.
 
 No value gets an effect if the whole trials are not more than the model's free parameters, or are fewer than the stopped
-ones. Effects would then depend on the prediction of the ends of stopped trials; on recorded searches they were further
-from the truth than 0 is.
+ones. Effects would then depend on the prediction of the ends of stopped trials; on recorded searches such effects were
+further from the truth than 0 is.
 
 A value gets no effect if fewer than ``LEAST_WHOLE`` whole trials have it, if no other value of its axis has that many,
 or if the whole trials do not separate it from values of other axes (``Effects.untold``).
@@ -53,9 +53,9 @@ class Effects:
     A part is one value of a choice, or a range of numbers.
 
     ``of``: the effect of each part that has one.
-    ``untold``: for each other tried part, the axes from whose values the whole trials do not separate it; no axes if
-    too few whole trials have the part or another part of its axis. Both ``of`` and ``untold`` are empty if no part gets
-    an effect (see the top of this file).
+    ``untold``: maps each other tried part to the axes from whose values the whole trials do not separate the part; to
+    no axes if too few whole trials have the part or another part of its axis. Both ``of`` and ``untold`` are empty if
+    no part gets an effect (see the top of this file).
     ``whole``, ``stopped``: the numbers of whole and of stopped trials in the model.
     ``columns``: the number of free parameters of the model.
     ``model``: the fitted model.
@@ -95,7 +95,7 @@ def effects(
 
 
 def _hidden(parts: pd.DataFrame, seen: Mapping[str, Sequence[int]], axis: str, part: int) -> tuple[str, ...] | None:
-    """Return the axes without which the trials would identify the effect of a part; None if they identify it anyway."""
+    """Return the axes without one of which a part's effect would be identified; None if it is identified anyway."""
     if _identified(parts, seen, axis, part):
         return None
     others = [each for each in seen if each != axis]

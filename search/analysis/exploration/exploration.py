@@ -34,15 +34,15 @@ from skipstack.spaces.space import Space
 from skipstack.spaces.subject import Subject
 
 FEW: Final = 8
-"""The maximum number of epochs at which trials were stopped that count as rungs if the scheduler has no rungs."""
+"""The epochs at which trials were stopped count as rungs if the scheduler has none and they are at most this many."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ListedTrial:
     """A trial that is listed individually, as on the Pareto front.
 
-    ``dev``: its score on dev for each seed; larger is better. ``values``: its measured values in the objectives after
-    the score, by the objectives' columns.
+    ``dev``: its score on dev for each seed; larger is better. ``values``: maps the column of each objective after the
+    score to the trial's measured value.
     """
 
     number: int
@@ -63,7 +63,7 @@ class Exploration:
     measure: Measure
     rows: tuple[ValueRow, ...]
     ends: dict[str, int]
-    """The number of trials by the reason why they ended, or ``running`` or ``paused`` for trials that have not."""
+    """Maps each reason why trials ended to their number; ``running`` and ``paused`` count the other trials."""
     reused: int
     """The number of reused trials."""
     epochs: int
@@ -87,9 +87,9 @@ class Exploration:
     front: tuple[ListedTrial, ...] = ()
     """The trials on the Pareto front of several objectives, the best score first."""
     enough: Gain | None = None
-    """The expected gain of further trials if the stopping rule ended the search because it was small; else None."""
+    """The expected gain of further trials if the stopping rule found it too small and ended the search; else None."""
     over: HoursOver | None = None
-    """The study's limit of hours if it ended the search; else None."""
+    """The study's limit of hours if the limit ended the search; else None."""
     lost: int = 0
     """The number of attempts at trials that were lost with their machine."""
     finished: bool = True
@@ -152,7 +152,7 @@ class Exploration:
 
     @cached_property
     def cut(self) -> dict[str, list[int]]:
-        """The trials that the study's limit of hours stopped, by the message with which they were stopped."""
+        """Maps each message with which the study's limit of hours stopped trials to the numbers of these trials."""
         trials = self.seen.trials
         return cut_short(zip(trials.index.tolist(), trials["state"], trials["message"], strict=True))
 
@@ -193,7 +193,7 @@ def explore(
 ) -> Exploration:
     """Analyse the search of a study.
 
-    ``trials``, ``seeds``, ``curves``: the study's frames of these names; ``curves`` is a function that returns it.
+    ``trials``, ``seeds``, ``curves``: the study's frames of these names; ``curves`` is a function for its frame.
     ``reached``: the best scores so far, from ``best_so_far``.
     ``base``: the number of the base config's trial; None if there is none.
     ``baseline``: the baseline's scores on dev and test; None without a baseline.
@@ -252,7 +252,7 @@ def explore(
 
 
 def _whole(trials: pd.DataFrame, reached: pd.DataFrame, study: StudyConfig) -> "pd.Series[bool]":
-    """Return by trial whether its first group of seeds was trained to the end, in a study whose seeds race."""
+    """Return, for each trial of a study with racing seeds, whether its first group of seeds was trained to the end."""
     path = "training.epochs"
     epochs = trials[path] if path in trials.columns else study.space.base.epochs
     return (trials["state"] == "completed") | (
@@ -261,7 +261,7 @@ def _whole(trials: pd.DataFrame, reached: pd.DataFrame, study: StudyConfig) -> "
 
 
 def _ranked(trials: pd.DataFrame, *, raced: bool) -> list[int]:
-    """Return the numbers of the scored trials, best first; if seeds race (``raced``), those with more seeds first."""
+    """Return the numbers of the scored trials, best first; if seeds race (``raced``), trials with more seeds first."""
     scored = trials[trials["score"].notna()]
     order = pd.DataFrame({"seeds": -scored["seeds"] if raced else 0, "score": -scored["score"]}, index=scored.index)
     return [int(number) for number in order.sort_values(["seeds", "score"], kind="stable").index]
@@ -282,7 +282,7 @@ def _known(value: Any) -> Any:
 def _rungs(study: StudyConfig, trials: pd.DataFrame, reached: pd.DataFrame) -> Sequence[int]:
     """Return the epochs after which the scheduler compares trials.
 
-    Without rungs, these are the epochs after which it stopped trials; none if there are more than ``FEW``.
+    Without rungs, these are the epochs after which the scheduler stopped trials; none if there are more than ``FEW``.
     """
     epochs, scheduler = study.space.base.epochs, study.search.scheduler
     if isinstance(scheduler, RungConfig) and scheduler.resource == "epochs":

@@ -6,12 +6,12 @@ Array legend: T trees; L and M boxes of a tree; D dimensions; 2 the lower and th
 one dimension; a choice has one for each value.
 
 Points are distributed uniformly in the space. Box l of a tree reaches from low_ld to high_ld in dimension d and has the
-score v_l; size_d is the size of the space. The marginal of an axis with the set of dimensions S is the mean score given
-the position x_S in these dimensions:
+score v_l; size_d is the space's size in dimension d. The marginal of an axis with the set of dimensions S is the mean
+score given the position x_S in these dimensions:
 
     a(x_S) = sum_l v_l r_l [x_S in box l],    r_l = product over d not in S of (high_ld - low_ld) / size_d
 
-If v is taken relative to its mean, the variance of a is E[a^2]. Two boxes contribute to it by their overlap in S:
+If v is taken relative to its mean, the variance of a is E[a^2]. Two boxes contribute by their overlap in S:
 
     sum_lm v_l r_l v_m r_m q_lm,    q_lm = product over d in S of |[low_ld, high_ld] and [low_md, high_md]| / size_d
 

@@ -22,8 +22,8 @@ def footprint(trials: pd.DataFrame, domains: Domains) -> pd.DataFrame:
     """Return a frame with the columns ``COLUMNS``: the position on the map of each trial, or of ``MOST`` of them.
 
     The distance of two configs is Gower's (1971), a mean over all axes. An axis of numbers contributes their difference
-    as a share of the axis's range (for ``Log``, of logarithms). An axis of other values contributes 0 if they are
-    equal, otherwise 1. An axis contributes 1 if it is active in only one of the configs, and 0 if it is active in
+    as a share of the axis's range (for ``Log``, of logarithms). An axis of other values contributes 0 if the two values
+    are equal, otherwise 1. An axis contributes 1 if it is active in only one of the configs, and 0 if it is active in
     neither.
 
     The map is found by classical scaling (Torgerson, "Multidimensional Scaling", 1952). With the squared distances D

@@ -1,7 +1,7 @@
 """A forest of regression trees that are grown together: each level of all trees takes a few operations on arrays.
 
-Array legend: T trees; N points (trials); D dimensions; L boxes of a tree; M boxes that are cut on a level (depth), of
-all trees; 2 the lower and the upper bound. A tree cuts the space into at most L boxes; the remaining ones are empty.
+Array legend: T trees; N points (trials); D dimensions; L boxes of a tree; M boxes that all trees cut on a level
+(depth); 2 the lower and the upper bound. A tree cuts the space into at most L boxes; the remaining ones are empty.
 
 A tree is grown from N draws of the points with replacement (Breiman, "Random Forests", 2001). Each box of a level is
 cut halfway between two neighbouring points, where the sum of squared residuals of the scores becomes smallest. A box is
@@ -147,5 +147,5 @@ def _totals(each_TN: Array, box_TN: NDArray[Any], boxes: int) -> Array:
 
 
 def _before(total_TL: NDArray[Any]) -> NDArray[Any]:
-    """Return, for each box, the sum of ``total_TL`` over all boxes of its tree before it."""
+    """Return, for each box, the sum of ``total_TL`` over the earlier boxes of the same tree."""
     return np.asarray(np.cumsum(total_TL, axis=1) - total_TL)

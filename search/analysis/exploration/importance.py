@@ -31,7 +31,7 @@ Both are small, since the time grows with the number of boxes. Larger forests ch
 """
 
 MOST: Final = 200
-"""The maximum number of trials for a forest, evenly spaced by number, since the time grows with them."""
+"""The maximum number of trials for a forest. A larger search is represented by evenly spaced trials, to save time."""
 
 
 def importances(
@@ -43,7 +43,7 @@ def importances(
 ) -> pd.DataFrame:
     """Return a frame with a row for each axis with more than one tried value, the most important axis first.
 
-    It is empty if fewer than three trials have an expected final score.
+    The frame is empty if fewer than three trials have an expected final score.
 
     ``expected``: the final score by trial (``additive_model.Fit``). ``by_chance``: shuffled copies of the search, in
     which no axis matters (``shuffled.py``). ``apart``: the axes whose values differ significantly in score
@@ -54,9 +54,10 @@ def importances(
     ``trials``: the number of trials in ``expected`` in which the axis is active.
     ``fanova``: the share of the variance of scores that the axis alone explains (Hutter et al., 2014), by a random
     forest. Trees need every axis in every trial, so the trees for a conditional axis are grown from the trials in which
-    it is active, on the axes that are active in all of them. Its share is one of the variance among these trials.
-    ``by_chance``: the mean of this share over the shuffled copies. For an axis of numbers without effect it is several
-    times that of a choice of few values.
+    it is active, on the axes that are active in all of them: the share of a conditional axis refers to the variance
+    among these trials only.
+    ``by_chance``: the mean of this share over the shuffled copies. For a numeric axis without effect, this mean is
+    several times that for a choice with few values.
     ``stands_out``: whether the axis is in ``apart`` and its share exceeds ``by_chance``.
     """
     found = _shares(expected, trials, domains)

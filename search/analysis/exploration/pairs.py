@@ -36,7 +36,7 @@ def pairs(
     much better the two values are together than their effects predict. NaN with fewer than ``LEAST_WHOLE`` whole
     trials. In a full grid without shrinkage it is the interaction of the analysis of variance.
     ``stands_out``: whether the size of the interaction, times the root of ``whole`` and divided by the model's sigma,
-    is larger than that of pairs in the shuffled copies (``shuffled.limit``).
+    exceeds the limit computed from the pairs of the shuffled copies (``shuffled.limit``).
     """
     if not model.keys:
         return pd.DataFrame(columns=list(COLUMNS))
@@ -63,7 +63,7 @@ class _Sums:
 
     ``keys``: the parts, each with its axis. ``pairs``: the pairs of parts of two axes that occur in trials, as indices
     into ``keys``. ``trials_PP``, ``whole_PP``: the numbers of all trials and of whole trials of a pair. ``left_PP``:
-    the mean residual of the whole trials. ``sizes_PP``: its size times the root of ``whole_PP``, divided by sigma.
+    the mean residual of the whole trials. ``sizes_PP``: the mean's size times sqrt(``whole_PP``) / sigma.
     """
 
     def __init__(self, model: Fit, parts: pd.DataFrame, whole: "pd.Series[bool]") -> None:

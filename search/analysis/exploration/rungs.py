@@ -46,8 +46,8 @@ def rungs(
     ``correlation``, ``low``, ``high``: Spearman's correlation of the whole trials' scores at the rung with those of the
     last epoch, and the ends of its 95 % interval. NaN for fewer than ``LEAST`` whole trials, or if all scores are
     equal. The correlation over all trials would differ: stopped trials, the weaker ones, have no final score.
-    ``place_of_best``: the rank of the finally best whole trial at the rung, from 1, by the best scores so far of all
-    trials that reached the rung; NA without a whole trial.
+    ``place_of_best``: the rank, from 1, that the finally best whole trial had at the rung: among all trials that
+    reached the rung, by their best scores so far. NA without a whole trial.
     """
     finals = scores[whole & scores.notna()]
     last = by_epoch.reindex(finals.index).ffill(axis=1).iloc[:, -1] if by_epoch.shape[1] else finals

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 Array = NDArray[np.floating[Any]]
 
 WIDER: Final = 1.05
-"""The factor of one variable at each further corner of the initial simplex; the first corner is the start."""
+"""The factor of one variable at each corner of the initial simplex but the first, which is the start."""
 
 OFF_ZERO: Final = 0.00025
-"""The value that a further corner of the initial simplex gives to its variable if that is 0 at the start."""
+"""The value that a further corner of the initial simplex gives to its variable if the variable is 0 at the start."""
 
 STEPS: Final = 200
 """The maximum number of steps, per variable of a function."""
@@ -27,8 +27,8 @@ def minimise(values: Callable[[Array], Array], start_SV: Array, *, apart: float,
     """Return the variables at the minimum of each function, (S, V): the best corner after at most ``STEPS`` * V steps.
 
     ``values``: evaluates each function at its own variables: maps (S, V) to (S,). ``start_SV``: the start of each
-    function. A function has converged when no corner of its simplex differs from the best one by more than ``apart`` in
-    any variable, and none by more than ``differing`` in its value.
+    function. A function has converged when no corner of its simplex differs from the best corner by more than ``apart``
+    in any variable or by more than ``differing`` in the function's value.
     """
     variables = start_SV.shape[1]
     place_SCV = np.repeat(start_SV[:, None], variables + 1, axis=1)

@@ -1,8 +1,8 @@
 """The table of a search: a row for each value of each axis, with rows for the base, the best trial and the baseline.
 
-A value is represented by its selected trial: the best on dev of the trials that have the value. The more trials it was
-selected from, the more its score is biased upwards, so scores are not tested here and have no intervals. Not all trials
-are measured on test (``search/study/record/selection.py``).
+A value is represented by its selected trial: the best on dev of the trials that have the value. The more trials have
+the value, the more the selected trial's score is biased upwards, so scores are not tested here and have no intervals.
+Not all trials are measured on test (``search/study/record/selection.py``).
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -25,11 +25,11 @@ class ValueRow:
 
     ``axis``, ``value``: the axis, and the text of the value or range of values.
     ``trials``, ``members``: how many trials have the value (all trials in the row of the best), and their numbers.
-    ``scored``: how many of them have a score.
-    ``selected``: the best of them on dev; None if none has a score.
+    ``scored``: how many of the members have a score.
+    ``selected``: the best of the members on dev; None if none has a score.
     ``state``, ``epoch``, ``seeds``: the selected trial's state, best epoch and seeds.
-    ``whole``, ``is_base``: whether the selected trial was trained to its end, and whether it is the base's.
-    ``leads``: whether no other value of the axis has a better selected trial; False if no other value has one at all.
+    ``whole``, ``is_base``: whether the selected trial was trained to its end, and whether it is the trial of the base.
+    ``leads``: whether no other value of the axis has a better selected trial; False if none has a selected trial.
     ``dev``, ``test``: the selected trial's scores, in the order of ``seeds``; empty if unknown.
     ``effect``: the effect of the value on the final score; None if the trials do not support one (``effects.py``).
     ``epochs``, ``seconds``: the total epochs and seconds of all trials with the value.

@@ -84,7 +84,7 @@ def sentences(record: StudyRecord) -> pd.DataFrame:
 def _rows(
     layout: Layout, seeds: int, blocks: list[tuple[int, tuple[int, ...], ReportBlock]]
 ) -> dict[str, NDArray[np.float64]]:
-    """Return the columns of the frame ``curves``, by name, for some blocks of reports, with a row per report and seed.
+    """Return the columns of a part of the frame ``curves``, by name: a row for each report in ``blocks`` and each seed.
 
     ``layout``: the metrics of all these reports, and the number of lanes of each metric. ``seeds``: the number of seeds
     of each report. ``blocks``: the number of the trial, its seeds, and the block.

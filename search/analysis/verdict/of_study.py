@@ -56,7 +56,7 @@ def of_table(record: StudyRecord, table: Confirmation) -> Verdict:
 
 
 def _explored(seen: Exploration, ablation: str) -> Explored | None:
-    """Return the verdict on the best scored trial, if any. ``ablation``: the name of an unfinished one, or empty."""
+    """Return the verdict on the best scored trial, if any. ``ablation``: an unfinished ablation's name, or empty."""
     rows = {row.axis: row for row in seen.rows if row.axis in (BASELINE, BASE, BEST)}
     best, base, baseline = rows.get(BEST), rows.get(BASE), rows.get(BASELINE)
     if best is None or best.selected is None:

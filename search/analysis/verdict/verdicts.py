@@ -43,7 +43,7 @@ class WinnerChange:
 
     @property
     def difference(self) -> Estimate | None:
-        """The gain of adding the change to the winner without it; None if it was not measured."""
+        """The gain from adding the change to the winner that lacks it; None if the gain was not measured."""
         return None if self.without.difference is None else self.without.difference.reversed
 
     @property
@@ -76,7 +76,7 @@ class Other:
 class WinnerTested:
     """The verdict of an ablation: its first winner compared with the base, and each of the winner's changes.
 
-    ``corpus``: the corpus of all numbers: empty if there is a single one; otherwise the text for the mean over all
+    ``corpus``: the corpus of all numbers: empty if there is a single corpus; otherwise the text for the mean over all
     corpora or, if no row has such a mean, the last corpus.
     """
 
@@ -138,7 +138,7 @@ class Explored:
     ``is_base``, ``whole``: whether the best trial is the base, and whether it was trained to its end.
     ``others``: counts of the other scored trials.
     ``epochs``: the number of epochs of a trial that is trained to its end.
-    ``base``, ``base_whole``: the score of the base, None without one, and whether the base was trained to its end.
+    ``base``, ``base_whole``: the score of the base (None without one), and whether the base was trained to its end.
     ``baseline``: the score of the baseline; None without one.
     ``exact``: whether there are trials with several seeds, and in each of them all seeds have the same score.
     ``ablation``: the name of an unfinished ablation, or empty.

@@ -32,8 +32,8 @@ def epoch_totals(
     """Estimate the total number of epochs of a study.
 
     ``epochs``: the epochs of a trial that completes. ``trials``: the number of trials. ``spared``: whether the base is
-    among the trials; it is then never stopped. ``epoch_seconds``: the duration of an epoch, needed only for rungs in
-    seconds. If it is None, ``epochs`` epochs are assumed to take exactly the maximum seconds of a trial.
+    among the trials; the base is then never stopped. ``epoch_seconds``: the duration of an epoch, needed only for rungs
+    in seconds. If it is None, ``epochs`` epochs are assumed to take exactly the maximum seconds of a trial.
     """
     subject = scheduler(
         search.scheduler, epochs, frozenset({0}) if spared else frozenset(), seeds=search.lanes_of_a_trial
@@ -59,7 +59,7 @@ def epoch_totals(
 
 def _one_after_another(subject: Scheduler, scores: list[float], seconds: float) -> Fraction:
     """Run the scheduler ``subject`` on trials with constant scores on a single simulated worker, and return the number
-    of trained epochs. ``scores``: by the number of the trial. ``seconds``: the duration of an epoch.
+    of trained epochs. ``scores``: one for each trial, in order. ``seconds``: the duration of an epoch.
     """
     spent, born = Fraction(0), 0
     while True:

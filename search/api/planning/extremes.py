@@ -18,7 +18,7 @@ def extremes(space: Space, size: Callable[[Subject], int], generator: np.random.
 
     ``size`` returns the size of a config. The search starts from the smallest and the largest of ``LOOKED_AT`` random
     points, and changes one axis at a time, to any value of a choice or to an end of a range of integers, for as long as
-    that helps. It may miss points that differ in several axes at once.
+    that helps. It may miss a better point that differs on several axes at once.
     """
     sizes: dict[str, int] = {}
 

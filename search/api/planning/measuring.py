@@ -45,8 +45,8 @@ class _Some:
     @classmethod
     def of(cls, batches: Callable[[], Iterable[Batch]], timed: int) -> Self:
         """Sample batches. They are sorted by their numbers of positions and cut into ``timed`` equal runs; the middle
-        batch of each run is sampled. ``batches`` is called twice and must return the same batches, so that only the
-        sampled ones are kept in memory.
+        batch of each run is sampled. ``batches`` is called twice, so that only the sampled batches are kept in memory;
+        it must return the same batches both times.
         """
         positions = [batch.forms_RTB.size for batch in batches()]
         order = sorted(range(len(positions)), key=positions.__getitem__)
@@ -61,7 +61,7 @@ class TrainingMeter(Meter):
     ``device``.
 
     ``record``: the study's record, which names its prepared corpora. ``folder``: the study's folder. ``trials``: the
-    number of trials in a program, which share its seconds.
+    number of trials in a program; the trials share the program's seconds.
     """
 
     def __init__(self, record: StudyRecord, folder: StudyFolder, device: str, trials: int = 1) -> None:

@@ -112,7 +112,7 @@ class Forecast:
     ``case``: as in ``EpochTotals``. ``epochs``: the sum over all trials. ``hours``: the sum of the training hours.
     ``error``: the standard error of ``hours``, which are estimated from a few drawn configs; None if only one of these
     was measured. ``gpu_hours``: ``hours`` times the share of a GPU. ``elapsed``: the wall-clock hours if all slots are
-    busy, at least the hours of the base trial. ``trials_an_hour``: the number of trials divided by ``elapsed``.
+    busy; never less than the hours of the base trial. ``trials_an_hour``: the number of trials divided by ``elapsed``.
     """
 
     case: Literal["best", "typical", "worst"]

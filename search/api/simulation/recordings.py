@@ -35,9 +35,9 @@ class Recordings:
     trial diverged, or if the user's function returned earlier.
 
     ``curves``: the reports of each trial, by the hash (``identity``) of its config. ``points``: the trials' points (a
-    value for each active axis). ``extended``: the number of incomplete curves that were extrapolated. ``left_out``: the
-    number of trials left out because of incomplete curves, by the trials' states. ``scores``: the scores of all
-    recorded trials that have a score, the best first.
+    value for each active axis). ``extended``: the number of incomplete curves that were extrapolated. ``left_out``:
+    maps each state of trials to the number of those that are left out because their curves are incomplete. ``scores``:
+    the scores of all recorded trials that have a score, the best first.
     """
 
     curves: Mapping[str, tuple[EpochResult, ...]]
@@ -58,9 +58,9 @@ class Recordings:
 def recordings(record: StudyRecord, *, extrapolate: bool = False) -> Recordings:
     """Collect the curves of a study that can be replayed. Raises UserError if there is none.
 
-    ``extrapolate``: whether incomplete curves are also used, except those that a fault ended; they keep their last
-    score up to the last epoch, and their mean seconds per epoch. Seeds that a race did not train get the mean score of
-    the trained seeds.
+    ``extrapolate``: whether incomplete curves are also used, except those that a fault ended. Such a curve keeps its
+    last score up to the last epoch, and its mean seconds per epoch. Seeds that a race did not train get the mean score
+    of the trained seeds.
     """
     whole = record.study.space.base.epochs
     curves: dict[str, tuple[EpochResult, ...]] = {}
@@ -101,7 +101,7 @@ def _curve(trial: TrialRecord, seeds: int, further: Sequence[str]) -> tuple[Epoc
     """The curve of a trial as if all its seeds had been trained together.
 
     ``seeds``: the number of seeds of the curve; seeds that the trial did not train get the mean of the others.
-    ``further``: the metrics that are objectives, which are kept.
+    ``further``: the metrics that are objectives; these are kept.
     """
     reports = [joined(each) for each in zip(*groups(trial.reports), strict=False)] if trial.raced else trial.reports
     return tuple(_result(report, tuple(trial.dev_of(report).values()), seeds, further) for report in reports)
@@ -207,7 +207,7 @@ class RecordedSpace(Space):
         return self._texts[int(np.argmin(distance_P))]
 
     def _coordinates(self, point: Point) -> list[float]:
-        """The index of a choice's value, the position of a number in its range, or NaN, for each axis."""
+        """A coordinate for each axis: the index of a choice's value, the position of a number in its range, or NaN."""
         return [
             _coordinate(domain, point[path]) if path in point else math.nan for path, domain in self.domains.items()
         ]

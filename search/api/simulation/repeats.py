@@ -59,8 +59,8 @@ class Repeated:
 
     ``trials``: the number of trials of one simulation. ``epochs``: the epochs of all trials of a simulation.
     ``until_found``: the epochs until the incumbent reaches and keeps the best recorded score. ``found``: the number of
-    seeds for which it does. ``regret_early`` and ``regret_at_end``: the best recorded score minus the incumbent's
-    score, after ``BUDGET`` of the grid's epochs and at the end.
+    seeds for which the incumbent does so. ``regret_early`` and ``regret_at_end``: the best recorded score minus the
+    incumbent's score, after ``BUDGET`` of the grid's epochs and at the end.
     """
 
     proposer: str

@@ -76,8 +76,8 @@ def with_scheduler(
 ) -> SearchConfig:
     """Replace the scheduler of a search by the one called ``name``.
 
-    ``grace``, ``reduction`` and ``keep``: options of the scheduler; options that it does not have are ignored. If an
-    option is None, it keeps its value in ``search`` if both schedulers are of the same kind, or both are ASHA or
+    ``grace``, ``reduction`` and ``keep``: options of the scheduler; options that it does not have are ignored. An
+    option that is None keeps its value in ``search`` if both schedulers are of the same kind, or both are ASHA or
     Hyperband; otherwise it has its default. Raises UserError for a name that is not in ``SCHEDULERS``.
     """
     given: dict[str, int | None] = {"grace": grace, "reduction": reduction, "keep": keep}

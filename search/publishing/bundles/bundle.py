@@ -5,8 +5,8 @@
     metrics.json         counts by split           provenance.json  study, trial, seeds and corpus
     README.md            the model card            manifest.json    size and SHA-256 of the other files
 
-A lane is one seed's copy of the network. Shapes: R = 1 (also for an ensemble, whose lanes give one common output), T
-tokens, U tags of a sentence, B sentences.
+A lane is one seed's copy of the network. Axes of the outputs: R, the networks whose output is returned, always 1 (the
+lanes of an ensemble give one common output); T, tokens; U, tags of a sentence; B, sentences.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -188,7 +188,7 @@ def load_bundle(path: Path, device: torch.device, code: Sequence[Path] = ()) -> 
     Raises UserError, with a message of one line: if a code file is missing or differs from the recorded one; if there
     is no bundle; if one of its files is missing, damaged, invalid, larger than the manifest says, or a link out of the
     bundle (``search/publishing/bundles/files.py``); if a weight is not finite; and if the weights do not fit the
-    config. Their shapes are checked before any weight is allocated.
+    config. Shapes are checked before any weight is allocated.
     """
     files = read_files(path)
     provenance = checked(path, files, "provenance.json", Provenance)

@@ -29,7 +29,7 @@ PARTS = ("depth", "highways", "sets")
 """Config fields that count components of a network. The weights limit them: each component has at least one tensor."""
 
 FARTHEST = 1000
-"""The maximum of ``reach``, the distance in time steps of the farthest state read, which the weights do not limit."""
+"""The maximum of ``reach``, the distance of the farthest state read, in time steps. The weights do not limit it."""
 
 TrainedOn = Literal["train", "train and dev"]
 """The splits on which a network was trained."""

@@ -167,7 +167,7 @@ def export_bundle(
     For a function, the bundle has the model that the function reported (``search/publishing/bundles/own_export.py``).
     For a network, it has one lane (one seed's copy of the network) at the trial's best epoch: the lane with the best
     dev score, or the first seed if the network is retrained, since there is then no dev score. An ensemble has all
-    lanes. A network's metrics are measured on the written bundle. The card shows them and the ``confirmed`` scores.
+    lanes. A network's metrics are measured on the written bundle. The card has the metrics and ``confirmed`` scores.
 
     Raises UserError if ``to`` exists, if the trial does not allow ``recipe``, if its weights are needed and were not
     kept, and as ``left_by``, ``retrained`` and ``check_model`` do.
@@ -267,8 +267,8 @@ def _packed(folder: Path) -> Path:
 def verify_bundle(
     path: Path, *, data_dir: Path | None, device: str, others: Sequence[Path] = (), code: Sequence[Path] = ()
 ) -> Metrics:
-    """Evaluate a bundle's network again on its corpus, check that the metrics equal those in the bundle, and return
-    them.
+    """Evaluate a bundle's network again on its corpus, check that the metrics equal those in the bundle, and return the
+    metrics.
 
     ``data_dir``: the folder with named corpora and the user's corpus files. None means the default data directory for
     named corpora, and the working directory for files. ``others``: further folders in which files with an absolute path

@@ -67,7 +67,7 @@ class OwnModel:
     ``path``: the path of the bundle. ``config``: the values with which the function was called. ``scores``: the metrics
     that each call of the trial reported, by the call in words and the metric's name. ``provenance``: the origin of the
     model. ``versions``: the versions of the packages that the function's process had loaded. ``card``: the bundle's
-    card, in Markdown. ``files``: the sizes of the model's files in bytes, by the paths that the function gave them.
+    card, in Markdown. ``files``: maps each path given by the function to the file's size in bytes.
     """
 
     path: Path
@@ -80,7 +80,7 @@ class OwnModel:
 
     @property
     def values(self) -> Mapping[str, Any]:
-        """The values with which the function was called, by name: those of the axes and the fixed ones of the base."""
+        """The values with which the function was called, by name: values of axes, and fixed values of the base."""
         return self.config.values
 
     def save(self, to: str | Path) -> Path:

@@ -1,4 +1,4 @@
-"""Exports the network of a bundle as a torch program (``torch.export``), and checks that both give the same results.
+"""Exports the network of a bundle as a torch program (``torch.export``), and checks that network and program agree.
 
 skipstack writes such files but never reads them, since loading one may run code.
 
@@ -30,8 +30,8 @@ NOTES = "skipstack.json"
 """The file in a program's archive with its provenance and the result of the comparison."""
 
 COMPARED = 64
-"""The number of sentences of dev, and of test, on which program and network are compared: up to twice as many in a
-larger split, all in a smaller one.
+"""The minimum number of sentences of a split (dev or test) on which program and network are compared. A larger split
+may contribute twice as many; a smaller split contributes all.
 """
 
 ROUNDING = {torch.float32: 1e-4, torch.float64: 1e-10}
@@ -64,8 +64,8 @@ def check_program(config: TrialConfig, to: Path) -> None:
 
 
 def write_program(bundle: Bundle, corpus: StoredCorpus, to: Path) -> ProgramComparison:
-    """Export a bundle's network as a program, compare the two on sentences of ``corpus``, and write the program to the
-    new file ``to`` if they agree.
+    """Export a bundle's network as a program, compare it with the network on sentences of ``corpus``, and write it to
+    the new file ``to`` if the two agree.
 
     Raises UserError as ``check_program`` does, if torch cannot export the network, and if decisions or scores differ.
     """

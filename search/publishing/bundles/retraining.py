@@ -38,9 +38,9 @@ def retrained(
     return the final weights.
 
     The learning rate of each epoch is the one that the study recorded for this seed, since a schedule that depends on
-    dev scores has none here. The study does not change. ``tell``: receives a line for each epoch. Raises UserError if
-    the network cannot be trained on dev, if its vocabulary has no capacity for the words of both splits, and if a seed
-    diverges.
+    dev scores cannot be applied: dev is trained on. The study does not change. ``tell``: receives a line for each
+    epoch. Raises UserError if the network cannot be trained on dev, if its vocabulary has no capacity for the words of
+    both splits, and if a seed diverges.
     """
     torch.set_num_threads(1)  # so that sums are computed in the same order on every machine
     task = trial_task(record, folder, trial.config, number=trial.number, seeds=tuple(seeds), device=device)

@@ -1,4 +1,4 @@
-"""Serves a bundle as an MLflow model of the flavour ``python_function``, whose loader is this module.
+"""Serves a bundle as an MLflow model of the flavour ``python_function``, with this module as the loader.
 
 MLflow stores only the bundle, which is plain data, and the name of this module. So loading the model runs no code from
 the model's folder.

@@ -39,7 +39,7 @@ def upgrade(path: Path) -> list[str]:
     """Rewrite the bundle at ``path``, a folder or a .zip file, if it has an earlier format. Returns a line on each
     change.
 
-    Raises UserError if there is no bundle, or if the bundle is damaged; it is then left unchanged.
+    Raises UserError if there is no bundle, or if the bundle is damaged. A damaged bundle is left unchanged.
     """
     with refused_where_unwritable(path), source_at(path) as source:
         manifest = validated(path, MANIFEST, _parsed(path, MANIFEST, source, LARGEST_MANIFEST), Manifest)

@@ -73,8 +73,9 @@ def connected(uri: str) -> "MlflowClient":
 
 
 def put(client: "MlflowClient", run_id: str, files: Mapping[str, str | bytes | Path]) -> None:
-    """Write files among the artifacts of a run. ``files``: by name, the content of each file, or the path of a file to
-    copy, whose own name must be the last part of the name.
+    """Write files among the artifacts of a run. ``files``: for each artifact, by its name (such as
+    ``folder/file.txt``), its content or the path of a local file to copy. A copied file must already have the
+    artifact's file name (``file.txt``).
     """
     with TemporaryDirectory(prefix="skipstack-") as folder:
         for name, content in files.items():

@@ -54,10 +54,10 @@ class Entry:
 
     ``name``, ``start``: the name and the start of a run that is yet to be created; empty and None for an existing run.
     ``formerly``: the name that an earlier version of skipstack gave to the run; it is replaced by ``name`` if the run
-    still has it. ``tags``, ``params``: by name. ``metrics``: values with their times, by name and step. ``files``:
-    texts, by their names among the run's artifacts. ``log``: whether the log of the trial and the artifacts of its
-    function are written as well. ``corpus``: the corpus that the run reads. ``status``: the new status; None leaves it
-    unchanged. ``end``: the run's end. Times are Unix milliseconds.
+    still has it. ``tags``, ``params``: texts by name. ``metrics``: values with their times, by name and step.
+    ``files``: texts, by their names among the run's artifacts. ``log``: whether the log of the trial and the artifacts
+    of its function are written as well. ``corpus``: the corpus that the run reads. ``status``: the new status; None
+    leaves it unchanged. ``end``: the run's end. Times are Unix milliseconds.
     """
 
     name: str = ""
@@ -119,7 +119,7 @@ def part_of(row: str, reference: str) -> str:
 
 
 def is_whole(key: RunKey) -> bool:
-    """Whether a key belongs to a study or an ablation as a whole, whose run is the parent of other runs."""
+    """Whether a key belongs to a study or an ablation as a whole: a run with such a key is the parent of other runs."""
     return len(key) == 2 and key[1] is None
 
 

@@ -1,8 +1,8 @@
 """Stores bundles as MLflow models, which MLflow shows, registers and serves.
 
 For a network, the MLflow model has the bundle, which is data only, and the name of the skipstack module that loads it
-(``search/publishing/bundles/served.py``). For a user's function, it has the files that the function reported; if these
-are an MLflow model already, its flavours are kept.
+(``search/publishing/bundles/served.py``). For a user's function, the MLflow model has the files that the function
+reported; if the function reported an MLflow model, its flavours are kept.
 
 MLflow 3 introduced logged models, which have their own pages. If the client or the server is older, a model is stored
 as a folder among the artifacts of its trial's run.
@@ -28,8 +28,8 @@ CARD: Final = "README.md"
 """The model card of a bundle (``search/publishing/bundles/files.py``)."""
 
 TAG: Final = "skipstack.bundle"
-"""The tag of a logged model that identifies the bundle. For a model stored among artifacts, it is the prefix of a tag
-of the trial's run, whose value is the model's card; that tag is set once the model's files are written.
+"""The tag of a logged model that identifies the bundle. For a model stored among artifacts, this is the prefix of a tag
+of the trial's run. That tag's value is the model's card; the tag is set once the model's files are written.
 """
 
 UNKNOWN: Final = "ENDPOINT_NOT_FOUND"
@@ -41,8 +41,8 @@ class BestBundle:
     """A bundle to store in MLflow: of the best network of a study, or of the model that its function reported.
 
     ``name``: unique among the study's bundles. ``trial``: the number of the trial. ``write``: writes the bundle into a
-    new folder; it raises UserError if the weights were deleted. ``scores``: the metrics of the trial by seed and name,
-    which are stored if the bundle has the network of one seed. ``alias``: the alias of the model's version in the
+    new folder; it raises UserError if the weights were deleted. ``scores``: the metrics of the trial by seed and name;
+    they are stored if the bundle has the network of one seed. ``alias``: the alias of the model's version in the
     registry; empty means none.
     """
 
@@ -137,7 +137,7 @@ def _logged(client: "MlflowClient", found: ExperimentRuns, having: str) -> "list
 
 def _among_artifacts(client: "MlflowClient", found: ExperimentRuns, bundle: BestBundle) -> StoredModel | None:
     """Store a bundle as a folder among the artifacts of its trial's run, or of the study's run if the user deleted the
-    former, unless it is there already. Returns None if the weights were deleted.
+    trial's run. A bundle that is there already is kept. Returns None if the weights were deleted.
     """
     from mlflow.entities import Metric, RunTag
 

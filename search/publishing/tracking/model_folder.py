@@ -71,9 +71,9 @@ def is_own(bundle: Path) -> bool:
 def save_own_model(bundle: Path, to: Path, *, run_id: str | None = None, model_id: str | None = None) -> None:
     """Write the bundle of a function's model into the new folder ``to``, as an MLflow model.
 
-    If the function reported an MLflow model, it is copied byte for byte with its flavours, and the rest of the bundle
-    is copied into a subfolder. Otherwise the whole bundle is stored, in an MLflow model without flavours. ``run_id``,
-    ``model_id``: as for ``save_model``.
+    If the function reported an MLflow model, this model is copied byte for byte with its flavours, and the rest of the
+    bundle is copied into a subfolder. Otherwise the whole bundle is stored, in an MLflow model without flavours.
+    ``run_id``, ``model_id``: as for ``save_model``.
     """
     from mlflow.models import Model
 

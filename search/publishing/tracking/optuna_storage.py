@@ -1,9 +1,9 @@
 """Writes a study into an Optuna storage, for Optuna's dashboard and other programs that read such storages.
 
-Each axis becomes a parameter; a trial has the parameters of its active axes. A completed trial becomes COMPLETE, and
-one that the scheduler stopped PRUNED, both with the values by which trials are ranked. A trial that diverged, failed,
-or lacks a finite value becomes FAIL; a running or paused trial becomes RUNNING. Intermediate values are the mean dev
-scores by epoch.
+Each axis becomes a parameter; a trial has the parameters of its active axes. A completed trial becomes COMPLETE, and a
+trial that the scheduler stopped becomes PRUNED, both with the values by which trials are ranked. A trial that diverged,
+failed, or lacks a finite value becomes FAIL; a running or paused trial becomes RUNNING. Intermediate values are the
+mean dev scores by epoch.
 """
 
 import math

@@ -28,9 +28,9 @@ class Publication:
     """The content to publish for a study.
 
     ``made_of``: identifies the events and the version of skipstack from which the content was created; files are not
-    written again if those in the store have the same value. ``notes``: the descriptions of runs, in Markdown, by the
-    key of the run. ``metrics``, ``tags``, ``files``: for each run, by its key, its metrics, tags and files by name.
-    ``best``: the bundle to store as a model; None if there is none.
+    written again if the files in the store have the same ``made_of``. ``notes``: the descriptions of runs, in Markdown,
+    by the key of the run. ``metrics``, ``tags``, ``files``: for each run, by its key, its metrics, tags and files by
+    name. ``best``: the bundle to store as a model; None if there is none.
     """
 
     made_of: str

@@ -35,7 +35,7 @@ id of one of its runs.
 
 LEDGERS: Final = {LEDGER: "000001.jsonl.gz", "ledger.parquet": "000001.parquet"}
 """The possible names of the ledger's copy among artifacts, each with the file's name in a ledger folder. Versions up to
-0.2.0 wrote the second.
+0.2.0 wrote ``ledger.parquet``.
 """
 
 STUDIES: Final = "tags.`skipstack.kind` = 'study'"
@@ -126,7 +126,7 @@ def _received(client: "MlflowClient", run: "Run", to: Path, uri: str) -> Path | 
     whole.
 
     A run has no copy of the ledger if the store is a file in the study's own folder; that folder is then returned. None
-    if there is neither.
+    if there is neither a copy nor such a folder.
     """
     files = {file.path for file in client.list_artifacts(run.info.run_id)}
     if not files & LEDGERS.keys():

@@ -1,8 +1,8 @@
 """Records every trial as a run in MLflow: a loop reads new events from the ledger and writes them in batches.
 
-A batch needs few requests, since all metrics, parameters and tags of a run are written in one, however many reports
-they come from. The ledger remains the authoritative record. Runs are found in the store by their tags, so a later loop
-writes what an earlier one could not write, and writes nothing twice.
+A batch needs few requests, since all metrics, parameters and tags of a run are written in one request, however many
+reports they come from. The ledger remains the authoritative record. Runs are found in the store by their tags, so a
+later loop writes what an earlier one could not write, and writes nothing twice.
 
 MLflow's SQL stores keep an infinite metric as the largest float of its sign, and NaN as NaN.
 """
@@ -112,8 +112,8 @@ class Recorder:
             raise
 
     def _take_in(self) -> bool:
-        """Convert the next events into entries, unless entries are left that could not be written. Entries of events
-        that, by the mark, are in the store already are dropped. Returns whether there are entries to write.
+        """Convert the next events into entries, unless entries are left that could not be written. Entries are dropped
+        if, by the mark, the store has their events already. Returns whether there are entries to write.
         """
         pending = self._runs.pending
         while not pending and self._read():
@@ -146,8 +146,8 @@ class Recorder:
 
     @cached_property
     def _written(self) -> int:
-        """The number of events that the store has, by the mark in the study's run; 0 if everything is to be compared.
-        The first event must have been applied, since it identifies the study.
+        """The number of events that are already in the store, according to the mark in the study's run; 0 if all events
+        are to be compared with the store. The first event must have been applied, since it identifies the study.
         """
         return 0 if self._compare else self._connected().marked()
 

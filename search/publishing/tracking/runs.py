@@ -73,7 +73,7 @@ class ExpectedRuns:
     writer takes the entries from ``pending``.
 
     ``between``: the separator between a metric's name and the seed, in the names of lanes' metrics. ``of``, ``number``:
-    for an ablation only, the object of its study and its number.
+    for an ablation only: the object of the ablation's study, and the ablation's number.
     """
 
     def __init__(self, between: str = "/", of: "ExpectedRuns | None" = None, number: int | None = None) -> None:
@@ -300,8 +300,8 @@ class ExpectedRuns:
                 self._measure(trial.number, values, step, _milliseconds(event.time))
 
     def _end(self, event: Ended) -> None:
-        """End a trial's runs. A trial that failed or diverged gets the status FAILED and loses its score; one that the
-        scheduler stopped gets the status FINISHED, like a completed one.
+        """End a trial's runs. A trial that failed or diverged gets the status FAILED and loses its score; a trial that
+        the scheduler stopped gets the status FINISHED, like a completed one.
         """
         time = _milliseconds(event.time)
         entry = self._entry(event.trial)

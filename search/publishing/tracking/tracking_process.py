@@ -1,6 +1,6 @@
-"""The process that talks to MLflow: it records a study while it runs, publishes its report, and reads from a store.
+"""The process that talks to MLflow: it records a running study, publishes its report, and reads from a store.
 
-Only this process imports and configures MLflow: it would change the user's own process, and delay decisions in the
+Only this process imports and configures MLflow: MLflow would change the user's own process, and delay decisions in the
 driver's process. The process reads the events to record from the ledger itself.
 """
 
@@ -134,7 +134,7 @@ class TrackingProcess:
 
     def close(self) -> str | None:
         """Wait until all events are recorded, as long as the process makes progress. Returns None, or a line on missing
-        content and the reason; the process is then ended.
+        content and the reason; the process is ended in the latter case.
         """
         self.let_end()
         trouble: str | None = "nobody waits for it"

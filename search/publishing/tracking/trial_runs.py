@@ -1,6 +1,6 @@
 """Gives a user's function the MLflow run to which its own MLflow calls write.
 
-For a trial with a single function call, it is the trial's run, to which the study writes as well. For a trial with
+For a trial with a single function call, this is the trial's run, to which the study writes as well. For a trial with
 several calls, each call has a run below the trial's run, named by its seed and replicate, so that equal names in
 different calls do not collide.
 """
@@ -43,7 +43,7 @@ _active = 0
 """The number of active runs of the study in this process. While it is not 0, MLflow is set to the study's store."""
 
 _before: str | None = None
-"""The store in the environment before the first of these runs became active; None if there was none."""
+"""The store in the environment before the first run of the study became active; None if there was none."""
 
 
 @final
@@ -181,7 +181,7 @@ class CallRun(TrackedRun):
 
 def _has_experiment(database: Path, name: str) -> bool:
     """Whether an sqlite store has the experiment called ``name``. The file is read directly, since MLflow would create
-    missing tables, at the same time as the process that records the study.
+    missing tables, perhaps while the process that records the study creates them.
     """
     try:
         with closing(sqlite3.connect(f"{database.resolve().as_uri()}?mode=ro", uri=True)) as connection:

@@ -156,7 +156,7 @@ def _page(asked: str, best: str) -> Mapping[str, Any]:
 
 
 def _designed(record: StudyRecord) -> bool:
-    """Whether the search is a fixed design without early stopping, whose differences may have been tested."""
+    """Whether the search is a fixed design without early stopping: its differences may then have been tested."""
     search = record.study.search
     return search.stops_nothing and search.proposer.kind in FIXED_DESIGNS
 
@@ -167,10 +167,10 @@ def _corpora(record: StudyRecord) -> int:
 
 def _charts(axes: list[str], measure: str) -> list[dict[str, Any]]:
     """Return the charts of the experiment's page: the learning curve of each trial, its best score, its test score and,
-    if ``axes`` is not empty, its best score against its values on them.
+    if ``axes`` is not empty, its best score against its values on these axes.
 
     ``axes``: the parameters of axes that are active in every trial, since the page leaves out the line of a trial that
-    lacks one. ``measure``: the name of the study's measure.
+    lacks an axis. ``measure``: the name of the study's measure.
     """
     common: dict[str, Any] = {
         "metricSectionId": OURS,

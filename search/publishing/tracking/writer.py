@@ -92,7 +92,7 @@ class Writer:
 
     ``uri``: the URI of the store. ``experiment``: the name of the experiment. ``study_id``: the id of the study.
     ``artifacts``: the URI of the artifacts if the experiment is created; None leaves it to the store. ``folder``: the
-    study's folder, from which the logs and artifacts of trials are read; None means that none are written.
+    study's folder, from which the logs and artifacts of trials are read; None means that neither are written.
 
     The attribute ``without_files`` says why no files are written; None as long as no file was refused.
     """
@@ -166,7 +166,9 @@ class Writer:
                 _leave_out(entry, self._partial[key])
 
     def caught_up(self) -> None:
-        """Discard the content read from the store; call this once past events are written, as it has no later ones."""
+        """Discard the content that was read from the store. Call this once the past events are written: the store held
+        nothing of later events when it was read.
+        """
         self._whole, self._partial = {}, {}
 
     def write(self, key: RunKey, entry: Entry) -> None:
@@ -212,7 +214,7 @@ class Writer:
         self.without_files = self.without_files or refused  # only now that the store itself has accepted the run
 
     def keep_ledger(self, made: Callable[[], bytes]) -> None:
-        """Copy the ledger, returned by ``made``, to the study's run, unless it has this copy or refused files."""
+        """Copy the ledger, returned by ``made``, to the study's run, unless the run has it or files were refused."""
         assert self._run_ids is not None, "the runs are not known"
         run_id = self._run_ids.get(STUDY)
         if run_id is None or self.without_files is not None:

@@ -60,7 +60,7 @@ class Fronts:
         return int(self._ranks_N[self._places[point]])
 
     def times(self, point: Vector) -> int:
-        """How often ``point`` was added."""
+        """The number of times that ``point`` was added."""
         return int(self._times_N[self._places[point]])
 
     def before(self, rank: int) -> int:
@@ -103,8 +103,8 @@ class Fronts:
         return np.flatnonzero(self._ranks_N[: len(self._distinct)] == rank)
 
     def _push(self, moving: Places, candidates: Places, rank: int) -> None:
-        """Move each candidate of rank ``rank`` that a moving point dominates to the next rank, and repeat with the
-        moved points as the moving ones. ``moving``, ``candidates``: rows of points.
+        """Move to the next rank each candidate of rank ``rank`` that a moving point dominates, and repeat with the
+        moved candidates as the moving points. ``moving``, ``candidates``: rows of points.
         """
         while len(moving):
             there = candidates[self._ranks_N[candidates] == rank]

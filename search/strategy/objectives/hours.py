@@ -19,8 +19,8 @@ The time before and after any other event does not count, since the study may no
 
 
 def cut_short(ends: Iterable[tuple[int, str, str]]) -> dict[str, list[int]]:
-    """The numbers of the trials that were stopped because the study's time was up, by the message of the stop.
-    ``ends``: the number, state and message of each trial; the message is empty for any other reason.
+    """Maps each message with which the study's limit of hours stopped trials to the numbers of these trials. ``ends``:
+    the number, state and message of each trial; the message is empty for any other reason.
     """
     cut: dict[str, list[int]] = {}
     for number, state, message in ends:

@@ -63,7 +63,7 @@ class PathConfig(Frozen):
     ``changes`` that helps most.
 
     ``starts``: the config from which the path starts, once for each corpus; a change is judged by its mean score over
-    these corpora. ``changes``: the values to change to, by axis.
+    these corpora. ``changes``: the new value of each axis.
     """
 
     kind: Literal["path"] = "path"

@@ -22,7 +22,7 @@ CONDITIONED, RUNNING = 100, 32
 """The maximum number of ended trials, and of running trials, that the process is conditioned on."""
 
 CASES, CASES_OF_SEVERAL = 16, 6
-"""How often the unknown values of running trials are drawn, with one objective and with several."""
+"""The number of draws of the unknown values of running trials, with one objective and with several."""
 
 AGAIN: Final = 8
 """Kernels are fitted again whenever the number of trials with a score has grown by a fraction of 1 / ``AGAIN``."""
@@ -31,7 +31,7 @@ ITERATIONS: Final = 12
 """The maximum number of iterations of a fit."""
 
 NEAR: Final = 5
-"""How many of the best rows are mutated into candidates."""
+"""The number of best rows that are mutated into candidates."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,8 +26,8 @@ class NextChange:
 
 
 def candidates(space: Space, config: PathConfig, taken: Mapping[str, Json]) -> list[NextChange]:
-    """The changes that the next step may adopt, in the order of the axes. ``taken``: the changes of earlier steps,
-    values by axis.
+    """The changes that the next step may adopt, in the order of the axes. ``taken``: the changes of earlier steps, as
+    the new value of each changed axis.
 
     Changes that the space does not allow are left out, as are changes without an effect, such as the change of an
     inactive axis. Axes that a change activates get values as in ``Space.moved``.
@@ -60,8 +60,8 @@ def steps(
 
 
 def _best(found: Sequence[NextChange], scores: Mapping[str, float | None]) -> NextChange | None:
-    """The candidate with the highest mean score over the starts; of equal ones, the first. None if a candidate's trial
-    has not ended, or if no candidate has a score for every start.
+    """The candidate with the highest mean score over the starts; of equal candidates, the first. None if a candidate's
+    trial has not ended, or if no candidate has a score for every start.
     """
     means: list[tuple[float, NextChange]] = []
     for candidate in found:

@@ -16,7 +16,7 @@ from skipstack.spaces.space import Point, Space
 FIRST_SHARE = 0.5
 """The probability that a point is drawn from the belief at the start."""
 HALVED_AFTER = 10
-"""The number of trials with a score at which ``FIRST_SHARE`` is halved."""
+"""When this many trials have a score, the probability has fallen to half of ``FIRST_SHARE``."""
 TRIES = 20
 """The maximum number of draws from the belief to find a new, allowed point before TPE is asked instead."""
 
@@ -48,7 +48,7 @@ class Prior(Proposer):
         self._learner = Tpe(space, seed, objectives, cooled)
         self._points: dict[int, Point] = {}
         self._scored: dict[int, tuple[float, Rank]] = {}
-        """For each trial with a score, by its number: its nearness to the belief, and its rank key."""
+        """Maps the number of each trial with a score to the trial's nearness to the belief and its rank key."""
 
     @property
     def share(self) -> float:

@@ -92,8 +92,8 @@ class ProposedPoints:
         """A random allowed point that was not proposed; None if none is found.
 
         Up to ``DRAWS`` points are drawn. If none of them is new, a finite space is enumerated to find the remaining
-        points. An infinite space counts as exhausted: a point with an active continuous axis is almost surely new, so
-        hardly any points have one.
+        points. An infinite space counts as exhausted: points with an active continuous axis are almost surely new, so
+        the draws show that such points are rare.
         """
         for _ in range(DRAWS):
             point = self._space.sample(source)

@@ -17,7 +17,7 @@ class Rank:
     values in the other objectives.
 
     Completed trials rank before stopped ones; of stopped trials, those with more epochs rank first, as at rungs. The
-    score of completed trials is the best score of their curves; the score of stopped trials is their last one. Trials
+    score of completed trials is the best score of their curves; the score of stopped trials is their last score. Trials
     with equal ``reached`` are ordered by ``pareto.places``.
     """
 

@@ -24,7 +24,7 @@ RANDOM: Final = 10
 BETTER: Final = 0.1
 """The fraction of the ended and paused trials that count as the better ones, whose density is l(x)."""
 MOST: Final = 25
-"""With one objective, the maximum number of trials in l(x). In g(x), the number of latest trials with full weight."""
+"""The maximum number of trials in l(x) with one objective, and the number of latest trials with full weight in g(x)."""
 CANDIDATES: Final = 24
 """The number of candidates drawn from l(x)."""
 TRIES: Final = 5
@@ -198,7 +198,7 @@ def _standing(reason: Reason, curve: Curve, further: Vector) -> Rank | None:
 
 
 def _kind(domain: Domain) -> AxisKind | None:
-    """How densities model an axis: as categories, integers or continuous. None for an axis with a single value."""
+    """The kind of an axis in densities: categories, integers or continuous. None for an axis with one value."""
     match domain:
         case Choice(values):
             return AxisKind(len(values), 0.0) if len(values) > 1 else None

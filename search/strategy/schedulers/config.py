@@ -15,7 +15,7 @@ class RungConfig(Frozen):
     that runs to its end.
 
     The resource is one of three. ``epochs``: rungs are numbers of epochs. ``seconds``: rungs are seconds of training
-    and evaluation; a trial is compared at a rung with its first report at or after that time, and it is complete after
+    and evaluation; a trial is compared at a rung by its first report at or after that time, and is complete after
     ``maximum`` seconds. ``seeds``: rungs are numbers of seeds; a trial trains the seeds of each rung to the last epoch
     before it is compared there, so that better trials have scores from more seeds (a race).
     """
@@ -45,9 +45,9 @@ class AshaConfig(RungConfig):
 
     With the variant ``stopping``, a trial that reaches a rung goes on at once or is stopped for good. With
     ``promotion``, as in the paper, it is paused, which frees its worker; it goes on once it is among the best
-    1/reduction of the trials at that rung. A bracket is a group of trials with the same rungs: those of bracket b start
-    at ``grace * reduction**b``. Trials are assigned to brackets so that each bracket takes about the same amount of the
-    resource.
+    1/reduction of the trials at that rung. A bracket is a group of trials with the same rungs: the rungs of bracket b
+    start at ``grace * reduction**b``. Trials are assigned to brackets so that each bracket takes about the same amount
+    of the resource.
     """
 
     kind: Literal["asha"] = "asha"

@@ -54,7 +54,7 @@ class Arrivals:
         return [trial for _, _, trial in self.arrived[:most]]
 
     def ahead(self, rung: int, most: int) -> Ahead:
-        """The score that the next arriving trial needs to be among the best ``most``. ``rung``: the rung's level."""
+        """The score that the next trial must have at this rung to be one of the ``most`` best. ``rung``: its level."""
         full = 0 < most <= len(self.arrived)
         return Ahead(rung, len(self.arrived), -self.arrived[most - 1][0] if full else None, above=full)
 
@@ -126,8 +126,8 @@ class RungScheduler(Scheduler):
         """The comparison at a rung that a trial has not reached. ``place``: the rung's index in the trial's ladder."""
 
     def _passed(self, trial: int, amount: float) -> tuple[int, ...]:
-        """Advance the trial to its next rung above ``amount``, its spent resource. Returns the indices in its ladder of
-        the newly reached rungs; if the resource is seconds, a report can reach several rungs.
+        """Advance the trial to its next rung above ``amount``, its spent resource. Returns the newly reached rungs, as
+        indices in the trial's ladder; if the resource is seconds, a report can reach several rungs.
         """
         first, ladder = self._next.get(trial, 0), self.ladder(trial)
         place = first
@@ -262,7 +262,7 @@ class PromotionRung(Arrivals):
         self.entries[trial] = self.enter(trial, point[0])
 
     def wait(self, trial: int) -> None:
-        """Record that a trial is paused at this rung, after ``enter_at``."""
+        """Record that a trial is paused at this rung. Call ``enter_at`` first."""
         insort(self.waiting, self.entries[trial])
 
     def leave(self, trial: int) -> None:
@@ -296,7 +296,7 @@ class FrontRung:
         self._arrived[point].append(trial)
 
     def wait(self, trial: int) -> None:
-        """Record that a trial is paused at this rung, after ``enter_at``."""
+        """Record that a trial is paused at this rung. Call ``enter_at`` first."""
         self._waiting.add(trial)
 
     def leave(self, trial: int) -> None:
@@ -324,10 +324,10 @@ class Promotion(Asynchronous):
     """Asynchronous successive halving, promotion variant.
 
     Source: Li et al., "A System for Massively Parallel Hyperparameter Tuning" (2020), algorithm 2. A trial that reaches
-    a rung is paused. When a worker is free, rungs are checked from the highest down. Of the n trials that ever reached
-    a rung, the best paused trial continues if it is among the floor(n / reduction) best. A new trial starts only if no
-    paused trial can be promoted. Of trials with equal scores, the first to arrive is better. Of rungs at the same
-    level, the rung of the first bracket is checked first.
+    a rung is paused. When a worker is free, rungs are checked from the highest down. The best trial paused at a rung
+    continues if it is among the floor(n / reduction) best of the n trials that ever reached the rung. A new trial
+    starts only if no paused trial can be promoted. Of trials with equal scores, the first to arrive is better. Of rungs
+    at the same level, the rung of the first bracket is checked first.
 
     The paper leaves three cases open. A spared trial is never paused, and counts as promoted. A trial whose report
     reaches several rungs counts as promoted at all but the highest of them. A trial that diverges or fails between two

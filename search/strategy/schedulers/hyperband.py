@@ -11,7 +11,7 @@ from skipstack.search.strategy.schedulers.halving import Arrivals, RungScheduler
 from skipstack.search.strategy.schedulers.scheduler import Ahead, Decision
 
 Judged = tuple[int, list[int], list[int]]
-"""A compared rung: its index, its trials to promote, and its beaten trials, both paused and best first."""
+"""A compared rung: its index, its paused trials to promote, and its paused trials that are beaten, each best first."""
 
 
 @dataclass(slots=True)
@@ -37,9 +37,9 @@ class _Bracket:
         return max(size // int(reduction ** (place + 1)), 1)
 
     def judged(self, size: int, reduction: int) -> Iterator[Judged]:
-        """Yields, from the lowest up, the rungs at which trials can be compared because every trial that started in the
-        bracket or continued from the rung below has arrived or ended. Stops after the first rung with trials to
-        promote, since the rung above waits for them. ``size``: the number of trials that start.
+        """Yields, from the lowest up, the rungs at which trials can be compared: those at which every trial that
+        started in the bracket or continued from the rung below has arrived or ended. Stops after the first rung with
+        trials to promote, since the rung above waits for them. ``size``: the number of trials that start.
         """
         expected = size
         for place, rung in enumerate(self.rungs):
@@ -88,11 +88,11 @@ class Hyperband(RungScheduler):
         self._runs: dict[int, _Bracket] = {}
         """The running brackets, by the number of the bracket's first trial."""
         self._ready: dict[int, tuple[int, int]] = {}
-        """The next trial to promote in each bracket that has one, with the level of its rung, by the number of the
-        bracket's first trial. All trials of a bracket are assumed to start.
+        """The next trial to promote, and the level of its rung, in each bracket with such a trial. Keys are the numbers
+        of the brackets' first trials. All trials of a bracket are assumed to start.
         """
         self._beaten: dict[int, list[int]] = {}
-        """The paused trials that are beaten, for each bracket with any, by the number of the bracket's first trial."""
+        """Maps the number of a bracket's first trial to the bracket's beaten, paused trials; only if there are any."""
 
     def bracket(self, trial: int) -> int:
         """The bracket of a trial. Trial numbers fill bracket after bracket, and then start again with the first."""
@@ -124,8 +124,8 @@ class Hyperband(RungScheduler):
         return Decision("pause", rung=level)
 
     def _enter(self, trial: int, amount: float, score: float) -> tuple[int, HyperbandRung] | None:
-        """Enter the trial at each rung that its report reaches, and return the level and the rung of the highest; None
-        if it reaches none. The trial counts as having continued from the lower ones.
+        """Enter the trial at each rung that its report reaches, and return the level of the highest of these rungs, and
+        that rung; None if the report reaches none. The trial counts as having continued from the lower rungs.
         """
         run, reached = self._run(trial), None
         for place in self._passed(trial, amount):
@@ -137,7 +137,7 @@ class Hyperband(RungScheduler):
         return reached
 
     def _completed(self, trial: int, amount: float, score: float) -> None:
-        """Record that a trial has completed. If the resource is seconds, it may have skipped rungs."""
+        """Record that a trial has completed. If the resource is seconds, the trial may have skipped rungs."""
         reached = self._enter(trial, amount, score)
         if reached is not None:
             reached[1].left.add(trial)

@@ -18,7 +18,7 @@ from skipstack.search.strategy.schedulers.config import Resource
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What a trial does after a report.
+    """The decision on what a trial does after a report.
 
     ``action``: with ``pause``, the trial keeps its checkpoint, frees its worker, and continues only if it is promoted
     later. With ``complete``, it has run to its end. ``rung``: the level of the highest rung that the report reached, in
@@ -136,8 +136,8 @@ class Seeds(Spending):
     """Counts the seeds that a trial has trained to the last epoch. A trial trains groups of seeds one after another;
     its epochs restart at 1 with each group.
 
-    ``whole``: the number of seeds of a trial. ``groups``: maps the number of a trial to the number of seeds trained
-    after each group, ascending up to ``whole``.
+    ``whole``: the number of seeds of a trial. ``groups``: maps the number of a trial to the numbers of seeds that are
+    trained at the end of each group, ascending up to ``whole``.
     """
 
     resource = "seeds"
@@ -168,8 +168,8 @@ class Scheduler(ABC):
     infinite stops any trial.
 
     ``maximum``: the epochs of a trial that completes. ``spared``: trials that are never stopped by a comparison, such
-    as the base config from which differences are measured; other trials are still compared with their scores.
-    ``spending``: counts the resource of trials; None means that epochs are counted.
+    as the base config from which differences are measured; other trials are still compared with the scores of spared
+    trials. ``spending``: counts the resource of trials; None means that epochs are counted.
     """
 
     def __init__(self, maximum: int, spared: frozenset[int] = frozenset(), spending: Spending | None = None) -> None:
