@@ -93,9 +93,9 @@ class EmbedderConfig(Brief):
     """Concatenates the vectors of the word, the capitalisation and the affixes of all tokens in a window (wu2017 eqs
     16-17).
 
-    The size of this input is ``window * (word_size + capital_size + 2 * affix_characters * affix_size)``; the paper's
-    is 3 * (100 + 5 + 50) = 465. ``spelling`` and ``class_size`` add further features to each token. A window of 0 or 1
-    contains only the token of the time step.
+    The result has ``window * (word_size + capital_size + 2 * affix_characters * affix_size)`` numbers;
+    3 * (100 + 5 + 50) = 465 in the paper. ``spelling`` and ``class_size`` add further features to each token. A window
+    of 0 or 1 contains only the token of the time step.
     """
 
     kind: Literal["tokens"] = "tokens"

@@ -60,9 +60,9 @@ def _in_common(model: ModelConfig, *, pretrained: bool) -> ModelConfig:
 def apart_on_cpu(model: ModelConfig, training: TrainingConfig) -> str | None:
     """Return the setting that prevents trials with these configs from sharing a program on a CPU, or None.
 
-    With such a setting, training a lane in a shared program and alone might give different last bits: torch sums a
-    product of few rows in an order that depends on the memory address of the rows, thus on the other lanes. Networks
-    without such a setting multiply the rows of each lane separately (``models/kernels/products.py``).
+    With such a setting, a lane might have other last bits in a shared program than alone: torch sums a product of few
+    rows in an order that depends on the memory address of the rows, thus on the other lanes. Networks without such a
+    setting multiply the rows of each lane separately (``models/kernels/products.py``).
     """
     if training.precision not in ("float32", "float64"):
         return f"precision {training.precision}"

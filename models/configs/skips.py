@@ -17,7 +17,7 @@ in time, as in gui2019. ``place``: by the position in the text (``models/parts/s
 class FixedSkipConfig(Brief):
     """Reads the states h_{t-k} and c_{t-k} with a constant k, in place of h_{t-1} and c_{t-1} or mixed with them.
 
-    gui2019 takes fixed skips from Zhang et al. (2016), who add connections to a recurrent network, but does not say
+    gui2019 takes fixed skips from Zhang et al. (2016), who add connections to a recurrent network. gui2019 does not say
     whether the distant state replaces the previous state or is mixed with it.
     """
 
@@ -66,7 +66,7 @@ class DynamicSkipConfig(Frozen):
     probability of the gold tags, as gui2019 prints it for named entity recognition. ``correct``: the share of tags
     predicted correctly, rescaled to the range from -1 (none) to 1 (all)."""
     gradient: Literal["policy", "network"] = "policy"
-    """The parameters that the gradient of log p_t, the log-probability of the policy's choice, reaches. ``policy``: the
+    """The parameters reached by the gradient of log p_t, the log-probability of the policy's choice. ``policy``: the
     policy's parameters (theta_a in the paper's eq. 5). ``network``: also the parameters below the policy, so that the
     states learn to encode information for the choice, such as the position in a text."""
     baseline: Literal["none", "moving_average"] = "moving_average"

@@ -28,7 +28,7 @@ class Adam(Frozen):
 
 
 class LazyAdam(Frozen):
-    """Adam that skips the rows of tables which a batch does not look up, so that large vocabularies cost little.
+    """Adam that skips table rows that a batch does not look up, so that large vocabularies cost little.
 
     In a table of vectors (of words, of affixes, or of the characters that an LSTM reads), a row that the batch does not
     look up keeps its value and its two moving averages. Under Adam the averages of such a row decay, and the row still

@@ -48,7 +48,7 @@ def check_part(part: Part, network: Stacked, lexicon: LexiconTensors, below: int
 
 
 def check_numbers(what: str, tensor: object, shape: Sequence[int]) -> None:
-    """Raise ``Failure`` unless ``tensor`` is a finite tensor of this shape. ``what``: its name in the message."""
+    """Raise ``Failure`` unless ``tensor`` is a finite tensor of this shape. ``what``: the name in the message."""
     if not isinstance(tensor, Tensor):
         raise Failure(f"{what} is {type(tensor).__name__} (allowed: a tensor of shape {tuple(shape)})")
     if tensor.shape != tuple(shape):

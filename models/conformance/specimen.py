@@ -37,7 +37,7 @@ CPU = torch.device("cpu")
 
 @dataclass(frozen=True)
 class Specimen:
-    """A small network with a user's component to check, of config ``piece``; all other components are built-in."""
+    """A small network with a user's component to check (``piece``: its config); all other components are built-in."""
 
     piece: OwnConfig
 

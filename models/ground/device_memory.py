@@ -9,7 +9,7 @@ from skipstack.data.basis.system import GPU_CONTEXT
 
 WORKSPACE: Final = 32 * 2**20
 """Bytes of workspace that torch allocates for each pair of a cuBLAS handle and a stream on GPUs of compute capability
-9, 10 and 12. On other GPUs it allocates 8.1 MiB (``CublasHandlePool.cpp`` of torch 2.13).
+9, 10 and 12. On other GPUs torch allocates 8.1 MiB (``CublasHandlePool.cpp`` of torch 2.13).
 """
 
 HANDLES: Final = 2

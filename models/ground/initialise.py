@@ -58,10 +58,9 @@ def _values(start: Start, shape: torch.Size, scale: float, spread: float | None,
 
 
 def _orthogonal(normal_DHX: Tensor) -> Tensor:
-    """Return random orthogonal blocks (Saxe et al., 2013) made from ``normal_DHX``: an H x H block for each of X /
-    H gates.
+    """Return random orthogonal blocks (Saxe et al., 2013) made from ``normal_DHX``: one block, H x H, per gate.
 
-    Cell ``sutskever`` has two such matrices, for h_{t-1} and for s~_{t-1}; its argument has one more axis for them.
+    In cell ``sutskever``, ``normal`` has one more axis, for the matrices that multiply h_{t-1} and s~_{t-1}.
     """
     hidden, orthogonal_DHX = normal_DHX.shape[-2], torch.empty_like(normal_DHX, dtype=torch.float64)
     for block, made in zip(*(torch.split(each, hidden, dim=-1) for each in (normal_DHX, orthogonal_DHX)), strict=True):

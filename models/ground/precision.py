@@ -135,7 +135,7 @@ _SWITCHES: Final[Mapping[str, _Switch]] = {
 
 
 class _Turns:
-    """Lets threads that need different process-wide settings take turns; threads with the same setting share one."""
+    """Lets threads that need different process-wide settings take turns; threads with the same setting share a turn."""
 
     def __init__(self) -> None:
         self.changed, self.own = Condition(), local()

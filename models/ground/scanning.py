@@ -18,4 +18,4 @@ scan: Final[Callable[..., Any] | None] = torch_scan if torch.__version__ >= "2.9
 
 exporting: Final[Callable[[], bool]] = getattr(torch.compiler, "is_exporting", torch.compiler.is_compiling)
 """A function that returns whether torch is exporting the running code (``models/views/program.py``). Old versions of
-torch, such as 2.6, cannot tell exporting from compiling; there it returns whether torch is compiling."""
+torch, such as 2.6, cannot tell exporting from compiling; there the function returns whether torch is compiling."""

@@ -28,8 +28,8 @@ Kernels: TypeAlias = Literal["reference", "compiled", "fused"]
 KERNELS: Final[tuple[Kernels, ...]] = "reference", "compiled", "fused"
 
 VARIABLE: Final = "SKIPSTACK_KERNELS"
-"""The environment variable that selects one of ``KERNELS`` for all operations that have this version; the others run
-the reference. Worker processes inherit it.
+"""The environment variable that selects one of ``KERNELS`` for all operations that have this version; all other
+operations run the reference. Worker processes inherit it.
 """
 HOST: Final = "host"
 """A device name for numpy arrays, which are not yet tensors on a device."""
@@ -47,7 +47,7 @@ class Operation:
     of many rows.
 
     ``in_bfloat16``: what happens on a CPU if matrix products are to be rounded to bfloat16. "rounded": the compiled
-    version rounds their factors; it needs a CPU with such products. "exact": the compiled version runs without
+    version rounds their factors, if the CPU can multiply in bfloat16. "exact": the compiled version runs without
     rounding. "reference": the reference runs. None: the operation multiplies no matrices.
     """
 
@@ -219,7 +219,7 @@ def is_watched() -> bool:
 
 
 def what_runs(device: torch.device, dtype: torch.dtype = torch.float32) -> dict[str, Choice]:
-    """Returns the choice for each operation in training on ``device``; products have many rows and are not rounded."""
+    """Returns the choice for each operation in training on ``device``, for products of many rows, not rounded."""
     return {
         name: decided(name, HOST, None) if name == "distinct" else decided(name, device.type, dtype)
         for name in OPERATIONS

@@ -47,8 +47,8 @@ def compiled(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def named(name: str, signature: Any, function: Callable[..., None]) -> None:
-    """Compiles ``function`` at once, for arguments of the types in ``signature``. Other compiled functions call it by
-    ``name``, so that they do not contain its machine code.
+    """Compiles ``function`` at once, for arguments of the types in ``signature``. Other compiled functions call
+    ``function`` by ``name``, instead of containing its machine code.
     """
     machine_code: Any
     if keep is None:

@@ -22,7 +22,7 @@ def largest_sum(table_VF: Tensor, rows_CNW: Tensor) -> Tensor:
 
 
 class _LargestSum(torch.autograd.Function):
-    """Computes the largest sums. Only the rows of the first largest sum get a gradient (autograd visits all sums)."""
+    """Computes the largest sums. Only the rows of the first largest sum get a gradient; torch would visit all sums."""
 
     @staticmethod
     def forward(ctx: Any, table_VF: Tensor, rows_CNW: Tensor) -> Tensor:

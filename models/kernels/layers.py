@@ -126,8 +126,8 @@ def gru_layer(below_GTBI: Tensor, weights: Sequence[Tensor], start_GBH: Tensor |
 
 
 def minimal_layer(below_GTBI: Tensor, weights: Sequence[Tensor], gates: int, start_GBH: Tensor | None) -> Tensor | None:
-    """Runs a minGRU (1 gate) or a minLSTM (2 gates; ``models/parts/cells/minimal.py``): h_GTBH, or None if it cannot
-    run compiled. ``weights``: W, b.
+    """Runs a minGRU (1 gate) or a minLSTM (2 gates; ``models/parts/cells/minimal.py``): h_GTBH, or None if the layer
+    cannot run compiled. ``weights``: W, b.
     """
     if choose("minimal", below_GTBI) != "compiled":
         return None

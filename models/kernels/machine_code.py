@@ -50,7 +50,7 @@ HOUR, DAY = 3_600.0, 86_400.0
 UNUSED: Final = 30 * DAY
 """Seconds without use after which ``tidy`` removes an entry."""
 ROOM: Final = 2**27
-"""Bytes that the cache may take. ``tidy`` removes the excess, the least recently used first, if unused for a day."""
+"""Bytes for the cache. ``tidy`` removes any excess, least recently used first, but nothing used within a day."""
 
 
 class Kept(_Cache):  # type: ignore[misc]

@@ -148,7 +148,7 @@ def _are_apart(x_GNI: Tensor, y_GIO: Tensor) -> bool:
 
 
 def _apart(x_GNI: Tensor) -> list[Tensor]:
-    """Returns the batches as a list, each aligned as torch would allocate it alone."""
+    """Returns the batches as a list. Each begins at the start of a cache line; a batch that does not is copied."""
     return [each if _begins(each) else each.clone() for each in torch.split(x_GNI, 1)]
 
 

@@ -17,7 +17,7 @@ class ReadingOrder:
     """The positions of a batch's tokens in each direction's own reading order. Padding is at the end in every order.
 
     A change of order is one copy, however many directions there are. The positions are row indices into the flattened
-    batch, computed once for all layers. Compiled copies do not need them.
+    batch, computed once for all layers. Compiled copies do not need the indices.
     """
 
     def __init__(self, lengths_RB: Tensor, steps: int) -> None:

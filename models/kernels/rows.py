@@ -39,10 +39,10 @@ class LookUp(torch.autograd.Function):
 
 
 def gradient_rows(parameter: Tensor) -> tuple[Tensor, Tensor]:
-    """Returns the gradient of a table by rows: lane_and_row_2U, its distinct rows in ascending order, and values_UE.
+    """Returns the gradient of a table by rows: lane_and_row_2U, the distinct rows in ascending order, and values_UE.
 
-    A row's values are summed in the order of a dense gradient, so the sums have the same bits. They are computed once,
-    and stored in ``parameter.grad``, whose memory values_UE shares.
+    A row's values are summed in the order of a dense gradient, so the sums have the same bits. The sums are computed
+    once, and stored in ``parameter.grad``; values_UE shares that memory.
     """
     gradient = parameter.grad
     assert gradient is not None

@@ -1,4 +1,4 @@
-"""The base class of recurrent cells, which can run every cell by a plain loop over time.
+"""The base class of recurrent cells. It can run every cell by a plain loop over time.
 
 Axes: G groups = lanes * directions (a lane is one seed's copy of the network), T time steps, B sentences, I inputs from
 the layer below, H hidden units, X pre-activations, F outputs of the layer, Y entries of a state [h; c].

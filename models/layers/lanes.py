@@ -38,7 +38,7 @@ def rates(rate: float, own_R: Sequence[float | None]) -> list[float]:
 
 
 def lane_by_lane(work: Callable[..., Tensor], *tensors_R: Tensor) -> Tensor:
-    """Returns the result of ``work`` on tensors whose first axis is the lane; its result must have lanes first as well.
+    """Returns ``work(*tensors_R)``. The first axis of the tensors is the lane, and that of the result must be, too.
 
     On a CPU, ``work`` is called for one lane at a time: torch's order of summation, and so the rounding, depends on the
     number of lanes.
@@ -62,13 +62,13 @@ class Streams:
         self.draws: int | Tensor = 0
 
     def uniform(self, like_R: Tensor) -> Tensor:
-        """Draws numbers in [0, 1), shaped like ``like_R``. Its first axis is lanes, or each lane's directions."""
+        """Draws numbers in [0, 1), shaped like ``like_R``. The first axis is lanes, or each lane's directions."""
         self.skip()
         return drawn(self.key_R, self.draws, like_R)
 
     def skip(self) -> None:
         """Counts a draw without making it, because no lane needs its numbers, or because the caller computes them from
-        ``key_R`` and ``draws``. Later draws are the same as if it had been made.
+        ``key_R`` and ``draws``. Later draws are the same as if this draw had been made.
         """
         self.draws += 1
 

@@ -51,9 +51,9 @@ class Unrolled:
     the weight of each of the J last outputs in each step's input; None means that a step reads only the previous
     output. ``last``: the final state, which ``Layer.run`` accepts as ``start``; None means that no state is carried on.
 
-    ``states``: h_t of each step, as the next step reads it. Its gradient includes those of its own output and of all
-    later steps. ``states`` and ``pre_GTBX`` are None if no step reads another, or if all steps ran as one operation,
-    whose inner gradients cannot be seen.
+    ``states``: h_t of each step, as the next step reads it. The gradient of h_t includes the contributions of the
+    step's own output and of all later steps. ``states`` and ``pre_GTBX`` are None if no step reads another, or if all
+    steps ran as one operation, whose inner gradients cannot be seen.
     """
 
     output_GTBF: Tensor

@@ -24,7 +24,7 @@ class Ensemble(Network):
         self.lanes = len(next(members.parameters()))
 
     def read(self, tokens: Tokens, lexicon: LexiconTensors) -> tuple[Tensor, Tensor]:
-        """Return features_RUBF of all members, and counts_RB, the decisions of each sentence, with one lane."""
+        """Return features_RUBF of all members, and counts_RB, the number of decisions per sentence, with one lane."""
         given = (tokens.forms_RTB, tokens.lengths_RB)
         forms_RTB, lengths_RB = (each.expand(self.lanes, *each.shape[1:]) for each in given)
         distinct = None if tokens.distinct is None else tokens.distinct.shared(self.lanes)

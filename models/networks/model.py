@@ -73,7 +73,7 @@ class Stacked(Network):
 
     ``pooling``: how the features of a text's tokens are pooled into one vector, from which the head predicts a tag for
     the whole text; None means a tag for each token. ``reinforce``: trains the policies of layers that choose which
-    earlier state they read; None if there are none.
+    earlier state they read; None without such layers.
     """
 
     def __init__(

@@ -67,8 +67,8 @@ class _Step:
 class CapturedSteps:
     """Runs training steps: records a graph for each batch shape that repeats, and replays it.
 
-    The function that makes an update is passed with each call, because a stored one would form a reference cycle with
-    this object, which would keep GPU memory alive.
+    The function that makes an update is passed with each call, because a stored function would form a reference cycle
+    with this object, and the cycle would keep GPU memory alive.
     """
 
     def __init__(self, head: Head, graphs: Graphs) -> None:

@@ -80,7 +80,7 @@ class _Read:
 @torch.no_grad()
 @subnormals_are_zero()
 def evaluate(model: Network, corpus: StoredCorpus, split: str, lexicon: LexiconTensors, lanes: int) -> Evaluation:
-    """Evaluate every lane on a split, in evaluation mode. Gold tags that do not occur in train count as errors."""
+    """Evaluate every lane on a split, in evaluation mode. Gold tags that the training split lacks count as errors."""
     model.eval()
     task = TASKS[corpus.task]
     chosen = corpus.splits[split]

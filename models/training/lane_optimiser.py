@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 Named = Mapping[str, Tensor]
 
 MANY_ROWS = 2_000
-"""The minimum number of rows of a table on a CPU that is updated by rows. Updating smaller tables whole is as fast. The
-number affects speed only."""
+"""The minimum number of rows with which a table on a CPU is updated by rows. Updating smaller tables whole is as fast.
+The number affects speed only."""
 
 
 class LaneOptimiser(ABC):

@@ -29,7 +29,7 @@ AHEAD = 2
 """The number of batches that are prepared in advance, while the device computes."""
 AT_ONCE = 8
 """The number of batches that are prepared together if the network runs on a CPU. Preparing each batch just before its
-step would be slower, because the steps in between evict the data that preparation reads from the CPU's caches."""
+step would be slower, because the steps in between evict from the CPU's caches the data that preparation reads."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -169,8 +169,8 @@ def _apart(whole: Tensor, shapes: Sequence[Sequence[int]]) -> list[Tensor]:
 
 
 def _open(batch: Batch, lanes: int) -> tuple[Ids, Ids]:
-    """Return the sentences with a gold tag that does not occur in train: their lanes lane_N, and their indices in the
-    batch sentence_N.
+    """Return the sentences with a gold tag that the training split lacks: their lanes, lane_N, and their indices in the
+    batch, sentence_N.
     """
     lacking_RUB = batch.tags_RUB < 0
     if np.count_nonzero(lacking_RUB) == lacking_RUB.size - batch.tag_counts_RB.sum():  # only padding lacks tags

@@ -32,7 +32,7 @@ class LaneSgd(LaneOptimiser):
         return (self.momentum,)
 
     def by_row(self, table: Tensor) -> bool:
-        """Whether to update a table by rows: on a CPU, if large and without momentum, since other rows do not move."""
+        """Whether to update a table by rows: a large one on a CPU, if there is no momentum, which moves all rows."""
         return not self.momentum and many_rows(table)
 
 
@@ -60,7 +60,7 @@ class LaneAdagrad(LaneOptimiser):
         return (self.epsilon,)
 
     def by_row(self, table: Tensor) -> bool:
-        """Whether to update a table by rows: on a CPU, if large, since other rows and their s do not change."""
+        """Whether to update a table by rows: a large one on a CPU. Other rows and their s would not change anyway."""
         return many_rows(table)
 
 
@@ -126,8 +126,8 @@ class LaneAdam(LaneOptimiser):
 
     @property
     def rule(self) -> str:
-        """The name of the compiled kernel, which updates rows of tables, and whole parameters only without torch's
-        kernel, which is as fast.
+        """The name of the compiled kernel. It updates rows of tables. It updates whole parameters only if torch's fused
+        kernel, which is as fast, cannot run.
         """
         return "adam"
 

@@ -1,7 +1,7 @@
 """Pretraining: trains language models of words and of labels, whose vectors initialise the vectors of a network.
 
-Axes: R lanes (a lane is one seed's copy of the network), N tokens of train, P predictions of a batch, W = 2k items of a
-window, I inputs of the hidden layer, H hidden units, V rows of a table with the boundary, E numbers of a vector.
+Axes: R lanes (a lane is one seed's copy of the network), N tokens of a split, P predictions of a batch, W = 2k items of
+a window, I inputs of the hidden layer, H hidden units, V rows of a table with the boundary, E numbers of a vector.
 """
 
 from collections.abc import Sequence
@@ -62,7 +62,8 @@ def pretrain(
     the network does not have, or for which ``config`` has 0 epochs, is left out.
 
     ``seeds``: the seed of each lane, which alone determines the random numbers of its language models. ``scale``: the
-    factor of the language models' initial weights. Words and labels that train lacks keep the models' initial vectors.
+    factor of the models' initial weights. Words and labels that the training split lacks keep the models' initial
+    vectors.
     """
     train = corpus.stored.splits["train"]
     words = network.embedder.words

@@ -2,8 +2,8 @@
 
 Runs can share a program if their configs differ only in fields in which lanes may differ
 (``models/configs/shared.py``), and if they are at the same epoch, since the order of batches depends on the epoch's
-number. Each run has the same results as if trained alone; on a CPU bit for bit, except with a setting that
-``apart_on_cpu`` returns, with which the search never lets runs share a program on a CPU.
+number. Each run has the same results as if trained alone; on a CPU bit for bit, unless ``apart_on_cpu`` returns a
+setting. The search lets no runs with such a setting share a program on a CPU.
 """
 
 from collections.abc import Callable, Sequence

@@ -76,10 +76,10 @@ class Accelerator(TorchDispatchMode):  # type: ignore[no-untyped-call]
     Operations on the host run normally. A copy to the host returns zeros, and counts as a wait. A copy from the host
     counts as a wait unless it is non-blocking and from pinned memory.
 
-    The first instance must be created before the first backward pass of the process, when torch counts the devices;
-    gradients would not work otherwise. Operations raise HostReadsError if control flow or the size of a tensor depends
-    on a number of the device, DevicesMixError if they mix tensors of device and host, and RefusedError if a GPU kernel
-    would refuse the arguments.
+    The first instance must be created before the first backward pass of the process, because torch counts the devices
+    in that pass; gradients would not work otherwise. Operations raise HostReadsError if control flow or the size of a
+    tensor depends on a number of the device, DevicesMixError if they mix tensors of device and host, and RefusedError
+    if a GPU kernel would refuse the arguments.
     """
 
     def __init__(self, memory: Memory | None = None) -> None:

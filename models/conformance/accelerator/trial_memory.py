@@ -32,7 +32,7 @@ from skipstack.models.training.pretraining import pretrain
 class TrialMemory:
     """The GPU memory of a trial in bytes, in parts that add up to ``together``.
 
-    ``resident``: weights, the optimiser's state and the lexicon. ``step``: an update, including gradients, or
+    ``resident``: weights, the optimiser's state and the lexicon. ``step``: an update (with its gradients) or
     pretraining, whichever takes more. ``evaluation``: the largest batch of an evaluation, and the results of all
     batches. ``graphs``: captured steps. ``libraries``: cuBLAS, and memory that torch reserves in advance.
     """
@@ -160,7 +160,7 @@ def _pretrain(run: Training) -> None:
 
 
 def _pretraining_ids(run: Training) -> int:
-    """Return the bytes of the windows, targets and orders in pretraining, which cover all tokens of train."""
+    """Return the bytes of the windows, targets and orders in pretraining, which cover the whole training split."""
     config = run.config.pretraining
     if config is None:
         return 0

@@ -23,7 +23,7 @@ READS_ROWS = frozenset(f"aten::{name}" for name in ("embedding", "gather", "inde
 """Operations that read only a part of their first tensor, of the size of the result."""
 
 WRITES_PLACES = frozenset(f"aten::{name}" for name in ("index_put_", "_index_put_impl_"))
-"""Operations that write at indices, their second argument. The host must wait and count if these are a boolean mask."""
+"""Operations that write at indices, their second argument. A boolean mask makes the host wait and count."""
 
 
 @dataclass(frozen=True, slots=True)

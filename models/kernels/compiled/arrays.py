@@ -28,5 +28,5 @@ def numbers(tensor: Tensor) -> NDArray[Any]:
 
 
 def sparse(lane_and_row: Tensor, values: Tensor, shape: torch.Size, *, summed: bool = False) -> Tensor:
-    """Returns a sparse table with ``values`` at ``lane_and_row``. ``summed``: these rows are distinct and ascending."""
+    """Returns a sparse table with ``values`` at ``lane_and_row``. ``summed``: no row repeats, and rows are sorted."""
     return torch.sparse_coo_tensor(lane_and_row, values, shape, is_coalesced=summed, check_invariants=False)

@@ -28,7 +28,7 @@ RULES: Final = {"sgd": SGD, "momentum": MOMENTUM, "adagrad": ADAGRAD, "adam": AD
 class Update:
     """Updates parameters and their slots in one call: all their numbers, or some rows of a single table.
 
-    The object writes to the memory that the tensors had at its creation, so other code must change them only in place.
+    The object keeps writing to the tensors' original memory, so other code must change tensors only in place.
     """
 
     def __init__(self, rule: str, tensors_P: Sequence[list[Tensor]]) -> None:
@@ -139,7 +139,7 @@ def move(
 
 @intrinsic  # type: ignore[untyped-decorator]
 def pointer(typing: Any, address: Any) -> Any:
-    """Returns the pointer to an address, from which numba can read."""
+    """Returns an address as a pointer from which numba can read."""
 
     def build(context: Any, builder: Any, signature: Any, given: Any) -> Any:
         return builder.inttoptr(given[0], context.get_value_type(types.voidptr))

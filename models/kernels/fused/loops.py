@@ -106,10 +106,10 @@ class FusedBlock(torch.autograd.Function):
 
 
 def multiplied(of: Tensor | None, step: Tensor, out: Tensor) -> Tensor | None:
-    """Computes ``of`` times ``step`` into ``out``, and returns it: U h_{t-1}, or U^T pre_{t+1}'. Returns None, which
-    stands for zero, if ``of`` is None (there is no such step).
+    """Computes ``of`` times ``step``, U h_{t-1} or U^T pre_{t+1}', into ``out``, and returns ``out``. Returns None,
+    which stands for zero, if ``of`` is None (there is no such step).
 
-    The kernel adds the product to its other terms; ``torch.baddbmm`` would first copy them, in a launch of its own.
+    The kernel adds the product to its other terms; ``torch.baddbmm`` would first copy these terms, in another launch.
     """
     return None if of is None else step_product(of, step, out)
 

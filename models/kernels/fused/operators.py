@@ -128,4 +128,4 @@ for _name, _function in IMPLEMENTED.items():
     _DEFINED.impl(_name, _function, "CompositeExplicitAutograd")
 
 OPERATIONS: Any = torch.ops.skipstack
-"""The operations as loops over time and draws call them."""
+"""The namespace of the operations, through which loops over time and draws call them."""

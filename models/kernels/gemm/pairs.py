@@ -1,9 +1,9 @@
 """Factors of products in bfloat16, packed in pairs of 32 bits for the CPU instructions that multiply pairs and sum both
 products in float32.
 
-``like`` decides on the factors. If it is an array of uint32, they are packed in pairs; if it has the numbers' own type,
-they stay as they are. Axes: the first factor has M rows of K numbers, the second K rows of N numbers; L pairs, half of
-K, rounded up. In a pair without a second number, that number is zero.
+``like`` decides how factors are stored: in pairs if ``like`` is an array of uint32, unchanged if it has the factors'
+own type. Axes: the first factor has M rows of K numbers, the second K rows of N numbers; L pairs, half of K, rounded
+up. In a pair without a second number, that number is zero.
 """
 
 from typing import Any, Final
@@ -28,7 +28,7 @@ def bits_of_float(_: Any, number: Any) -> Any:
 
 @inlined
 def rounded(number: Any) -> Any:
-    """Returns the 16 bits of the nearest number in bfloat16, and of the even one if two are equally near."""
+    """Returns the 16 bits of the nearest bfloat16; if two are equally near, of the even one."""
     bits = bits_of_float(number)
     return (bits + HALF + ((bits >> SHIFT) & ONE)) >> SHIFT
 

@@ -158,7 +158,9 @@ class _Tile:
         return self._call(f"llvm.fma.{_name(added.type)}", added.type, x, y, added)
 
     def _kept(self, number: Any) -> Any:
-        """Keeps the number in its own register; otherwise LLVM computes each address from the one before, and waits."""
+        """Keeps ``number``, the address or the offset of a row, in a register of its own. Otherwise LLVM derives each
+        row's address from the previous row's, so that each must wait for the one before.
+        """
         return self.builder.asm(ir.FunctionType(number.type, [number.type]), "", "=r,0", [number], False)
 
     def _mask(self, count: Any) -> Any:

@@ -147,7 +147,7 @@ def multiply(x: Any, panels_PKW: Any, out_MN: Any, x_turned: bool = False, added
     """Computes out_MN = x_MK weight_KN, from the panels of weight. ``x_turned``: x is given transposed, as x_KM.
     ``added``: the product is added to the contents of ``out``.
 
-    Each row of x, and of ``out``, must be contiguous. Panels may be a view of those of a deeper matrix.
+    Each row of x, and of ``out``, must be contiguous. ``panels`` may be a view of the panels of a deeper matrix.
     """
     raise NotImplementedError("it is compiled only")
 

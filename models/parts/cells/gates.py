@@ -25,8 +25,8 @@ class Gate(nn.Module, ABC):
     A subclass defines ``carried``. Most subclasses derive from ``VectorGate`` and define ``values`` instead.
 
     ``in_step``: whether the gate reads h_{t-1}^l. The cell then computes the gate's pre-activation in the same matrix
-    products as its own, and multiplies by g within the step. ``earlier``: whether the gate reads the layer below one
-    step earlier, h_{t-1}^{l-1}, instead of h_t^{l-1}.
+    products as the cell's own, and multiplies by g within the step. ``earlier``: whether the gate reads the layer below
+    one step earlier, h_{t-1}^{l-1}, instead of h_t^{l-1}.
     """
 
     part: ClassVar[Part] = "gate"

@@ -28,7 +28,7 @@ class ShortcutCell(Cell):
     """The base class of layers with a skip. Computes the skip and its gates; subclasses compute the rest.
 
     The skip h_t^{-l}, ``skipped``, is the output of an earlier layer at the same step. With the skip h_t^{l-2}, from
-    two layers below, the layer is eq. 11. All values that need no earlier step are computed before the loop.
+    two layers below, the layer computes eq. 11. All values that need no earlier step are computed before the loop.
     """
 
     def __init__(self, sizes: LayerSizes, links: Links, gates: Sequence[Gate], own: int) -> None:

@@ -28,16 +28,16 @@ def best_tree(scores_TS: Scores, *, single_root: bool) -> Heads:
     """Finds the tree with the largest sum of scores (Chu and Liu, 1965; Edmonds, 1967):
     heads_T = argmax over all trees of sum_w (the score of head heads[w] for word w)
 
-    ``scores_TS`` are as in ``greedy_heads``. If the greedy heads form a tree, this tree is the best. Otherwise a cycle
-    among the heads is contracted to one position, repeatedly, until no cycle is left. An arc into the contracted
+    ``scores_TS[w - 1, h]`` is the score of head h for word w. If the greedy heads form a tree, this tree is the best.
+    Otherwise cycles among the heads are contracted to one position each, until none is left. An arc into the contracted
     position has as score the gain over the arc of the cycle that it replaces; an arc out of the position has the score
     of the best arc out of the cycle's words. Unfolding then breaks each cycle at the word that the tree's arc enters.
 
-    ``single_root`` requires that exactly one word has the root as its head, as in Universal Dependencies. If more words
-    do in the best tree, the score of every arc from the root is lowered by more than the difference of any two trees,
-    and the search is repeated. The result is then the best of the trees with the fewest arcs from the root.
+    ``single_root`` requires that exactly one word has the root as its head, as in Universal Dependencies. If the best
+    tree has more such words, the score of every arc from the root is lowered by more than two trees can differ, and the
+    search is repeated. The result is then the best of the trees with the fewest arcs from the root.
 
-    A word is never its own head. All other non-finite scores, such as those of a diverged network, count as 0.
+    A word is never its own head. Non-finite scores, such as those of a diverged network, count as 0.
     """
     square_SS = np.zeros((len(scores_TS) + 1, scores_TS.shape[1]))
     square_SS[1:] = np.where(np.isfinite(scores_TS), scores_TS, 0.0)
@@ -55,14 +55,14 @@ class _Contraction:
     """A cycle contracted to one position, the last of the contracted graph."""
 
     heads_S: Heads
-    """The greedy heads with the cycle."""
+    """The greedy heads, which contain the cycle."""
     cycle_N: Heads
     outside_O: Heads
     """The positions outside the cycle; the root is the first."""
     entered_O: Heads
-    """The word of the cycle that is the best dependent, for each position outside the cycle as a head."""
+    """The cycle's word that is the best dependent of each position outside the cycle."""
     leaving_O: Heads
-    """The word of the cycle that is the best head, for each position outside the cycle as a dependent."""
+    """The cycle's word that is the best head of each position outside the cycle."""
 
 
 def _arborescence(scores_SS: Scores) -> Heads:

@@ -53,8 +53,8 @@ class SkipLayer(Layer):
     def chosen(
         self, pre_GTBX: Tensor, start_JGBY: Tensor, share_G: Tensor, choose: Choose
     ) -> tuple[Tensor, Tensor, partial[Tensor]]:
-        """Runs step by step. Each step reads the state that ``choose`` selects with the weight ``share_G``, and the
-        previous state with the weight 1 - ``share_G``.
+        """Runs step by step. Each step reads two states: the one that ``choose`` selects, weighted by ``share_G``, and
+        the previous state, weighted by 1 - ``share_G``.
 
         Returns all states, state_SGBY; the choices, back_GTB; and a function that computes each step's weights of the J
         last states, read_GTBJ.

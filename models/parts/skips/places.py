@@ -25,7 +25,7 @@ lowest less than a full turn in 200 positions.
 
 
 class PlacePolicy(Policy):
-    """A policy that chooses the state to read by its position in the text:
+    """A policy that chooses which state to read by the state's position in the text:
     p_t = softmax_k(e(t - k) . P tanh(W [h_{t-1}; x_t] + b) + d_k), k = 1 ... J
 
     e(j) is the code of position j: its sines and cosines at ``RATES`` frequencies in geometric progression (after

@@ -137,6 +137,8 @@ def length(ids_C: Array, boundary: int) -> int:
 
 @inlined
 def seen(ids_C: Array, j: int, w: int, width: int, boundary: int) -> int:
-    """Returns the character at position w of a filter that is at position j; the boundary outside the spelling."""
+    """Returns the id of the character that entry w of a filter sees when the filter is centred on character j;
+    ``boundary`` if this place is outside the spelling.
+    """
     at = j + w - width // 2
     return ids_C[at] if 0 <= at < len(ids_C) else boundary

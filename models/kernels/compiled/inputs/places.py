@@ -1,4 +1,4 @@
-"""Compiled search for distinct rows and their sums (``models/kernels/rows.py``) and distinct forms
+"""Compiled searches: for distinct rows, with their sums (``models/kernels/rows.py``), and for distinct forms
 (``models/layers/lookup.py``).
 
 Axes: N positions, U distinct rows, E entries of a row; R lanes (a lane is one seed's copy of the network) of P tokens.

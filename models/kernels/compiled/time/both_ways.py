@@ -16,7 +16,7 @@ from skipstack.models.kernels.compiled.time.moves import moved, moved_back
 
 
 class CompiledBothWays(Once):
-    """Computes ``ReadingOrder.apart``, one of the ``LAYERS``, and ``ReadingOrder.together`` with ``kept``."""
+    """Computes in turn: ``ReadingOrder.apart``, a layer of ``LAYERS``, ``ReadingOrder.together`` with ``kept``."""
 
     @staticmethod
     def forward(

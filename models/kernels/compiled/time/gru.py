@@ -99,7 +99,7 @@ def backward(
 
     h_t' = (from above)_t + z_{t+1} h_{t+1}' + U^T (U h)_{t+1}'
     (W x)_t' = (n^' recalled r (1 - r),  h' (h_{t-1} - n) z (1 - z),  n^'),   n^' = h' (1 - z) (1 - n^2)
-    (U h)_t' is the same, except that its last third is n^' r. n^ is the pre-activation of n.
+    (U h)_t' equals (W x)_t', except that its last third is n^' r. n^ is the pre-activation of n.
     """
     groups, steps, sentences, width = gates_GTBX.shape
     hidden, kind = width // 3, gates_GTBX.dtype

@@ -232,7 +232,7 @@ def returned(
     backward: Callable[..., None], ctx: Any, above_GTBH: Tensor, *, of_x: bool, of_skip: Sequence[bool] = ()
 ) -> list[Tensor | None]:
     """Computes the gradients of x, the weights and the skip's parts, by the compiled function ``backward``. ``of_x``,
-    ``of_skip``: whether the gradients of x and of each part are needed; None replaces the others.
+    ``of_skip``: whether the gradients of x and of each part are needed; None replaces a gradient that is not needed.
     """
     to_x_GTBI = above_GTBH.new_empty(ctx.known[0].shape) if of_x else None
     to_weights = [above_GTBH.new_empty(shape) for shape in ctx.shapes]
@@ -245,8 +245,8 @@ def returned(
 class ThroughTime(NamedTuple):
     """A layer without a skip.
 
-    ``forward``: its forward pass, which returns h_GTBH. ``backward``: its compiled backward pass. ``parts``: the number
-    of arrays for gradients of a skip's parts among the arguments of ``backward``.
+    ``forward``: its forward pass, which returns h_GTBH. ``backward``: its compiled backward pass. ``parts``: how many
+    arguments of ``backward`` are arrays for the gradients of a skip's parts; without a skip they are absent.
     """
 
     forward: Callable[..., Tensor]

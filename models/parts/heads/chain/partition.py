@@ -48,7 +48,7 @@ class _MatrixLogPartition(Function):
     Z / d alpha_t. The chain rule gives
         q_t = mu_t / s_t,   mu_{t-1} = p_{t-1} (E q_t),   d log Z / d transition = E * sum_t p_{t-1} q_t^T
     from mu_n = softmax(alpha_n + end). Each step needs one matrix product, and no exponential or logarithm. For an
-    incoming gradient of 1, no number exceeds 1 / ``least``, the smallest s_t that counts as accurate.
+    incoming gradient of 1, no number exceeds 1 / ``least`` (the smallest s_t that counts as accurate).
     """
 
     @staticmethod
