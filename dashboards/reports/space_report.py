@@ -31,6 +31,7 @@ from skipstack.spaces.constraints import CONSTRAINTS
 from skipstack.spaces.counting import SpaceCount
 from skipstack.spaces.domains import Choice, Domain
 from skipstack.spaces.one_network import Condition, OneNetwork
+from skipstack.spaces.side_effects import COMPOSITION, side_effects_of_axes
 from skipstack.spaces.space import Space
 from skipstack.spaces.subject import leaves
 from skipstack.spaces.trial import as_network
@@ -76,6 +77,7 @@ def space_report(described: DescribedStudy) -> Report:
         "space": [*space_lines(content["space"]), *_walked(content)],
         "axes": list(axis_lines(content["axes"])),
         "values that change nothing": content["one_network"],
+        "values that change more than their axis": content["side_effects"],
         "constraints": [
             f"{name}: {reason}" if reason else name for name, reason in content["space"]["constraints"].items()
         ],
@@ -177,6 +179,20 @@ def one_network_lines(space: Space, found: Sequence[OneNetwork]) -> Iterator[str
         yield ONCE
 
 
+def side_effect_lines(study: StudyConfig) -> Iterator[str]:
+    """Yield a line for each axis of which a value changes layers by more than the axis says, and a line on the field
+    that decides about shortcuts.
+    """
+    space = Space(study.space)
+    found: dict[str, list[str]] = {}
+    for axis, value, effects in side_effects_of_axes(space, study.space.base):
+        found.setdefault(axis, []).append(f"at {short_name(space.domains[axis], value)}, {listed(effects)}")
+    for axis, lines in found.items():
+        yield f"{axis}: {'; '.join(lines)}"
+    if found:
+        yield f"{COMPOSITION} decides which layers take a shortcut; 0: none does"
+
+
 def _where(space: Space, condition: Condition) -> str:
     """A condition in words, with full paths of axes, such as ``depth is 1 or 2 and composition is 0``."""
     return " and ".join(
@@ -200,6 +216,7 @@ def _content(described: DescribedStudy) -> Content:
         "space": space_content(study, described.counted),
         "axes": axes_content(study, space, described.counted),
         "one_network": list(one_network_lines(space, described.one_network)),
+        "side_effects": list(side_effect_lines(study)),
         "one_at_a_time": _one_at_a_time(study, space),
         "epoch": {
             "batch_size": training.batch_size,

@@ -41,13 +41,13 @@ class StackConfig(Frozen):
     hidden: PositiveInt = 465
     """Units of each layer, in each direction."""
     cell: AnyCell = "lstm"
-    composition: Annotated[int, Field(ge=0, le=5)] | OfInput | tuple[NonNegativeInt | OfInput, ...] = 2
+    composition: Annotated[int, Field(ge=0, le=5)] | OfInput | tuple[NonNegativeInt | OfInput, ...] = 0
     """The earlier layer from which each layer takes a shortcut (wu2017 Table 4; ``models/configs/wiring.py``). 0: no
-    layer takes one. 1: every layer from the second on takes the first layer. 2: layers 3, 5, 7, ... take the layer two
-    below. 3: layers 4, 7, 10, ... take the layer three below. 4: every layer from the fourth on takes the layer three
-    below. 5: every layer from the third on takes the layer two below. ``input``: every layer from the second on takes
-    the network's input, which must have the layers' width. A list has one entry per layer: the number of a layer below
-    it, ``input``, or 0 for none.
+    layer takes one, a plain stack. 1: every layer from the second on takes the first layer. 2: layers 3, 5, 7, ... take
+    the layer two below. 3: layers 4, 7, 10, ... take the layer three below. 4: every layer from the fourth on takes the
+    layer three below. 5: every layer from the third on takes the layer two below. ``input``: every layer from the
+    second on takes the network's input, which must have the layers' width. A list has one entry per layer: the number
+    of a layer below it, ``input``, or 0 for none.
     """
     shortcut: ShortcutConfig = ShortcutConfig()
     skip: AnySkip = None

@@ -24,6 +24,7 @@ from skipstack.dashboards.reports.exploration.table import (
 )
 from skipstack.dashboards.reports.next_step import DIR, next_step, whole_report
 from skipstack.dashboards.reports.pictures.search_pictures import search_pictures
+from skipstack.dashboards.reports.space_report import side_effect_lines
 from skipstack.dashboards.reports.verdict import KINDS, in_a_sentence
 from skipstack.dashboards.reports.wording import (
     NONE,
@@ -50,6 +51,7 @@ from skipstack.search.study.record.selection import FIXED_DESIGNS
 from skipstack.spaces.changes import changes, chosen
 from skipstack.spaces.function import ELSEWHERE, FunctionConfig
 from skipstack.spaces.paths import overlap
+from skipstack.spaces.side_effects import side_effects
 from skipstack.spaces.trial import CORPUS, TrialConfig
 
 CONFIRM = "To confirm, `skipstack ablate DIR` trains the best config and each of its changes again."
@@ -123,7 +125,7 @@ def _confirmed(seen: Exploration, found: Verdict) -> Mapping[tuple[str, str], Wi
 def _values(seen: Exploration, records: Sequence[Numbers], found: Verdict) -> Iterator[tuple[Block, ...]]:
     """Yield the table of all values of all axes, with sentences that explain its columns and marks."""
     yield (Sentence(about(seen.config.search)),)
-    notes = [*_of_values(seen, records), *_of_confirmed(records, found)]
+    notes = [*_of_values(seen, records), *_of_confirmed(records, found), *_of_side_effects(seen.config)]
     yield table(records, seen.measure), Sentence(" ".join(notes), style="dim")
 
 
@@ -227,6 +229,8 @@ def _best(exploration: Exploration) -> Iterator[Block]:
     yield Sentence(f"best: trial {exploration.best}, config {exploration.best_config.identity}, {against}")
     settings = chosen(changed, exploration.best_config)  # without defaults that only follow from another choice of kind
     yield Listing(tuple(f"{path}={value_text(value)}" for path, value in settings.items()), code=True)
+    if effects := side_effects(exploration.best_config, exploration.base, settings):
+        yield Sentence(f"with these settings {listed(effects)}")
 
 
 def _on_front(trial: ListedTrial, exploration: Exploration) -> Iterator[str]:
@@ -280,6 +284,12 @@ def _of_values(exploration: Exploration, records: Sequence[Numbers]) -> Iterator
         yield f"{FRONT}: on the Pareto front."
     if exploration.reused:
         yield f"{REUSED}: reused, not trained."
+
+
+def _of_side_effects(study: StudyConfig) -> Iterator[str]:
+    """Yield a sentence for each axis of which a value changes layers by more than the axis says."""
+    for line in side_effect_lines(study):
+        yield f"{line}."
 
 
 def _of_confirmed(records: Sequence[Numbers], found: Verdict) -> Iterator[str]:

@@ -10,6 +10,7 @@ from typing import Final
 from skipstack.search.ledger.events import AblationPlanned, ListedRow, Role, RoleKind
 from skipstack.search.study.record.domain_parts import short_name
 from skipstack.spaces.short_names import names, names_by_path
+from skipstack.spaces.side_effects import side_effects
 from skipstack.spaces.space import Space
 
 _REFERENCES: Final[Mapping[RoleKind, RoleKind | None]] = {
@@ -43,6 +44,9 @@ def label(space: Space, planned: AblationPlanned, role: Role) -> Label:
     ``model.stack.depth: 3 → 5``: one change alone
     ``model.stack.depth: 5 → 3``: one change taken back
     ``model.stack: as in the base``: several changes taken back
+
+    What a change brings besides its own setting follows in brackets, as in ``model.stack.depth: 1 → 3 (layer 3 takes a
+    shortcut)`` (``spaces/side_effects.py``).
     """
     if role.kind == "base":
         return Label("", "base")
@@ -56,10 +60,20 @@ def label(space: Space, planned: AblationPlanned, role: Role) -> Label:
     if role.kind == "without_several":
         return Label(f"several changes taken back, measured from {winner}", f"{role.axis}: as in the base")
     before, after = _values(space, planned, role, role.axis)
+    also = _side_effects(space, planned, role, role.axis)
     if role.kind == "without":
-        return Label(f"one change taken back, measured from {winner}", f"{role.axis}: {after} → {before}")
+        return Label(f"one change taken back, measured from {winner}", f"{role.axis}: {after} → {before}{also}")
     several = "" if len(_winners(planned)) < 2 else f" of {winner}"
-    return Label(f"one change{several} alone, measured from the base", f"{role.axis}: {before} → {after}")
+    return Label(f"one change{several} alone, measured from the base", f"{role.axis}: {before} → {after}{also}")
+
+
+def _side_effects(space: Space, planned: AblationPlanned, role: Role, axis: str) -> str:
+    """Return in brackets what a row changes of its reference besides ``axis``; empty if nothing."""
+    compared, own = reference(planned, role), next((row for row in planned.rows if role in row.roles), None)
+    if compared is None or own is None:  # a row that was left out has no config
+        return ""
+    effects = side_effects(space.config(own.point), space.config(compared.point), {axis})
+    return f" ({', '.join(effects)})" if effects else ""
 
 
 def row_name(space: Space, planned: AblationPlanned, role: Role) -> str:
