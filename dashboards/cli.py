@@ -15,11 +15,12 @@ import gc
 import re
 import sys
 import traceback
-from typing import NoReturn
+from importlib.metadata import version
+from typing import Annotated, NoReturn
 
 import typer
 
-from skipstack.dashboards.commands.commands import Commands
+from skipstack.dashboards.commands.commands import Commands, help_without_command
 from skipstack.dashboards.reports.printing import print_everywhere, say
 from skipstack.data.basis.command_process import claim
 from skipstack.data.basis.disk_errors import disk_trouble
@@ -38,12 +39,29 @@ try:
 except ModuleNotFoundError:  # before 0.28, when Typer was built on click
     from click import ClickException as TyperException  # type: ignore[assignment]
 
+def _show_version(asked: bool) -> None:
+    if asked:
+        sys.stdout.write(f"skipstack {version('skipstack')}\n")
+        raise typer.Exit
+
+
+def _without_a_command(
+    context: typer.Context,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    """Show the help if no command was typed."""
+    help_without_command(context)
+
+
 app = typer.Typer(
     name="skipstack",
     cls=Commands,
-    callback=lambda: None,  # Typer requires one if it sees no command
+    callback=_without_a_command,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["--help", "-h"]},
     help="Search architectures and hyperparameters of recurrent sequence models, on one machine or a Ray cluster.",
-    no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,

@@ -66,7 +66,7 @@ def _show(name: str, scale: str | None, data_dir: Path | None, form: Format) -> 
     from skipstack.search.api.opening import rehearsed
 
     study, corpus_folder = load_study(name, scale=scale)
-    with rehearsed(study, data_dir=data_dir, corpus_folder=corpus_folder) as opened:
+    with rehearsed(study, data_dir=data_dir, corpus_folder=corpus_folder, preset=name in presets()) as opened:
         epoch = _epoch(study, opened.folder.corpora, data_dir, corpus_folder)
     described = DescribedStudy(
         study=study,

@@ -1,5 +1,6 @@
 """The commands of ``skipstack``. A command's file is imported only when the command is typed, or for ``--help``."""
 
+import sys
 from collections.abc import Mapping
 from importlib import import_module
 from typing import Any, Final
@@ -51,3 +52,9 @@ class Commands(TyperGroup):
         own = typer.Typer(rich_markup_mode=None)
         file.add_to(own)
         return get_group(own).get_command(ctx, cmd_name)
+
+
+def help_without_command(context: typer.Context) -> None:
+    """Print the help of a group of commands, if none of them was typed: the callback of the group."""
+    if context.invoked_subcommand is None:
+        sys.stdout.write(f"{context.get_help()}\n")

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from skipstack.dashboards.commands.commands import help_without_command
 from skipstack.dashboards.commands.describing import describe_corpus
 from skipstack.dashboards.commands.options import DataDir
 from skipstack.dashboards.reports.listing_report import listing_report
@@ -20,7 +21,12 @@ Name = Annotated[str, typer.Argument(help="A named corpus (`skipstack data list`
 
 def add_to(app: typer.Typer) -> None:
     """Add the commands of this file."""
-    data = typer.Typer(help="List, fetch, check and describe corpora.", no_args_is_help=True, rich_markup_mode=None)
+    data = typer.Typer(
+        help="List, fetch, check and describe corpora.",
+        callback=help_without_command,
+        invoke_without_command=True,
+        rich_markup_mode=None,
+    )
     data.command("list")(list_corpora)
     data.command("fetch")(fetch_corpus)
     data.command("check")(check_corpus)

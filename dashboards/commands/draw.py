@@ -49,11 +49,12 @@ def draw(
         config, name = _of_bundle(folder), folder.name
     else:
         from skipstack.search.api.opening import rehearsed
+        from skipstack.search.study.study_files.document import presets
         from skipstack.search.study.study_files.study_file import load_study
 
         _refuse("a study that was not begun", {"--trial": trial is not None})
         study, corpus_folder = load_study(network, scale=scale, overrides=settings or [])
-        with rehearsed(study, data_dir=None, corpus_folder=corpus_folder):
+        with rehearsed(study, data_dir=None, corpus_folder=corpus_folder, preset=network in presets()):
             pass  # opening the study raises the errors that `search` would raise
         config, name = study.space.base, f"{study.name}: base"
     from skipstack.dashboards.network_drawing.drawing import diagram_of, drawing

@@ -73,6 +73,7 @@ def plan(
     from skipstack.search.api.planning import plan as planning
     from skipstack.search.api.planning.measuring import TrainingMeter, room
     from skipstack.search.api.run_options import RunOptions
+    from skipstack.search.study.study_files.document import presets
 
     options = RunOptions(**{name: value for name, value in run.items() if value is not None})
     check_trials_per_program(options.trials_per_program, is_function=not config.space.base.keeps_weights)
@@ -83,7 +84,8 @@ def plan(
         concurrent=options.most_at_a_time,
         trials_per_program=options.trials_per_program,
     )
-    with rehearsed(config, data_dir=data_dir, corpus_folder=corpus_folder) as opened:
+    preset = study in presets()
+    with rehearsed(config, data_dir=data_dir, corpus_folder=corpus_folder, preset=preset) as opened:
         if here.device == "cuda" and options.gpus_per_trial == "auto":
             say("a whole GPU is counted for each trial, although `auto` gives less to those that need less")
         say(f"counting the space of {config.name}")

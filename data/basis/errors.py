@@ -19,6 +19,10 @@ class AbsentCorpusError(UserError):
     """Raised if a named corpus is not on this machine. Studies of it can be described, but not trained."""
 
 
+class MissingFileError(AbsentCorpusError):
+    """Raised if a file does not exist. Presets whose files the user has to add can still be described."""
+
+
 class NoGpuError(UserError):
     """Raised if a GPU is requested, but torch finds none on this machine."""
 
@@ -29,6 +33,24 @@ def unknown(kind: str, got: object, allowed: Iterable[object]) -> str:
     near = get_close_matches(str(got), names, n=1, cutoff=0.4)
     nearest = f"nearest: {near[0]!r}; " if near else ""
     return f"unknown {kind} {str(got)!r} ({nearest}allowed: {', '.join(names)})"
+
+
+def unreadable(path: Path, error: OSError) -> UserError:
+    """The error for a file that cannot be read; for one that does not exist a MissingFileError, with the nearest name
+    in its folder.
+    """
+    message = f"cannot read {path}: {error.strerror}"
+    return MissingFileError(message + _nearest(path)) if isinstance(error, FileNotFoundError) else UserError(message)
+
+
+def _nearest(path: Path) -> str:
+    """The end of a message, `` (nearest: train.tsv)``; empty if no name in the folder is similar."""
+    try:
+        beside = sorted(each.name for each in path.parent.iterdir())
+    except OSError:
+        return ""
+    near = get_close_matches(path.name, beside, n=1, cutoff=0.6)
+    return f" (nearest: {near[0]})" if near else ""
 
 
 def newer(what: str, got: int, known: int) -> UserError:

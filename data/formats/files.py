@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
-from skipstack.data.basis.errors import UserError
+from skipstack.data.basis.errors import UserError, unreadable
 from skipstack.data.basis.ordinary_files import content
 
 _BLANKS = re.compile("[ \t]+")
@@ -29,7 +29,7 @@ class SourceFile:
         try:
             return cls(path, content(path))
         except OSError as error:
-            raise UserError(f"cannot read {path}: {error.strerror}") from error
+            raise unreadable(path, error) from error
 
     @property
     def sha256(self) -> str:

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from skipstack.data.basis.errors import UserError
+from skipstack.data.basis.errors import UserError, unreadable
 from skipstack.data.basis.ordinary_files import opened
 
 _LARGEST = float(np.finfo(np.float32).max)
@@ -47,7 +47,7 @@ def read_vectors(path: Path, wanted: Container[str]) -> FoundVectors:
             for number, line in enumerate(lines, start=1):
                 file.take(number, line)
     except OSError as error:
-        raise UserError(f"cannot read {path}: {error.strerror}") from error
+        raise unreadable(path, error) from error
     return file.found()
 
 

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from skipstack.data.basis.errors import AbsentCorpusError, UserError
+from skipstack.data.basis.errors import AbsentCorpusError, MissingFileError, UserError
 from skipstack.data.basis.frozen import canonical_json
 from skipstack.search.ledger.events import Event, StudyOpened
 from skipstack.search.ledger.ledger import Ledger
@@ -61,18 +61,23 @@ class Rehearsal:
 
 
 @contextmanager
-def rehearsed(study: StudyConfig, *, data_dir: Path | None, corpus_folder: Path) -> Iterator[Rehearsal]:
+def rehearsed(
+    study: StudyConfig, *, data_dir: Path | None, corpus_folder: Path, preset: bool = False
+) -> Iterator[Rehearsal]:
     """Opens a study as the command ``search`` does, but in a temporary folder that is removed on exit. Commands that
     only describe a study use this, so that they refuse every study that ``search`` cannot open.
 
     Raises UserError as ``open_study`` does, except for a named corpus that this machine lacks: ``absent`` then names
-    it, since a study may be described before its corpus is fetched.
+    it, since a study may be described before its corpus is fetched. The same holds for a missing file if the study is a
+    ``preset``, since some presets leave their files to the user.
     """
     with tempfile.TemporaryDirectory(prefix="skipstack-") as scratch:
         folder, absent = StudyFolder(Path(scratch)), None
         try:
             open_study(study, folder, data_dir=data_dir, corpus_folder=corpus_folder, clock=time.time)
         except AbsentCorpusError as error:
+            if isinstance(error, MissingFileError) and not preset:
+                raise
             absent = str(error)
         yield Rehearsal(folder, absent)
 
