@@ -2,9 +2,12 @@
 
 import hashlib
 import inspect
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
-from typing import Any, get_args
+from types import CodeType
+from typing import Any, Final, get_args
 
 from skipstack.data.basis.errors import UserError
 from skipstack.search.study.code_version import code_version
@@ -12,6 +15,14 @@ from skipstack.search.study.record.folder import StudyFolder
 from skipstack.search.study.record.reading import space_of
 from skipstack.spaces.constraint_functions import ConstraintFunction, check_given
 from skipstack.spaces.function import EPOCHS, FUNCTION, RECORDED, Direction, FunctionSource
+
+REPORT: Final = "report"
+
+_NAMED: Final = frozenset({inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY})
+
+_BY_POSITION: Final = frozenset({inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD})
+
+_ADDRESS: Final = re.compile(r" at 0x[0-9a-fA-F]+")
 
 
 def source_of(function: Callable[..., object], direction: Direction = "maximize") -> FunctionSource:
@@ -29,8 +40,8 @@ def source_of(function: Callable[..., object], direction: Direction = "maximize"
         source, file = inspect.getsource(inner), Path(inspect.getsourcefile(inner) or "").name
     except (OSError, TypeError):
         source, file = _code(inner), ""
-    digest = hashlib.sha256(source.encode()).hexdigest()[:16]
-    epochs = EPOCHS if takes_report(function) else 1  # without reports, the trial has one score, the return value
+    digest = hashlib.sha256("".join((source, *_bound(function))).encode()).hexdigest()[:16]
+    epochs = EPOCHS if takes_report(function) else 1  # without reports, it returns one score for the whole trial
     return FunctionSource(name=_name(inner), file=file, source=digest, direction=RECORDED[direction], epochs=epochs)
 
 
@@ -89,19 +100,44 @@ def version_with(function: Callable[..., object] | None) -> str:
 
 
 def takes_report(function: Callable[..., object]) -> bool:
-    """Whether a function can be called with a config and a report. Otherwise it is called with the config alone, and
-    returns the trial's score. Raises TypeError for a function that can be called in neither way.
+    """Whether a function is called with a config and a report. If not, it is called with the config alone, and its
+    return value is the trial's score.
+
+    The report is the parameter that is called ``report``, or else the second one if it has no default: a second
+    parameter such as ``quick=False`` is the function's own. Raises TypeError for a function that can be called in
+    neither way.
     """
+    return _report_parameter(function) is not None
+
+
+def arguments(
+    function: Callable[..., object], config: object, report: object
+) -> tuple[tuple[object, ...], dict[str, object]]:
+    """The arguments of a call, by position and by name: a config and, if the function takes one, a report."""
+    name = _report_parameter(function)
+    if name is None:
+        return (config,), {}
+    return ((config,), {name: report}) if name else ((config, report), {})
+
+
+def _report_parameter(function: Callable[..., object]) -> str | None:
+    """The name of a function's report; empty if it is passed by position, None if the function takes none."""
     try:
         signature = inspect.signature(function)
     except ValueError:  # some builtins have no signature
-        return True
-    try:
+        return ""
+    parameters = list(signature.parameters.values())
+    if any(each.name == REPORT and each.kind in _NAMED for each in parameters[1:]):
+        signature.bind({}, report=print)
+        return REPORT
+    second = next((each for each in parameters if each.kind == inspect.Parameter.VAR_POSITIONAL), None)
+    if len(parameters) > 1 and parameters[1].kind in _BY_POSITION:
+        second = parameters[1]
+    if second is not None and second.default is inspect.Parameter.empty:
         signature.bind({}, print)
-    except TypeError:
-        signature.bind({})
-        return False
-    return True
+        return ""
+    signature.bind({})
+    return None
 
 
 def _check_call(function: Callable[..., object]) -> None:
@@ -125,5 +161,19 @@ def _name(function: Any) -> str:
 
 
 def _code(function: Any) -> str:
+    """The code of a function that has no source; or the type of a built-in callable, with its name."""
     code = getattr(function, "__code__", None)
-    return repr(function) if code is None else f"{code.co_code!r} {code.co_consts!r} {code.co_names!r}"
+    return f"{type(function)} {_name(function)}" if code is None else _of_code(code)
+
+
+def _of_code(code: CodeType) -> str:
+    """The instructions, constants and names of code, without the addresses that the code inside it has in memory."""
+    constants = [_of_code(each) if isinstance(each, CodeType) else repr(each) for each in code.co_consts]
+    return f"{code.co_code!r} {constants} {code.co_names!r}"
+
+
+def _bound(function: Any) -> Iterator[str]:
+    """Yield the arguments that partials have bound, as text without addresses."""
+    while isinstance(function, partial):
+        yield _ADDRESS.sub("", f"{function.args!r} {sorted(function.keywords.items())!r}")
+        function = function.func

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final, final
 
 from skipstack.data.basis.errors import UserError, one_line
-from skipstack.search.execution.driver.functions import takes_report
+from skipstack.search.execution.driver.functions import arguments
 from skipstack.search.execution.workers.call_checkpoints import CallCheckpoint
 from skipstack.search.execution.workers.call_models import CallModels
 from skipstack.search.execution.workers.global_random_state import GlobalRandomState
@@ -129,7 +129,8 @@ class SeedRun:
 
     def _call(self, function: Callable[..., Any]) -> None:
         """Call the function. If it has made no report, its return value counts as its report."""
-        returned = function(self._values, self._report) if takes_report(function) else function(self._values)
+        by_position, by_name = arguments(function, self._values, self._report)
+        returned = function(*by_position, **by_name)
         if returned is not None and not self._report.epoch:
             self._report.returned(returned)
 

@@ -2,8 +2,10 @@
 
 import math
 import random
+import subprocess
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -17,7 +19,14 @@ from skipstack.search.analysis.confirmation.studies import compare_studies
 from skipstack.search.analysis.study_frames import StudyFrames
 from skipstack.search.api.simulation.recordings import recordings
 from skipstack.search.api.simulation.simulation import simulate
-from skipstack.search.execution.driver.functions import check_function_given, recorded_function, source_of, version_with
+from skipstack.search.execution.driver.functions import (
+    arguments,
+    check_function_given,
+    recorded_function,
+    source_of,
+    takes_report,
+    version_with,
+)
 from skipstack.search.execution.workers.reporting import Report, TrialOver
 from skipstack.search.ledger.events import Reported
 from skipstack.search.ledger.ledger import Ledger, events_of
@@ -362,7 +371,7 @@ def test_a_mistake_in_a_study_of_a_function_is_told_in_one_line(
     [
         (3, "objective: got 3 (allowed: a function of a config and a report)"),
         (lambda: None, "objective: too many positional arguments (allowed: a function of a config, or of a config and"),
-        (lambda config, report, more: None, "objective: missing a required argument: 'report'"),
+        (lambda config, report, more: None, "objective: missing a required argument: 'more'"),
     ],
 )
 def test_what_cannot_be_called_is_refused(function: Callable[..., object], says: str) -> None:
@@ -392,6 +401,45 @@ def test_what_a_function_returns_is_its_report_if_it_has_made_none(tmp_path: Pat
             assert trial.epochs == 1
             assert trial.score == pytest.approx(trial.point["x"], rel=1e-6)
             assert set(trial.test.values()) == ({2 * trial.point["x"]} if function is told else set())
+
+
+def test_the_report_is_the_parameter_of_that_name_or_a_second_one_without_a_default() -> None:
+    def own(config: Config, quick: bool = False) -> object:
+        return quick
+
+    def named(config: Config, quick: bool = False, report: Report | None = None) -> object:
+        return report
+
+    def keyword(config: Config, *, report: Report) -> object:
+        return report
+
+    def second(config: Config, anything: Report) -> object:
+        return anything
+
+    def packed(*arguments: object) -> object:
+        return arguments[1]
+
+    def called(function: Callable[..., object]) -> object:
+        by_position, by_name = arguments(function, {}, "the report")
+        return function(*by_position, **by_name)
+
+    assert not takes_report(own)
+    assert called(own) is False
+    for function in (named, keyword, second, packed):
+        assert takes_report(function)
+        assert called(function) == "the report"
+
+
+def test_functions_are_told_apart_by_their_code_and_their_bound_arguments_in_any_process() -> None:
+    def scaled(factor: int, config: Config, report: Report) -> None: ...
+
+    three, five = (source_of(partial(scaled, factor)).source for factor in (3, 5))
+    assert three != five
+    assert source_of(partial(scaled, 3)).source == three
+    digests = "from skipstack.search.execution.driver.functions import source_of; "
+    digests += "exec('def f(c):\\n return (lambda: c[\"x\"])()'); print(source_of(f).source)"
+    found = {subprocess.run([sys.executable, "-c", digests], capture_output=True, text=True).stdout for _ in range(2)}
+    assert len(found) == 1, found
 
 
 def test_what_returns_its_one_score_is_whole_then_whatever_the_scheduler(tmp_path: Path) -> None:
