@@ -8,6 +8,45 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
+from typing import Any, Final
+
+ENDING: Final = (signal.SIGTERM, signal.SIGHUP)
+
+_OURS: Final[list[Any]] = []
+"""Handlers of ``ENDING`` that forked processes do not keep."""
+
+_thread: Final = threading.local()
+"""``blocked``: the signals that were blocked before the fork that is under way in a thread."""
+
+
+def _before_fork() -> None:
+    """Block the signals until the new process has its handlers: Python would lose one that comes between."""
+    _thread.blocked = signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
+
+
+def _after_fork() -> None:
+    signal.pthread_sigmask(signal.SIG_SETMASK, _thread.blocked)
+
+
+def _in_forked_process() -> None:
+    """Let SIGTERM and SIGHUP end a process that was just forked: ``multiprocessing.Pool`` ends its processes so, and
+    would wait for ever for one that goes on.
+    """
+    for number in ENDING:
+        if signal.getsignal(number) in _OURS:
+            signal.signal(number, signal.SIG_DFL)
+    _after_fork()
+
+
+os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_in_forked_process)
+
+
+def not_inherited() -> None:
+    """From now on, processes forked from this one do not keep its present handlers of SIGTERM and SIGHUP, such as those
+    of a Ray worker.
+    """
+    handlers = (signal.getsignal(number) for number in ENDING)
+    _OURS.extend(handler for handler in handlers if callable(handler))
 
 
 @contextmanager
@@ -35,10 +74,12 @@ def terminated_as_interrupted() -> Iterator[None]:
 
     handled = [signal.SIGTERM, *([signal.SIGHUP] if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN else [])]
     before = {number: signal.signal(number, interrupt) for number in handled}
+    _OURS.append(interrupt)
     at_interrupt = signal.getsignal(signal.SIGINT)
     try:
         yield
     finally:
+        _OURS.remove(interrupt)
         for number, handler in {**before, signal.SIGINT: at_interrupt}.items():
             if handler is not None:  # a handler that Python did not set cannot be set again
                 signal.signal(number, handler)

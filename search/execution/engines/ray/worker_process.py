@@ -19,6 +19,7 @@ with uncollected():  # these imports take half of a worker's start
     from skipstack.search.execution.driver.attempt import Attempt, least_advanced
     from skipstack.search.execution.driver.device_errors import broken_here
     from skipstack.search.execution.driver.faults import DiskLostError, Fault, OutOfSpaceError, fault_of
+    from skipstack.search.execution.driver.interruption import not_inherited
     from skipstack.search.execution.driver.measuring_on_test import Measurement, measured
     from skipstack.search.execution.engines.ray.copying.copying_workers import CopyingWorkers, PartedError
     from skipstack.search.execution.engines.ray.copying.scratch import leave
@@ -49,6 +50,7 @@ class WorkerProcess(tune.Trainable):  # type: ignore[misc]
 
     def setup(self, config: dict[str, Any]) -> None:
         """Initialise only values whose creation cannot fail, since Tune does not report errors raised here."""
+        not_inherited()
         self._greeted = False
         self._orders: deque[bytes] = deque()
         self._prepared: PrepareProcess | None = None

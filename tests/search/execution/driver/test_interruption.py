@@ -1,5 +1,6 @@
 """SIGTERM and SIGHUP end a study in order, also where Ctrl-C does nothing."""
 
+import multiprocessing
 import os
 import signal
 import subprocess
@@ -124,3 +125,12 @@ def test_a_command_is_ended_in_order_whenever_the_signal_comes(name: str) -> Non
     """Also while a study is prepared or Ray starts: there is a folder by then, which ``resume`` goes on with."""
     ran = subprocess.run([sys.executable, "-c", COMMAND, name], capture_output=True, text=True, check=False, timeout=60)
     assert (ran.returncode, ran.stdout, ran.stderr) == (130, "it runs\n", "")
+
+
+def test_a_process_that_a_function_forks_is_ended_by_sigterm_as_any_other() -> None:
+    with terminated_as_interrupted():
+        process = multiprocessing.get_context("fork").Process(target=time.sleep, args=(60,))
+        process.start()
+        process.terminate()
+        process.join(30)
+        assert process.exitcode == -signal.SIGTERM
