@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 import torch
@@ -151,3 +152,25 @@ for row in (2, 3):
     )
     assert (done.returncode, done.stdout) == (1, "added to 2\n"), done.stderr
     assert "index is out of bounds" in done.stderr
+
+
+@pytest.mark.slow
+def test_no_index_is_out_of_bounds_for_a_gate_that_is_drawn_and_learns_nothing(tmp_path: Path) -> None:
+    """The gradient of such a gate is not wanted, and was written all the same: behind an array without elements."""
+    program = """
+from tests.models.kernels.chosen import chosen
+from tests.models.parts.cells.test_cells import cell_of, inputs, outputs_of
+
+case = "both_highway", "bernoulli"
+with chosen("compiled"):
+    outputs_of(cell_of(case), *inputs(case)).sum().backward()
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=Path(__file__).parents[3],
+        env={**os.environ, "NUMBA_BOUNDSCHECK": "1", "NUMBA_CACHE_DIR": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr

@@ -135,9 +135,10 @@ def backward(
                 if len(to_b_GTBH) > 0:
                     put(to_b_GTBH[g, t, n], to_h)
                 if len(k_GTBH) > 0:
-                    whole, to_k = v_GTBH[g, t, n], to_k_GTBH[g, t, n]
-                    for j in range(hidden):
-                        to_k[j] = to_c[j] * whole[j] + to_h[j] * o[j] * through[j]
+                    if len(to_k_GTBH) > 0:
+                        whole, to_k = v_GTBH[g, t, n], to_k_GTBH[g, t, n]
+                        for j in range(hidden):
+                            to_k[j] = to_c[j] * whole[j] + to_h[j] * o[j] * through[j]
                     scale(to_c, k_GTBH[g, t, n])
                     scale(to_h, k_GTBH[g, t, n])
                 for j in range(hidden):

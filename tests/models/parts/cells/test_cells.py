@@ -32,6 +32,7 @@ ELSEWHERE = [
     ("both_gated", "none"),
     ("both_highway", "sigmoid_below_previous"),
     ("both_highway", "scaled"),
+    ("both_highway", "bernoulli"),
     ("both_highway", "bernoulli_below"),
     ("both_two_gates", "sigmoid_below_previous"),
     ("both_two_gates", "sigmoid_below_earlier"),
