@@ -1,6 +1,7 @@
 """Commands are loaded when they are asked for, so they are listed by name: the list has all of them, in their files."""
 
 from importlib import import_module
+from importlib.metadata import version
 from pkgutil import iter_modules
 
 import pytest
@@ -31,3 +32,15 @@ def test_the_list_shows_every_summary_whole(group: list[str], columns: int, monk
     listed = lines[lines.index("Commands:") + 1 :]
     assert len(listed) == (4 if group else len(FILES))  # so each takes one line
     assert all(line.endswith(".") and not line.endswith("...") and len(line) <= columns for line in listed)
+
+
+@pytest.mark.parametrize("group", [[], ["data"]])
+def test_a_group_of_commands_alone_shows_its_help(group: list[str]) -> None:
+    shown, asked, short = typed(*group), typed(*group, "--help"), typed(*group, "-h")
+    assert (shown.code, shown.error) == (0, "")
+    assert shown.out == asked.out == short.out
+    assert "Commands:\n" in shown.out
+
+
+def test_the_version_is_that_of_the_package() -> None:
+    assert typed("--version").out == f"skipstack {version('skipstack')}\n"

@@ -21,6 +21,7 @@ from skipstack.search.study.study_files.document import presets
 from skipstack.search.study.study_files.study_file import load_study
 from skipstack.spaces.space import Space
 from skipstack.spaces.trial import TrialConfig
+from tests.command_line import typed
 from tests.search.made_up import study
 
 SENTENCE = "the\tDET\nold\tADJ\ndogs\tNOUN\nsleep\tVERB\n\n"
@@ -162,6 +163,25 @@ def test_a_meaning_is_that_of_the_kind_that_the_base_has() -> None:
     feedback = TrialConfig.model_validate({"model": {"stack": {"kind": "feedback"}}})
     assert '"earlier" positions' in meaning("model.stack.directions", feedback)
     assert '"earlier" positions' not in meaning("model.stack.directions", base)
-    assert meaning("model.head.discount", base).startswith("eta"), "of the one kind that has it"
+    assert meaning("model.head.discount", base).startswith("The margin per wrong tag"), "of the one kind that has it"
     assert "``" not in meaning("model.stack.pooling", base)
     assert ".py" not in meaning("model.stack.pooling", base)
+
+
+@pytest.mark.parametrize("preset", ["dinarelli2016/media", "dinarelli2016/ftb"])
+def test_a_preset_whose_files_the_user_has_to_add_is_described_without_them(
+    preset: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert "8 configurations" in words(preset)
+    planned = typed("plan", preset, "--trials", "2")
+    assert planned.code == 0, planned.error
+    for said in (spaces(preset), planned.out):
+        assert f"cannotread{tmp_path}/" in "".join(said.split())
+
+
+def test_a_file_that_does_not_exist_is_refused_with_the_nearest_name(here: Path) -> None:
+    (here / "own.yaml").write_text(OWN.replace("train: a.tsv", "train: b.tsv"))
+    refused = typed("spaces", "own.yaml")
+    assert refused.code == 2
+    assert refused.error == f"skipstack: cannot read {here}/b.tsv: No such file or directory (nearest: a.tsv)\n"
