@@ -188,9 +188,7 @@ def _check_kind(path: str, axes: Mapping[str, Axis], base: Tree, fields: Fields)
 
     Also raise it for an axis without conditions if the base's kind lacks the field and no earlier axis varies the kind.
     """
-    parents = path.split(".")[:-1]
-    above = [".".join(parents[:length]) for length in range(1, len(parents) + 1)]
-    tags = {f"{parent}.kind" for parent in above if fields.kinds(parent)}
+    tags = fields.kinds_above(path)
     earlier = list(axes)
     for tag in tags.intersection(earlier[earlier.index(path) + 1 :]):
         raise SpaceError(

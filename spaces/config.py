@@ -53,8 +53,7 @@ class Axis(Frozen):
     when: dict[str, Annotated[tuple[Json, ...], Field(min_length=1)]] = Field(default_factory=dict)
     """The axis is active if each of these paths has one of these values; otherwise the base's value stays.
 
-    A path is a field of the base, or an axis declared earlier; if that axis is itself inactive, the base's value
-    counts.
+    A path is a field of the base, or another axis; if that axis is itself inactive, the base's value counts.
     """
 
     @model_validator(mode="before")

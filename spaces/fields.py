@@ -47,6 +47,13 @@ class Fields(ABC):
     def kinds(self, path: str) -> Mapping[str, type[BaseModel]]:
         """Return the config classes allowed at ``path`` by their kind; empty for fields without kinds."""
 
+    @final
+    def kinds_above(self, path: str) -> set[str]:
+        """Return the paths of the kinds that decide whether the field at ``path`` exists."""
+        names = path.split(".")
+        parents = (".".join(names[:length]) for length in range(1, len(names)))
+        return {f"{parent}.kind" for parent in parents if self.kinds(parent)} - {path}
+
 
 @final
 class NetworkFields(Fields):

@@ -38,8 +38,10 @@ from skipstack.spaces.config import DOMAINS, Axis, SpaceConfig
 from skipstack.spaces.constraint_functions import ConstraintFunction
 from skipstack.spaces.constraints import CONSTRAINTS
 from skipstack.spaces.domains import Choice
+from skipstack.spaces.fields import fields_of
 from skipstack.spaces.function import RECORDED, FunctionConfig, FunctionSource
 from skipstack.spaces.function_base import function_base
+from skipstack.spaces.order import in_order
 from skipstack.spaces.paths import Tree, read, trial_paths, written
 from skipstack.spaces.probing import check_rules
 from skipstack.spaces.rules import in_full
@@ -243,6 +245,9 @@ class _Check:
             code=code, base=base, axes=whole.axes, constraints=whole.constraints, constraint_functions=functions
         )
         try:
+            with known(code):
+                fields = fields_of(config, base.model_dump(mode="json"))
+                config = config.model_copy(update={"axes": in_order(config.axes, fields)})
             space = Space(config)
             check_active(space)
             check_rules(space, config.constraints)

@@ -136,6 +136,31 @@ search: {trials: 3}
     assert (ours.name, ours.about) == ("mine", preset.about)
 
 
+def test_an_axis_comes_after_the_axes_on_which_it_depends_wherever_a_file_has_it(study: Any) -> None:
+    preset, _ = load_study("quickstart")
+    made = study(
+        "extends: quickstart\n"
+        "axes:\n"
+        "  training.optimiser.kind: {choice: [adam, sgd]}\n"
+        "  model.stack.depth: {choice: [1, 3, 5], when: {model.stack.hidden: [8]}}\n"
+        "  model.stack.hidden: {choice: [8, 16]}\n"
+    )
+    *others, rate = preset.space.axes
+    assert rate == "training.optimiser.learning_rate"
+    assert list(made.space.axes) == ["model.stack.hidden", *others, "training.optimiser.kind", rate]
+    assert Space(made.space).active(rate, Space(made.space).base)
+
+
+def test_conditions_in_a_circle_are_told_with_the_line(study: Any) -> None:
+    text = """axes:
+  model.stack.depth: {choice: [1, 3], when: {model.stack.hidden: [8]}}
+  model.stack.hidden: {choice: [8, 16], when: {model.stack.depth: [3]}}
+"""
+    with pytest.raises(UserError) as caught:
+        study(text)
+    assert str(caught.value).startswith("mine.yaml:2: axis model.stack.depth: it depends on itself: model.stack.depth ")
+
+
 def test_another_kind_in_a_file_drops_what_the_preset_said_of_the_old_one(study: Any) -> None:
     ours = study("extends: wu2017/quick\nbase: {training: {optimiser: {kind: sgd, momentum: 0.9}}}")
     assert ours.space.base.training.optimiser == Sgd(momentum=0.9)
