@@ -39,6 +39,7 @@ try:
 except ModuleNotFoundError:  # before 0.28, when Typer was built on click
     from click import ClickException as TyperException  # type: ignore[assignment]
 
+
 def _show_version(asked: bool) -> None:
     if asked:
         sys.stdout.write(f"skipstack {version('skipstack')}\n")

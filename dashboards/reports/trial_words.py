@@ -56,18 +56,28 @@ def _standing(record: StudyRecord, trial: TrialRecord, *, runs: bool) -> str:
         case "diverged":
             return f"It diverged: after {done} its score was no finite number"
         case "stopped":
-            return _stopped(trial, done, resource)
+            return _stopped(record, trial, done, resource)
         case _:
             return f"{FAULTS_IN_WORDS[trial.state]} after {done}{f': {trial.message}' if trial.message else ''}"
 
 
-def _stopped(trial: TrialRecord, done: str, resource: Resource) -> str:
+def _stopped(record: StudyRecord, trial: TrialRecord, done: str, resource: Resource) -> str:
     if trial.message:
         return f"It was stopped after {done}: {trial.message}"
     last = trial.decisions[-1] if trial.decisions else None
     if last is None or last.decision != "stop":
         return f"It was ended after {done}{_at_rung(trial, resource)}, where it was paused: nothing promoted it"
-    return f"It was stopped after {done}{_at_rung(trial, resource)}: others had better scores there"
+    stopped = f"It was stopped after {done}{_at_rung(trial, resource)}: others had better scores there"
+    return f"{stopped}{_better_before(record, trial)}"
+
+
+def _better_before(record: StudyRecord, trial: TrialRecord) -> str:
+    """The clause on a trial whose last epoch is not its best; empty for any other trial."""
+    best, last = trial.best, trial.reports[-1]
+    if best is None or trial.raced or last.epoch == best.epoch:
+        return ""
+    now, then = (record.measure.written(each.score) for each in (last, best))
+    return f"; it had {now} there, and its best epoch, {best.epoch}, counts, with {then}"
 
 
 def _at_rung(trial: TrialRecord, resource: Resource) -> str:

@@ -223,9 +223,20 @@ def _explored(verdict: Explored) -> Iterator[str]:
 
 def _cut_short(verdict: Explored) -> str:
     """The clause that says whether the best trial or the base was not trained to its end; empty if both were."""
-    compared = {"it": verdict.whole, "the base": verdict.base_whole or verdict.base is None}
+    compared = {"it": verdict.whole or verdict.stop is not None, "the base": verdict.base_whole or verdict.base is None}
     cut = [name for name, whole in compared.items() if not whole]
-    return f", although {listed(cut)} {'was' if len(cut) == 1 else 'were'} not trained to the end" if cut else ""
+    said = [_stopped(verdict)] if verdict.stop is not None else []
+    if cut:
+        said.append(f"{listed(cut)} {'was' if len(cut) == 1 else 'were'} not trained to the end")
+    return f", although {listed(said)}" if said else ""
+
+
+def _stopped(verdict: Explored) -> str:
+    """The clause on a best trial that was stopped for its last score, though an earlier epoch of it is the best."""
+    assert verdict.stop is not None, "only of a trial that was stopped"
+    stop, epochs = verdict.stop, counted(verdict.epochs, "epoch")
+    score = _with_unit(stop.score, verdict.measure)
+    return f"it was stopped after {stop.epoch} of {epochs}, at {score}: its best epoch, {stop.best_epoch}, counts"
 
 
 def _reached(verdict: Explored) -> str:
@@ -279,7 +290,8 @@ def _unfinished(verdict: Unfinished) -> str:
     if best.is_base:
         return f"{ended}; the base is the best so far, with {score}"
     over = "" if best.base is None else f", {_over(best.score, best.base, 'the base', measure, unit=True)}"
-    return f"{ended}; the best so far, trial {best.trial}, has {score}{over}"
+    stopped = "" if best.stop is None else f", although {_stopped(best)}"
+    return f"{ended}; the best so far, trial {best.trial}, has {score}{over}{stopped}"
 
 
 def _over(score: float, other: float, name: str, measure: Measure, *, unit: bool) -> str:

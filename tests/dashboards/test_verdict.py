@@ -72,6 +72,19 @@ def test_a_training_that_was_cut_short_is_not_called_whole() -> None:
     assert "although it was not" in searched((BASE, None, "failed"), (other, 0.96, "stopped"))
 
 
+def test_a_best_trial_that_was_stopped_for_a_lower_score_has_both_scores() -> None:
+    config = study()
+    events: list[Event] = [proposed(config, 0, BASE), reported(0, 1, 0.7, 0.71), ended(0, "completed")]
+    events.append(proposed(config, 1, OTHER))
+    events += [reported(1, epoch, *both) for epoch, both in enumerate([(0.75, 0.77), (0.78, 0.8), (0.77, 0.776)], 1)]
+    events.append(ended(1, "stopped"))
+    both = "although it was stopped after 3 of 6 epochs, at 77.30 %: its best epoch, 2, counts"
+    said = said_of(record_of(config, *events, Finished(time=0.0)))
+    assert "trial 1, the best of 2 on dev, reaches 79.00 %" in said
+    assert both in said
+    assert both in said_of(record_of(config, *events))
+
+
 @pytest.mark.parametrize(
     ("others", "why"),
     [

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 
 from skipstack.search.analysis.confirmation.designs import Confirmation
 from skipstack.search.analysis.exploration.exploration import Exploration
-from skipstack.search.analysis.exploration.table import BASE, BASELINE, BEST
+from skipstack.search.analysis.exploration.table import BASE, BASELINE, BEST, ValueRow
 from skipstack.search.analysis.verdict.of_ablation import of_ablation
-from skipstack.search.analysis.verdict.verdicts import Explored, Failed, Others, RowsTested, Unfinished, Verdict
+from skipstack.search.analysis.verdict.verdicts import Explored, Failed, Others, RowsTested, Stop, Unfinished, Verdict
 from skipstack.search.statistics.descriptive import mean
 from skipstack.search.statistics.rounding import alike
 from skipstack.search.study.record.study_record import StudyRecord
@@ -70,6 +70,7 @@ def _explored(seen: Exploration, ablation: str) -> Explored | None:
         is_base=best.is_base,
         score=mean(best.dev),
         whole=best.whole,
+        stop=_stop(seen, best),
         others=Others(
             whole=len(others) - len(cut),
             cut=len(cut),
@@ -83,6 +84,18 @@ def _explored(seen: Exploration, ablation: str) -> Explored | None:
         exact=_exact(seen),
         ablation=ablation,
     )
+
+
+def _stop(seen: Exploration, best: ValueRow) -> Stop | None:
+    """Return how the best trial was stopped; None if it was not, or if its last epoch is its best."""
+    if best.state != "stopped" or best.whole or best.epoch is None:
+        return None
+    curves = seen.curves()
+    own = curves[curves["trial"] == best.selected]
+    last = int(own["epoch"].max())
+    if last == best.epoch:
+        return None
+    return Stop(epoch=last, score=float(own.loc[own["epoch"] == last, "score"].iloc[0]), best_epoch=best.epoch)
 
 
 def _failed(seen: Exploration) -> Failed:

@@ -131,11 +131,23 @@ class Others:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Stop:
+    """How a trial was stopped that had been better before. ``epoch``, ``score``: its last epoch and its score there.
+    ``best_epoch``: the epoch whose score and weights count.
+    """
+
+    epoch: int
+    score: float
+    best_epoch: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Explored:
     """The verdict on a search: its best trial on dev, with the scores of the base and the baseline.
 
     ``trial``, ``score``: the number and the score of the best trial.
     ``is_base``, ``whole``: whether the best trial is the base, and whether it was trained to its end.
+    ``stop``: how the best trial was stopped; None if it was not, or if its last epoch is its best.
     ``others``: counts of the other scored trials.
     ``epochs``: the number of epochs of a trial that is trained to its end.
     ``base``, ``base_whole``: the score of the base (None without one), and whether the base was trained to its end.
@@ -149,6 +161,7 @@ class Explored:
     is_base: bool
     score: float
     whole: bool
+    stop: Stop | None = None
     others: Others
     epochs: int
     base: float | None

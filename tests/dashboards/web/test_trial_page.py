@@ -105,6 +105,17 @@ STATES: list[tuple[str, list[Event], str]] = [
         "It was stopped after 1 of 6 epochs, at the rung of 1 epoch: others had better scores there.",
     ),
     (
+        "stopped after its best epoch",
+        [
+            reported(1, 1, 0.7, 0.8),
+            reported(1, 2, 0.7, 0.7),
+            Decided(time=9.0, trial=1, epoch=2, decision="stop", rung=2),
+            Ended(time=9.0, trial=1, reason="stopped"),
+        ],
+        "It was stopped after 2 of 6 epochs, at the rung of 2 epochs: others had better scores there; it had "
+        "70.00 there, and its best epoch, 1, counts, with 75.00.",
+    ),
+    (
         "beaten",
         [
             reported(1, 1, 0.9, 0.9),
