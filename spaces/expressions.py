@@ -85,6 +85,8 @@ COMPARISONS: Final[Mapping[type[ast.cmpop], Callable[[Any, Any], Any]]] = {
     ast.NotIn: lambda left, right: left not in right,
 }
 
+ORDERED: Final = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
+
 SIGNS: Final[Mapping[type[ast.unaryop], Callable[[Any], Any]]] = {
     ast.USub: lambda value: -_number(value),
     ast.UAdd: lambda value: +_number(value),
@@ -113,6 +115,50 @@ class Expression:
             start, end = node.col_offset, node.end_col_offset
             source = source[:start] + names[ast.unparse(node)].encode() + source[end:]
         return source.decode()
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """A comparison in an expression of a name with written values, such as ``momentum > 2`` or ``kind in ["sgd"]``.
+
+    ``values``: the values; several for a list. ``ordered``: whether it is one of ``< <= > >=``. ``holds``: whether it
+    holds for a value of the name.
+    """
+
+    name: str
+    values: tuple[Any, ...]
+    ordered: bool
+    holds: Callable[[Any], bool]
+
+
+def comparisons(text: str) -> Iterator[Comparison]:
+    """Yield the comparisons of names with written values in the text of a valid expression."""
+    for node in ast.walk(_tree(text)):
+        if isinstance(node, ast.Compare):
+            sides = [node.left, *node.comparators]
+            for left, kind, right in zip(sides, node.ops, sides[1:], strict=False):
+                yield from _comparison(left, type(kind), right)
+
+
+def _comparison(left: ast.expr, kind: type[ast.cmpop], right: ast.expr) -> Iterator[Comparison]:
+    apply, ordered = COMPARISONS[kind], kind in ORDERED
+    if isinstance(left, ast.Name | ast.Attribute) and (written := _written(right)):
+        (value,), several = written, kind in (ast.In, ast.NotIn)
+        if not several:
+            yield Comparison(ast.unparse(left), (value,), ordered, lambda own: bool(apply(own, value)))
+        elif isinstance(value, list | tuple):
+            yield Comparison(ast.unparse(left), tuple(value), ordered, lambda own: bool(apply(own, value)))
+    elif isinstance(right, ast.Name | ast.Attribute) and (ordered or kind in (ast.Eq, ast.NotEq)):
+        for value in _written(left):
+            yield Comparison(ast.unparse(right), (value,), ordered, lambda own: bool(apply(value, own)))
+
+
+def _written(node: ast.expr) -> list[Any]:
+    """Return a list with the value that a node writes out; an empty list if it is to be computed."""
+    try:
+        return [ast.literal_eval(node)]
+    except ValueError:
+        return []
 
 
 def parsed(text: str) -> Expression:

@@ -1,28 +1,39 @@
-"""Tests a study's own constraints before training: they must be computable, and some point must keep them."""
+"""Tests a study's own constraints before training.
+
+They must be computable, some point must keep them, and values that they compare with must be possible.
+"""
 
 from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
 
-from skipstack.data.basis.errors import UserError
+from skipstack.data.basis.errors import UserError, unknown
+from skipstack.data.basis.explain import shown
 from skipstack.data.basis.seeding import generator
+from skipstack.data.basis.user_code.configs import known
 from skipstack.spaces.checks import SpaceError
 from skipstack.spaces.domains import Choice, Domain, Json
-from skipstack.spaces.rules import UndecidedError
+from skipstack.spaces.expressions import Comparison, comparisons
+from skipstack.spaces.rules import Rule, UndecidedError
 from skipstack.spaces.space import Space
+from skipstack.spaces.trial import TrialConfig
 
 PROBES: Final = 64
 """The number of points at which each rule is computed."""
 
 
 def check_rules(space: Space, constraints: Sequence[str]) -> None:
-    """Raise SpaceError for a rule that is undecided at an extreme point, and if no point that keeps the rules is found.
+    """Raise SpaceError for a rule that compares with an impossible value or is undecided at an extreme point, and if no
+    point that keeps the rules is found.
 
     ``constraints``: the texts of all constraints of the space. Each rule is computed at random extreme points: any
     value of a choice, and an end of each range. A rule must be true or false there. If it is undecided at a point
     between the extremes, nothing is raised here; that point is refused when it is proposed.
     """
+    for rule in space.rules:
+        if rule.function is None and (why := _senseless(space, rule)):
+            raise SpaceError(f"constraint {rule.text}: {why}", "constraints", constraints.index(rule.text))
     source = generator(0, "rules")
     points = [space.compose(lambda path, domain: _end(domain, source)) for _ in range(PROBES if space.rules else 0)]
     for rule in space.rules:
@@ -43,3 +54,57 @@ def _end(domain: Domain, source: np.random.Generator) -> Json:
     if isinstance(domain, Choice):
         return domain.sample(source)
     return (domain.low, domain.high)[int(source.integers(2))]
+
+
+def _senseless(space: Space, rule: Rule) -> str:
+    """Return why a comparison in an expression makes no sense, in a line; empty if all of them do.
+
+    It makes none if its name never has the value with which it is compared. A number beyond the range of the name is
+    accepted for ``<`` and ``>`` if the comparison holds for some value of the axis: ``dropout < 1`` says nothing false.
+    """
+    for each in comparisons(rule.text):
+        path = rule.paths[each.name]
+        for value in each.values:
+            if (why := _impossible(space, path, value)) and not (each.ordered and _holds_somewhere(space, path, each)):
+                return f"{each.name}: {why}"
+    return ""
+
+
+def _impossible(space: Space, path: str, value: Json) -> str:
+    """Return why the field at ``path`` never has ``value``, in a line; empty if it may have it."""
+    domain = space.domains.get(path)
+    if space.fields.model is TrialConfig:
+        return _not_of_type(space, path, value)
+    if domain is None:
+        return ""
+    if isinstance(domain, Choice):
+        texts = [own for own in domain.values if isinstance(own, str)]
+        if value in domain.values:
+            return ""
+        if len(texts) == len(domain.values):
+            return unknown("value", value, texts)
+    elif isinstance(value, int | float) and domain.low <= value <= domain.high:
+        return ""
+    return f"got {shown(value)} (allowed: {domain})"
+
+
+def _not_of_type(space: Space, path: str, value: Json) -> str:
+    whole = isinstance(value, float) and value.is_integer()
+    try:
+        with known(space.code):
+            typed = space.fields.typed(path, int(value) if whole and isinstance(value, float) else value)
+    except ValueError as error:
+        return str(error)
+    return "" if typed == value else f"got {shown(value)} (allowed: {shown(typed)}, as configs have it)"
+
+
+def _holds_somewhere(space: Space, path: str, comparison: Comparison) -> bool:
+    """Whether a comparison holds for some value of the axis at ``path``; also True if that cannot be computed."""
+    domain = space.domains.get(path)
+    if domain is None:
+        return True
+    ends = domain.values if isinstance(domain, Choice) else (domain.low, domain.high)
+    try:
+        return any(comparison.holds(end) for end in ends)
+    except TypeError:
+        return True

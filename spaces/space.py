@@ -250,6 +250,18 @@ class Space:
         """Return the base's values on the axes active in the base, even values outside of the axes' domains."""
         return {path: read(self.base, path) for path in self.domains if self.active(path, self.base)}
 
+    @property
+    def base_removed_by(self) -> str | None:
+        """The constraint that removes the base from the space, in a line; None if none does.
+
+        None, too, for a base that has values which are not on the axes, and if the code of a rule is not loaded.
+        """
+        point = self.base_point()
+        inside = all(rule.decide is not None for rule in self.rules) and all(
+            self.domains[path].contains(value) for path, value in point.items()
+        )
+        return self.refusal(point) if inside else None
+
     def active(self, path: str, tree: Tree) -> bool:
         """Whether an axis is active: its conditions hold, and ``tree``, with values of earlier axes, has its field."""
         return present(tree, path) and self.meets(path, tree)

@@ -110,6 +110,7 @@ def space_content(study: StudyConfig, counted: SpaceCount) -> Content:
         "drawn": counted.drawn,
         "discrete_axes": len(study.space.axes) - len({*counted.continuous, *counted.idle}),
         "continuous_axes": list(counted.continuous),
+        "base_removed_by": Space(study.space).base_removed_by,
         "constraints": _constraints(study.space),
     }
 
@@ -153,6 +154,8 @@ def space_lines(space: Content) -> Iterator[str]:
     if space["continuous_axes"]:
         names = space["continuous_axes"]
         yield f"infinitely many, since {'an axis is' if len(names) == 1 else 'axes are'} continuous: {', '.join(names)}"
+    if space["base_removed_by"] is not None:
+        yield f"the base is not among them, so no trial is compared with it: {space['base_removed_by']}"
 
 
 def axis_lines(axes: Sequence[Content]) -> Iterator[str]:

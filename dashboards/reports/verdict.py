@@ -212,7 +212,8 @@ def _explored(verdict: Explored) -> Iterator[str]:
     reached = _with_unit(verdict.score, measure)
     yield f"{named} reaches {reached}{f', {listed(beside)}' if beside else ''}{_cut_short(verdict)}"
     if verdict.base is None:
-        yield "the base has no score to compare it with"
+        removed = verdict.base_removed_by
+        yield f"the base has no score to compare it with{f', since {removed} removes it' if removed else ''}"
     if verdict.exact:
         yield "every trial has the same score with each of its seeds, so there is no chance of seeds"
     elif verdict.scored > 1:

@@ -69,6 +69,13 @@ def test_a_study_of_its_own_that_extends_nothing_is_warned_of_batches_of_one(her
     assert "hint" not in words("own.yaml"), "what the study says itself is its own choice"
 
 
+def test_a_base_that_a_constraint_removes_is_told(here: Path) -> None:
+    (here / "own.yaml").write_text("extends: quickstart\nconstraints: [depth > 1]\n")
+    told = "the base is not among them, so no trial is compared with it: constraint model.stack.depth > 1"
+    assert told in words("own.yaml")
+    assert "not among them" not in words("quickstart")
+
+
 def test_a_continuous_axis_and_every_constraint_have_their_sentence() -> None:
     shown = words("quickstart")
     assert "7 configurations: 7 combinations of 3 axes infinitely many, since an axis is continuous" in shown

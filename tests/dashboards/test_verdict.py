@@ -121,6 +121,15 @@ def test_without_a_score_of_the_base_nothing_is_compared_with_it() -> None:
     )
 
 
+def test_a_base_that_a_constraint_removes_is_told_of() -> None:
+    config = study()
+    config = config.model_copy(update={"space": config.space.model_copy(update={"constraints": (f"{DEPTH} > 3",)})})
+    said = said_of(
+        record_of(config, proposed(config, 0, OTHER), reported(0, 1, 0.9, 0.9), ended(0), Finished(time=0.0))
+    )
+    assert f"the base has no score to compare it with, since constraint {DEPTH} > 3 removes it;" in said
+
+
 def test_where_seeds_change_nothing_no_luck_of_seeds_is_told_of() -> None:
     config = study()
     exact = [proposed(config, 0, BASE), reported(0, 1, 0.91, 0.91), ended(0)]

@@ -263,6 +263,47 @@ def test_a_wrong_rule_is_refused_before_anything_is_proposed(texts: list[str], m
         loaded(AXES, texts)
 
 
+NETWORK = {
+    "training.optimiser.kind": {"choice": ["sgd", "adam"]},
+    "training.optimiser.momentum": {"uniform": [0.0, 0.9]},
+    "model.stack.depth": {"choice": [1, 3]},
+    "model.embedder.dropout": {"choice": [0.0, 0.5]},
+}
+
+
+@pytest.mark.parametrize(
+    ("axes", "text", "told"),
+    [
+        (NETWORK, "optimiser == 'sdg' or depth < 3", "optimiser: unknown value 'sdg' (nearest: 'sgd'; allowed: "),
+        (NETWORK, "optimiser in ['adam', 'sdg']", "optimiser: unknown value 'sdg' (nearest: 'sgd'; allowed: "),
+        (NETWORK, "'sdg' != optimiser", "optimiser: unknown value 'sdg' (nearest: 'sgd'; allowed: "),
+        (NETWORK, "momentum > 2", "momentum: got 2 (allowed: a number from 0 below 1)"),
+        (NETWORK, "depth == 1 or 2 <= momentum", "momentum: got 2 (allowed: a number from 0 below 1)"),
+        (NETWORK, "depth == '3'", "depth: got '3' (allowed: 3, as configs have it)"),
+        (AXES, "kind == 'amad' or a < 3", "kind: unknown value 'amad' (nearest: 'adam'; allowed: sgd, adam)"),
+        (AXES, "b == 3 or a < 3", "b: got 3 (allowed: 1, 2, 4, 8)"),
+        (AXES, "a > 7 or c == 0", "a: got 7 (allowed: integers from 1 to 5)"),
+    ],
+)
+def test_a_comparison_with_a_value_that_its_name_never_has_is_refused(axes: Any, text: str, told: str) -> None:
+    with pytest.raises(UserError) as refused:
+        load_study({"axes": axes, "constraints": [text]}) if axes is NETWORK else loaded(axes, [text])
+    assert f"constraint {text}: {told}" in str(refused.value).replace('"3"', "'3'")
+
+
+def test_a_base_that_a_constraint_removes_is_told_with_the_constraint() -> None:
+    axes = {"a": {"randint": [1, 5]}, "b": {"choice": [1, 2]}}
+    removed = Space(loaded(axes, ["a > 3"], base={"a": 2, "b": 1}))
+    assert removed.base_removed_by == "constraint a > 3"
+    assert Space(loaded(axes, ["a > 1"], base={"a": 2, "b": 1})).base_removed_by is None
+    assert Space(loaded(axes, ["a > 3"], base={"a": 7, "b": 1})).base_removed_by is None
+
+
+@pytest.mark.parametrize("text", ["dropout < 1", "depth == 3.0 or depth == 1", "optimiser == 'adagrad' or depth < 7"])
+def test_a_comparison_that_says_nothing_false_is_accepted(text: str) -> None:
+    assert load_study({"axes": NETWORK, "constraints": [text]})[0].space.constraints
+
+
 def test_a_short_name_of_several_axes_is_refused() -> None:
     axes = {"encoder.depth": {"integer": [1, 3]}, "decoder.depth": {"integer": [1, 3]}}
     with pytest.raises(UserError, match=r"depth may mean encoder.depth and decoder.depth"):

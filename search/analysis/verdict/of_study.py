@@ -14,6 +14,7 @@ from skipstack.search.analysis.verdict.verdicts import Explored, Failed, Others,
 from skipstack.search.statistics.descriptive import mean
 from skipstack.search.statistics.rounding import alike
 from skipstack.search.study.record.study_record import StudyRecord
+from skipstack.spaces.space import Space
 
 Tables = Sequence[tuple[StudyRecord, Confirmation]]
 """Confirmed tables, each with the record of its trials: that of the study, or that of one of its ablations."""
@@ -80,6 +81,7 @@ def _explored(seen: Exploration, ablation: str) -> Explored | None:
         epochs=seen.base.epochs,
         base=None if base is None else mean(base.dev),
         base_whole=base is not None and base.whole,
+        base_removed_by=(Space(seen.config.space).base_removed_by or "") if base is None else "",
         baseline=None if baseline is None or not baseline.dev else mean(baseline.dev),
         exact=_exact(seen),
         ablation=ablation,

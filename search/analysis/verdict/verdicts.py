@@ -151,6 +151,7 @@ class Explored:
     ``others``: counts of the other scored trials.
     ``epochs``: the number of epochs of a trial that is trained to its end.
     ``base``, ``base_whole``: the score of the base (None without one), and whether the base was trained to its end.
+    ``base_removed_by``: the constraint that removes the base from the space; empty if none does.
     ``baseline``: the score of the baseline; None without one.
     ``exact``: whether there are trials with several seeds, and in each of them all seeds have the same score.
     ``ablation``: the name of an unfinished ablation, or empty.
@@ -166,6 +167,7 @@ class Explored:
     epochs: int
     base: float | None
     base_whole: bool
+    base_removed_by: str = ""
     baseline: float | None
     exact: bool
     ablation: str = ""
