@@ -8,6 +8,7 @@ import ast
 import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 
 from skipstack.data.basis.errors import UserError, unknown
@@ -128,7 +129,7 @@ class Comparison:
     name: str
     values: tuple[Any, ...]
     ordered: bool
-    holds: Callable[[Any], bool]
+    holds: Callable[[Any], Any]
 
 
 def comparisons(text: str) -> Iterator[Comparison]:
@@ -145,12 +146,12 @@ def _comparison(left: ast.expr, kind: type[ast.cmpop], right: ast.expr) -> Itera
     if isinstance(left, ast.Name | ast.Attribute) and (written := _written(right)):
         (value,), several = written, kind in (ast.In, ast.NotIn)
         if not several:
-            yield Comparison(ast.unparse(left), (value,), ordered, lambda own: bool(apply(own, value)))
+            yield Comparison(ast.unparse(left), (value,), ordered, lambda own: apply(own, value))
         elif isinstance(value, list | tuple):
-            yield Comparison(ast.unparse(left), tuple(value), ordered, lambda own: bool(apply(own, value)))
+            yield Comparison(ast.unparse(left), tuple(value), ordered, lambda own: apply(own, value))
     elif isinstance(right, ast.Name | ast.Attribute) and (ordered or kind in (ast.Eq, ast.NotEq)):
         for value in _written(left):
-            yield Comparison(ast.unparse(right), (value,), ordered, lambda own: bool(apply(value, own)))
+            yield Comparison(ast.unparse(right), (value,), ordered, partial(apply, value))
 
 
 def _written(node: ast.expr) -> list[Any]:

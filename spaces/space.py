@@ -257,10 +257,9 @@ class Space:
         None, too, for a base that has values which are not on the axes, and if the code of a rule is not loaded.
         """
         point = self.base_point()
-        inside = all(rule.decide is not None for rule in self.rules) and all(
-            self.domains[path].contains(value) for path, value in point.items()
-        )
-        return self.refusal(point) if inside else None
+        known_rules = all(rule.decide is not None for rule in self.rules)
+        inside = all(self.domains[path].contains(value) for path, value in point.items())
+        return self.refusal(point) if known_rules and inside else None
 
     def active(self, path: str, tree: Tree) -> bool:
         """Whether an axis is active: its conditions hold, and ``tree``, with values of earlier axes, has its field."""
