@@ -124,7 +124,7 @@ def test_what_an_ablation_says_fits_with_all_columns(
     path = studies["ablated"]
     record = read_study(path).ablations[1]
     found = ablated(record)
-    resolution = Resolution(smallest=0.0012, needed=None, sentences=12_345, questions=6)
+    resolution = Resolution(smallest=0.0012, as_searched=0.0009, needed=None, sentences=12_345, questions=6)
     expected = Forecast(trials=14, most=18, seeds=3, searched=2, seconds=(1_000.0, 9_000.0), resolution=resolution)
     print_page(ablation_page(made(path, top=2, corpora=["own", "atis"], path=True), expected, record.measure))
     print_report(report := ablated_report(record, found), full=True)

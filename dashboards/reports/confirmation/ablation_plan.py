@@ -67,7 +67,10 @@ def _costs(made: Experiment, expected: Forecast, measure: Measure) -> Iterator[s
     else:
         yield (
             f"the smallest difference that gets a mark in {POWER:.0%} of cases with {counted(expected.seeds, 'seed')}: "
-            f"{size_of(found.smallest, measure)} {unit} ({asked})"
+            f"{size_of(found.as_searched, measure)} {unit} if scores vary as in the search, "
+            f"{size_of(found.smallest, measure)} with allowance for how roughly its "
+            f"{counted(expected.searched, 'seed')} {'shows' if expected.searched == 1 else 'show'} that ({asked}); "
+            "the report computes the first of its own rows"
         )
     if found.needed is None:
         yield f"no number of seeds detects a difference of {POINTS} {unit}: the test set is too small"

@@ -1,7 +1,8 @@
 """Forecasts the cost and the power of an ablation from its search, before the ablation trains."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import inf
 from statistics import fmean
 
 from skipstack.data.basis.frozen import canonical_json, identity
@@ -34,13 +35,17 @@ class Resolution:
 
     A difference is detectable if 80 of 100 such ablations mark it as significant when no other row has an effect.
 
-    ``smallest``: the smallest detectable difference; None with a single seed.
+    ``smallest``: the smallest detectable difference, with allowance for how roughly the few seeds of the search show
+    the noise; None with a single seed.
+    ``as_searched``: the same if the noise is exactly what the search shows. What the ablation's report computes of its
+    own rows lies near it, if their noise is that of the search.
     ``needed``: the number of seeds needed to detect ``POINTS``; None if the test set is too small for any number.
     ``sentences``: the number of sentences of the test set.
     ``questions``: the number of comparisons per corpus.
     """
 
     smallest: float | None
+    as_searched: float | None
     needed: int | None
     sentences: int
     questions: int
@@ -189,9 +194,13 @@ def _resolution(record: StudyRecord, made: Experiment) -> tuple[Resolution | Non
         return None, "the search trained one seed, which does not show how far seeds lie apart"
     seeds, sentences = made.study.search.seeds, table.shape[1]
     asked = _questions(made)
-    smallest = smallest_difference(found, seeds=seeds, sentences=sentences, questions=asked)
+    smallest, as_searched = (
+        smallest_difference(each, seeds=seeds, sentences=sentences, questions=asked) if seeds > 1 else None
+        for each in (found, replace(found, degrees=inf))
+    )
     return Resolution(
-        smallest=smallest if seeds > 1 else None,
+        smallest=smallest,
+        as_searched=as_searched,
         needed=seeds_needed(found, POINTS / abs(record.measure.factor), sentences=sentences, questions=asked),
         sentences=sentences if winner.packed is None else winner.packed.sentences,
         questions=asked,

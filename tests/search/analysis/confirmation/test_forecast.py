@@ -3,7 +3,9 @@
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from skipstack.dashboards.formats.page import Report
 from skipstack.dashboards.formats.rendering import render
@@ -11,6 +13,7 @@ from skipstack.dashboards.reports.confirmation.ablation_plan import ablation_pag
 from skipstack.search.analysis.ablation.experiment import Experiment, experiment
 from skipstack.search.analysis.confirmation.forecast import Forecast, forecast
 from skipstack.search.ledger.events import Event
+from skipstack.search.statistics.power import Noise, smallest_difference
 from skipstack.search.study.record.folder import StudyFolder
 from skipstack.search.study.record.study_record import StudyRecord
 from tests.search.made_up import DEPTH, HIDDEN, ended, opening, proposed, record_of, reported, study
@@ -95,3 +98,28 @@ def test_the_sentence_says_the_span_and_what_it_assumes(expected: Callable[..., 
     assert f"about 60 s {pace} the" in told(2)
     assert f"about 60 s to 2.5 min {pace}: 5 seeds take at least as long as its 2, at most 2.5 times as long" in told(5)
     assert f"about 30 s to 60 s {pace}: 1 seed takes at most as long as its 2, at least 50% of it" in told(1)
+
+
+def test_what_can_be_told_is_said_as_the_search_has_it_and_with_allowance_for_its_few_seeds(
+    expected: Callable[..., Forecast], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Planted tables of differences, of known noise: the report of an ablation with that noise has the truth."""
+    source, sentences = np.random.default_rng(1), 400
+    planted = Noise(seeds=0.004**2, sentences=0.1**2, rest=0.2**2)
+
+    def table(*_: object) -> NDArray[np.float64]:
+        of_seeds, of_sentences = source.normal(0, 0.004, (2, 1)), source.normal(0, 0.1, (1, sentences))
+        return np.asarray(of_seeds + of_sentences + source.normal(0, 0.2, (2, sentences)))
+
+    monkeypatch.setattr("skipstack.search.analysis.confirmation.forecast.difference_table", table)
+    record = searched(2)
+    found = [expected(record, 5).resolution for _ in range(60)]
+    truth = smallest_difference(planted, seeds=5, sentences=sentences, questions=5)
+    as_searched = np.median([each.as_searched for each in found if each is not None and each.as_searched is not None])
+    allowing = np.median([each.smallest for each in found if each is not None and each.smallest is not None])
+    assert as_searched == pytest.approx(truth, rel=0.2)
+    assert allowing > 1.3 * truth
+    page = ablation_page(ablation(record, 5), expected(record, 5), record.measure)
+    told = " ".join(render(Report(page=page, content={}), "text").split())
+    assert "points if scores vary as in the search, " in told
+    assert "with allowance for how roughly its 2 seeds show that (5 questions at once" in told
