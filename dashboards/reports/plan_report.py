@@ -26,6 +26,7 @@ from skipstack.dashboards.reports.space_report import (
 )
 from skipstack.dashboards.reports.wording import duration, number
 from skipstack.data.basis.counted import counted
+from skipstack.data.basis.system import RAY_NICENESS
 from skipstack.search.api.planning.plan import Forecast, Network, Plan
 from skipstack.search.api.planning.small_space import SmallSpace, small_space
 from skipstack.search.strategy.schedulers.build import described
@@ -202,8 +203,9 @@ def _assumed(machine: Content, networks: Sequence[Content]) -> str:
     trials = counted(machine["slots"], "trial" if machine["trials_per_program"] == 1 else "program")
     return (
         f"The hours assume a machine as free as now{pace} and {trials} side by side as fast as the one: {cpus} here, "
-        f"for which {programs} programs ran or waited in the minute before. Beside other programs a study takes "
-        "longer; while it runs, its time left follows its own pace."
+        f"for which {programs} programs ran or waited in the minute before. Networks were timed at niceness "
+        f"{machine['niceness']}, Ray gives its trials {RAY_NICENESS} or else 15: programs at a lower one come first. "
+        "Beside other programs a study takes longer; while it runs, its time left follows its own pace."
     )
 
 

@@ -2,13 +2,22 @@
 
 import os
 import sys
-from typing import Final
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
+from typing import Final, TypeVar
 
 from skipstack.data.basis.errors import UserError
 
 GPU_CONTEXT: Final = 700 * 2**20
 """An estimate of the GPU memory, in bytes, that a process takes for CUDA's context and libraries before it holds a
 tensor."""
+
+
+RAY_NICENESS: Final = "RAY_worker_niceness"
+"""The environment variable with the niceness that Ray gives its workers; 15 if it is not set."""
+
+Result = TypeVar("Result")
 
 
 def check_system() -> None:
@@ -38,3 +47,30 @@ def load_average() -> float | None:
         return os.getloadavg()[0]
     except OSError:
         return None
+
+
+def niceness() -> int:
+    """The niceness of this process: from -20 to 19; the higher it is, the more other programs come first."""
+    return os.getpriority(os.PRIO_PROCESS, 0)
+
+
+def niceness_on_ray() -> int:
+    """The niceness that a trial has on a Ray that this process starts: at least its own. Raises UserError if the
+    variable that sets it is no number.
+    """
+    given = os.environ.get(RAY_NICENESS, "15")
+    if not given.isdecimal() or int(given) > 19:
+        raise UserError(f"{RAY_NICENESS}: got {given!r} (allowed: an integer from 0 to 19)")
+    return max(niceness(), int(given))
+
+
+def at_niceness(number: int, work: Callable[[], Result]) -> Result:
+    """Call ``work`` at a niceness that is not below that of this process, which keeps its own.
+
+    On Linux a thread has a niceness of its own. Elsewhere only whole processes have one, which they could not lower
+    again, so that ``work`` is called as it is.
+    """
+    if number <= niceness() or sys.platform != "linux":
+        return work()
+    with ThreadPoolExecutor(1, initializer=os.setpriority, initargs=(os.PRIO_PROCESS, 0, number)) as thread:
+        return thread.submit(copy_context().run, work).result()

@@ -1,6 +1,7 @@
 """Measures the parameters, memory and time of configs on real batches, without training a trial or saving anything."""
 
 import gc
+import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -13,7 +14,7 @@ from torch import Tensor
 from skipstack.data.basis.counted import counted
 from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.frozen import canonical_json
-from skipstack.data.basis.system import load_average, usable_cpus
+from skipstack.data.basis.system import at_niceness, load_average, niceness, niceness_on_ray, usable_cpus
 from skipstack.data.store.batches import Batch
 from skipstack.models.ground.device import choose_device, clock
 from skipstack.models.kernels.choice import in_a_line
@@ -87,8 +88,12 @@ class TrainingMeter(Meter):
 
     def measure(self, subject: Subject) -> Measurement:
         """Measure the first group of lanes that a trial trains in one batch; if trials share a program, one such group
-        of each trial. Groups train one after another, and the returned seconds are the sum over all groups.
+        of each trial. Groups train one after another, and the returned seconds are the sum over all groups. They are
+        measured at the niceness that trials have on Ray.
         """
+        return at_niceness(niceness_on_ray(), partial(self._measure, subject))
+
+    def _measure(self, subject: Subject) -> Measurement:
         config = as_network(subject)
         gc.collect()  # frees the network of the previous measurement
         task = self._task(config)
@@ -173,6 +178,7 @@ def room(
         trials_per_program=trials_per_program,
         cpus=cpus,
         load_average=load_average(),
+        niceness=niceness_on_ray() if sys.platform == "linux" else niceness(),
     )
 
 

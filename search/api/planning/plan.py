@@ -93,7 +93,8 @@ class Room:
     each trial. ``kernels``: the kernels of the device, in a line. ``trials_per_program``: the maximum number of trials
     that train together as one program; if it is more than 1, ``slots`` counts programs, and ``gpus_per_trial`` is the
     share of each program. ``cpus``: the CPUs that this process may use. ``load_average``: the number of programs that
-    ran or waited for a CPU in the minute before the measurements; None if unknown.
+    ran or waited for a CPU in the minute before the measurements; None if unknown. ``niceness``: the niceness at which
+    networks are timed.
     """
 
     slots: int = 1
@@ -103,6 +104,7 @@ class Room:
     trials_per_program: int = 1
     cpus: int = 1
     load_average: float | None = None
+    niceness: int = 0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

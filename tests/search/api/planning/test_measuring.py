@@ -1,6 +1,8 @@
 """What is measured of a config, against the network that is built for it and against a clock that the test owns."""
 
 import os
+import sys
+import threading
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -60,6 +62,31 @@ def test_parameters_are_those_of_the_network_that_is_built(meter: Made) -> None:
         assert subject.parameters(config) == sum(each.numel() for each in training.model.parameters())
         seen.add(subject.parameters(config))
     assert len(seen) > 4
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere a thread has no niceness of its own")
+def test_networks_are_timed_at_the_niceness_of_trials_on_ray_and_the_process_keeps_its_own(
+    meter: Made, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    study, subject = meter("quickstart")
+    before, seen, step = os.getpriority(os.PRIO_PROCESS, 0), [], Training.step
+
+    def stepped(self: Training, batch: Batch) -> Any:
+        seen.append(os.getpriority(os.PRIO_PROCESS, threading.get_native_id()))
+        return step(self, batch)
+
+    monkeypatch.setattr(Training, "step", stepped)
+    monkeypatch.setenv("RAY_worker_niceness", "18")
+    subject.measure(study.space.base)
+    assert set(seen) == {18}
+    monkeypatch.setenv("RAY_worker_niceness", "0")
+    subject.measure(study.space.base)
+    assert set(seen) == {18, before}
+    assert os.getpriority(os.PRIO_PROCESS, 0) == before
+    assert room("cpu", "auto").niceness == before
+    monkeypatch.setenv("RAY_worker_niceness", "low")
+    with pytest.raises(UserError, match=r"RAY_worker_niceness: got 'low' \(allowed: an integer from 0 to 19\)"):
+        room("cpu", "auto")
 
 
 @pytest.mark.parametrize(
@@ -181,7 +208,7 @@ def test_what_stands_amid_each_run_is_chosen() -> None:
 def test_a_machine_without_a_gpu_has_room_for_a_trial_a_core(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1, 2})
     monkeypatch.setattr(os, "getloadavg", _uncounted)
-    here = Room(slots=3, device="cpu", kernels=in_a_line(torch.device("cpu")), cpus=3, load_average=None)
+    here = Room(slots=3, device="cpu", kernels=in_a_line(torch.device("cpu")), cpus=3, load_average=None, niceness=15)
     assert room("cpu", 0.5) == replace(here, gpus_per_trial=0.5)
     assert room("cpu", "auto") == here
 
@@ -211,12 +238,13 @@ def test_room_is_counted_gpu_by_gpu_and_without_a_share_trials_compute_on_a_cpu(
 ) -> None:
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(16)))
     monkeypatch.setattr(os, "getloadavg", lambda: (1.5, 3.0, 4.0))
+    monkeypatch.setenv("RAY_worker_niceness", "15")
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 4)
     device = "cuda" if counted else "cpu"
     kernels = in_a_line(torch.device(device))
     assert room("auto", share) == Room(
-        slots=slots, device=device, gpus_per_trial=counted, kernels=kernels, cpus=16, load_average=1.5
+        slots=slots, device=device, gpus_per_trial=counted, kernels=kernels, cpus=16, load_average=1.5, niceness=15
     )
     with pytest.raises(UserError, match="--gpus-per-trial 5: got 4 GPUs here"):
         room("auto", 5.0)
