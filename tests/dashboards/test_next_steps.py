@@ -21,12 +21,19 @@ from skipstack.search.api.options import Execution
 from skipstack.search.api.run import Run
 from skipstack.search.api.study import exploration_of
 from skipstack.search.execution.engines.serial import SerialEngine
+from skipstack.search.publishing.tracking.views import UI_PORT
 from skipstack.search.study.record.folder import new_folder
 from skipstack.search.study.record.reading import read_study
 from skipstack.search.study.task import EpochResult
 from tests.search.toy import ToyWorker, open_toy, run_toy, toy_study
 
 PLACE = "it's a study"
+
+
+@pytest.fixture(autouse=True)
+def free_port(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As if nobody listened at MLflow's port, whatever else runs on this machine."""
+    monkeypatch.setattr("skipstack.dashboards.commands.next_steps.ui_port", lambda: UI_PORT)
 
 
 class BrokenWorker(ToyWorker):

@@ -7,7 +7,9 @@ the state of the page are those of MLflow 3.17.
 """
 
 import json
+import socket
 from collections.abc import Iterable, Mapping
+from functools import cache
 from typing import Any, Final, Literal
 from urllib.parse import urlencode
 
@@ -23,8 +25,13 @@ from skipstack.spaces.trial import CORPUS
 SAVED: Final = "mlflow.sharedViewState."
 """The prefix of the tags of saved views."""
 
-LOCAL: Final = "http://127.0.0.1:5000"
-"""The address at which ``mlflow ui`` shows a store that has no page of its own."""
+LOCAL: Final = "127.0.0.1"
+
+UI_PORT: Final = 5000
+"""The port at which ``mlflow ui`` listens unless it is told another."""
+
+PORTS: Final = 100
+"""The number of ports that are tried, from ``UI_PORT`` on."""
 
 LONGEST: Final = 15_000
 """The maximum number of characters of a view. MLflow accepts 20,000 in a tag of an experiment."""
@@ -64,12 +71,24 @@ def title(name: ViewName) -> str:
 
 def address(uri: str, experiment_id: str, study_id: str, name: ViewName = "trials") -> str:
     """Return the address at which a browser shows a view of a study, without the secrets of ``uri``, the store's URI.
-    If the store has no page, the address is that of ``mlflow ui``.
+    If the store has no page, the address is that of ``mlflow ui`` at ``ui_port``.
     """
-    place = without_secrets(uri).rstrip("/") if has_page(uri) else LOCAL
+    place = without_secrets(uri).rstrip("/") if has_page(uri) else f"http://{LOCAL}:{ui_port()}"
     view = {"viewStateShareKey": _key(study_id, name)}
     asked = {**view, "compareRunsMode": "CHART" if name == "charts" else "TABLE", "workflowType": "machine_learning"}
     return f"{place}/#/experiments/{experiment_id}/runs?{urlencode(asked)}"
+
+
+@cache
+def ui_port() -> int:
+    """The port at which ``mlflow ui`` is to show a store that has no page of its own: the first one, from ``UI_PORT``
+    on, at which no other program of this machine listens. It stays the same in all that this process prints.
+    """
+    for port in range(UI_PORT, UI_PORT + PORTS):
+        with socket.socket() as there:
+            if there.connect_ex((LOCAL, port)):
+                return port
+    return UI_PORT
 
 
 def is_changed(view: str | None) -> bool:

@@ -1,10 +1,16 @@
 """The addresses of a study's views, and the states of MLflow's page that they name."""
 
 import json
+import socket
+from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-from skipstack.search.publishing.tracking.views import SAVED, address, names, title, views
+import pytest
+
+from skipstack.dashboards.commands import next_steps
+from skipstack.search.publishing.tracking import views as shown
+from skipstack.search.publishing.tracking.views import SAVED, address, names, title, ui_port, views
 from skipstack.search.study.record.study_record import StudyRecord
 from tests.search.publishing.tracking.studies import history
 
@@ -29,7 +35,27 @@ def test_every_view_has_an_address_in_the_mode_that_it_needs() -> None:
         assert asked["compareRunsMode"] == ["CHART" if name == "charts" else "TABLE"]
         keys += asked["viewStateShareKey"]
     assert keys == list(states(record, 1, 2)), "each address names a view that is kept"
-    assert address("sqlite:///runs.db", "7", OWN).startswith("http://127.0.0.1:5000/#/experiments/7/")
+
+
+def test_a_store_without_a_page_is_shown_where_no_other_program_listens(
+    monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    ui_port.cache_clear()
+    request.addfinalizer(ui_port.cache_clear)
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        taken = other.getsockname()[1]
+        monkeypatch.setattr(shown, "UI_PORT", taken)
+        monkeypatch.setattr(next_steps, "UI_PORT", taken)
+        port = urlsplit(address("sqlite:///runs.db", "7", OWN)).port
+        assert port is not None
+        assert taken < port < taken + 100
+        (_, command) = next_steps.to_look_at(tmp_path, private_runs=True)
+        assert command.endswith(f" --port {port}")
+        socket.create_server(("127.0.0.1", port)).close()  # nobody listens there
+    ui_port.cache_clear()
+    assert urlsplit(address("sqlite:///runs.db", "7", OWN)).port == taken, "it is free again"
+    (_, command) = next_steps.to_look_at(tmp_path, private_runs=True)
+    assert "--port" not in command
 
 
 def test_a_ranking_holds_trials_alone_or_the_rows_of_one_ablation() -> None:
