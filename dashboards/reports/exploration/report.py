@@ -192,6 +192,8 @@ def _cost(exploration: Exploration) -> Iterator[Block]:
     base = exploration.config.space.base
     if isinstance(base, FunctionConfig) and base.function.source == ELSEWHERE:
         yield Sentence(sentence(exploration.config.about))
+    elif isinstance(base, FunctionConfig) and _all_alike(exploration):
+        yield Sentence(f"Every trial has the same score: does {base.function.name} read its config?")
     if exploration.enough is not None:
         yield Sentence(enough_in_words(exploration.enough, exploration.measure))
     if exploration.over is not None:
@@ -199,6 +201,13 @@ def _cost(exploration: Exploration) -> Iterator[Block]:
     if exploration.front:
         trials = counted(sum(exploration.ends.values()), "trial")
         yield Sentence(f"Pareto front of {', '.join(exploration.objectives)}: {len(exploration.front)} of {trials}")
+
+
+def _all_alike(exploration: Exploration) -> bool:
+    """Whether several trials were called at different points, and all of them have the same score."""
+    trials = exploration.seen.trials
+    called = trials[trials["score"].notna() & ~trials["reused"]]
+    return called["point"].nunique() > 1 and called["score"].nunique() == 1
 
 
 def _further(exploration: Exploration) -> Iterator[Block]:
