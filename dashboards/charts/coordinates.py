@@ -37,8 +37,9 @@ def parallel_coordinates(
     known = trials[trials["score"].notna() & np.isfinite(trials["dev"])].sort_values("score")
     at = np.unique(np.linspace(0, len(known) - 1, min(MOST, len(known))).round().astype(int))
     drawn = known.iloc[at]
-    last = in_lines(value_title(measure), ABREAST)
     short = {axis: in_lines(name, ABREAST) for axis, name in names.items()}
+    last = in_lines(value_title(measure), ABREAST)
+    last = f"{last} (measured)" if last in short.values() else last
     heights = {short[axis]: _heights(known[axis], drawn[axis], log=axis in log) for axis in axes}
     columns = {**heights, last: _scores(known, drawn, measure)}
     rank = pd.Series(np.linspace(0, 1, len(drawn)) if len(drawn) > 1 else [1.0], index=drawn.index)

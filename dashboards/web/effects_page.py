@@ -90,12 +90,13 @@ def _trials(seen: "Exploration", chosen: Chosen) -> Iterator[Drawn]:
     from skipstack.search.analysis.exploration.footprint import footprint as placed
 
     trials, axes, measure = chosen.trials, chosen.axes, seen.measure
+    points = seen.seen.points.loc[trials.index]
     none = "" if len(trials) and trials["score"].notna().any() else "no trial with a score is chosen"
     across = partial(parallel_coordinates, trials, measure, axes, names=chosen.names, log=chosen.log)
     yield Drawn("Trials across the axes", none or across, wide=True)
     yield Drawn("Distribution of scores", none or (lambda: distribution(trials, measure)))
     few = "" if len(trials) > 2 and axes else "this takes three trials"
-    yield Drawn("Footprint", none or few or (lambda: footprint(placed(trials, seen.domains), trials, measure)))
+    yield Drawn("Footprint", none or few or (lambda: footprint(placed(points, seen.domains), trials, measure)))
 
 
 def _costs(seen: "Exploration", chosen: Chosen) -> Iterator[Drawn]:

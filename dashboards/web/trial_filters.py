@@ -9,6 +9,7 @@ import streamlit as st
 from skipstack.dashboards.charts.axes import is_quantity, ordered, text_of
 from skipstack.dashboards.web.addresses import trial_addresses
 from skipstack.dashboards.web.elements import heading
+from skipstack.search.analysis.frames.columns import axis_column
 from skipstack.spaces.domains import Choice, Log
 from skipstack.spaces.short_names import names_by_path
 
@@ -29,8 +30,8 @@ WIDE: Final = 20
 class Chosen:
     """The trials that pass the filters, and the axes to draw them over, in the order of the study.
 
-    ``trials``: the table of these trials. ``axes``: the paths of the chosen axes. ``names``: the short names of all
-    axes, by path. ``log``: the axes with a logarithmic scale.
+    ``trials``: the table of these trials. ``axes``: the columns of the chosen axes. ``names``: the short names of all
+    axes, by column. ``log``: the columns of the axes with a logarithmic scale.
     """
 
     trials: "pd.DataFrame"
@@ -41,8 +42,13 @@ class Chosen:
 
 def unfiltered(seen: "Exploration") -> Chosen:
     """The choice without filters: all trials, over the first ``MOST_AXES`` axes."""
-    short = names_by_path(seen.domains)
+    short = short_names(seen)
     return Chosen(seen.seen.trials, list(short)[:MOST_AXES], short, logarithmic(seen.domains))
+
+
+def short_names(seen: "Exploration") -> dict[str, str]:
+    """The short names of the axes, by their columns in the table of trials."""
+    return {axis_column(path): name for path, name in names_by_path(seen.domains).items()}
 
 
 def chosen_of(seen: "Exploration") -> Chosen:
@@ -50,7 +56,7 @@ def chosen_of(seen: "Exploration") -> Chosen:
 
     The filters are parameters of the page's address. They do not affect the additive model, which uses all trials.
     """
-    trials, short = seen.seen.trials, names_by_path(seen.domains)
+    trials, short = seen.seen.trials, short_names(seen)
     named = {name: axis for axis, name in short.items()}
     states = st.multiselect(
         "States", sorted(set(trials["state"])), key="states", bind="query-params", placeholder="All"
@@ -66,8 +72,12 @@ def chosen_of(seen: "Exploration") -> Chosen:
 
 
 def logarithmic(domains: Mapping[str, object]) -> frozenset[str]:
-    """The axes to draw on a logarithmic scale: logarithmic ranges, and lists of widely differing numbers (``WIDE``)."""
-    return frozenset(axis for axis, domain in domains.items() if isinstance(domain, Log) or _is_wide(domain))
+    """The columns of the axes to draw on a logarithmic scale: logarithmic ranges, and lists of widely differing numbers
+    (``WIDE``). ``domains``: the domain of each axis by its path.
+    """
+    return frozenset(
+        axis_column(axis) for axis, domain in domains.items() if isinstance(domain, Log) or _is_wide(domain)
+    )
 
 
 def _is_wide(domain: object) -> bool:
@@ -79,7 +89,7 @@ def _is_wide(domain: object) -> bool:
 
 def _values_of(seen: "Exploration", short: dict[str, str]) -> dict[str, tuple[str, Any]]:
     """The entries of the filter by value, such as ``depth 3``, each with its axis and value. Numeric axes have no
-    entries. ``short``: the short names of axes, by path.
+    entries. ``short``: the short names of axes, by column.
     """
     found = dict[str, tuple[str, Any]]()
     for axis, name in short.items():
@@ -93,13 +103,13 @@ def _values_of(seen: "Exploration", short: dict[str, str]) -> dict[str, tuple[st
 def trials_table(seen: "Exploration", trials: "pd.DataFrame") -> None:
     """Show a table of the trials with their values, the best first. The user can sort and search it."""
     heading("Trials", level=3)
-    short, measure = names_by_path(seen.domains), seen.measure
-    columns = ["state", "dev", "best_epoch", "epochs", "seconds", *seen.domains]
-    shown = trials.sort_values("score", ascending=False, na_position="last")[columns]
-    value = f"dev {measure.unit}"
-    shown = shown.assign(dev=shown["dev"] * abs(measure.factor)).rename(
-        columns={**short, "dev": value, "best_epoch": "best epoch"}
-    )
+    measure, value = seen.measure, f"dev {seen.measure.unit}"
+    results = {"state": "state", "dev": value, "best_epoch": "best epoch", "epochs": "epochs", "seconds": "seconds"}
+    short = short_names(seen)
+    taken = {*results.values(), "page", trials.index.name, *short}
+    axes = {column: column if name in taken else name for column, name in short.items()}
+    shown = trials.sort_values("score", ascending=False, na_position="last")[[*results, *axes]]
+    shown = shown.assign(dev=shown["dev"] * abs(measure.factor)).rename(columns={**results, **axes})
     if (address := trial_addresses()) is not None:
         shown.insert(0, "page", [address((None, number)) for number in shown.index])
     st.dataframe(

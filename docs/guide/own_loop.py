@@ -46,4 +46,4 @@ with skipstack.begin(SPACE, **options) as study, ThreadPoolExecutor(2) as thread
         working.result()
 
 # %% What it found; `skipstack report runs/launched` and MLflow say the same
-print(skipstack.open("runs/launched").best(3)[["dev", "epochs", "rate", "width"]])
+print(skipstack.open("runs/launched").best(3)[["dev", "epochs", "axis.rate", "axis.width"]])

@@ -86,7 +86,9 @@ def main(how: str, kind: str, folder: Path) -> None:
     study = skipstack.ablate(folder, function, seeds=2)
     trials = study.trials()
     print(
-        json.dumps({"states": trials["state"].tolist(), "x": trials["x"].tolist(), "score": trials["score"].tolist()})
+        json.dumps(
+            {"states": trials["state"].tolist(), "x": trials["axis.x"].tolist(), "score": trials["score"].tolist()}
+        )
     )
 
 

@@ -65,7 +65,7 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> tuple[skipstack.Study, str
 
 def by_value(study: skipstack.Study) -> list[int]:
     """The numbers of the trials whose x is 0, 1 and 2."""
-    return [int(number) for number in study.trials().sort_values("x").index]
+    return [int(number) for number in study.trials().sort_values("axis.x").index]
 
 
 def said(answer: str) -> list[str]:

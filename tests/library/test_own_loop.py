@@ -175,7 +175,7 @@ def test_the_worked_example_finds_the_best_rate(tmp_path: Path) -> None:
     assert study.finished
     assert len(study.record.trials) == 12
     assert {trial.reason for trial in study.record.trials.values()} == {"completed", "stopped"}
-    assert study.best()["width"].item() == 32
+    assert study.best()["axis.width"].item() == 32
 
 
 def keeping(trial: skipstack.AskedTrial, folder: Path, *, dies: int | None = None) -> None:

@@ -56,7 +56,7 @@ def test_all_that_reads_a_study_reads_that_of_a_function(study: skipstack.Study)
     trials = study.trials()
     best = study.best()
     assert list(best["score"]) == [trials["score"].max()]
-    assert "noise" in study.curves().columns
+    assert "metric.noise" in study.curves().columns
     ablation = read_study(study.folder).ablations[1]
     assert {trial.state for trial in ablation.trials.values()} == {"completed"}
     assert {seed for trial in ablation.trials.values() for seed in trial.seeds} == set(range(1_000_000, 1_000_004))

@@ -35,7 +35,7 @@ assert_type(points, skipstack.Points)
 study = skipstack.search(space, objective, constraints=["x < 0.9", fits], direction="minimize", trials=4)
 assert_type(study, skipstack.Study)
 study = skipstack.resume("runs/objective", objective, constraints=[fits])
-print(study.best()[["dev", "x"]])
+print(study.best()[["dev", "axis.x"]])
 """
 
 

@@ -20,6 +20,7 @@ from skipstack.data.basis.errors import UserError, unknown
 from skipstack.data.tasks.measure import Measure
 from skipstack.search.analysis.confirmation.differences import Split, difference, interaction, score_of
 from skipstack.search.analysis.confirmation.trends import trends_of
+from skipstack.search.analysis.frames.columns import axis_column
 from skipstack.search.analysis.study_frames import study_frames
 from skipstack.search.statistics.estimates import Estimate
 from skipstack.search.study.record.study_record import StudyRecord
@@ -228,5 +229,5 @@ class StudyFigures:
 
     def _values(self) -> Iterator[tuple[int, tuple[Any, ...]]]:
         trials = self.frames.trials
-        for number, row in trials[list(self.record.space.domains)].iterrows():
+        for number, row in trials[list(map(axis_column, self.record.space.domains))].iterrows():
             yield int(number), tuple(row)

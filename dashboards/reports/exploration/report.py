@@ -40,7 +40,7 @@ from skipstack.data.basis.counted import counted
 from skipstack.data.tasks.measure import Measure
 from skipstack.search.analysis.exploration.effects import LEAST_WHOLE, Effects
 from skipstack.search.analysis.exploration.exploration import Exploration, ListedTrial
-from skipstack.search.analysis.exploration.table import BASELINE, ValueRow
+from skipstack.search.analysis.exploration.table import BASELINE, ValueRow, named
 from skipstack.search.analysis.verdict.of_study import Tables, decisive_table, verdict
 from skipstack.search.analysis.verdict.verdicts import Verdict, WinnerChange, WinnerTested
 from skipstack.search.api.planning.small_space import small_space
@@ -115,7 +115,7 @@ def _confirmed(seen: Exploration, found: Verdict) -> Mapping[tuple[str, str], Wi
     """
     changes = found.changes if isinstance(found, WinnerTested) else ()
     return {
-        (each.axis, part.label): each
+        (named(each.axis), part.label): each
         for each in changes
         for part in (parts_of(seen.domains[each.axis]) if each.axis in seen.domains else ())
         if part.holds(each.value)

@@ -56,18 +56,20 @@ def search_chart(heading: str, exploration: "Exploration") -> Drawn:
 def _effects(exploration: "Exploration") -> "Draw":
     from skipstack.dashboards.charts.effects import effects
     from skipstack.search.analysis.exploration.exploration_frame import exploration_frame
+    from skipstack.search.analysis.exploration.table import named
 
     if few := _too_few(exploration):
         return few
     table, short = exploration_frame(exploration), names_by_path(exploration.domains)
-    of_axes = table["axis"].isin(list(exploration.domains)) & table["effect"].notna()
+    shown = {named(axis): name for axis, name in short.items()}
+    of_axes = table["axis"].isin(list(shown)) & table["effect"].notna()
     frame = table.loc[of_axes, ["axis", "value", "effect", "effect_low", "effect_high"]].rename(
         columns={"effect_low": "low", "effect_high": "high"}
     )
-    named = frame.assign(axis=frame["axis"].map(short))
+    frame = frame.assign(axis=frame["axis"].map(shown))
     apart = [short[axis] for axis in exploration.apart]
     if len(frame):
-        return partial(effects, named, exploration.measure, apart=apart)
+        return partial(effects, frame, exploration.measure, apart=apart)
     whole, stopped = exploration.effects.whole, exploration.effects.stopped
     return f"{'more trials were stopped than' if stopped > whole else 'too few trials were'} trained to their ends"
 

@@ -20,6 +20,7 @@ from skipstack.search.analysis.exploration.rungs import rungs
 from skipstack.search.analysis.exploration.shuffled import Shuffled, shuffled
 from skipstack.search.analysis.exploration.standing_out import standing_out
 from skipstack.search.analysis.exploration.table import SearchData, ValueRow, rows
+from skipstack.search.analysis.frames.columns import axis_column
 from skipstack.search.analysis.frames.curves import scores_by_epoch
 from skipstack.search.ledger.events import Gain, HoursOver, Reason
 from skipstack.search.strategy.objectives.hours import cut_short
@@ -115,18 +116,22 @@ class Exploration:
     def by_chance(self) -> list[Shuffled]:
         """Shuffled copies of the search, in which no axis matters; none if no trial was trained to its end."""
         seen = self.seen
-        return shuffled(seen.trials, seen.whole, self.reached, seen.parts) if self.effects.whole else []
+        return (
+            shuffled(seen.trials["score"], seen.points, seen.whole, self.reached, seen.parts)
+            if self.effects.whole
+            else []
+        )
 
     @cached_property
     def apart(self) -> list[str]:
         """The axes whose values differ significantly in score (``standing_out.py``), the clearest first."""
         seen = self.seen
-        return standing_out(seen.trials, seen.whole, self.reached, seen.parts, self.domains)
+        return standing_out(seen.trials["score"], seen.points, seen.whole, self.reached, seen.parts, self.domains)
 
     @cached_property
     def importances(self) -> pd.DataFrame:
         """The frame of the importance of each axis."""
-        return importances(self.effects.model.expected, self.seen.trials, self.domains, self.by_chance, self.apart)
+        return importances(self.effects.model.expected, self.seen.points, self.domains, self.by_chance, self.apart)
 
     @cached_property
     def pairs(self) -> pd.DataFrame:
@@ -212,6 +217,7 @@ def explore(
     on_front = _front(trials.loc[ranked], study.search.further)
     seen = SearchData(
         trials=trials,
+        points=trials[list(map(axis_column, space.domains))].set_axis(list(space.domains), axis=1),
         seeds=seeds,
         parts=parts,
         whole=whole,

@@ -11,7 +11,7 @@ from skipstack.search.statistics.descriptive import deviation, mean
 from skipstack.search.study.record.domain_parts import parts
 
 COLUMNS: Final = {
-    "axis": ("str", "the axis; baseline, base and best are rows of their own"),
+    "axis": ("str", "the axis; baseline, base and best are rows of their own, and an axis called best is axis.best"),
     "value": ("str", "the value, or the range of values, of the axis"),
     "trials": ("int64", "how many trials have the value"),
     "scored": ("int64", "how many of them have a score"),

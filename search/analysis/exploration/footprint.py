@@ -18,8 +18,10 @@ MOST: Final = 400
 COLUMNS: Final = ("trial", "x", "y")
 
 
-def footprint(trials: pd.DataFrame, domains: Domains) -> pd.DataFrame:
+def footprint(points: pd.DataFrame, domains: Domains) -> pd.DataFrame:
     """Return a frame with the columns ``COLUMNS``: the position on the map of each trial, or of ``MOST`` of them.
+
+    ``points``: the value of each trial on each axis.
 
     The distance of two configs is Gower's (1971), a mean over all axes. An axis of numbers contributes their difference
     as a share of the axis's range (for ``Log``, of logarithms). An axis of other values contributes 0 if the two values
@@ -30,7 +32,7 @@ def footprint(trials: pd.DataFrame, domains: Domains) -> pd.DataFrame:
     and J = I - 1/N, the coordinates are the two leading eigenvectors of -J D J / 2, each times the root of its
     eigenvalue.
     """
-    drawn = trials.iloc[np.unique(np.linspace(0, len(trials) - 1, min(len(trials), MOST)).astype(int))]
+    drawn = points.iloc[np.unique(np.linspace(0, len(points) - 1, min(len(points), MOST)).astype(int))]
     apart_NN = np.zeros((len(drawn), len(drawn)))
     for axis, domain in domains.items():
         apart_NN += _apart(drawn[axis], domain)

@@ -36,7 +36,7 @@ MOST: Final = 200
 
 def importances(
     expected: "pd.Series[float]",
-    trials: pd.DataFrame,
+    points: pd.DataFrame,
     domains: Domains,
     by_chance: Sequence[Shuffled],
     apart: Collection[str],
@@ -45,7 +45,8 @@ def importances(
 
     The frame is empty if fewer than three trials have an expected final score.
 
-    ``expected``: the final score by trial (``additive_model.Fit``). ``by_chance``: shuffled copies of the search, in
+    ``expected``: the final score by trial (``additive_model.Fit``). ``points``: the value of each trial on each axis.
+    ``by_chance``: shuffled copies of the search, in
     which no axis matters (``shuffled.py``). ``apart``: the axes whose values differ significantly in score
     (``standing_out.py``).
 
@@ -60,12 +61,12 @@ def importances(
     several times that for a choice with few values.
     ``stands_out``: whether the axis is in ``apart`` and its share exceeds ``by_chance``.
     """
-    found = _shares(expected, trials, domains)
+    found = _shares(expected, points, domains)
     if not found:
         return pd.DataFrame(columns=list(COLUMNS))
     dealt = [_shares(each.model.expected, each.points, domains) for each in by_chance]
     usual = {axis: float(np.mean([shares.get(axis, np.nan) for shares in dealt])) for axis in found}
-    active = trials.loc[expected.index, list(found)].notna().sum()
+    active = points.loc[expected.index, list(found)].notna().sum()
     rows = [
         {
             "axis": axis,
@@ -79,16 +80,16 @@ def importances(
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
 
-def _shares(expected: "pd.Series[float]", trials: pd.DataFrame, domains: Domains) -> dict[str, float]:
+def _shares(expected: "pd.Series[float]", points: pd.DataFrame, domains: Domains) -> dict[str, float]:
     """Return the fANOVA share of each axis with several tried values; NaN if unknown. Empty below three trials."""
-    tried = {axis: domain for axis, domain in domains.items() if trials.loc[expected.index, axis].nunique() > 1}
+    tried = {axis: domain for axis, domain in domains.items() if points.loc[expected.index, axis].nunique() > 1}
     if len(expected) <= 2:
         return {}
-    active = trials.loc[expected.index, list(tried)].notna()
+    active = points.loc[expected.index, list(tried)].notna()
     sizes = {frozenset(active.index[active[axis]]) for axis in tried}
     shares: dict[str, float] = {}
     for numbers in sizes:
-        of_these = trials.loc[sorted(numbers)]
+        of_these = points.loc[sorted(numbers)]
         common = [axis for axis in tried if active.loc[list(of_these.index), axis].all()]
         varied = {axis: tried[axis] for axis in common if of_these[axis].nunique() > 1}
         found = _fanova(expected, of_these, varied) if varied and len(of_these) > 2 else {}
@@ -96,8 +97,8 @@ def _shares(expected: "pd.Series[float]", trials: pd.DataFrame, domains: Domains
     return shares
 
 
-def _fanova(expected: "pd.Series[float]", trials: pd.DataFrame, axes: Domains) -> Mapping[str, float]:
-    used = trials.iloc[np.unique(np.linspace(0, len(trials) - 1, min(len(trials), MOST)).astype(int))]
+def _fanova(expected: "pd.Series[float]", points: pd.DataFrame, axes: Domains) -> Mapping[str, float]:
+    used = points.iloc[np.unique(np.linspace(0, len(points) - 1, min(len(points), MOST)).astype(int))]
     scores = expected[used.index]
     if scores.nunique() < 2:
         return dict.fromkeys(axes, 0.0)

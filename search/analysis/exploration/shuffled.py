@@ -41,17 +41,21 @@ class Shuffled:
 
 
 def shuffled(
-    trials: pd.DataFrame, whole: "pd.Series[bool]", reached: pd.DataFrame, parts: pd.DataFrame
+    scores: "pd.Series[float]",
+    points: pd.DataFrame,
+    whole: "pd.Series[bool]",
+    reached: pd.DataFrame,
+    parts: pd.DataFrame,
 ) -> list[Shuffled]:
     """Make ``TIMES`` shuffled copies of the scored trials of a search; the same search gets the same copies.
 
-    ``trials``: the frame of the trials. The other arguments are those of ``additive_model.fit``.
+    ``points``: the value of each trial on each axis. The other arguments are those of ``additive_model.fit``.
     """
-    scored, axes = trials.index[trials["score"].notna()], list(parts.columns)
-    points, own = trials.loc[scored, axes], parts.loc[scored]
+    scored = scores.index[scores.notna()]
+    points, own = points.loc[scored, list(parts.columns)], parts.loc[scored]
     orders = [generator(0, "shuffled", time).permutation(len(scored)) for time in range(TIMES)]
     dealt = [own.iloc[order].set_axis(scored) for order in orders]
-    models = fits(trials.loc[scored, "score"], whole.loc[scored], reached, dealt)
+    models = fits(scores.loc[scored], whole.loc[scored], reached, dealt)
     return [
         Shuffled(points.iloc[order].set_axis(scored), each, model)
         for order, each, model in zip(orders, dealt, models, strict=True)

@@ -25,19 +25,25 @@ LEVEL: Final = 0.001
 
 
 def standing_out(
-    trials: pd.DataFrame, whole: "pd.Series[bool]", reached: pd.DataFrame, parts: pd.DataFrame, domains: Domains
+    scores: "pd.Series[float]",
+    points: pd.DataFrame,
+    whole: "pd.Series[bool]",
+    reached: pd.DataFrame,
+    parts: pd.DataFrame,
+    domains: Domains,
 ) -> list[str]:
     """Return the axes that stand out, the clearest first.
 
-    ``trials``: the frame of the trials. ``whole``, ``reached``, ``parts``: as for ``additive_model.fit``.
+    ``points``: the value of each trial on each axis. ``scores``, ``whole``, ``reached``, ``parts``: as for
+    ``additive_model.fit``.
     """
-    scored = trials.index[trials["score"].notna()]
+    scored = scores.index[scores.notna()]
     epochs = reached.notna().sum(axis=1).reindex(scored, fill_value=0).astype(float)
-    order = pd.DataFrame({"epochs": epochs.where(~whole[scored], np.inf), "score": trials.loc[scored, "score"]})
+    order = pd.DataFrame({"epochs": epochs.where(~whole[scored], np.inf), "score": scores.loc[scored]})
     place_N = order.groupby(["epochs", "score"]).ngroup().to_numpy().astype(np.float64)
-    tried = [axis for axis in domains if trials.loc[scored, axis].nunique() > 1]
+    tried = [axis for axis in domains if points.loc[scored, axis].nunique() > 1]
     factors = {
-        axis: [_of_parts(parts.loc[scored, axis]), *_line(trials.loc[scored, axis], domains[axis])] for axis in tried
+        axis: [_of_parts(parts.loc[scored, axis]), *_line(points.loc[scored, axis], domains[axis])] for axis in tried
     }
     return selected(place_N, factors, LEVEL)
 

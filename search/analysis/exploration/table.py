@@ -13,17 +13,23 @@ import pandas as pd
 
 from skipstack.search.analysis.exploration.effects import Effect, Effects
 from skipstack.search.analysis.exploration.levels import Domains
+from skipstack.search.analysis.frames.columns import AXIS, axis_column
 from skipstack.search.study.record.domain_parts import parts as parts_of
 
 BASELINE, BASE, BEST = "baseline", "base", "best"
 """The values of ``ValueRow.axis`` in the rows that belong to no axis."""
 
 
+def named(axis: str) -> str:
+    """Return the name of an axis in ``ValueRow.axis``: the path, or ``axis.best`` for an axis that is called best."""
+    return axis_column(axis) if axis in (BASELINE, BASE, BEST) or axis.startswith(AXIS) else axis
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ValueRow:
     """A row of the table: a value of an axis, and its selected trial. Scores are those of ``data.tasks.measure``.
 
-    ``axis``, ``value``: the axis, and the text of the value or range of values.
+    ``axis``, ``value``: the axis as ``named``, and the text of the value or range of values.
     ``trials``, ``members``: how many trials have the value (all trials in the row of the best), and their numbers.
     ``scored``: how many of the members have a score.
     ``selected``: the best of the members on dev; None if none has a score.
@@ -68,6 +74,7 @@ class SearchData:
     """The data of a search from which the rows of its table are computed.
 
     ``trials``, ``seeds``: the frames of these names; ``trials`` is indexed by trial number.
+    ``points``: the columns of the axes in ``trials``, named by the axes' paths.
     ``parts``: the part of each axis that each trial has, from ``levels.levels``.
     ``whole``: whether each trial was trained to its end.
     ``ranked``: the numbers of the trials with a score, the best first.
@@ -78,6 +85,7 @@ class SearchData:
     """
 
     trials: pd.DataFrame
+    points: pd.DataFrame
     seeds: pd.DataFrame
     parts: pd.DataFrame
     whole: "pd.Series[bool]"
@@ -114,7 +122,7 @@ def _axis(seen: SearchData, axis: str, domains: Domains) -> Iterator[ValueRow]:
     """Yield the rows of an axis in the order of its domain. Trials in which the axis is inactive are in no row."""
     own = seen.parts[axis].to_numpy()
     found = [
-        replace(_row(seen, axis, part.label, own == place), effect=seen.effects.of.get((axis, place)))
+        replace(_row(seen, named(axis), part.label, own == place), effect=seen.effects.of.get((axis, place)))
         for place, part in enumerate(parts_of(domains[axis]))
     ]
     reached = {place: _mean(row.dev) for place, row in enumerate(found) if row.dev}

@@ -13,6 +13,13 @@ import pandas as pd
 from numpy.typing import NDArray
 
 
+AXIS: Final = "axis."
+"""The beginning of the column of an axis whose path has no dot."""
+
+METRIC: Final = "metric."
+"""The beginning of the column of a metric that a user's function reports."""
+
+
 @dataclass(frozen=True, slots=True)
 class Column:
     """A column of a frame: its name, pandas dtype and description."""
@@ -98,13 +105,24 @@ COLUMNS: Final[Mapping[str, tuple[Column, ...]]] = {
 
 ``trials``: a float64 column for each objective besides the score that a user's function reports, such as
 ``objective_seconds``: the mean over the trial's seeds at its best epoch. Then a column for each axis (a hyperparameter
-that the study varies), named by its path: Int64 for integers, float64 for other numbers, boolean for booleans, str for
-text, for named values and for the JSON of all other values; NaN or NA in trials in which the axis is inactive.
-``curves``: a float64 column for each other reported metric, with the metric's name, such as ``train_loss``.
+that the study varies), named by ``axis_column``: Int64 for integers, float64 for other numbers, boolean for booleans,
+str for text, for named values and for the JSON of all other values; NaN or NA in trials in which the axis is inactive.
+``curves``: a float64 column for each other reported metric: of a network with the metric's name, such as
+``train_loss``; of a user's function with ``METRIC`` before the name, such as ``metric.loss``.
 ``sentences``: a float64 column for each count of the measure: ``correct`` and ``tags`` for accuracy; ``gold``,
 ``predicted``, ``correct`` and ``segmented`` spans for F1; ``words``, ``attached`` and ``labelled`` for LAS; ``nats``
 and ``words`` for perplexity.
 """
+
+
+def axis_column(path: str) -> str:
+    """Return the column of the axis ``path`` in the frame ``trials``. It has a dot, which no column of a result has.
+
+    It is the path if that has a dot, such as ``model.stack.depth``; otherwise ``AXIS`` stands before the path, which is
+    a name that a user chose for an argument of a function: the axis ``score`` has the column ``axis.score``. A path
+    that begins with ``AXIS`` gets it once more, so that the columns of two axes always differ.
+    """
+    return path if "." in path and not path.startswith(AXIS) else f"{AXIS}{path}"
 
 
 def typed_frame(name: str, values: Mapping[str, Sequence[Any] | NDArray[Any]]) -> pd.DataFrame:

@@ -13,9 +13,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from skipstack.search.analysis.frames.columns import typed_frame
+from skipstack.search.analysis.frames.columns import METRIC, typed_frame
 from skipstack.search.study.record.reports import NUMBERS, Layout, ReportBlock
 from skipstack.search.study.record.study_record import StudyRecord
+from skipstack.spaces.function import FunctionConfig
 
 
 def curves(record: StudyRecord) -> pd.DataFrame:
@@ -27,13 +28,24 @@ def curves(record: StudyRecord) -> pd.DataFrame:
             alike[block.layout, len(own)].append((trial.number, own, block))
     if not alike:
         return typed_frame("curves", dict.fromkeys(("trial", "epoch", "seed", "score", "dev", "seconds", "event"), ()))
-    parts = [_rows(layout, seeds, blocks) for (layout, seeds), blocks in alike.items()]
-    dev = f"dev_{record.measure.name}"
-    names = dict.fromkeys(("trial", "epoch", "seed", "score", dev, "seconds", "event"))
+    parts = [
+        _rows(tuple((_column(record, metric), lanes) for metric, lanes in layout), seeds, blocks)
+        for (layout, seeds), blocks in alike.items()
+    ]
+    names = dict.fromkeys(("trial", "epoch", "seed", "score", "dev", "seconds", "event"))
     names |= dict.fromkeys(name for part in parts for name in part)
     rows = {name: np.concatenate([part.get(name, _unknown(part)) for part in parts]) for name in names}
     order = np.lexsort((np.concatenate([_places(part) for part in parts]), rows["event"], rows["trial"]))
-    return typed_frame("curves", {"dev" if name == dev else name: values[order] for name, values in rows.items()})
+    return typed_frame("curves", {name: values[order] for name, values in rows.items()})
+
+
+def _column(record: StudyRecord, metric: str) -> str:
+    """Return the column of a metric in the frame ``curves``."""
+    study, measure = record.study, record.measure.name
+    if metric == f"dev_{measure}":
+        return "dev"
+    ours = {f"test_{measure}", *(each.column for each in study.search.further)}
+    return f"{METRIC}{metric}" if isinstance(study.space.base, FunctionConfig) and metric not in ours else metric
 
 
 def scores_by_epoch(curves: pd.DataFrame) -> pd.DataFrame:
@@ -86,7 +98,7 @@ def _rows(
 ) -> dict[str, NDArray[np.float64]]:
     """Return the columns of a part of the frame ``curves``, by name: a row for each report in ``blocks`` and each seed.
 
-    ``layout``: the metrics of all these reports, and the number of lanes of each metric. ``seeds``: the number of seeds
+    ``layout``: the columns of the metrics of all these reports, and the number of lanes of each metric. ``seeds``: the number of seeds
     of each report. ``blocks``: the number of the trial, its seeds, and the block.
     """
     counts = [len(block.events_N) for _, _, block in blocks]

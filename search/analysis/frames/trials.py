@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 
 from skipstack.data.basis.frozen import canonical_json
-from skipstack.search.analysis.frames.columns import COLUMNS, typed_frame
+from skipstack.search.analysis.frames.columns import COLUMNS, axis_column, typed_frame
 from skipstack.search.ledger.events import SCORELESS, Reported
 from skipstack.search.statistics.descriptive import deviation, mean
 from skipstack.search.strategy.objectives.objectives import Further
@@ -24,7 +24,7 @@ def trials(record: StudyRecord, of: Sequence[TrialRecord] | None = None) -> pd.D
     frame = typed_frame("trials", {name: [row[name] for row in rows] for name in columns})
     for path, domain in record.space.domains.items():
         values = [_value(domain, trial.point[path]) if path in trial.point else None for trial in chosen]
-        frame[path] = pd.Series(values, dtype=_dtype(domain), index=frame.index)
+        frame[axis_column(path)] = pd.Series(values, dtype=_dtype(domain), index=frame.index)
     return frame.set_index("trial")
 
 

@@ -265,7 +265,7 @@ class ExpectedRuns:
         domains = self.record.space.domains
         columns = _columns(tuple(domains), self._between)
         flat = {
-            stored_name(path, self._between): str(value)
+            stored_name(f"config.{path}" if path in columns.values() else path, self._between): str(value)
             for path, value in trial.config.flatten().items()
             if without is None or not inside(path, without)
         }

@@ -174,7 +174,7 @@ def test_a_map_has_a_point_for_each_config_hollow_where_there_is_no_score() -> N
 
 def test_an_axis_that_the_study_spaces_by_the_logarithm_is_drawn_so() -> None:
     domains = {RATE: Log(0.001, 0.1), DEPTH: Integer(1, 9), "few": Choice((0.001, 0.1)), "near": Choice((1, 2, 3))}
-    assert logarithmic(domains) == {RATE, "few"}
+    assert logarithmic(domains) == {f"axis.{RATE}", "axis.few"}
     rates = [0.001, 0.002, 0.004, 0.008, 0.016]
     trials = pd.DataFrame({"state": "completed", "dev": 0.5, "score": 0.5, RATE: rates}).rename_axis("trial")
     for log, ratio in (([RATE], 1), ([], 8)):

@@ -147,10 +147,10 @@ def most_before(seen: Exploration) -> str | None:
     fANOVA; None if it said nothing.
     """
     expected, axes = seen.effects.model.expected, seen.domains
-    tried = [axis for axis in axes if seen.seen.trials.loc[expected.index, axis].nunique() > 1]
+    tried = [axis for axis in axes if seen.seen.points.loc[expected.index, axis].nunique() > 1]
     if not tried:
         return None
-    points = seen.seen.trials.loc[expected.index, tried]
+    points = seen.seen.points.loc[expected.index, tried]
     distributions: dict[str, BaseDistribution] = {}
     for axis in tried:
         domain = axes[axis]

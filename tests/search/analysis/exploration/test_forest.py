@@ -130,6 +130,6 @@ def test_optuna_says_the_same_but_for_what_is_drawn(number: int, apart: float) -
         study.add_trial(create_trial(value=score, params=point, distributions=distributions))
     theirs = FanovaImportanceEvaluator(n_trees=32, max_depth=5, seed=0).evaluate(study)
     parts = trials.apply(lambda column: pd.factorize(column)[0] % 9)
-    dealt = list(shuffled(trials.assign(score=scores), scores.notna(), pd.DataFrame({1: scores}), parts))
+    dealt = list(shuffled(scores, trials, scores.notna(), pd.DataFrame({1: scores}), parts))
     ours = importances(scores, trials, domains, dealt, []).set_index("axis")["fanova"]
     assert ours[list(theirs)].tolist() == pytest.approx(list(theirs.values()), abs=apart)

@@ -59,9 +59,9 @@ def _importances(
         for point in points.to_dict("records")
     ]
     own = levels(pd.DataFrame({"point": texts}, index=trials.index), domains)
-    scored, whole, reached = trials.assign(score=scores), scores.notna(), pd.DataFrame({1: scores})
-    apart = standing_out(scored, whole, reached, own, domains)
-    return importances(scores, trials, domains, shuffled(scored, whole, reached, own), apart)
+    whole, reached = scores.notna(), pd.DataFrame({1: scores})
+    apart = standing_out(scores, trials, whole, reached, own, domains)
+    return importances(scores, trials, domains, shuffled(scores, trials, whole, reached, own), apart)
 
 
 def test_planted_importances_are_found_conditional_axes_included() -> None:
@@ -119,7 +119,7 @@ def test_importances_are_the_same_again_and_of_hardly_any_trials_none() -> None:
 def test_points_are_dealt_to_the_curves_of_others_and_parts_with_them() -> None:
     each = planted(0, trials=30)
     trials = each.parts.assign(score=each.scores)
-    found = shuffled(trials, each.whole, each.reached, each.parts)
+    found = shuffled(trials["score"], trials, each.whole, each.reached, each.parts)
     assert len(found) == TIMES
     for one in found:
         assert one.points.equals(one.parts)  # here a value is its part
@@ -146,7 +146,7 @@ def test_what_pairs_have_left_is_the_interaction_of_a_full_grid() -> None:
 
 
 def _dealt_grid(scores: "pd.Series[float]", reached: pd.DataFrame, grid: pd.DataFrame) -> list[Shuffled]:
-    return shuffled(grid.assign(score=scores), scores.notna(), reached, grid)
+    return shuffled(scores, grid, scores.notna(), reached, grid)
 
 
 def test_a_planted_interaction_stands_out_and_nothing_else() -> None:
@@ -162,7 +162,7 @@ def test_a_planted_interaction_stands_out_and_nothing_else() -> None:
 
 def test_of_stopped_trials_pairs_say_how_many_they_are() -> None:
     each = planted(0)
-    dealt = shuffled(each.parts.assign(score=each.scores), each.whole, each.reached, each.parts)
+    dealt = shuffled(each.scores, each.parts, each.whole, each.reached, each.parts)
     found = pairs(_fit(each), each.parts, each.whole, dealt)
     cell = found[(found["axis_one"] == "depth") & (found["part_one"] == 2) & (found["axis_two"] == "rate")].iloc[0]
     mine = (each.parts["depth"] == 2) & (each.parts["rate"] == cell["part_two"])

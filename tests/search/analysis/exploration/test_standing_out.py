@@ -34,7 +34,9 @@ def _found(points: dict[str, Any], scores: Sequence[float]) -> list[str]:
     trials = pd.DataFrame(points).assign(score=np.asarray(scores, dtype=float))
     texts = [json.dumps(each) for each in pd.DataFrame(points).astype(object).to_dict("records")]
     parts = levels(pd.DataFrame({"point": texts}), DOMAINS)
-    return standing_out(trials, trials["score"].notna(), pd.DataFrame({1: trials["score"]}), parts, DOMAINS)
+    return standing_out(
+        trials["score"], trials, trials["score"].notna(), pd.DataFrame({1: trials["score"]}), parts, DOMAINS
+    )
 
 
 @pytest.mark.first(1)
@@ -71,14 +73,16 @@ def test_of_stopped_trials_it_counts_how_far_they_came_and_not_the_end_that_a_mo
     }
     for axis in each.parts:
         trials[axis] = each.parts[axis].map({part: f"{axis} {part}" for part in sorted(set(each.parts[axis]) - {-1})})
-    found = standing_out(trials, each.whole, each.reached, each.parts, domains)
+    found = standing_out(trials["score"], trials, each.whole, each.reached, each.parts, domains)
     assert found[0] == "depth"
     noise = trials.assign(score=np.random.default_rng(0).normal(size=len(trials)))
     mattering = each.parts["depth"] == 2
     reached = pd.DataFrame(np.where(mattering, 1.0, np.nan), columns=[2]).assign(**{"1": 1.0})
     none = pd.Series([False] * len(trials))
-    assert standing_out(noise, none, reached, each.parts, domains)[0] == "depth"  # by how far they came alone
-    assert standing_out(noise, ~none, reached, each.parts, domains) == []
+    assert (
+        standing_out(noise["score"], noise, none, reached, each.parts, domains)[0] == "depth"
+    )  # by how far they came alone
+    assert standing_out(noise["score"], noise, ~none, reached, each.parts, domains) == []
 
 
 def test_hardly_any_trials_and_equal_scores_tell_nothing() -> None:

@@ -152,7 +152,7 @@ def test_what_is_reported_goes_where_it_is_looked_for_and_test_is_that_of_the_be
     frames = StudyFrames.of(record, tmp_path)
     assert frames.trials["test"].tolist() == [20.5, 20.5]
     assert frames.seeds["tested_event"].tolist() == frames.seeds["best_event"].tolist()
-    assert frames.curves.loc[frames.curves["trial"] == 0, "loss"].tolist() == [0.5, 0.5, 1.0, 1.0, 1.5, 1.5]
+    assert frames.curves.loc[frames.curves["trial"] == 0, "metric.loss"].tolist() == [0.5, 0.5, 1.0, 1.0, 1.5, 1.5]
 
 
 def test_less_is_better_where_a_study_minimises(tmp_path: Path) -> None:

@@ -55,8 +55,8 @@ def bundle(study: StudyFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
 def test_it_is_the_best_trial_s_best_seed_as_the_function_gave_it(study: StudyFolder, bundle: Path) -> None:
     trials = skipstack.open(study.path).trials()
-    number = int(trials["x"].idxmin())
-    x = trials["x"].min()
+    number = int(trials["axis.x"].idxmin())
+    x = trials["axis.x"].min()
     model = skipstack.load_own(bundle)
     origin = model.provenance
     assert (origin.study, origin.trial, origin.call, origin.epoch) == ("pickling", number, "seed 1", 1)

@@ -141,4 +141,5 @@ def test_a_function_may_report_any_name_and_its_study_is_opened_from_its_own_sto
     assert {"hits_at_10-47663a73", "a", "a/b"} <= runs[0].data.metrics.keys()
     opened = skipstack.open("mlflow:hill", tracking_uri=uri)
     assert opened.finished
-    assert {"hits@10", "", "..", "a", "a/b"} <= set(opened.curves().columns)
+    reported = {"hits@10", "", "..", "a", "a/b"}
+    assert {f"metric.{name}" for name in reported} <= set(opened.curves().columns)

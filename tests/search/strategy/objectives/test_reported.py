@@ -107,7 +107,7 @@ def test_values_are_means_over_seeds_at_the_best_epoch(tmp_path: Path) -> None:
     assert curves["objective_seconds"].tolist() == [
         measured({**record.trials[0].point, "seed": seed}, 3)["seconds"] for seed in (0, 1)
     ]
-    assert curves["loss"].tolist() == [3.0, 3.0]
+    assert curves["metric.loss"].tolist() == [3.0, 3.0]
 
 
 def test_folds_are_averaged_in_each_objective(tmp_path: Path) -> None:
