@@ -12,7 +12,6 @@ from typing import Any, Final
 import pandas as pd
 from numpy.typing import NDArray
 
-
 AXIS: Final = "axis."
 """The beginning of the column of an axis whose path has no dot."""
 

@@ -98,8 +98,8 @@ def _rows(
 ) -> dict[str, NDArray[np.float64]]:
     """Return the columns of a part of the frame ``curves``, by name: a row for each report in ``blocks`` and each seed.
 
-    ``layout``: the columns of the metrics of all these reports, and the number of lanes of each metric. ``seeds``: the number of seeds
-    of each report. ``blocks``: the number of the trial, its seeds, and the block.
+    ``layout``: the columns of the metrics of all these reports, and the number of lanes of each metric. ``seeds``: the
+    number of seeds of each report. ``blocks``: the number of the trial, its seeds, and the block.
     """
     counts = [len(block.events_N) for _, _, block in blocks]
     numbers_N4 = np.concatenate([block.numbers_N4 for _, _, block in blocks])
