@@ -171,13 +171,15 @@ def _numbers(array: pa.Array) -> Ids:
 
 
 def _blocks(rows: int) -> Iterator[tuple[int, int]]:
-    """Yield the first row of each block, and the first row after it."""
+    """Yield the numbers of the first row of each block and of the first row after the block."""
     for start in range(0, rows, BLOCK):
         yield start, min(start + BLOCK, rows)
 
 
 def _blocks_of_tokens(offsets: Ids) -> Iterator[tuple[int, int]]:
-    """Yield the first sentence of each block, and the first after it. A sentence longer than ``BLOCK`` is a block."""
+    """Yield the numbers of the first sentence of each block and of the first sentence after the block. A block has at
+    most ``BLOCK`` tokens. A longer sentence is a block of its own.
+    """
     start = 0
     while start < len(offsets) - 1:
         stop = int(np.searchsorted(offsets, offsets[start] + BLOCK, side="right")) - 1

@@ -143,8 +143,8 @@ class Together:
 class Part:
     """A run of a ``Together``, used like a ``Training`` of this run alone.
 
-    The state of the run is a part of the state of its last program. A state that was loaded after the last epoch is
-    stored in this object instead.
+    The state of the run is a part of the state of its last program. A newly loaded state is stored in this
+    object until the run's next epoch begins; then it becomes a part of a new program's state.
     """
 
     def __init__(self, together: Together, run: Run) -> None:

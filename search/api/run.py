@@ -263,7 +263,9 @@ class Run:
             self.tracker.let_end()
 
     def _end_publishing(self) -> None:
-        """Wait until MLflow and the listeners have all events. Warn about missing events, also in ``missing``."""
+        """Wait until MLflow and the listeners have all events. If some are missing, warn, and add each warning to
+        ``missing``.
+        """
         trouble = None if self.tracker is None else self.tracker.close()
         self.recorded = self.tracker is not None and trouble is None
         lines = [] if self.listeners is None else self.listeners.close()

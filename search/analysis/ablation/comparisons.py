@@ -20,10 +20,11 @@ from skipstack.spaces.trial import CORPUS
 
 
 def own_roles(row: ListedRow) -> tuple[Role, ...]:
-    """Return the roles in which a row is compared with references: all, but for the base and a winner only the first.
+    """Return the roles in which a row is compared with references.
 
-    Otherwise a winner with a single change would be compared with the base several times: it is also the base with the
-    change alone, and the base is also the winner without the change.
+    These are all its roles; but if the first one is that of the base or of a winner, only the first. Otherwise a winner
+    with a single change would be compared with the base several times: it is also the base with the change alone, and
+    the base is also the winner without the change.
     """
     first = row.roles[0]
     return tuple(role for role in row.roles if role == first or first.kind not in ("base", "winner"))

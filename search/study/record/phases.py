@@ -54,7 +54,7 @@ class Phases:
         self._time = 0.0
         self._queues = False
         self._says_who_waits = False
-        """Whether the version that wrote the ledger records when a worker starts with a trial."""
+        """Whether the ledger records when a worker starts a trial: True from the first such event on."""
 
     def happened(self, event: Event) -> None:
         """Update the phases with the next event."""

@@ -422,7 +422,7 @@ class StudyLoop:
         return needs is not None and slot.fits(needs) and not self._is_parting(job)
 
     def _has_broken(self, slot: Slot, job: Job) -> bool:
-        """Whether a job is a trial that broke the slot's GPU, which has returned no result since then."""
+        """Whether a job is a trial that broke on the slot's GPU since the GPU's last result."""
         assert slot.greeting is not None, "it asks for work"
         return isinstance(job, TrialTask) and self._gpu_failures.has_broken(slot.greeting.gpus, job.number)
 
