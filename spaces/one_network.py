@@ -88,7 +88,9 @@ def alike(space: Space, points: Mapping[int, Point]) -> list[tuple[int, ...]]:
 
 
 def one_networks(space: Space, generator: np.random.Generator) -> list[OneNetwork]:
-    """Return the values that give the same network, axis by axis: at all points or, if there are many, in a sample."""
+    """Return, for each axis, the groups of its values that give the same network. All points of the space are compared
+    or, if there are too many, a random sample of them.
+    """
     known: dict[str, str] = {}
 
     def network(point: Point) -> str:

@@ -84,7 +84,7 @@ def _sentences(split: Split) -> list[bytes]:
 
 
 def _counts(split: Split, tags: int) -> NDArray[np.intp]:
-    """Return how often each tag that occurs in train occurs in ``split``. ``tags``: the number of tags of train."""
+    """Return the count in ``split`` of each tag of train. ``tags``: the number of tags of train."""
     return np.bincount(split.tags_L[split.tags_L >= 0], minlength=tags)
 
 

@@ -34,6 +34,8 @@ MeasureName = Annotated[str, AfterValidator(_known)]
 
 
 def measure_in(metrics: Mapping[str, float]) -> Measure:
-    """Find the measure whose names a bundle's metrics of a split have; accuracy if the metrics fit no other measure."""
+    """Find the measure of a bundle's ``metrics`` on a split: the one whose keys are the names of the metrics, apart
+    from ``correct`` and ``total``. If there is none, it is accuracy.
+    """
     found = metrics.keys() - {"correct", "total"}
     return next((measure for measure in MEASURES.values() if found == {*measure.keys}), MEASURES[Accuracy.name])

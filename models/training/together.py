@@ -68,8 +68,8 @@ class Run:
         return *configs, id(self.corpus), self.order_seed, self.device, self.graphs is None, self.beside
 
     def program(self, company: "Sequence[Run]", state: State | None = None) -> Training:
-        """Create the program of all runs in ``company``, which must have the same ``kind``, in this order. ``state``:
-        the state from which the program continues; None means initial weights.
+        """Create one program for all runs in ``company``; its lanes are in the order of the runs, which must have the
+        same ``kind``. ``state``: the state from which the program continues; None means initial weights.
         """
         return Training(
             model=self.model,

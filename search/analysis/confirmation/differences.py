@@ -134,10 +134,10 @@ def randomised(trial: TrialRecord, reference: TrialRecord) -> float | None:
 
 
 def difference_table(trial: TrialRecord, reference: TrialRecord) -> Values | None:
-    """Return the differences between two trials' pseudo-values of the test score: shared seeds x sentences.
+    """Return a table of the differences between two trials' pseudo-values of the test score.
 
-    If both trials know the same documents, the table is seeds x documents. None if they share no seed or have no counts
-    of the same sentences.
+    It has a row for each shared seed and a column for each sentence, or for each document if both trials have the same
+    documents. Return None if the trials share no seed, or if one of them has no counts of the same sentences.
     """
     shared = tuple(seed for seed in trial.seeds if seed in reference.seeds)
     counts = _paired_counts(trial, reference, "test", (shared, shared)) if shared else None

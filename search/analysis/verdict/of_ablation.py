@@ -68,5 +68,5 @@ def _unknown(why: str) -> ConfirmedRow:
 
 
 def _reversed(row: ConfirmedRow) -> ConfirmedRow:
-    """Return ``row`` with its difference reversed: the base compared with a winner that has a single change."""
+    """Return ``row`` with its difference reversed: of the base to a winner whose only change is taken back so."""
     return row if row.difference is None else replace(row, difference=row.difference.reversed)

@@ -17,7 +17,7 @@ CLASSES: Final = frozenset({"AcceleratorError", "CudaError", "CUDARuntimeError",
 WORDS: Final = re.compile(
     r"\b(?:CUDA|HIP)(?: driver| runtime| unknown| kernel)? (?:error|errors)\b"  # torch, its allocator, Numba
     r"|\bTriton Error \[\w+\]"
-    r"|\bCUDA_ERROR_[A-Z_]+|\b(?:cuda|hip)Error[A-Z]\w+"  # error names of CUDA itself: JAX, CuPy
+    r"|\bCUDA_ERROR_[A-Z_]+|\b(?:cuda|hip)Error[A-Z]\w+"  # as in messages of JAX, CuPy
     r"|\b(?:cu|hip)?(?:BLAS|DNN|SOLVER|SPARSE|FFT|RAND)_STATUS_(?:EXECUTION_FAILED|EXEC_FAILED|LAUNCH_FAILURE"
     r"|INTERNAL_ERROR|MAPPING_ERROR|NOT_INITIALIZED|NOT_SUPPORTED|BAD_PARAM|INVALID_VALUE|ARCH_MISMATCH)\b"
     r"|\buncorrectable ECC error\b|\bNo CUDA GPUs are available\b",

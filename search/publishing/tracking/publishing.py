@@ -70,10 +70,9 @@ def published(uri: str, experiment: str, study_id: str, what: str) -> Publishing
 
 def publish(uri: str, experiment: str, study_id: str, publication: Publication, loop: RetryLoop) -> PublishingResult:
     """Write a publication into the runs of a study, except those that the user deleted. Call this once the store has
-    all events of the study.
+    all events of the study. Parts that the store already has are not written again.
 
-    ``loop``: repeats the writing if the store fails; its owner must be waiting for the end. Parts that the store
-    already has are not written again.
+    ``loop``: repeats the writing if the store fails, as long as the loop's owner waits for it.
     """
     shown = PublishingResult()
     told: set[object] = set()

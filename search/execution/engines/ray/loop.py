@@ -111,7 +111,7 @@ class StudyLoop:
     """Connects Tune's slots with the driver of a study: opens slots, gives them trials, and reports the outcomes.
 
     ``prepare``: the first order to every process. ``allocator`` gives the resources of each trial. ``capacity`` returns
-    the resources of each machine. ``most_slots`` returns the largest number of open slots with given resources.
+    the resources of each machine. ``most_slots`` returns how many slots with given resources may be open at most.
     ``gpu_failures``: records which GPUs break trials. ``say`` tells the user of an excluded GPU. ``look`` is called in
     each turn, to check the machines. ``on_idle`` is called while a CPU is idle. ``part`` is called before an ended or
     paused trial sends its remaining files, and ``on_late_files`` afterwards. ``gpus_taken`` is called with the number

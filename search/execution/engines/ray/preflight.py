@@ -1,4 +1,4 @@
-"""Checks that every machine of a cluster must pass before it may train a trial."""
+"""The checks of a machine: every machine of a cluster must pass them before it may train a trial."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
