@@ -77,6 +77,11 @@ class FunctionConfig(Subject):
         return self.function.epochs
 
     @property
+    def direction(self) -> Direction:
+        """The direction of the score, as Python is told it."""
+        return "maximize" if self.function.direction == "maximise" else "minimize"
+
+    @property
     def title(self) -> str:
         """The name of the function and of its file, as text."""
         return f"{self.function.name} in {self.function.file}" if self.function.file else self.function.name
@@ -85,3 +90,10 @@ class FunctionConfig(Subject):
     def measure(self) -> Measure:
         """The measure of the scores that the function reports."""
         return reported_score(self.function.score, larger_is_better=self.function.direction == "maximise")
+
+
+def is_imported(base: Subject) -> bool:
+    """Whether the study with this base was read from another tool. It has no base of its own: ``base`` is the config of
+    its first trial.
+    """
+    return isinstance(base, FunctionConfig) and base.function.source == ELSEWHERE

@@ -77,6 +77,10 @@ def _steps(verdict: Verdict, seen: Exploration, folder: str) -> Iterator[NextSte
             yield NextStep(_command("resume", base, folder), "to finish it")
         case Explored() if verdict.ablation:
             yield NextStep(_command("resume", base, folder), "to finish the ablation")
+        case Explored(imported=True):
+            assert isinstance(base, FunctionConfig), "other tools call functions"
+            warm = f"direction={base.direction!r}, settings={{'search.warm_start': [{folder!r}]}}"
+            yield NextStep(f"skipstack.search(space, {base.function.name}, {warm})", "to search on from its trials")
         case Explored(is_base=True):
             more = str(len(seen.seen.trials))
             yield NextStep(_command("extend", base, folder, trials=more), "to try more configs")

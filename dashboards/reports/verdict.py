@@ -211,7 +211,7 @@ def _explored(verdict: Explored) -> Iterator[str]:
         beside.append(_over(verdict.score, verdict.baseline, "the baseline", measure, unit=not told))
     reached = _with_unit(verdict.score, measure)
     yield f"{named} reaches {reached}{f', {listed(beside)}' if beside else ''}{_cut_short(verdict)}"
-    if verdict.base is None:
+    if verdict.base is None and not verdict.imported:
         removed = verdict.base_removed_by
         yield f"the base has no score to compare it with{f', since {removed} removes it' if removed else ''}"
     if verdict.exact:

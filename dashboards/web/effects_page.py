@@ -50,7 +50,7 @@ def effects_page(path: Path) -> None:
         charts(QUESTIONS[asked or VALUES](seen, chosen), f"works {path} {asked}")
     if asked == TRIALS:
         trials_table(seen, chosen.trials)
-    sentence(about(seen.config.search), pale=True)
+    sentence(about(seen), pale=True)
     with st.expander("The report", key="report", on_change="rerun") as folded:
         if folded.open:  # the report takes longer than the page, so it is made only when opened
             report(whole_report(of), titled=False, said=of.verdict)

@@ -30,7 +30,8 @@ def export_page(path: Path) -> None:
     downloads(of, ranked)
     trains = of.frames.study.space.base.keeps_weights
     heading("The network of a trial" if trains else "The values of a trial")
-    numbers = [*ranked, *sorted(set(of.frames.trials.index) - set(ranked)), BASE]
+    base = () if of.explored.imported else (BASE,)
+    numbers = [*ranked, *sorted(set(of.frames.trials.index) - set(ranked)), *base]
     names = _names(of)
     left, right = st.columns(2)
     one = left.selectbox("Trial", numbers, format_func=names.__getitem__, key="one", width="stretch")

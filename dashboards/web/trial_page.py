@@ -26,6 +26,7 @@ from skipstack.search.study.record.folder import StudyFolder
 from skipstack.search.study.record.phases import Phase, Phases, PhaseSpan
 from skipstack.search.study.record.reading import events_of_trials
 from skipstack.search.study.record.study_record import StudyRecord
+from skipstack.spaces.function import is_imported
 from skipstack.spaces.short_names import names_by_path
 
 if TYPE_CHECKING:
@@ -66,6 +67,11 @@ class ComparedTrials:
     folder: StudyFolder
     runs: bool
     written: float
+
+    @property
+    def imported(self) -> bool:
+        """Whether the study was read from another tool, so that it has no base."""
+        return is_imported(self.record.study.space.base) and self.record.plan is None
 
     @property
     def over(self) -> bool:
@@ -188,7 +194,7 @@ def _numbers(seen: ComparedTrials) -> None:
         f"{measure.label} on dev{share}": (NONE if trial.score is None else measure.written(trial.score)),
         **({f"deviation over {over}": size_of(spread, measure)} if spread is not None else {}),
         "rank": NONE if place is None else f"{place} of {len(seen.ranked):,}",
-        f"against the base{unit}": _beside(seen, seen.base),
+        **({} if seen.imported else {f"against the base{unit}": _beside(seen, seen.base)}),
         f"against the best{unit}": _beside(seen, seen.best),
         **({f"{measure.label} on test{share}": measure.written(_mean(trial.test))} if trial.test else {}),
         "epochs": f"{len(trial.reports)} of {trial.config.epochs}",
@@ -241,7 +247,7 @@ def _curves(seen: ComparedTrials) -> Drawn:
 def _differences(seen: ComparedTrials) -> None:
     heading("What differs", level=3)
     trial, space = seen.trial, seen.record.study.space
-    others: dict[str, Subject] = {"base": space.base}
+    others: dict[str, Subject] = {} if seen.imported else {"base": space.base}
     if seen.best is not None and seen.best not in (trial.number, seen.base):
         others[f"best, trial {seen.best}"] = seen.record.trials[seen.best].config
     rows: dict[str, dict[str, str]] = {}
@@ -249,7 +255,7 @@ def _differences(seen: ComparedTrials) -> None:
         for path, own, other in differing(trial.config, config)[0]:
             rows.setdefault(path, {"": own})[name] = other
     if not rows:
-        sentence("Nothing: it is the base itself.")
+        sentence("Nothing: it is the best itself." if seen.imported else "Nothing: it is the base itself.")
         return
     short = names_by_path(rows)
     table(

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from skipstack.data.basis.errors import UserError
 from skipstack.search.analysis.ablation.experiment import Experiment, experiment
 from skipstack.search.analysis.ablation.first_events import first_events
 from skipstack.search.analysis.ablation.other_searches import searches_beside
@@ -13,6 +14,7 @@ from skipstack.search.ledger.events import Event
 from skipstack.search.study.record.folder import StudyFolder
 from skipstack.search.study.record.reading import read_finished
 from skipstack.search.study.record.study_record import StudyRecord
+from skipstack.spaces.function import is_imported
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,9 +49,14 @@ def prepare_ablation(
     row. ``top``: the number of best configs to compare. ``beside``: the folders of other searches with the same base.
     ``data_dir``: the folder of the named corpora. ``greedy_path`` is the argument ``path`` of ``experiment``;
     ``corpora``, ``without`` and ``parts`` have the same names there. Raises UserError as ``read_finished``,
-    ``experiment``, ``load_constraints``, ``load_code`` and ``first_events`` do.
+    ``experiment``, ``load_constraints``, ``load_code`` and ``first_events`` do, and for a study read from another tool.
     """
     record = read_finished(path)
+    if is_imported(record.study.space.base):
+        raise UserError(
+            f"{path}: its trials were run by another tool, which has no base to compare with (allowed: a search of "
+            f"skipstack's, which may learn from it: --warm-start {path})"
+        )
     load_constraints(path, record.study.space, code)
     made = experiment(
         record,

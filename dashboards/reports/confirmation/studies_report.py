@@ -18,6 +18,13 @@ NOTHING = (
     "nothing, or `skipstack ablate` on each."
 )
 
+NOT_TESTED = "Nothing is confirmed in more than one of them; of what another tool has searched, nothing can be."
+
+UNKNOWN = (
+    "searched by another tool, which does not say what function it called; these scores can be compared only if it is "
+    "the function of the others."
+)
+
 DESCRIBED = (
     "What they explored, described and not tested: the best on dev of many trials is the more flattered the more there "
     "are. Expected: the best of as many of its trials as cost no more epochs than the cheapest study."
@@ -34,6 +41,7 @@ def studies_report(studies: Studies) -> Report:
             "corpus": studies.corpus,
             "measure": studies.measure.name,
             "split": studies.split,
+            "unknown_functions": list(studies.unknown),
             "rows": [{**record, "seeds": row.seeds} for record, row in zip(records, studies.rows, strict=True)],
             "explored": [asdict(each) for each in studies.explored],
             "expected_best": studies.budgets.to_dict("records"),
@@ -47,7 +55,7 @@ def studies_report(studies: Studies) -> Report:
 def _confirmed(studies: Studies) -> Iterator[tuple[Block, ...]]:
     heading = Heading(f"confirmed on {studies.split}")
     if not studies.rows:
-        yield heading, Sentence(NOTHING)
+        yield heading, Sentence(NOT_TESTED if studies.unknown else NOTHING)
         return
     records = [confirmed_numbers(row) for row in studies.rows]
     table = confirmed_table(records, studies.measure, split=studies.split, reference="first")
@@ -68,7 +76,8 @@ def _explored(studies: Studies) -> Iterator[tuple[Block, ...]]:
         tight=True,
     )
     yield Heading("explored"), table
-    yield (Sentence(DESCRIBED, style="dim"),)
+    unknown = (Sentence(f"{', '.join(studies.unknown)}: {UNKNOWN}"),) if studies.unknown else ()
+    yield *unknown, Sentence(DESCRIBED, style="dim")
 
 
 def _row(explored: SearchSummary, measure: Measure) -> TableRow:

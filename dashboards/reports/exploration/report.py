@@ -44,14 +44,15 @@ from skipstack.search.analysis.exploration.table import BASELINE, ValueRow, name
 from skipstack.search.analysis.verdict.of_study import Tables, decisive_table, verdict
 from skipstack.search.analysis.verdict.verdicts import Verdict, WinnerChange, WinnerTested
 from skipstack.search.api.planning.small_space import small_space
-from skipstack.search.study.config import SearchConfig, StudyConfig
+from skipstack.search.study.config import StudyConfig
 from skipstack.search.study.record.domain_parts import parts as parts_of
 from skipstack.search.study.record.domain_parts import value_text
 from skipstack.search.study.record.selection import FIXED_DESIGNS
 from skipstack.spaces.changes import changes, chosen
-from skipstack.spaces.function import ELSEWHERE, FunctionConfig
+from skipstack.spaces.function import FunctionConfig
 from skipstack.spaces.paths import overlap
 from skipstack.spaces.side_effects import side_effects
+from skipstack.spaces.subject import Scalar, Subject, leaves
 from skipstack.spaces.trial import CORPUS, TrialConfig
 
 CONFIRM = "To confirm, `skipstack ablate DIR` trains the best config and each of its changes again."
@@ -124,13 +125,19 @@ def _confirmed(seen: Exploration, found: Verdict) -> Mapping[tuple[str, str], Wi
 
 def _values(seen: Exploration, records: Sequence[Numbers], found: Verdict) -> Iterator[tuple[Block, ...]]:
     """Yield the table of all values of all axes, with sentences that explain its columns and marks."""
-    yield (Sentence(about(seen.config.search)),)
+    yield (Sentence(about(seen)),)
     notes = [*_of_values(seen, records), *_of_confirmed(records, found), *_of_side_effects(seen.config)]
     yield table(records, seen.measure), Sentence(" ".join(notes), style="dim")
 
 
-def about(search: SearchConfig) -> str:
+def about(seen: Exploration) -> str:
     """The sentences that say which choices a search made by scores, and why its numbers have no intervals."""
+    if seen.imported:
+        return (
+            "Exploration: what another tool saw, described and not tested. What it chose by scores is not known, so no "
+            "number here has an interval."
+        )
+    search = seen.config.search
     blind = search.proposer.kind in BLIND
     chose = [
         *([] if blind else ["which trials to run"]),
@@ -164,7 +171,7 @@ def _content(exploration: Exploration, records: Sequence[Numbers]) -> Mapping[st
         and {
             "trial": exploration.best,
             "identity": config.identity,
-            "changes": changes(config, exploration.base),
+            "changes": _changed(exploration, config),
             "config": config.model_dump(mode="json"),
         },
     }
@@ -190,7 +197,7 @@ def _cost(exploration: Exploration) -> Iterator[Block]:
         f"{counted(exploration.epochs, 'epoch')}, {duration(exploration.seconds)} of training and evaluation"
     )
     base = exploration.config.space.base
-    if isinstance(base, FunctionConfig) and base.function.source == ELSEWHERE:
+    if exploration.imported:
         yield Sentence(sentence(exploration.config.about))
     elif isinstance(base, FunctionConfig) and _all_alike(exploration):
         yield Sentence(f"Every trial has the same score: does {base.function.name} read its config?")
@@ -233,13 +240,22 @@ def _best(exploration: Exploration) -> Iterator[Block]:
     if exploration.best_config is None:
         yield Sentence("no trial has a score")
         return
-    changed = changes(exploration.best_config, exploration.base)
+    changed = _changed(exploration, exploration.best_config)
     against = "differs from the base in:" if changed else "the base itself"
+    if exploration.imported:
+        against = "its values:"
     yield Sentence(f"best: trial {exploration.best}, config {exploration.best_config.identity}, {against}")
     settings = chosen(changed, exploration.best_config)  # without defaults that only follow from another choice of kind
     yield Listing(tuple(f"{path}={value_text(value)}" for path, value in settings.items()), code=True)
     if effects := side_effects(exploration.best_config, exploration.base, settings):
         yield Sentence(f"with these settings {listed(effects)}")
+
+
+def _changed(exploration: Exploration, config: Subject) -> Mapping[str, Scalar]:
+    """The values in which a config differs from the base; all its values if the study was imported, without a base."""
+    if not isinstance(config, FunctionConfig) or not exploration.imported:
+        return changes(config, exploration.base)
+    return dict(leaves(config.values))
 
 
 def _on_front(trial: ListedTrial, exploration: Exploration) -> Iterator[str]:

@@ -17,6 +17,7 @@ from skipstack.search.study.record.domain_parts import short_text
 from skipstack.search.study.record.study_record import StudyRecord
 from skipstack.search.study.record.trial_record import TrialRecord
 from skipstack.spaces.changes import changes, chosen
+from skipstack.spaces.function import is_imported
 from skipstack.spaces.paths import overlap, present, replaced
 from skipstack.spaces.subject import Subject
 from skipstack.spaces.trial import CORPUS
@@ -55,6 +56,7 @@ class Studies:
     winners. A section has a row for each of its studies, compared with the section's first row. All rows are one
     family.
     ``split``: the split on which rows are compared.
+    ``unknown``: the studies read from another tool, of which it is not known what function they called.
     """
 
     corpus: str
@@ -63,6 +65,7 @@ class Studies:
     budgets: pd.DataFrame
     rows: tuple[ConfirmedRow, ...]
     split: Split = "test"
+    unknown: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,12 +83,15 @@ class _Confirmed:
 def compare_studies(records: Mapping[str, StudyRecord], *, randomise: bool = False) -> Studies:
     """Compare at least two studies. ``records``: their records by name; ``randomise``: as in ``confirm``.
 
-    Raises UserError if their measures, corpora or functions differ.
+    Raises UserError if their measures, corpora or functions differ. A study read from another tool may have called any
+    function.
     """
-    (first, one), *others = records.items()
+    unknown = tuple(name for name, record in records.items() if is_imported(record.study.space.base))
+    first = next((name for name in records if name not in unknown), next(iter(records)))
+    one = records[first]
     fingerprint = _fingerprint(one)
     split: Split = "test" if all(split_of(each) == "test" for each in records.values()) else "dev"
-    for name, record in others:
+    for name, record in records.items():
         _check(first, one, name, record)
     confirmed = {name: list(_confirmed(record, fingerprint)) for name, record in records.items()}
     rows = [*_rows({name: {each.config: each for each in found} for name, found in confirmed.items()})]
@@ -99,6 +105,7 @@ def compare_studies(records: Mapping[str, StudyRecord], *, randomise: bool = Fal
         budgets=pd.concat([each.assign(study=name) for name, each in budgets.items()], ignore_index=True),
         rows=confirm(rows, split=split, randomise=randomise),
         split=split,
+        unknown=unknown,
     )
 
 
@@ -110,6 +117,8 @@ def _check(first: str, ours: StudyRecord, name: str, theirs: StudyRecord) -> Non
     """Raise UserError unless two studies have the same measure, sentences and splits, or the same function."""
     if theirs.measure != ours.measure:
         raise UserError(f"{name}: got scores in {theirs.measure.name} (allowed: {ours.measure.name}, as in {first})")
+    if is_imported(theirs.study.space.base):
+        return
     if (got := _fingerprint(theirs)) != (wanted := _fingerprint(ours)):
         about = "a corpus" if ours.study.space.base.keeps_weights else "a function"
         raise UserError(

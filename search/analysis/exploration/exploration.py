@@ -30,6 +30,7 @@ from skipstack.search.strategy.schedulers.config import KeepBestConfig, RungConf
 from skipstack.search.strategy.schedulers.halving import rungs_below
 from skipstack.search.study.config import StudyConfig
 from skipstack.search.study.record.comparable import resource_of
+from skipstack.spaces.function import is_imported
 from skipstack.spaces.one_network import alike
 from skipstack.spaces.space import Space
 from skipstack.spaces.subject import Subject
@@ -95,6 +96,11 @@ class Exploration:
     """The number of attempts at trials that were lost with their machine."""
     finished: bool = True
     """Whether the search is finished, apart from ablations."""
+
+    @property
+    def imported(self) -> bool:
+        """Whether the study was read from another tool, so that it has no base."""
+        return is_imported(self.base)
 
     @property
     def further(self) -> tuple[Further, ...]:

@@ -85,6 +85,7 @@ def _explored(seen: Exploration, ablation: str) -> Explored | None:
         baseline=None if baseline is None or not baseline.dev else mean(baseline.dev),
         exact=_exact(seen),
         ablation=ablation,
+        imported=seen.imported,
     )
 
 

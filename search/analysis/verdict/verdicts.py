@@ -155,6 +155,7 @@ class Explored:
     ``baseline``: the score of the baseline; None without one.
     ``exact``: whether there are trials with several seeds, and in each of them all seeds have the same score.
     ``ablation``: the name of an unfinished ablation, or empty.
+    ``imported``: whether the search was read from another tool, so that it has no base.
     """
 
     measure: Measure
@@ -171,6 +172,7 @@ class Explored:
     baseline: float | None
     exact: bool
     ablation: str = ""
+    imported: bool = False
 
     @property
     def scored(self) -> int:

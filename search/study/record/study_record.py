@@ -49,6 +49,7 @@ from skipstack.search.study.record.identical_seeds import idle_seeds
 from skipstack.search.study.record.next_event import WrongEventError, check_next, wrong_event
 from skipstack.search.study.record.ranking import fingerprint_of, measure_of
 from skipstack.search.study.record.trial_record import TrialRecord
+from skipstack.spaces.function import is_imported
 from skipstack.spaces.space import Space
 from skipstack.spaces.subject import Subject
 from skipstack.spaces.trial import TrialConfig
@@ -270,7 +271,11 @@ class StudyRecord:
 
     @property
     def base(self) -> TrialRecord | None:
-        """The trial with the base config, from which differences are measured; None if there is none."""
+        """The trial with the base config, from which differences are measured; None if there is none, as in a search
+        that was read from another tool.
+        """
+        if is_imported(self.study.space.base) and self.plan is None:
+            return None
         text = self._base_text
         return next((trial for trial in self.trials.values() if canonical_json(trial.point) == text), None)
 

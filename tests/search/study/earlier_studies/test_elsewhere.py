@@ -11,7 +11,7 @@ import skipstack
 from skipstack.data.basis.errors import UserError
 from skipstack.search.study.earlier_studies.elsewhere.finished_trials import inferred_axes
 from skipstack.search.study.record.reading import read_study
-from tests.command_line import typed
+from tests.command_line import refusal, typed
 
 
 @pytest.fixture(scope="module")
@@ -153,3 +153,43 @@ def test_axes_are_inferred_from_what_was_tried() -> None:
         "kind": str(skipstack.choice("a", "b").domain),
         "flag": str(skipstack.choice(False, True).domain),
     }
+
+
+def test_what_another_tool_has_searched_is_compared_with_nothing(theirs: optuna.Study, tmp_path: Path) -> None:
+    skipstack.from_optuna(theirs, out=tmp_path / "theirs")
+    for options in ((), ("--full",), ("--format", "html")):
+        said = typed("report", str(tmp_path / "theirs"), *options).out
+        assert "the base" not in said
+        assert "ablate" not in said
+    printed = typed("report", str(tmp_path / "theirs")).out
+    assert "base" not in printed
+    best = theirs.best_trial
+    assert f"best: trial {best.number}" in printed
+    assert all(f"  {name}=" in printed for name in best.params), "all its values are said, not what differs"
+    assert "settings={'search.warm_start':" in printed
+    assert "other tool" in refusal("ablate", str(tmp_path / "theirs"), "--plan")
+
+
+def test_imports_are_compared_though_their_function_is_not_known(
+    theirs: optuna.Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    one, two, own = "one", "two", "own"
+    skipstack.from_optuna(theirs, out=one)
+    skipstack.from_optuna(theirs, out=two)
+    space = skipstack.Space(rate=skipstack.loguniform(1e-4, 1))
+    skipstack.search(space, lambda config: config["rate"], direction="minimize", trials=2, engine="serial", out=own)
+    for studies, unknown in (((one, two), "one, two"), ((own, one), "one"), ((one, own), "one")):
+        answer = typed("compare", *studies)
+        assert answer.code == 0, answer
+        assert f"{unknown}: searched by another tool, which does not say what function" in unfolded(answer.out)
+        assert "ablate" not in answer.out
+    with_other = skipstack.search(
+        space, lambda config: -config["rate"], direction="minimize", trials=2, engine="serial", out=tmp_path / "other"
+    )
+    assert with_other.best().shape[0]
+    assert "got a function of fingerprint" in refusal("compare", one, own, str(tmp_path / "other"))
+
+
+def unfolded(text: str) -> str:
+    return " ".join(text.split())
