@@ -5,6 +5,7 @@ import shutil
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from math import isfinite, nan
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -27,7 +28,7 @@ AT_ONCE: Final = 100
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FinishedTrial:
-    """A trial that was run by another tool.
+    """A trial that was run by another tool. If its last score is not finite, it has diverged.
 
     ``values``: its values, by axis; some may be missing. ``curve``: the score of each epoch, in order; empty if it has
     none. ``began``, ``ended``: its start and its end, in Unix seconds. ``reason``: the reason why it ended.
@@ -49,6 +50,7 @@ class FinishedSearch:
     ``name``: the name that its function gets. ``source``: a description of where it was read. ``direction``: whether
     its scores are maximised or minimised. ``axes``: the axes that it varied. ``trials``: the trials that could be read.
     ``left_out``: the number of trials left out, by reason. ``unknown``: a description of what the tool does not record.
+    ``lost``: descriptions of what the tool records and the axes cannot hold.
     """
 
     name: str
@@ -58,12 +60,14 @@ class FinishedSearch:
     trials: Sequence[FinishedTrial]
     left_out: Counter[str] = field(default_factory=Counter)
     unknown: str = "seeds and rungs"
+    lost: Sequence[str] = ()
 
     @property
     def about(self) -> str:
-        """A line on the source of the search, on what is unknown about it, and on the trials left out."""
+        """A line on the source of the search, on what is unknown about it or lost, and on the trials left out."""
+        lost = f"; not kept: {', '.join(self.lost)}" if self.lost else ""
         left = "".join(f"; {count} left out, which {why}" for why, count in sorted(self.left_out.items()))
-        return f"read from {self.source}, which does not say {self.unknown}{left}"
+        return f"read from {self.source}, which does not say {self.unknown}{lost}{left}"
 
 
 def write_study(search: FinishedSearch, folder: Path) -> None:
@@ -112,10 +116,12 @@ def inferred_axes(values: Mapping[str, Sequence[Any]]) -> dict[str, Axis]:
 
 
 def json_value(name: str, value: Any) -> Any:
-    """Return ``value``, a value of the axis ``name``. Raises UserError unless it is text, a number, a bool or None."""
-    if value is None or isinstance(value, str | int | float):
+    """Return ``value``, a value of the axis ``name``. Raises UserError unless it is text, a finite number, a bool or
+    None.
+    """
+    if value is None or isinstance(value, str | int) or (isinstance(value, float) and isfinite(value)):
         return value
-    raise UserError(f"{name}: got {shown(value)} (allowed: text, numbers, true, false or null)")
+    raise UserError(f"{name}: got {shown(value)} (allowed: text, finite numbers, true, false or null)")
 
 
 def _events(search: FinishedSearch, trials: Sequence[FinishedTrial]) -> list[Event]:
@@ -148,6 +154,7 @@ def _of(number: int, trial: FinishedTrial, space: Space, direction: Direction) -
         if not domain.contains(point[name]):
             raise UserError(f"{name}: got {shown(point[name])} (allowed: {domain})")
     sign = 1 if RECORDED[direction] == "maximise" else -1
+    diverged = bool(trial.curve) and trial.reason != "failed" and not isfinite(trial.curve[-1])
     took = (trial.ended - trial.began) / max(1, len(trial.curve))
     events: list[Event] = [
         Proposed(time=trial.began, trial=number, point=point, config_identity=space.config(point).identity, seeds=(0,)),
@@ -156,11 +163,13 @@ def _of(number: int, trial: FinishedTrial, space: Space, direction: Direction) -
     for epoch, score in enumerate(trial.curve, start=1):
         time = trial.began + epoch * took
         metrics = {"dev_score": (score,)}
-        events.append(Reported(time=time, trial=number, epoch=epoch, score=sign * score, metrics=metrics, seconds=took))
+        ranked = sign * score if isfinite(score) else nan  # as of a function that is called here
+        events.append(Reported(time=time, trial=number, epoch=epoch, score=ranked, metrics=metrics, seconds=took))
         last = epoch == len(trial.curve)
-        ends: Literal["stop", "complete"] = "stop" if trial.reason == "stopped" else "complete"
+        ends: Literal["stop", "complete"] = "stop" if diverged or trial.reason == "stopped" else "complete"
         if not last or trial.reason != "failed":
             events.append(
                 Decided(time=time, trial=number, epoch=epoch, decision=ends if last else "continue", rung=None)
             )
-    return [*events, Ended(time=trial.ended, trial=number, reason=trial.reason, message=trial.message)]
+    reason = "diverged" if diverged else trial.reason
+    return [*events, Ended(time=trial.ended, trial=number, reason=reason, message=trial.message)]

@@ -1,7 +1,7 @@
 """Reads the trials of an Optuna study. The study is passed as an object, so Optuna itself is not imported."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Final, Literal
 
 from skipstack.data.basis.errors import UserError
@@ -55,6 +55,7 @@ def optuna_search(study: Any) -> FinishedSearch:
         axes=axes,
         trials=trials,
         left_out=left_out,
+        lost=[said for name, found in ranges.items() if name in axes for said in _lost(name, found)],
     )
 
 
@@ -73,3 +74,15 @@ def _axis(name: str, found: list[Any]) -> Axis | None:
     if all(isinstance(value, int) for value in (low, high)):
         return randint(low, high)
     return (loguniform if all(each.log for each in found) else uniform)(float(low), float(high))
+
+
+def _lost(name: str, found: list[Any]) -> Iterator[str]:
+    """Yield what an axis cannot hold of the distributions of a parameter: the logarithmic scale of integers, or of only
+    some of the distributions, and steps.
+    """
+    numbers = [each for each in found if not hasattr(each, "choices")]
+    whole = all(isinstance(value, int) for each in numbers for value in (each.low, each.high))
+    if any(each.log for each in numbers) and (whole or not all(each.log for each in numbers)):
+        yield f"the logarithmic scale of {name}"
+    for step in sorted({each.step for each in numbers if each.step is not None} - ({1} if whole else set())):
+        yield f"the step {step} of {name}"

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from skipstack.data.basis.errors import UserError, unknown
+from skipstack.data.basis.explain import shown
 from skipstack.search.study.earlier_studies.elsewhere.finished_trials import (
     FinishedSearch,
     FinishedTrial,
@@ -18,6 +19,10 @@ from skipstack.spaces.function import Direction
 PARAMETERS = "params.json"
 RESULTS = "result.json"
 ERROR = "error.txt"
+ITERATION = "training_iteration"
+STATES = "experiment_state-*.json"
+FAILED = "ERROR"
+"""The status of a failed trial in ``STATES``."""
 
 
 def tune_search(folder: Path, score: str, direction: Direction, axes: Mapping[str, Axis]) -> FinishedSearch:
@@ -26,9 +31,11 @@ def tune_search(folder: Path, score: str, direction: Direction, axes: Mapping[st
     ``score``: the metric to read; each result that has it counts as an epoch. ``axes``: the axes of the search; if it
     is empty, they are inferred from the values that were tried.
 
-    A trial with an ``error.txt`` counts as failed. Any other trial with fewer results than the longest trial counts as
-    stopped, since Ray Tune does not record who ended it. Raises UserError if the folder has no trials, and if there are
-    results but none has the metric.
+    A trial has failed if Ray Tune's record of the experiment (``experiment_state-*.json``) says so. Without such a
+    record, a trial with an ``error.txt`` has failed; Tune keeps this file when it tries the trial again. If an
+    iteration was repeated, its last result counts. A trial that ended before the last iteration of the longest trial
+    counts as stopped, since Ray Tune does not record who ended it. Raises UserError if the folder has no trials, if one
+    of its files cannot be read, and if there are results but none has the metric.
     """
     trials: list[FinishedTrial] = []
     left_out: Counter[str] = Counter()
@@ -37,20 +44,22 @@ def tune_search(folder: Path, score: str, direction: Direction, axes: Mapping[st
         raise UserError(f"from_tune: {folder} has no trials (allowed: an experiment's folder, with */{PARAMETERS})")
     read = {each: _results(each) for each in found}
     longest = max(len(results) for results in read.values())
+    states = _states(folder)
     metrics = {name for results in read.values() for result in results for name in result}
     if metrics and score not in metrics:
         raise UserError(f"from_tune: {unknown('metric', score, sorted(metrics))}")
     for each, results in read.items():
-        failed = (each / ERROR).exists()
-        curve = [float(result[score]) for result in results if result.get(score) is not None]
+        failed = states[each.name] == FAILED if each.name in states else (each / ERROR).exists()
+        curve = [_score(each, result[score]) for result in results if result.get(score) is not None]
         if not curve and not failed:
             left_out["have no result"] += 1
             continue
-        ended = float(results[-1]["timestamp"]) if results else (each / PARAMETERS).stat().st_mtime
+        told = results[-1].get("timestamp") if results else None
+        ended = (each / PARAMETERS).stat().st_mtime if told is None else float(told)
         seconds = float(results[-1].get("time_total_s", 0.0)) if results else 0.0
         trials.append(
             FinishedTrial(
-                values=_flat(json.loads((each / PARAMETERS).read_text())),
+                values=_flat(_json(each / PARAMETERS, (each / PARAMETERS).read_text())),
                 curve=curve,
                 began=ended - seconds,
                 ended=ended,
@@ -74,9 +83,42 @@ def tune_search(folder: Path, score: str, direction: Direction, axes: Mapping[st
 
 
 def _results(trial: Path) -> list[dict[str, Any]]:
-    """Read the results of a trial, one from each line of its file. An incomplete line is left out."""
-    lines = (trial / RESULTS).read_text().splitlines() if (trial / RESULTS).exists() else []
-    return [_flat(json.loads(line)) for line in lines if line.endswith("}")]
+    """Read the results of a trial, one from each line of its file, without those of iterations that were repeated. An
+    incomplete line is left out.
+    """
+    file = trial / RESULTS
+    lines = file.read_text().splitlines() if file.exists() else []
+    found: dict[int, dict[str, Any]] = {}
+    for result in (_flat(_json(file, line)) for line in lines if line.endswith("}")):
+        at = int(result.get(ITERATION, max(found, default=0) + 1))
+        found = {before: kept for before, kept in found.items() if before < at} | {at: result}
+    return list(found.values())
+
+
+def _states(folder: Path) -> dict[str, str]:
+    """Read how each trial ended, by the name of its folder, from the latest record of the experiment; empty if the
+    folder has none.
+    """
+    file = max(folder.glob(STATES), default=None, key=lambda path: path.name)
+    recorded = [] if file is None else _json(file, file.read_text()).get("trial_data", [])
+    trials = [trial if isinstance(trial, dict) else _json(folder, trial) for trial, *_ in recorded]
+    return {Path(each["relative_logdir"]).name: each["status"] for each in trials if each.get("relative_logdir")}
+
+
+def _json(file: Path, text: str) -> dict[str, Any]:
+    try:
+        found = json.loads(text)
+    except ValueError as error:
+        raise UserError(f"from_tune: {file}: {error} (allowed: JSON, as Ray Tune writes it)") from None
+    if not isinstance(found, dict):
+        raise UserError(f"from_tune: {file}: got {shown(found)} (allowed: a mapping, as Ray Tune writes it)")
+    return found
+
+
+def _score(trial: Path, value: Any) -> float:
+    if isinstance(value, int | float):
+        return float(value)
+    raise UserError(f"from_tune: {trial / RESULTS}: got the score {shown(value)} (allowed: a number)")
 
 
 def _flat(tree: Mapping[str, Any], above: str = "") -> dict[str, Any]:
@@ -88,5 +130,5 @@ def _flat(tree: Mapping[str, Any], above: str = "") -> dict[str, Any]:
 
 
 def _last_line(path: Path) -> str:
-    lines = path.read_text(errors="replace").strip().splitlines()
+    lines = path.read_text(errors="replace").strip().splitlines() if path.exists() else []
     return lines[-1] if lines else ""

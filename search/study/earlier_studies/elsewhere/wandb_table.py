@@ -1,15 +1,22 @@
 """Reads the runs of a Weights & Biases project from a table, which the project's web page exports as CSV."""
 
+import csv
+import json
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from skipstack.data.basis.errors import UserError, unknown
+from skipstack.data.basis.explain import shown
 from skipstack.search.study.earlier_studies.elsewhere.finished_trials import FinishedSearch, FinishedTrial
 from skipstack.spaces.config import Axis
+from skipstack.spaces.domains import Json
 from skipstack.spaces.function import Direction
 
 STATE, CREATED, RUNTIME = "State", "Created", "Runtime"
@@ -17,35 +24,36 @@ STATE, CREATED, RUNTIME = "State", "Created", "Runtime"
 
 FAILED = ("crashed", "failed")
 
+SPELLED: Mapping[str, Json] = {"None": None, "True": True, "False": False}
+"""Values as Python spells them. JSON's ``null``, ``true`` and ``false`` are read as well."""
+
 
 def wandb_search(table: Path, score: str, direction: Direction, axes: Mapping[str, Axis]) -> FinishedSearch:
     """Read from ``table`` the runs that have finished with a score or have failed.
 
     ``score``: the column of the score. ``direction``: whether scores are maximised or minimised. ``axes``: the axes, by
-    the names of their columns. Raises UserError if a column is missing or the file cannot be read.
+    the names of their columns. An empty cell is a missing value; a run without ``Created`` counts as created with the
+    first one. Raises UserError if a column is missing, a cell has no number where there must be one, or the file cannot
+    be read.
     """
-    try:
-        frame = pd.read_csv(table)
-    except (OSError, ValueError) as error:
-        raise UserError(f"from_wandb: {table}: {error}") from None
-    for name in (score, *axes):
-        if name not in frame:
-            raise UserError(f"from_wandb: {table.name}: {unknown('column', name, list(frame))}")
+    rows = list(_rows(table, (score, *axes)))
+    created = {row.line: time for row in rows if (time := row.number(CREATED, _seconds, "a time")) is not None}
     left_out: Counter[str] = Counter()
     trials: list[FinishedTrial] = []
-    for number, row in enumerate(frame.to_dict("records")):
-        state = row.get(STATE, "finished")
+    for number, row in enumerate(rows):
+        state = row.cells.get(STATE, "finished")
         failed = state in FAILED
-        if not failed and (state != "finished" or pd.isna(row[score])):
+        if not failed and (state != "finished" or not row.cells[score]):
             left_out["have not finished with a score"] += 1
             continue
-        began = pd.Timestamp(row[CREATED]).timestamp() if CREATED in frame else float(number)
+        reached = None if failed else row.number(score, float, "a number")
+        began = created.get(row.line, min(created.values(), default=float(number)))
         trials.append(
             FinishedTrial(
-                values={name: _plain(row[name], axis) for name, axis in axes.items() if not pd.isna(row[name])},
-                curve=[] if failed else [float(row[score])],
+                values={name: _value(row.cells[name], axis) for name, axis in axes.items() if row.cells[name]},
+                curve=[] if reached is None else [reached],
                 began=began,
-                ended=began + (float(row[RUNTIME]) if RUNTIME in frame else 0.0),
+                ended=began + (row.number(RUNTIME, _finite, "seconds") or 0.0),
                 reason="failed" if failed else "completed",
                 message=f"{state} in W&B" if failed else "",
             )
@@ -61,10 +69,61 @@ def wandb_search(table: Path, score: str, direction: Direction, axes: Mapping[st
     )
 
 
-def _plain(value: Any, axis: Axis) -> Any:
-    """Convert a cell to a value of its axis. pandas reads a column of integers with empty cells as floats, so 3.0
-    becomes 3 if the axis has only integers.
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """A row of the table. ``line``: its last line in the file. ``cells``: its texts, by column."""
+
+    table: str
+    line: int
+    cells: Mapping[str, str]
+
+    def number(self, column: str, read: Callable[[str], float], allowed: str) -> float | None:
+        """Read a cell as a number by ``read``; None if it is empty or missing. Raises UserError for other texts."""
+        if not (text := self.cells.get(column, "")):
+            return None
+        try:
+            return read(text)
+        except ValueError:
+            raise UserError(
+                f"from_wandb: {self.table}, line {self.line}: {column}: got {text!r} (allowed: {allowed})"
+            ) from None
+
+
+def _rows(table: Path, needed: tuple[str, ...]) -> Iterator[_Row]:
+    try:
+        with table.open(encoding="utf-8-sig", newline="") as file:
+            reader = csv.DictReader(file, restkey="", restval="", strict=True)
+            for name in needed:
+                if name not in (columns := list(reader.fieldnames or ())):
+                    raise UserError(f"from_wandb: {table.name}: {unknown('column', name, columns)}")
+                if columns.count(name) > 1:
+                    raise UserError(f"from_wandb: {table.name}: got the column {name!r} twice (allowed: once)")
+            for row in reader:
+                yield _Row(table.name, reader.line_num, {name: str(cell).strip() for name, cell in row.items()})
+    except (OSError, ValueError, csv.Error) as error:
+        raise UserError(f"from_wandb: {table}: {error}") from None
+
+
+def _value(text: str, axis: Axis) -> Json:
+    """The value of the axis that a cell's ``text`` means: a number, a text, or what JSON or Python spells so. A value
+    that the axis does not have is returned as it reads best.
     """
-    value = value.item() if hasattr(value, "item") else value
-    whole = isinstance(value, float) and value.is_integer() and not axis.domain.contains(value)
-    return int(value) if whole and axis.domain.contains(int(value)) else value
+    readings: list[Any] = [text]
+    with suppress(ValueError):
+        number = _finite(text)
+        readings = [*([int(number)] if number.is_integer() else []), number, text]
+    with suppress(ValueError):
+        readings.append(json.loads(text, parse_constant=_finite))
+    readings += [SPELLED[text]] if text in SPELLED else []
+    return next((each for each in readings if axis.domain.contains(each)), readings[0])
+
+
+def _seconds(text: str) -> float:
+    return float(pd.Timestamp(text).timestamp())
+
+
+def _finite(text: str) -> float:
+    """A finite number. Raises ValueError for other texts, also for ``NaN`` and ``Infinity``."""
+    if not isfinite(number := float(text)):
+        raise ValueError(f"got {shown(text)}")
+    return number

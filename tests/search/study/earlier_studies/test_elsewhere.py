@@ -193,3 +193,140 @@ def test_imports_are_compared_though_their_function_is_not_known(
 
 def unfolded(text: str) -> str:
     return " ".join(text.split())
+
+
+def experiment(folder: Path, trials: dict[str, tuple[str, list[tuple[int, float]]]]) -> None:
+    """An experiment's folder as Ray Tune 2.x writes it, in which every trial has once failed. ``trials``: the status of
+    each, and its iterations with their losses, in the order in which they were written.
+    """
+    folder.mkdir()
+    for name, (_, results) in trials.items():
+        (folder / name).mkdir()
+        (folder / name / "params.json").write_text(json.dumps({"rate": len(name) / 10}))
+        (folder / name / "error.txt").write_text("Traceback\nValueError: once\n")
+        lines = [json.dumps({"loss": loss, "training_iteration": at, "timestamp": at}) for at, loss in results]
+        (folder / name / "result.json").write_text("\n".join(lines) + "\n")
+    data = [(json.dumps({"status": status, "relative_logdir": name}), "{}") for name, (status, _) in trials.items()]
+    (folder / "experiment_state-2026-01-02_03-04-05.json").write_text(json.dumps({"trial_data": data}))
+
+
+def test_a_trial_that_tune_has_tried_again_is_not_lost(tmp_path: Path) -> None:
+    experiment(
+        tmp_path / "tune",
+        {
+            "again": ("TERMINATED", [(1, 9.0), (2, 8.0), (1, 3.0), (2, 2.0), (3, 1.0)]),  # from its beginning
+            "resumed": ("TERMINATED", [(1, 9.0), (2, 8.0), (3, 5.0)]),  # from a checkpoint
+            "stop": ("TERMINATED", [(1, 9.0), (1, 7.0)]),
+            "failed": ("ERROR", [(1, 0.5)]),
+        },
+    )
+    skipstack.from_tune(tmp_path / "tune", score="loss", direction="minimize", out=tmp_path / "ours")
+    record = read_study(tmp_path / "ours")
+    told = {
+        trial.point["rate"]: (trial.reason, [report.metrics["dev_score"][0] for report in trial.reports], trial.message)
+        for trial in record.trials.values()
+    }
+    assert told == {
+        0.5: ("completed", [3.0, 2.0, 1.0], ""),
+        0.7: ("completed", [9.0, 8.0, 5.0], ""),
+        0.4: ("stopped", [7.0], ""),
+        0.6: ("failed", [0.5], "ValueError: once"),
+    }
+    assert record.ranked()[0].point == {"rate": 0.5}
+
+
+@pytest.mark.parametrize("text", ["None", "NA", "null", "nan", "true", "8", "1e-4"])
+def test_values_of_wandb_that_pandas_takes_for_others_are_kept(text: str, tmp_path: Path) -> None:
+    """The best run has a value that readers of CSV tend to take for a missing one or a number."""
+    (tmp_path / "export.csv").write_text(f'"Name","kind","accuracy"\n"a","x","0.8"\n"b","{text}","0.9"\n')
+    space = skipstack.Space(kind=skipstack.choice("x", text))
+    skipstack.from_wandb(tmp_path / "export.csv", score="accuracy", space=space, out=tmp_path / "ours")
+    record = read_study(tmp_path / "ours")
+    assert (len(record.trials), record.ranked()[0].point) == (2, {"kind": text})
+
+
+def test_values_of_wandb_have_the_kind_of_their_axis(tmp_path: Path) -> None:
+    (tmp_path / "export.csv").write_text(
+        "Name,gate,tied,rate,units,accuracy\na,null,true,1,8.0,0.8\nb,None,False,1e-3,16,0.9\n"
+    )
+    axes = {
+        "gate": skipstack.choice(None, "sigmoid"),
+        "tied": skipstack.choice(True, False),
+        "rate": skipstack.loguniform(1e-4, 1),
+        "units": skipstack.randint(1, 20),
+    }
+    skipstack.from_wandb(tmp_path / "export.csv", score="accuracy", space=skipstack.Space(axes), out=tmp_path / "ours")
+    assert [trial.point for trial in read_study(tmp_path / "ours").trials.values()] == [
+        {"gate": None, "tied": True, "rate": 1, "units": 8},
+        {"gate": None, "tied": False, "rate": 1e-3, "units": 16},
+    ]
+
+
+def test_a_table_of_wandb_without_times_is_read_and_one_without_numbers_refused(tmp_path: Path) -> None:
+    table, space = tmp_path / "export.csv", skipstack.Space(rate=skipstack.uniform(0, 1))
+    heading = '"Name","State","Created","Runtime","rate","accuracy"\n'
+    table.write_text(
+        f'{heading}"a","finished","","","0.1","0.8"\n"b","finished","2026-01-02T03:04:05.000Z","6","0.2","0.9"\n'
+    )
+    skipstack.from_wandb(table, score="accuracy", space=space, out=tmp_path / "ours")
+    assert [trial.score for trial in read_study(tmp_path / "ours").trials.values()] == [0.8, 0.9]
+    for row, said in {
+        '"a","finished","","","0.1","high"': r"export\.csv, line 2: accuracy: got 'high' \(allowed: a number\)",
+        '"a","finished","soon","","0.1","0.8"': r"line 2: Created: got 'soon' \(allowed: a time\)",
+        '"a","finished","","long","0.1","0.8"': r"line 2: Runtime: got 'long' \(allowed: seconds\)",
+        '"a","finished","","","little","0.8"': r"rate: got 'little'|rate: got \"little\"",
+    }.items():
+        table.write_text(f"{heading}{row}\n")
+        with pytest.raises(UserError, match=said) as refused:
+            skipstack.from_wandb(table, score="accuracy", space=space, out=tmp_path / "other")
+        assert "\n" not in str(refused.value)
+        assert not (tmp_path / "other").exists()
+
+
+def test_trials_of_other_tools_whose_last_score_is_infinite_have_diverged(tmp_path: Path) -> None:
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    study = optuna.create_study()
+    losses = {"a": 1.0, "b": float("inf"), "c": 2.0}
+    study.enqueue_trial({"kind": "a"})
+    study.enqueue_trial({"kind": "b"})
+    study.enqueue_trial({"kind": "c"})
+    study.optimize(lambda trial: losses[trial.suggest_categorical("kind", list(losses))], n_trials=3)
+    skipstack.from_optuna(study, out=tmp_path / "optuna")
+    (tmp_path / "export.csv").write_text("rate,loss\n0.1,1.0\n0.2,Infinity\n0.3,2.0\n")
+    space = skipstack.Space(rate=skipstack.uniform(0, 1))
+    skipstack.from_wandb(
+        tmp_path / "export.csv", score="loss", space=space, direction="minimize", out=tmp_path / "wandb"
+    )
+    experiment(
+        tmp_path / "experiment",
+        {
+            "one": ("TERMINATED", [(1, 1.0)]),
+            "three": ("TERMINATED", [(1, float("inf"))]),
+            "four": ("TERMINATED", [(1, 2.0)]),
+        },
+    )
+    skipstack.from_tune(tmp_path / "experiment", score="loss", direction="minimize", out=tmp_path / "tune")
+    for tool in ("optuna", "wandb", "tune"):
+        trials = read_study(tmp_path / tool).trials.values()
+        assert sorted((trial.reason, trial.score) for trial in trials if trial.score is not None) == [
+            ("completed", -2.0),
+            ("completed", -1.0),
+        ]
+        assert [trial.reason for trial in trials if trial.score is None] == ["diverged"]
+        assert "1 diverged" in typed("report", str(tmp_path / tool)).out
+
+
+def test_what_axes_cannot_hold_of_a_study_of_optuna_is_said(tmp_path: Path) -> None:
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    study = optuna.create_study()
+
+    def objective(trial: optuna.Trial) -> float:
+        width, depth = trial.suggest_int("width", 8, 512, log=True), trial.suggest_int("depth", 2, 10, step=2)
+        rate, plain = trial.suggest_float("rate", 0.1, 0.9, step=0.2), trial.suggest_float("plain", 1e-4, 1, log=True)
+        return width + depth + rate + plain
+
+    study.optimize(objective, n_trials=3)
+    skipstack.from_optuna(study, out=tmp_path / "ours")
+    assert read_study(tmp_path / "ours").study.about.endswith(
+        "; not kept: the logarithmic scale of width, the step 2 of depth, the step 0.2 of rate"
+    )
