@@ -25,6 +25,10 @@ from skipstack.search.execution.workers.reporting import NoRuns, Report, SeedRep
 from skipstack.search.study.task import TrialTask
 from skipstack.spaces.function import FunctionConfig
 
+NO_REPORT: Final = (
+    "end() before a report of every seed (allowed: report(score=...), once or more, before end(); or fail(ERROR))"
+)
+
 
 class LeftOpenError(StudyInterruptedError):
     """Raised in the thread of a study when the user's loop leaves before the end of the study."""
@@ -219,9 +223,13 @@ class AskedTrial:
         return self._tracked[self._only(seed)]
 
     def end(self) -> None:
-        """Report that training ended before the last possible epoch. Ignored if the trial does not continue."""
+        """Report that training ended before the last possible epoch. A trial without a score, of which not every seed
+        has reported an epoch, has failed. Ignored if the trial does not continue.
+        """
         with self._turn:
-            if self.goes_on:
+            if self.epoch == 0:
+                self.fail(NO_REPORT)
+            elif self.goes_on:
                 self.goes_on = False
                 self._driver.returned(self.number)
 

@@ -151,3 +151,20 @@ def _confirmed(record: StudyRecord) -> tuple[StudyRecord, Confirmation]:
     found = by_design(record)
     assert found is not None
     return record, found
+
+
+def test_python_without_docstrings_draws_nothing_and_says_so() -> None:
+    """Altair cannot be imported by ``python -OO``, or with ``PYTHONOPTIMIZE=2``."""
+    program = (
+        "from skipstack.dashboards.formats.rendering import render\n"
+        "from skipstack.dashboards.reports.exploration.report import exploration_report\n"
+        "from skipstack.dashboards.reports.pictures.drawing_process import DRAWING\n"
+        "from skipstack.search.api.study import exploration_of\n"
+        "from skipstack.search.study.record.study_record import StudyRecord\n"
+        "from tests.search.made_up import history, study\n"
+        "report = exploration_report(exploration_of(StudyRecord.of(history(study(trials=3), seed=1))))\n"
+        "print(render(report, 'html'), DRAWING.trouble)\n"
+    )
+    ran = subprocess.run([sys.executable, "-OO", "-c", program], capture_output=True, text=True, cwd=ROOT)
+    assert ran.returncode == 0, ran.stderr
+    assert ran.stdout.count("PYTHONOPTIMIZE=2") == 2, "the page says so, and where the study is recorded"

@@ -102,3 +102,35 @@ def test_the_best_model_is_registered_in_its_own_flavour(tmp_path: Path) -> None
     assert (place / "skipstack" / "README.md").read_bytes() == (bundle / "README.md").read_bytes()
     given = bundle / "model" / "epoch-1"
     assert all((place / path.relative_to(given)).read_bytes() == path.read_bytes() for path in given.rglob("*.*"))
+
+
+def test_runs_that_a_function_leaves_active_are_ended_and_its_callers_is_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """MLflow's active runs belong to a thread, so that a function that logs without one begins runs of its own."""
+
+    def logs(config: Mapping[str, Any]) -> float:
+        mlflow.log_metric("inner", config["alpha"])
+        if config["alpha"] > 0.5:
+            raise ValueError("too large")
+        return float(config["alpha"])
+
+    monkeypatch.chdir(tmp_path)
+    theirs = f"sqlite:///{tmp_path}/theirs.db"
+    mlflow.set_tracking_uri(theirs)
+    try:
+        mlflow.set_experiment("mine")
+        with mlflow.start_run(run_name="callers") as callers:
+            space = skipstack.Space(alpha=skipstack.choice(0.25, 0.75))
+            skipstack.search(space, logs, settings={"search.proposer": "grid"}, seeds=1, engine="serial", out="study")
+            active = mlflow.active_run()
+            assert active is not None
+            assert active.info.run_id == callers.info.run_id
+            assert mlflow.get_run(callers.info.run_id).info.status == "RUNNING"
+    finally:
+        mlflow.set_tracking_uri(None)  # type: ignore[arg-type]
+    client = mlflow.MlflowClient(theirs)
+    mine = client.get_experiment_by_name("mine")
+    assert mine is not None
+    found = {run.data.metrics.get("inner"): run.info.status for run in client.search_runs([mine.experiment_id])}
+    assert found == {0.25: "FINISHED", 0.75: "FAILED", None: "FINISHED"}

@@ -219,3 +219,17 @@ def test_a_loop_keeps_checkpoints_models_figures_and_files_as_a_function_does(tm
     exported = skipstack.open(tmp_path / "study").export(tmp_path / "bundle")
     assert (exported / "model" / "weights.bin").read_bytes() == b"1 2", "seed 1 is the better one, epoch 2 the best"
     assert not list(kept.rglob("checkpoints")), "they go with the end of the trial"
+
+
+def test_a_trial_that_a_loop_ends_without_a_report_has_failed(tmp_path: Path) -> None:
+    space = {"axes": SPACE["axes"]}
+    with skipstack.begin(space, trials=2, epochs=4, seeds=2, out=tmp_path / "study") as study:
+        for reported in ((), (0,)):
+            trial = study.ask()
+            assert trial is not None
+            for seed in reported:  # not by all seeds, so it has no score
+                trial.report(score=1.0, seed=seed)
+            trial.end()
+    for trial in skipstack.open(study.folder).record.trials.values():
+        assert (trial.reason, trial.score) == ("failed", None)
+        assert "end() before a report of every seed" in trial.message

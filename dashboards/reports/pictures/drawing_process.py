@@ -17,6 +17,11 @@ PATIENCE: Final = 120.0
 """The maximum seconds for the process to start, and to draw one picture. Each usually takes a second."""
 
 
+NO_DOCSTRINGS: Final = (
+    "Altair, which draws them, cannot be imported by a Python without docstrings (-OO, PYTHONOPTIMIZE=2)"
+)
+
+
 class UndrawnError(Exception):
     """Raised if a picture cannot be drawn. The message gives the reason in one line."""
 

@@ -1,11 +1,12 @@
 """Draws charts as the pictures of a report."""
 
+import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
 from skipstack.dashboards.formats.page import Picture
-from skipstack.dashboards.reports.pictures.drawing_process import DRAWING, UndrawnError
+from skipstack.dashboards.reports.pictures.drawing_process import DRAWING, NO_DOCSTRINGS, UndrawnError
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +23,12 @@ class Drawn:
 
 
 def pictured(drawn: Iterable[Drawn]) -> tuple[Picture, ...]:
-    """Draw the charts as SVG pictures, with their texts. A chart that cannot be drawn is replaced by the reason."""
+    """Draw the charts as SVG pictures, with their texts. A chart that cannot be drawn is replaced by the reason, and so
+    are all charts together in a Python that cannot import Altair.
+    """
+    if sys.flags.optimize > 1:
+        DRAWING.trouble = NO_DOCSTRINGS
+        return (Picture("Pictures", NO_DOCSTRINGS),)
     return tuple(map(_picture, drawn))
 
 

@@ -99,6 +99,12 @@ class TrackedRun(ABC):
     def end(self, *, failed: bool = False) -> None:
         """Make the run inactive. ``failed``: whether the call raised an error."""
 
+    @abstractmethod
+    def returned(self, *, failed: bool = False) -> None:
+        """``end`` the run, and end in MLflow all other runs that the call has left active in its thread, which has no
+        further use for them.
+        """
+
     def __enter__(self) -> Self:
         return self.begin()
 
@@ -140,6 +146,9 @@ class NoRun(TrackedRun):
 
     def end(self, *, failed: bool = False) -> None:
         """Do nothing: the run never began."""
+
+    def returned(self, *, failed: bool = False) -> None:
+        """Do nothing: there is no MLflow, or no study in it."""
 
 
 def _nothing(*_: object) -> None:

@@ -119,13 +119,13 @@ class SeedRun:
         self._theirs.release()
 
     def _tracked_call(self) -> None:
-        """Call the function, and end its MLflow run if the function has used it."""
+        """Call the function, and end the MLflow runs that it has begun."""
         try:
             self._call(self._function)
         except BaseException as error:
-            self._tracked.end(failed=isinstance(error, Exception))
+            self._tracked.returned(failed=isinstance(error, Exception))
             raise
-        self._tracked.end()
+        self._tracked.returned()
 
     def _call(self, function: Callable[..., Any]) -> None:
         """Call the function. If it has made no report, its return value counts as its report."""

@@ -48,6 +48,10 @@ _FORMERLY: Final = re.compile(r"ablation \d+, trial \d+")
 """Matches the name that earlier versions gave to the run of an ablation's trial."""
 
 
+class DeletedExperimentError(Exception):
+    """Raised if the user has deleted the study's experiment. MLflow keeps it, and refuses to write to it."""
+
+
 class _Had(NamedTuple):
     """The content of a finished trial's run when the store was read. A metric of such a run has all its steps or none.
 
@@ -243,6 +247,11 @@ class Writer:
                 self._experiment, artifact_location=self._artifacts, tags=dict(KIND)
             )
             return
+        if found.lifecycle_stage == "deleted":
+            raise DeletedExperimentError(
+                f"experiment {self._experiment} was deleted there; restore it first, by `mlflow experiments restore "
+                f"--experiment-id {found.experiment_id}` with MLFLOW_TRACKING_URI set to the store"
+            )
         self._experiment_id, self._views = found.experiment_id, dict(found.tags)
         for name, value in KIND.items():
             if name not in found.tags:

@@ -556,3 +556,21 @@ def wait_until(there: Callable[[], bool]) -> None:
     while not there():
         assert time.monotonic() < end, "waited in vain"
         time.sleep(0.005)
+
+
+def test_a_deleted_experiment_is_named_with_the_command_that_restores_it(
+    uri: str, events: list[Event], hasty: None
+) -> None:
+    from mlflow import MlflowClient
+
+    client = MlflowClient(uri)
+    assert write(uri, events[:7]) is None
+    (experiment,) = {run.info.experiment_id for run in search(uri, events)}
+    client.delete_experiment(experiment)
+    message = write(uri, events)
+    assert message is not None
+    assert f"`mlflow experiments restore --experiment-id {experiment}`" in message
+    assert "\n" not in message
+    client.restore_experiment(experiment)
+    assert write(uri, events) is None, "what it advises works"
+    assert len(content(uri, events)) == 1 + 5
