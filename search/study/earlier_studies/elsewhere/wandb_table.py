@@ -8,7 +8,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
@@ -108,7 +107,7 @@ def _value(text: str, axis: Axis) -> Json:
     """The value of the axis that a cell's ``text`` means: a number, a text, or what JSON or Python spells so. A value
     that the axis does not have is returned as it reads best.
     """
-    readings: list[Any] = [text]
+    readings: list[Json] = [text]
     with suppress(ValueError):
         number = _finite(text)
         readings = [*([int(number)] if number.is_integer() else []), number, text]
