@@ -278,7 +278,7 @@ def resume(
     from skipstack.search.api.run import resume as ready
 
     _constraints(constraints)
-    where = _execution(options, objective, folder)
+    where = _execution(options, objective, folder, of=resume)
     return _finished(ready(Path(folder), where, enough=enough, hours=hours))
 
 
@@ -307,7 +307,7 @@ def extend(
     from skipstack.search.api.run import extend as ready
 
     _constraints(constraints)
-    where = _execution(options, objective, folder)
+    where = _execution(options, objective, folder, of=extend)
     run = ready(
         Path(folder),
         where,
@@ -356,7 +356,7 @@ def ablate(
 
     study = Path(folder)
     _constraints(constraints)
-    where = _execution(options, objective, folder)
+    where = _execution(options, objective, folder, of=ablate)
     prepared = prepare_ablation(
         study,
         code=[Path(each) for each in options.get("code") or ()],
@@ -492,9 +492,17 @@ def space(
     return Points(config.space)
 
 
-def _execution(options: GivenOptions, objective: Objective | None, before: AnyPath | None = None) -> Execution:
+def _execution(
+    options: GivenOptions,
+    objective: Objective | None,
+    before: AnyPath | None = None,
+    *,
+    of: Callable[..., object] = search,
+) -> Execution:
     """The execution of a study by these options; options that are None are those of the last run in the folder
     ``before``.
+
+    Raises UserError for an option that the function ``of``, which was called, does not have.
     """
     from dataclasses import replace
     from logging import getLogger
@@ -503,7 +511,7 @@ def _execution(options: GivenOptions, objective: Objective | None, before: AnyPa
     from skipstack.data.basis.saying import tried
     from skipstack.search.api.recorded_options import execution_of
 
-    allowed = [name for name in GivenOptions.__annotations__ if before is not None or name != "code"]
+    allowed = signature(of).parameters
     for name in options:
         if name not in allowed:
             raise UserError(unknown("option", name, allowed))
@@ -646,5 +654,5 @@ class _CallablePackage(ModuleType):
 find_moved_modules()
 _package = import_module("skipstack.search")
 _package.__class__ = _CallablePackage
-_package.__doc__ = search.__doc__
+_package.__doc__ = f"search{signature(search)}\n\n{search.__doc__}"  # help shows no signature of a package
 globals()["search"] = _package

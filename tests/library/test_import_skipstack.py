@@ -1,5 +1,6 @@
 """``import skipstack``: what it loads, and that its function ``search`` and its package ``search`` are one."""
 
+import pydoc
 from dataclasses import fields
 from inspect import signature
 from pathlib import Path
@@ -64,6 +65,27 @@ def test_the_options_of_a_run_are_in_the_signature_of_each_function_that_runs_on
     assert options - shown.keys() == ({"code"} if name == "search" else set())
     assert "options" not in shown
     assert options - {"progress"} == {field.name for field in fields(RunOptions)}
+
+
+@pytest.mark.parametrize("name", ["search", "resume"])
+def test_help_shows_each_argument_of_a_function_that_runs_a_study(name: str) -> None:
+    import skipstack
+
+    function = getattr(skipstack, name)
+    shown = pydoc.plain(pydoc.render_doc(function))
+    call = shown[shown.index(f"{name}(") :].split("-> 'Study'")[0]
+    assert [each for each in signature(function).parameters if f"{each}: " not in call] == []
+
+
+@pytest.mark.parametrize("name", ["search", "resume", "extend", "ablate"])
+def test_an_option_that_no_function_has_is_told_with_all_that_this_one_has(name: str, tmp_path: Path) -> None:
+    import skipstack
+
+    function = getattr(skipstack, name)
+    with pytest.raises(skipstack.UserError) as refused:
+        function("quickstart" if name == "search" else tmp_path, engines="serial")
+    said = f"unknown option 'engines' (nearest: 'engine'; allowed: {', '.join(signature(function).parameters)})"
+    assert str(refused.value) == said
 
 
 def test_ray_carries_what_a_notebook_says_of_it(tmp_path: Path) -> None:

@@ -50,7 +50,7 @@ def network(**parts: dict[str, object]) -> TrialConfig:
 
 
 def shortcut(topology: str, gate: str, **rest: object) -> TrialConfig:
-    return network(stack={"shortcut": {"topology": topology, "gate": gate}, **rest})
+    return network(stack={"composition": 2, "shortcut": {"topology": topology, "gate": gate}, **rest})
 
 
 @pytest.mark.parametrize(
@@ -150,7 +150,7 @@ def test_a_highway_needs_a_gate_with_a_complement(gate: str) -> None:
 def test_the_lectures_lstm_is_too_wide_for_a_shortcut() -> None:
     assert network(stack={"cell": "sutskever", "depth": 2})
     with pytest.raises(ValidationError, match=r"twice as wide as a shortcut takes: got sources \[0, 0, 1\]"):
-        network(stack={"cell": "sutskever", "depth": 3})
+        network(stack={"cell": "sutskever", "depth": 3, "composition": 2})
 
 
 def test_names_are_keys_and_reasons_are_one_line() -> None:

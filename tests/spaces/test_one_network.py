@@ -35,6 +35,9 @@ LATER = {"model.head.decoder", "model.stack.skip.entropy_decay"}
 
 POINTS = 3
 
+SHORTCUTS: dict[str, Any] = {"model": {"stack": {"kind": "recurrent", "composition": 2}}}
+"""A base with a shortcut in layers 3, 5, 7, ..."""
+
 
 def small(value: Any) -> Any:
     if isinstance(value, dict):
@@ -145,14 +148,17 @@ def test_of_a_large_space_it_says_what_draws_show() -> None:
 
 
 def test_axes_that_all_networks_read_and_those_with_a_condition_are_not_named() -> None:
-    assert found({DEPTH: {"choice": [1, 3]}, GATE: {"choice": ["none", "linear"], "when": {DEPTH: [3]}}}) == []
+    assert (
+        found({DEPTH: {"choice": [1, 3]}, GATE: {"choice": ["none", "linear"], "when": {DEPTH: [3]}}}, SHORTCUTS) == []
+    )
     assert found({DEPTH: {"choice": [1, 3]}, RATE: {"choice": [0.1, 0.2]}}) == []
 
 
 def test_points_of_one_network_differ_in_nothing_else() -> None:
     axes = {DEPTH: {"choice": [1, 3]}, GATE: {"choice": ["none", "linear"]}, RATE: {"choice": [0.1, 0.2]}}
-    points = dict(enumerate(space(axes).enumerate()))
-    same = [tuple(points[number] for number in group) for group in alike(space(axes), points)]
+    ours = space(axes, SHORTCUTS)
+    points = dict(enumerate(ours.enumerate()))
+    same = [tuple(points[number] for number in group) for group in alike(ours, points)]
     assert [[(point[DEPTH], point[GATE], point[RATE]) for point in group] for group in same] == [
         [(1, "none", rate), (1, "linear", rate)] for rate in (0.1, 0.2)
     ]

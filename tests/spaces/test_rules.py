@@ -181,6 +181,7 @@ def test_short_names_are_recorded_in_full() -> None:
 
 def test_a_network_has_rules_over_its_axes_and_its_fields() -> None:
     study = {
+        "base": {"model": {"stack": {"composition": 2}}},
         "axes": {
             "model.stack.hidden": {"choice": [10, 100, 1000]},
             "model.stack.depth": {"choice": [1, 3, 5]},

@@ -27,6 +27,8 @@ GATE, HIDDEN = "model.stack.shortcut.gate", "model.stack.hidden"
 KIND, MOMENTUM = "training.optimiser.kind", "training.optimiser.momentum"
 BETA, RATE = "training.optimiser.beta1", "training.optimiser.learning_rate"
 REPOSITORY = Path(__file__).parents[2]
+SHORTCUTS: dict[str, Any] = {"model": {"stack": {"kind": "recurrent", "composition": 2}}}
+"""A base with a shortcut in layers 3, 5, 7, ..."""
 
 
 def space(axes: dict[str, Any], *constraints: str, base: dict[str, Any] | None = None) -> Space:
@@ -247,6 +249,7 @@ def test_the_small_wu2017_space_is_as_written_by_hand() -> None:
             COMPOSITION: {"choice": [2, 5], "when": {DEPTH: [3]}},
         },
         "block_on_top",
+        base=SHORTCUTS,
     )
     assert list(ours.enumerate()) == [
         {DEPTH: 1},
@@ -272,7 +275,7 @@ def test_a_condition_on_an_inactive_axis_compares_with_the_base() -> None:
         HIDDEN: {"choice": [8, 9], "when": {COMPOSITION: [2]}},
     }
     # At depth 1 the composition is inactive, and the base's is 2: hidden is active there.
-    assert space(axes).count() == 2 + 2 + 1
+    assert space(axes, base=SHORTCUTS).count() == 2 + 2 + 1
     assert space(axes, base={"model": {"stack": {"kind": "recurrent", "composition": 5}}}).count() == 1 + 2 + 1
 
 
@@ -398,7 +401,7 @@ def test_where_no_point_is_allowed_the_two_commonest_reasons_are_told_with_their
     """Of two layers the upper one takes no skip, half of the draws; no draw has as many units as inputs."""
     axes: dict[str, Any] = {DEPTH: {"choice": [2, 3]}, HIDDEN: {"integer": [1, 10**8]}, RATE: {"log": [0.001, 0.1]}}
     with pytest.raises(UserError) as raised:
-        space(axes, "block_on_top", "hidden_equals_input").sample(np.random.default_rng(3))
+        space(axes, "block_on_top", "hidden_equals_input", base=SHORTCUTS).sample(np.random.default_rng(3))
     _, *reasons = str(raised.value).split("; ")
     names = {reason.split("constraint ")[1].split(":")[0]: int(reason.split(" %")[0]) for reason in reasons}
     assert names == {"block_on_top": pytest.approx(50, abs=8), "hidden_equals_input": pytest.approx(50, abs=8)}

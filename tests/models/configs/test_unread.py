@@ -22,7 +22,8 @@ INPUT: Model = {"word_size": 6, "capital_size": 0, "affix_characters": 0, "windo
 
 def model(*, embedder: Model | None = None, **stack: Any) -> Model:
     """Three layers with a shortcut, unless something else is said."""
-    return {"embedder": {**INPUT, **(embedder or {})}, "stack": {"depth": 3, "hidden": 4, "dropout": 0.3, **stack}}
+    usual = {"depth": 3, "hidden": 4, "composition": 2, "dropout": 0.3}
+    return {"embedder": {**INPUT, **(embedder or {})}, "stack": {**usual, **stack}}
 
 
 def shortcut(**given: Any) -> Model:

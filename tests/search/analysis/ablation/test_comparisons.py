@@ -13,19 +13,19 @@ from tests.search.analysis.ablation.toys import planted
 
 DEPTH, BATCH = "model.stack.depth", "training.batch_size"
 AXES: dict[str, Any] = {DEPTH: {"choice": [1, 2, 3]}, BATCH: {"choice": [16, 32]}}
-"""From a base of three layers and batches of one; the best have one layer, with batches of 32 and of 16."""
+"""From a base of three layers and batches of one; the best have one layer, with batches of 16 and of 32."""
 
 BESIDE = [
     ("base", ""),
     ("winner", "base"),
     ("number 2", "base"),
     ("without depth", "winner"),
-    ("base + batch_size 32", "base"),
+    ("base + batch_size 16", "base"),
     ("without batch_size", "winner"),
     ("number 2 without batch_size", "number 2"),
     ("base + depth 1", "base"),
     ("number 2 without depth", "number 2"),
-    ("base + batch_size 16", "base"),
+    ("base + batch_size 32", "base"),
 ]
 
 
@@ -49,9 +49,9 @@ def test_a_row_differs_from_its_reference_in_what_its_name_says(two: StudyRecord
     by_name = {(each.row, each.corpus): each for each in compared(two)}
     for row, depth, batch in (
         ("base", 3, 1),
-        ("winner", 1, 32),
-        ("number 2", 1, 16),
-        ("without depth", 3, 32),
+        ("winner", 1, 16),
+        ("number 2", 1, 32),
+        ("without depth", 3, 16),
         ("number 2 without batch_size", 1, 1),
         ("base + depth 1", 1, 1),
     ):

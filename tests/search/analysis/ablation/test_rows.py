@@ -122,7 +122,7 @@ def test_a_row_that_a_constraint_refuses_is_left_out_and_says_so() -> None:
 
 
 def test_a_base_that_the_space_does_not_have_still_is_the_base() -> None:
-    tree = {**BASE, "model": {"stack": {"kind": "recurrent", "depth": 2, "hidden": 100}}}
+    tree = {**BASE, "model": {"stack": {"kind": "recurrent", "depth": 2, "hidden": 100, "composition": 2}}}
     axes = {DEPTH: {"choice": [3, 4]}, HIDDEN: {"integer": [4, 64]}}
     config = {"base": tree, "axes": axes, "constraints": ["shortcut_in_use"]}  # which the base does not meet
     named, left_out = spelt(config, {DEPTH: 3, HIDDEN: 16})

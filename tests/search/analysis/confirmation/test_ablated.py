@@ -108,7 +108,7 @@ def two(tmp_path_factory: pytest.TempPathFactory) -> StudyRecord:
     """The ablation of the two best of a grid whose base has depth 3, on two corpora."""
     axes: dict[str, object] = {
         DEPTH: {"choice": [1, 2, 3]},
-        RATE: {"choice": [0.01, 0.02]},
+        RATE: {"choice": [0.011, 0.02]},
         "model.stack.dropout": {"choice": [0.3, 0.5]},
     }
     return planted(tmp_path_factory.mktemp("two") / "study", axes, top=2, corpora=["own", "atis"])

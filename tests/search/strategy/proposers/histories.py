@@ -54,7 +54,7 @@ MIXED = Space(
 WIDE = Space(
     SpaceConfig.model_validate(
         {
-            "base": {"model": {"stack": {"kind": "recurrent", "depth": 3}}},
+            "base": {"model": {"stack": {"kind": "recurrent", "depth": 3, "composition": 2}}},
             "axes": {
                 KIND: {"choice": ["adam", "sgd"]},
                 DEPTH: {"choice": [1, 2, 3, 4, 5]},

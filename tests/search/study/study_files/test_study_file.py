@@ -426,7 +426,7 @@ def test_setting_a_field_that_an_axis_varies_fixes_it() -> None:
     assert list(study.space.axes) == [GATE, "model.stack.composition"]
     assert Space(study.space).count() == 4
     # Two layers down as well: a whole stack fixes all that is in it.
-    study, _ = load_study("wu2017/quick", overrides=["model.stack={depth: 3, hidden: 8}"])
+    study, _ = load_study("wu2017/quick", overrides=["model.stack={depth: 3, hidden: 8, composition: 2}"])
     assert study.space.axes == {}
 
 
