@@ -1,6 +1,7 @@
-"""Converts the values of axes to the types of their fields, for the record of a space with users' own code.
+"""Converts the values of axes to the types of their fields, for the record of a space.
 
-Later readers of the record may not have the code, and could not know that 8 in a field of floats means 8.0.
+Later readers of the record may not have the users' code of a space, and could not know that 8 in a field of floats
+means 8.0. Nor do they know which defaults a value of several fields, such as a whole stack, had when it was recorded.
 """
 
 from collections.abc import Mapping, Sequence
@@ -8,14 +9,25 @@ from collections.abc import Mapping, Sequence
 from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.user_code.configs import known
 from skipstack.spaces.config import Axis
-from skipstack.spaces.domains import Choice, Json
+from skipstack.spaces.domains import Choice, Domain, Json
+from skipstack.spaces.function import FUNCTION
 from skipstack.spaces.paths import typed
 from skipstack.spaces.space import Space
 
 
 def typed_axes(space: Space, axes: Mapping[str, Axis]) -> dict[str, Axis]:
-    """Return the axes with choices and conditions in the types of their fields; unchanged without users' code."""
-    return {path: _typed_axis(space, path, axis) for path, axis in axes.items()} if space.code else dict(axes)
+    """Return the axes with the values of choices and conditions in the types of their fields.
+
+    In a space without users' code, only the axes change of which a value is a mapping.
+    """
+    return {
+        path: _typed_axis(space, path, axis) if space.code or _has_parts(space.domains[path]) else axis
+        for path, axis in axes.items()
+    }
+
+
+def _has_parts(domain: Domain | None) -> bool:
+    return isinstance(domain, Choice) and any(isinstance(value, dict) for value in domain.values)
 
 
 def _typed_axis(space: Space, path: str, axis: Axis) -> Axis:
@@ -23,20 +35,26 @@ def _typed_axis(space: Space, path: str, axis: Axis) -> Axis:
     if not isinstance(domain, Choice):
         return axis.model_copy(update={"when": when})
     if domain.names:
-        return Axis(named=dict(zip(domain.names, domain.values, strict=True)), when=when)
-    return Axis(choice=domain.values, when=when)
+        named = dict(zip(domain.names, domain.values, strict=True))
+        return Axis(named=named, prior=axis.prior, when=when)
+    return Axis(choice=domain.values, prior=axis.prior, when=when)
 
 
 def typed_choices(space: Space, choices: Mapping[str, Sequence[Json]]) -> dict[str, list[Json]]:
-    """Return values that are to be added to axes, in the types of their fields; unchanged if there is no users' code.
+    """Return values that are to be added to axes, in the types of their fields. In a space without users' code, only
+    those of axes change of which a value is a mapping.
 
     ``choices``: the values by axis. On an axis with named values, each is a mapping of one name to its value. Raises
-    UserError, if the space has users' code, for a value that no field accepts.
+    UserError for a value that is changed and that no field accepts.
     """
-    if not space.code:
-        return {path: list(values) for path, values in choices.items()}
+    networks = FUNCTION not in space.base
     with known(space.code):
-        return {path: [_choice(space, path, value) for value in values] for path, values in choices.items()}
+        return {
+            path: [_choice(space, path, value) for value in values]
+            if space.code or (networks and _has_parts(space.domains.get(path)))
+            else list(values)
+            for path, values in choices.items()
+        }
 
 
 def _choice(space: Space, path: str, value: Json) -> Json:

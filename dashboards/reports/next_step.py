@@ -1,5 +1,6 @@
 """The last lines of a report: the commands to type next, depending on the verdict."""
 
+import json
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ from skipstack.search.analysis.verdict.verdicts import (
     WinnerTested,
 )
 from skipstack.search.ledger.events import SCORELESS, Reason
+from skipstack.search.study.record.extension import all_tried
 from skipstack.spaces.function import FunctionConfig
 from skipstack.spaces.subject import Subject
 
@@ -81,6 +83,8 @@ def _steps(verdict: Verdict, seen: Exploration, folder: str) -> Iterator[NextSte
             assert isinstance(base, FunctionConfig), "other tools call functions"
             warm = f"direction={base.direction!r}, settings={{'search.warm_start': [{folder!r}]}}"
             yield NextStep(f"skipstack.search(space, {base.function.name}, {warm})", "to search on from its trials")
+        case Explored(is_base=True) if all_tried(seen.config, map(json.loads, seen.seen.trials["point"])):
+            yield from _export(base, folder)
         case Explored(is_base=True):
             more = str(len(seen.seen.trials))
             yield NextStep(_command("extend", base, folder, trials=more), "to try more configs")
@@ -98,7 +102,12 @@ def _confirmed(base: Subject, verdict: Verdict, folder: str) -> Iterator[NextSte
     open_yet = isinstance(verdict, WinnerTested) and not verdict.winner.marked
     if open_yet and base.keeps_weights:
         yield NextStep(_typed("ablate", folder, "--seeds", "20", "--plan"), "to see what more seeds could tell")
-    elif base.keeps_weights:
+    else:
+        yield from _export(base, folder)
+
+
+def _export(base: Subject, folder: str) -> Iterator[NextStep]:
+    if base.keeps_weights:
         yield NextStep(_typed("export", folder, "--to", f"{folder}-best"), "to have its network as files")
 
 

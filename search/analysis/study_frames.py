@@ -20,6 +20,7 @@ from skipstack.search.analysis.frames.trials import seeds, trials
 from skipstack.search.ledger.events import CorpusPrepared, Gain, HoursOver
 from skipstack.search.ledger.ledger import Ledger, PastEvents
 from skipstack.search.study.config import StudyConfig
+from skipstack.search.study.record.earlier_defaults import completed_study
 from skipstack.search.study.record.folder import StudyFolder
 from skipstack.search.study.record.ranking import measure_of
 from skipstack.search.study.record.reading import LONG, read_study
@@ -227,7 +228,7 @@ def study_frames(path: Path) -> StudyFrames:
         gain, over = found.about["enough"], found.about["over"]
         return StudyFrames(
             past=past,
-            study=StudyConfig.model_validate(found.about["study"]),
+            study=StudyConfig.model_validate(completed_study(found.about["study"])),
             corpora={each.corpus: each for each in corpora},
             base=found.about["base"],
             finished=found.about["finished"],

@@ -16,7 +16,7 @@ from skipstack.search.study.code_version import code_version
 from skipstack.search.study.config import StudyConfig
 from skipstack.search.study.earlier_studies.warm_start import earlier_studies, warm_starts
 from skipstack.search.study.preparation import prepared
-from skipstack.search.study.record.extension import extended, extension
+from skipstack.search.study.record.extension import check_untried, extended, extension
 from skipstack.search.study.record.folder import StudyFolder
 from skipstack.search.study.record.study_record import StudyRecord
 from skipstack.spaces.domains import Json
@@ -100,7 +100,8 @@ def extend_study(
     ``trials``: the number of trials to add. ``seeds``: the number of seeds to add to each further trial. ``choices``:
     the values to add, by axis. ``points``: points to try next (``given_point``). ``asked_by``: the user who asked for
     ``points``. ``data_dir``, ``corpus_folder`` and ``clock``: as in ``open_study``. Raises UserError if the extension
-    changes nothing, for a point that the study has tried or does not allow, and as ``open_study`` does.
+    changes nothing, if no config is left to try, for a point that the study has tried or does not allow, and as
+    ``open_study`` does.
     """
     choices = typed_choices(record.space, choices)
     by = extension(
@@ -114,7 +115,9 @@ def extend_study(
     )
     more = extended(record.study, by)
     check_study(more)
-    if points:
+    if not points:
+        check_untried(more, [trial.point for trial in record.trials.values()])
+    else:
         by = by.model_copy(update={"points": new_points(record, Space(more.space), points), "asked_by": asked_by})
     corpora = prepared(more, folder, data_dir=data_dir, corpus_folder=corpus_folder, clock=clock, ready=record.corpora)
     return [by, *corpora]

@@ -15,8 +15,11 @@ from skipstack.dashboards.commands import running
 from skipstack.dashboards.commands.next_steps import next_steps, to_look_at
 from skipstack.dashboards.commands.published import published
 from skipstack.dashboards.commands.running import finish, said_if_long
+from skipstack.dashboards.formats.page import Listing
+from skipstack.dashboards.reports.next_step import next_step
 from skipstack.dashboards.reports.printing import print_everywhere
 from skipstack.data.basis.errors import UserError
+from skipstack.search.analysis.verdict.of_study import verdict
 from skipstack.search.api.options import Execution
 from skipstack.search.api.run import Run
 from skipstack.search.api.study import exploration_of
@@ -63,6 +66,27 @@ def test_commands_to_paste_name_the_folder_as_one_word(tmp_path: Path) -> None:
     with pytest.raises(UserError) as refused, new_folder(path):
         pass
     assert shlex.split(str(refused.value).split("`")[1]) == ["skipstack", "resume", str(path)]
+
+
+@pytest.mark.parametrize(
+    ("proposer", "trials", "command"),
+    [
+        ("random", 1, ["skipstack", "export", PLACE, "--to", f"{PLACE}-best"]),
+        ("grid", 2, ["skipstack", "extend", PLACE, "--trials", "2"]),
+        ("grid", 3, ["skipstack", "export", PLACE, "--to", f"{PLACE}-best"]),
+        ("grid", 9, ["skipstack", "export", PLACE, "--to", f"{PLACE}-best"]),
+    ],
+)
+def test_more_configs_are_recommended_only_where_some_are_left(
+    proposer: str, trials: int, command: list[str], tmp_path: Path
+) -> None:
+    """The base, of depth 1, is the best of the grid; the study of one trial has no axes."""
+    study = toy_study(trials=trials, proposer=proposer)
+    axes = {"model.stack.depth": study.space.axes["model.stack.depth"]} if trials > 1 else {}
+    study = study.model_copy(update={"space": study.space.model_copy(update={"axes": axes})})
+    seen = exploration_of(run_toy(open_toy(tmp_path / PLACE, study)))
+    *_, (typed,) = (block.items for block in next_step(verdict(seen, []), seen, PLACE) if isinstance(block, Listing))
+    assert shlex.split(typed) == command
 
 
 def test_the_views_in_a_browser_stand_below_by_their_names(tmp_path: Path) -> None:

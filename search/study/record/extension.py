@@ -1,15 +1,19 @@
 """Extends and shortens studies: computes the resulting configs, checks the requests, and creates their events."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from math import inf
 
 from skipstack.data.basis.errors import UserError, unknown
+from skipstack.data.basis.frozen import canonical_json
 from skipstack.search.ledger.events import Extended, HoursOver, Shortened
 from skipstack.search.strategy.objectives.hours import HOUR
+from skipstack.search.strategy.proposers.config import ListedConfig, PathConfig, PlainProposerConfig
 from skipstack.search.strategy.schedulers.config import RungConfig
 from skipstack.search.study.config import SearchConfig, StudyConfig
+from skipstack.search.study.record.earlier_defaults import completed
 from skipstack.spaces.config import Axis
 from skipstack.spaces.domains import Json
+from skipstack.spaces.space import Point, Space
 
 
 def extended(study: StudyConfig, by: Extended) -> StudyConfig:
@@ -85,6 +89,41 @@ def extension(
     return by
 
 
+def all_tried(study: StudyConfig, tried: Iterable[Point]) -> bool:
+    """Whether the points ``tried`` are all that the proposer of a study can propose, so that more trials would train
+    nothing. False for a greedy path, whose points depend on scores.
+    """
+    space = Space(study.space)
+    match study.search.proposer:
+        case PathConfig():
+            return False
+        case ListedConfig(points=listed):
+            return not _goes_beyond(listed, tried)
+        case PlainProposerConfig(kind="one_at_a_time"):
+            return not _goes_beyond(space.one_at_a_time(), tried)
+        case _:
+            return space.finite and not _goes_beyond(space.enumerate(), tried)
+
+
+def check_untried(study: StudyConfig, tried: Sequence[Point]) -> None:
+    """Raise UserError if an extended study has no config left beyond the points ``tried``."""
+    if not all_tried(study, tried):
+        return
+    space, allowed = Space(study.space), []
+    has_choices = any(axis.choice or axis.named for axis in study.space.axes.values())
+    if has_choices and not isinstance(study.search.proposer, ListedConfig):
+        allowed.append("--trials N with --axis PATH=CHOICE, a value that the axis lacks")
+    if not space.finite or _goes_beyond(space.enumerate(), tried):
+        allowed.append("--point AXIS=VALUE")
+    which = "the only config of the study has" if len(tried) == 1 else f"all {len(tried)} configs of the study have"
+    raise UserError(f"{which} been tried (allowed: {'; '.join(allowed) or 'a study with axes'})")
+
+
+def _goes_beyond(points: Iterable[Point], tried: Iterable[Point]) -> bool:
+    texts = {canonical_json(point) for point in tried}
+    return any(canonical_json(point) not in texts for point in points)
+
+
 def shortening(study: StudyConfig, proposed: int, *, time: float) -> list[Shortened]:
     """Create the event that ends a study after its ``proposed`` trials; none if no further trial was planned. Raises
     UserError if the study has no trial yet.
@@ -118,6 +157,7 @@ def _races(search: SearchConfig) -> bool:
 
 
 def _with_values(path: str, axis: Axis, values: Sequence[Json]) -> Axis:
+    values = [completed(path, value) for value in values] if axis.named is None else values
     if axis.choice is not None:
         return Axis(choice=(*axis.choice, *values), prior=axis.prior, when=axis.when)
     if axis.named is None:
@@ -131,5 +171,5 @@ def _with_values(path: str, axis: Axis, values: Sequence[Json]) -> Axis:
         for name in value:
             if not name.isprintable() or not name.strip() or name in named:
                 raise UserError(f"--axis {path}: got the name {name!r} (allowed: a new one, on one line)")
-        named |= value
+        named |= {name: completed(path, own) for name, own in value.items()}
     return Axis(named=named, prior=axis.prior, when=axis.when)

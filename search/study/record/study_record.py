@@ -44,6 +44,7 @@ from skipstack.search.ledger.events import (
 from skipstack.search.strategy.objectives.hours import Working
 from skipstack.search.strategy.objectives.pareto import front
 from skipstack.search.study.config import StudyConfig
+from skipstack.search.study.record.earlier_defaults import completed_study
 from skipstack.search.study.record.extension import extended, shortened
 from skipstack.search.study.record.identical_seeds import idle_seeds
 from skipstack.search.study.record.next_event import WrongEventError, check_next, wrong_event
@@ -212,7 +213,7 @@ class StudyRecord:
     def study(self) -> StudyConfig:
         """The config of the study, with its extensions."""
         assert self.opened is not None, "a ledger begins with study_opened"
-        return StudyConfig.model_validate(self.opened.study)
+        return StudyConfig.model_validate(completed_study(self.opened.study))
 
     @cached_property
     def space(self) -> Space:

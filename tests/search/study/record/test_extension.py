@@ -15,7 +15,7 @@ from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.strategy.schedulers.config import AshaConfig
 from skipstack.search.study.checks import check_study
 from skipstack.search.study.config import StudyConfig
-from skipstack.search.study.record.extension import extended, extension, shortening
+from skipstack.search.study.record.extension import check_untried, extended, extension, shortening
 from skipstack.search.study.record.folder import StudyFolder
 from skipstack.search.study.record.reading import is_finished, read_study
 from skipstack.search.study.record.study_record import StudyRecord
@@ -46,6 +46,12 @@ def finite(proposer: str, trials: int) -> StudyConfig:
 def more(trials: int = 0, seeds: int = 0, **choices: Any) -> Extended:
     named: dict[str, tuple[Json, ...]] = {path.replace("__", "."): values for path, values in choices.items()}
     return Extended(time=2.0, trials=trials, seeds=seeds, choices=named)
+
+
+def extend_by(record: StudyRecord, **asked: Any) -> None:
+    """Extend a study by what is asked for, as far as that is checked before a corpus is prepared."""
+    by = extension(record.study, len(record.trials), **{"trials": 0, "seeds": 0, "choices": {}, **asked}, time=2.0)
+    check_untried(extended(record.study, by), [trial.point for trial in record.trials.values()])
 
 
 def told(record: StudyRecord) -> list[tuple[object, ...]]:
@@ -221,6 +227,40 @@ def test_what_extends_nothing_or_does_not_fit_is_told_in_one_line(arguments: dic
     with pytest.raises(UserError, match=message) as refused:
         check_study(extended(NAMED, extension(NAMED, 2, **asked)))
     assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("proposer", "allowed"),
+    [
+        ("grid", "--trials N with --axis PATH=CHOICE, a value that the axis lacks"),
+        ("tpe", "--trials N with --axis PATH=CHOICE, a value that the axis lacks"),
+        ("one_at_a_time", "--trials N with --axis PATH=CHOICE, a value that the axis lacks; --point AXIS=VALUE"),
+    ],
+)
+def test_where_every_config_is_tried_further_trials_are_refused(proposer: str, allowed: str, tmp_path: Path) -> None:
+    record = run_toy(open_toy(tmp_path / "study", finite(proposer, 1_000)))
+    tried = len(record.trials)
+    assert tried == (1 + 2 + 2 if proposer == "one_at_a_time" else 3 * 3)  # three depths and three rates
+    for asked in ({"trials": 1}, {"seeds": 1}, {"trials": 5, "seeds": 2}):
+        with pytest.raises(UserError) as refused:
+            extend_by(record, **asked)
+        assert str(refused.value) == f"all {tried} configs of the study have been tried (allowed: {allowed})"
+    extend_by(record, trials=1, choices={DEPTH: [4]})
+
+
+def test_a_study_of_one_config_has_no_further_trial(tmp_path: Path) -> None:
+    study = toy_study(trials=1, proposer="random")
+    study = study.model_copy(update={"space": study.space.model_copy(update={"axes": {}})})
+    record = run_toy(open_toy(tmp_path / "study", study))
+    with pytest.raises(UserError) as refused:
+        extend_by(record, trials=1)
+    assert str(refused.value) == "the only config of the study has been tried (allowed: a study with axes)"
+
+
+def test_while_a_config_is_left_a_study_is_extended(tmp_path: Path) -> None:
+    for proposer, trials in (("grid", 8), ("random", 8), ("one_at_a_time", 4)):
+        extend_by(run_toy(open_toy(tmp_path / proposer, finite(proposer, trials))), trials=3)
+    extend_by(run_toy(open_toy(tmp_path / "numbers", toy_study(trials=3))), trials=3)
 
 
 def test_a_named_choice_takes_another_name(tmp_path: Path) -> None:
