@@ -14,6 +14,7 @@ from skipstack.search.statistics.descriptive import rank_correlation
 from skipstack.search.study.record.study_record import StudyRecord
 from skipstack.search.study.record.trial_record import TrialRecord
 from skipstack.spaces.domains import Json
+from skipstack.spaces.one_network import network_identity
 from skipstack.spaces.paths import Tree, written
 from skipstack.spaces.trial import TrialConfig, as_network
 
@@ -66,15 +67,17 @@ class PaperComparison:
 def compare(record: StudyRecord, name: str, table: PaperTable, *, randomise: bool = False) -> PaperComparison:
     """Compare a study with the table called ``name``. ``randomise``: as in ``confirm``.
 
-    Our result for a row is the trial whose config is the study's base with exactly the row's values, so that other axes
-    do not confound the comparison. It is None if there is no such trial or the trial has no score. Our differences have
-    intervals if the study is a confirmation by design (``designs.py``).
+    Our result for a row is the trial whose network is that of the study's base with exactly the row's values, so that
+    other axes do not confound the comparison. It is None if there is no such trial or the trial has no score. Our
+    differences have intervals if the study is a confirmation by design (``designs.py``).
     """
     base = as_network(record.study.space.base)
-    by_identity = {trial.config.identity: trial for trial in record.ranked()}
-    files = {as_network(trial.config).data.vectors for trial in by_identity.values()}
-    trials = [_trial(by_identity, base, row, files) for row in table.rows]
-    reference = _trial(by_identity, base, table.base, files)
+    by_network: dict[str, TrialRecord] = {}
+    for trial in record.ranked():
+        by_network.setdefault(network_identity(as_network(trial.config)), trial)
+    files = {as_network(trial.config).data.vectors for trial in by_network.values()}
+    trials = [_trial(by_network, base, row, files) for row in table.rows]
+    reference = _trial(by_network, base, table.base, files)
     split = _split(table, trials)
     only_described = why_not_by_design(record)
     asked = [
@@ -111,16 +114,16 @@ def _split(table: PaperTable, trials: Sequence[TrialRecord | None]) -> Split:
 def _trial(
     ranked: Mapping[str, TrialRecord], base: TrialConfig, row: PaperRow, files: Set[str | None]
 ) -> TrialRecord | None:
-    """Return the best trial whose config is the base with the row's values; None if there is none.
+    """Return the best trial whose network is that of the base with the row's values; None if there is none.
 
-    ``ranked``: the trials with a score by the identity of their configs, the best first. ``files``: the files of
+    ``ranked``: the trials with a score by the identity of their networks, the best first. ``files``: the files of
     pretrained vectors that the trials use. A row with pretrained vectors accepts any of these files.
     """
     if row.has is None:
         return None
     own = {True: files - {None}, False: {None}, None: {base.data.vectors}}[row.vectors]
     asked = [_varied(base, {**row.has, "data.vectors": file}) for file in own]
-    wanted = {each.identity for each in asked if each is not None}
+    wanted = {network_identity(each) for each in asked if each is not None}
     return next((trial for identity, trial in ranked.items() if identity in wanted), None)
 
 
