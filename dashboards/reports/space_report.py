@@ -183,8 +183,8 @@ def one_network_lines(space: Space, found: Sequence[OneNetwork]) -> Iterator[str
 
 
 def side_effect_lines(study: StudyConfig) -> Iterator[str]:
-    """Yield a line for each axis of which a value changes layers by more than the axis says, and a line on the field
-    that decides about shortcuts.
+    """Yield a line for each axis of which a value changes more than the axis says. If some such changes are shortcuts, a
+    last line names the field that decides about them.
     """
     space = Space(study.space)
     found: dict[str, list[str]] = {}
@@ -192,7 +192,7 @@ def side_effect_lines(study: StudyConfig) -> Iterator[str]:
         found.setdefault(axis, []).append(f"at {short_name(space.domains[axis], value)}, {listed(effects)}")
     for axis, lines in found.items():
         yield f"{axis}: {'; '.join(lines)}"
-    if found:
+    if any("shortcut" in line for lines in found.values() for line in lines):
         yield f"{COMPOSITION} decides which layers take a shortcut; 0: none does"
 
 

@@ -136,7 +136,7 @@ def shown_of(what: str) -> Diagram:
     if what in SPELLINGS:
         return diagram(ModelConfig(embedder=EmbedderConfig(spelling=SPELLINGS[what])))
     part = "topology" if what in get_args(Topology) else "gate"
-    return of_stack(depth=3, shortcut={part: what})
+    return of_stack(depth=3, composition=2, shortcut={part: what})
 
 
 @pytest.mark.parametrize("what", EVERY)
@@ -165,8 +165,12 @@ def test_words_stay_on_the_page_and_those_who_do_not_see_it_are_told(what: str) 
 def test_what_differs_is_drawn_differently() -> None:
     stacks: list[dict[str, Any]] = [
         *({"depth": 7, "composition": each} for each in range(6)),
-        *({"depth": 3, "shortcut": {"topology": each}} for each in get_args(Topology)),
-        *({"depth": 3, "shortcut": {"gate": each}} for each in get_args(GateKind) if each != "sigmoid_below"),
+        *({"depth": 3, "composition": 2, "shortcut": {"topology": each}} for each in get_args(Topology)),
+        *(
+            {"depth": 3, "composition": 2, "shortcut": {"gate": each}}
+            for each in get_args(GateKind)
+            if each != "sigmoid_below"
+        ),
         *({"depth": 1, "skip": {"kind": "dynamic", "reach": k, "share": share}} for k in (5, 20) for share in (0.5, 1)),
         *({"depth": 1, "skip": {"kind": kind, "reach": 5}} for kind in ("fixed", "attention")),
         *({"depth": 1, "skip": {"kind": "fixed", "reach": 5, "previous_share": share}} for share in (0.2, 0.5)),

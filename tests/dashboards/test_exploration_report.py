@@ -31,7 +31,7 @@ from skipstack.search.analysis.exploration.effects import Effect
 from skipstack.search.analysis.exploration.exploration import Exploration
 from skipstack.search.analysis.exploration.exploration_frame import exploration_frame
 from skipstack.search.api.study import exploration_of
-from skipstack.search.ledger.events import Finished, Proposed, Retried
+from skipstack.search.ledger.events import Event, Finished, Proposed, Retried
 from skipstack.search.study.record.study_record import StudyRecord
 from skipstack.spaces.domains import Json
 from skipstack.spaces.space import Point
@@ -179,6 +179,24 @@ def test_all_formats_carry_the_same_numbers(seed: int) -> None:
             assert list(named) == ["dev %", "deviation", "test %"]
             assert everything["effect"] is None
         assert everything["seconds"] == row.seconds
+
+
+def test_what_a_depth_changes_besides_itself_is_told_of_the_best_and_of_its_axis() -> None:
+    for composition, best, note in (
+        (0, False, False),
+        (2, "with these settings layer 5 takes a shortcut", "model.stack.depth: at 5, layer 5 takes a shortcut"),
+    ):
+        config = study({DEPTH: {"choice": [3, 5]}})
+        tree = config.model_dump(mode="json")
+        tree["space"]["base"]["model"]["stack"]["composition"] = composition
+        config = type(config).model_validate(tree)
+        events: list[Event] = []
+        for number, depth in enumerate((3, 5)):
+            score = 0.9 + depth / 100
+            events += [proposed(config, number, {DEPTH: depth}), reported(number, 1, score, score), ended(number)]
+        said = " ".join(render(exploration_of(record_of(config, *events)), "text").split())
+        assert ("takes a shortcut" in said) == bool(best)
+        assert all(each in said for each in (best, note) if each)
 
 
 def test_the_text_is_what_a_reader_expects() -> None:

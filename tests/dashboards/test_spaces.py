@@ -135,6 +135,24 @@ def test_the_author_of_a_setting_is_the_last_file_that_says_it(here: Path) -> No
     assert rate["varied_by"] == "training.optimiser.learning_rate"
 
 
+def test_a_value_that_changes_more_than_its_axis_is_named(here: Path) -> None:
+    axes = """axes:
+  model.stack.depth: {choice: [1, 2, 3, 5]}
+  training.optimiser.kind: {choice: [sgd, adam]}
+"""
+    (here / "plain.yaml").write_text(OWN + axes)
+    (here / "wired.yaml").write_text(
+        OWN.replace("base: {", "base: {model: {stack: {depth: 1, composition: 2}}, ") + axes
+    )
+    rate = "training.optimiser.kind: at adam, learning_rate is 0.001 instead of 0.02"
+    heading = "values that change more than their axis"
+    assert f"{heading} {rate} epochs" in words("plain.yaml")
+    depth = "model.stack.depth: at 3, layer 3 takes a shortcut; at 5, layers 3 and 5 take a shortcut"
+    decides = "model.stack.composition decides which layers take a shortcut; 0: none does"
+    assert f"{heading} {depth} {rate} {decides} epochs" in words("wired.yaml")
+    assert heading not in words("quickstart")
+
+
 def test_csv_has_a_line_for_each_setting(here: Path) -> None:
     rows = list(csv.DictReader(io.StringIO(spaces("quickstart", "--format", "csv"))))
     assert [row["path"] for row in rows] == list(settings("quickstart"))

@@ -39,7 +39,7 @@ AXES: dict[str, Any] = {
 def study(axes: dict[str, Any] = AXES, **search: Any) -> StudyConfig:
     """Return a study of 16 trials, 2 seeds and 6 epochs, unless ``search`` says otherwise."""
     optimiser = {"kind": "adam", "learning_rate": 0.01}
-    model = {"stack": {"kind": "recurrent", "depth": 3, "hidden": 16, "composition": 2}}
+    model = {"stack": {"kind": "recurrent", "depth": 3, "hidden": 16}}
     base = {"model": model, "training": {"epochs": 6, "optimiser": optimiser}}
     asha = {"kind": "asha", "grace": 1, "reduction": 2}
     return StudyConfig.model_validate(

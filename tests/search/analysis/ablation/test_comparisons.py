@@ -1,15 +1,19 @@
 """The rows of an ablation in words, each beside its reference, against what was written down by hand."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from skipstack.data.basis.frozen import canonical_json
 from skipstack.search.analysis.ablation.comparisons import compared, in_words, means
-from skipstack.search.analysis.ablation.labels import row_name
+from skipstack.search.analysis.ablation.labels import label, row_name
 from skipstack.search.ledger.events import AblationPlanned, ListedRow, Role
+from skipstack.search.study.config import StudyConfig
 from skipstack.search.study.record.study_record import StudyRecord
-from tests.search.analysis.ablation.toys import planted
+from skipstack.spaces.space import Space
+from tests.search.analysis.ablation.toys import made, planted
+from tests.search.toy import open_toy, run_toy, toy_study
 
 DEPTH, BATCH = "model.stack.depth", "training.batch_size"
 AXES: dict[str, Any] = {DEPTH: {"choice": [1, 2, 3]}, BATCH: {"choice": [16, 32]}}
@@ -60,6 +64,19 @@ def test_a_row_differs_from_its_reference_in_what_its_name_says(two: StudyRecord
             assert (point[DEPTH], point[BATCH]) == (depth, batch), row
             for other in by_name[row, corpus].references:
                 assert other is by_name[by_name[row, corpus].reference, corpus].trials[0]
+
+
+def test_a_row_whose_depth_brings_a_shortcut_says_so(tmp_path: Path) -> None:
+    tree = toy_study(9, "grid", epochs=1).model_dump(mode="json")
+    tree["space"]["base"]["model"]["stack"] |= {"depth": 3, "composition": 2}
+    run_toy(open_toy(tmp_path / "study", StudyConfig.model_validate(tree)))
+    planned = made(tmp_path / "study").plan
+    space = Space(StudyConfig.model_validate(tree).space)
+    labels = [label(space, planned, role).name for row in planned.rows for role in row.roles if role.axis == DEPTH]
+    assert labels == [
+        f"{DEPTH}: 1 → 3 (layer 3 takes a shortcut)",
+        f"{DEPTH}: 3 → 1 (layer 3 has no shortcut any more)",
+    ]
 
 
 def test_a_mean_has_a_trial_and_a_reference_on_each_corpus(two: StudyRecord) -> None:
