@@ -27,8 +27,8 @@ Made by `make docs` from the configs themselves; do not edit it by hand.
 
 A study file has the keys of the first table. Under `base` stands a config: `data`, `model` and `training`, whose fields
 follow by their dotted paths, as `--set` and `axes` take them. A study that extends nothing starts from the defaults
-here: the network and recipe of wu2017, seven layers of 465 trained by SGD one sentence at a time, which is slow. Start
-from a preset (`extends: quickstart`, or `tagger`) unless that is what you want.
+here: the sizes and recipe of wu2017 without its shortcuts, seven layers of 465 trained by SGD one sentence at a time,
+which is slow. Start from a preset (`extends: quickstart`, or `tagger`) unless that is what you want.
 
 Where a mapping has a `kind`, each kind has fields of its own, and so a table of its own.
 """
