@@ -24,4 +24,7 @@ def test_its_study_file_says_all_that_the_preset_for_taggers_does(tmp_path: Path
     ((name, text),) = README.files.items()
     (tmp_path / name).write_text(text)
     ours, tagger = (load_study(study)[0].space.base for study in (tmp_path / name, "tagger"))
-    assert (ours.model, ours.training, ours.data.vocabulary) == (tagger.model, tagger.training, tagger.data.vocabulary)
+    assert ours.model.stack.composition == 0  # a plain stack, where the preset has shortcuts from the third layer on
+    stack = ours.model.stack.model_copy(update={"composition": tagger.model.stack.composition})
+    assert ours.model.model_copy(update={"stack": stack}) == tagger.model
+    assert (ours.training, ours.data.vocabulary) == (tagger.training, tagger.data.vocabulary)

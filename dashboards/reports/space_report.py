@@ -183,8 +183,8 @@ def one_network_lines(space: Space, found: Sequence[OneNetwork]) -> Iterator[str
 
 
 def side_effect_lines(study: StudyConfig) -> Iterator[str]:
-    """Yield a line for each axis of which a value changes more than the axis says. If some such changes are shortcuts, a
-    last line names the field that decides about them.
+    """Yield a line for each axis of which a value changes more than the axis says. If some such changes are shortcuts,
+    a last line names the field that decides about them.
     """
     space = Space(study.space)
     found: dict[str, list[str]] = {}

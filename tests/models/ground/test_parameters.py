@@ -22,8 +22,8 @@ INPUTS = {
     "feature maps": {"kind": "feature_maps", "word_size": 6},
 }
 STACKS = {
-    "shortcuts": {"shortcut": {"topology": "both_two_gates", "gate": "linear"}},
-    "drawn gates": {"shortcut": {"gate": "bernoulli_below"}},
+    "shortcuts": {"composition": 2, "shortcut": {"topology": "both_two_gates", "gate": "linear"}},
+    "drawn gates": {"composition": 2, "shortcut": {"gate": "bernoulli_below"}},
     "gru": {"cell": "gru", "composition": [0, 0, 0]},
     "min_lstm": {"cell": "min_lstm", "composition": [0, 0, 0]},
     "simple": {"cell": "simple", "composition": [0, 0, 0]},
