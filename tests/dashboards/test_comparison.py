@@ -35,7 +35,10 @@ def made_up(seeds: int = 2, table: str = "wu2017/table-2", ends: int = 3) -> Pap
 def tried(seeds: int = 2, ends: int = 3) -> StudyRecord:
     """The block, and two others: one with another sign than the paper's, one that was not tested. Some ended."""
     config = study(
-        {TOPOLOGY: {"choice": ["block", "hidden_gated", "both_gated", "block_no_output"]}}, seeds=seeds, **BY_DESIGN
+        {TOPOLOGY: {"choice": ["block", "hidden_gated", "both_gated", "block_no_output"]}},
+        composition=2,
+        seeds=seeds,
+        **BY_DESIGN,
     )
     dev = [(0.95, 0.951), (0.9552, 0.9563), (0.9495, 0.9502)]
     points = ["block", "hidden_gated", "both_gated"]

@@ -36,10 +36,10 @@ AXES: dict[str, Any] = {
 """The axes, whose values include those of the base: depth 3 with a gate."""
 
 
-def study(axes: dict[str, Any] = AXES, **search: Any) -> StudyConfig:
-    """Return a study of 16 trials, 2 seeds and 6 epochs, unless ``search`` says otherwise."""
+def study(axes: dict[str, Any] = AXES, *, composition: int = 0, **search: Any) -> StudyConfig:
+    """Return a study of 16 trials, 2 seeds, 6 epochs and plain stacks, unless the arguments say otherwise."""
     optimiser = {"kind": "adam", "learning_rate": 0.01}
-    model = {"stack": {"kind": "recurrent", "depth": 3, "hidden": 16}}
+    model = {"stack": {"kind": "recurrent", "depth": 3, "hidden": 16, "composition": composition}}
     base = {"model": model, "training": {"epochs": 6, "optimiser": optimiser}}
     asha = {"kind": "asha", "grace": 1, "reduction": 2}
     return StudyConfig.model_validate(

@@ -19,7 +19,7 @@ from skipstack.spaces.space import Point
 from tests.search.made_up import DEPTH, GATE, ended, measured, proposed, record_of, reported, study
 
 AXES: dict[str, Any] = {DEPTH: {"choice": [1, 3, 5, 7]}, GATE: {"choice": ["none", "sigmoid_below"]}}
-CONFIG = study(AXES, proposer="grid", scheduler="none")
+CONFIG = study(AXES, composition=2, proposer="grid", scheduler="none")
 """The base has depth 3 and a gate."""
 
 
