@@ -305,6 +305,7 @@ def extend(
     """
     check_system()
     from skipstack.search.api.run import extend as ready
+    from skipstack.spaces.domains import json_of
 
     _constraints(constraints)
     where = _execution(options, objective, folder, of=extend)
@@ -313,7 +314,7 @@ def extend(
         where,
         trials=trials,
         seeds=seeds,
-        choices=choices or {},
+        choices=json_of(choices or {}),
         points=points,
         data_dir=_path(data_dir),
         corpus_folder=Path.cwd(),
@@ -527,9 +528,10 @@ def _execution(
 
 def _study(given: AnyStudy) -> str | Path | Mapping[str, Any]:
     """A study as ``load_study`` takes it."""
+    from skipstack.spaces.domains import json_of
     from skipstack.spaces.python_space import PythonSpace
 
-    return given.study if isinstance(given, PythonSpace) else given
+    return given.study if isinstance(given, PythonSpace) else json_of(given)
 
 
 def _settings(
@@ -567,6 +569,8 @@ def _finished(run: Run) -> Study:
     try:
         record = run.finish()
         _shown(run, record if run.ablation is None else None)
+    except KeyboardInterrupt as interrupted:  # said already, so without the lines of code where it happened
+        raise interrupted.with_traceback(None) from None
     finally:
         DRAWING.end()
     return open(run.folder.path)

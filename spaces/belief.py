@@ -7,10 +7,14 @@ from statistics import NormalDist
 import numpy as np
 
 from skipstack.data.basis.frozen import canonical_json
-from skipstack.spaces.domains import Choice, Domain, Integer, Json, Log, Real
+from skipstack.spaces.domains import Choice, Domain, Integer, Json, Log
 
 SPREAD = 0.25
 """The standard deviation of a belief about a number, as a share of the axis's range."""
+
+WEIGHED = 10_000
+"""The number of integers of an axis from which on they are no longer weighed one by one, but drawn as numbers between
+the bounds and rounded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,9 +35,9 @@ class Belief:
         match self.domain:
             case Choice(values):
                 return self.believed if generator.random() < 0.5 else values[int(generator.integers(len(values)))]
-            case Integer(low, high):
+            case Integer(low, high) if high - low < WEIGHED:
                 return int(generator.choice(np.arange(low, high + 1), p=self._shares(low, high)))
-            case Real() | Log():
+            case _:
                 below, above = self._cut()
                 drawn = self._normal().inv_cdf(below + (above - below) * float(generator.random()))
                 return self._number(min(max(drawn, 0.0), 1.0))
@@ -44,11 +48,11 @@ class Belief:
             case Choice(values):
                 is_believed = canonical_json(value) == canonical_json(self.believed)
                 return math.log((0.5 * is_believed + 0.5 / len(values)) * len(values))
-            case Integer(low, high):
+            case Integer(low, high) if high - low < WEIGHED:
                 assert isinstance(value, int)
                 shares = self._shares(low, high)
                 return math.log(shares[value - low] * len(shares))
-            case Real() | Log():
+            case _:
                 below, above = self._cut()
                 return math.log(self._normal().pdf(self._place(value)) / (above - below))
 
@@ -78,7 +82,8 @@ class Belief:
 
     def _number(self, place: float) -> float:
         """Return the number at a position on the axis (0 to 1), clipped to the axis's bounds."""
-        assert isinstance(self.domain, Real | Log)
+        assert not isinstance(self.domain, Choice)
         low, high = self.domain.low, self.domain.high
         number = low * (high / low) ** place if isinstance(self.domain, Log) else low + (high - low) * place
+        number = round(number) if isinstance(self.domain, Integer) else number
         return min(max(number, low), high)

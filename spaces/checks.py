@@ -124,12 +124,13 @@ def _domain(path: str, axis: Axis, fields: Fields) -> Domain:
     if isinstance(domain, Choice):
         where: list[tuple[str, ...]] = [("named", name) for name in domain.names] or [("choice",)] * len(domain.values)
         values = tuple(_typed(fields, path, value, *key) for value, key in zip(domain.values, where, strict=True))
-        texts = [canonical_json(value) for value in values]
-        for number, text in enumerate(texts):
-            if text in texts[:number]:
+        seen: set[str] = set()
+        for number, text in enumerate(map(canonical_json, values)):
+            if text in seen:
                 raise SpaceError(
                     f"axis {path}: value {text} occurs twice (allowed: once)", "axes", path, *where[number]
                 )
+            seen.add(text)
         return Choice(values, domain.names)
     kind = next(each for each in DOMAINS if getattr(axis, each) is not None)
     for bound in (domain.low, domain.high):

@@ -1,11 +1,15 @@
 """Domains of axes: the values that an axis can have, without its path in a config."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any
 
 import numpy as np
 from pydantic import JsonValue
 
+from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.frozen import canonical_json
 
 Json = JsonValue
@@ -20,6 +24,27 @@ STEP = 0.1
 """The distance to a neighbour on a continuous axis, as a share of its range."""
 
 
+def json_of(value: Any) -> Any:
+    """Return a value that was given in Python as a JSON value: NumPy's numbers as Python's, arrays and tuples as lists,
+    and members of ``IntEnum`` and ``StrEnum`` as the numbers and texts that they equal.
+
+    Raises UserError for a member of another ``Enum``, which equals no JSON value. Other values stay as they are.
+    """
+    match value:
+        case np.generic() | np.ndarray():
+            return value.tolist()
+        case Enum() if isinstance(value, int | float | str):
+            return value.value
+        case Enum():
+            raise UserError(f"got {value} (allowed: JSON values, as {value}.value or {value}.name)")
+        case Mapping():
+            return {key: json_of(item) for key, item in value.items()}
+        case list() | tuple():
+            return [json_of(item) for item in value]
+        case _:
+            return value
+
+
 @dataclass(frozen=True, slots=True)
 class Choice:
     """A finite list of ``values``, in the order given. ``names``: a name for each value, or empty."""
@@ -27,10 +52,11 @@ class Choice:
     values: tuple[Json, ...]
     names: tuple[str, ...] = ()
     finite = True
-    _texts: frozenset[str] = field(init=False, repr=False, compare=False)
+    _places: dict[str, int] = field(init=False, repr=False, compare=False)
+    """The place of each value, by its JSON text."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "_texts", frozenset(map(canonical_json, self.values)))
+        object.__setattr__(self, "_places", {canonical_json(value): at for at, value in enumerate(self.values)})
 
     @property
     def first(self) -> Json:
@@ -39,7 +65,7 @@ class Choice:
 
     def contains(self, value: Json) -> bool:
         """Whether ``value`` is one of the values, compared as JSON texts: ``1`` equals neither ``1.0`` nor ``true``."""
-        return canonical_json(value) in self._texts
+        return canonical_json(value) in self._places
 
     def sample(self, generator: np.random.Generator) -> Json:
         """Draw a value uniformly."""
@@ -47,15 +73,13 @@ class Choice:
 
     def neighbours(self, value: Json) -> tuple[Json, ...]:
         """Return every other value."""
-        text = canonical_json(value)
-        return tuple(own for own in self.values if canonical_json(own) != text)
+        own = self._places.get(canonical_json(value))
+        return tuple(other for at, other in enumerate(self.values) if at != own)
 
     def name(self, value: Json) -> str | None:
         """Return the name of ``value``; None if the values have no names."""
-        text = canonical_json(value)
-        return next(
-            (name for name, own in zip(self.names, self.values, strict=False) if canonical_json(own) == text), None
-        )
+        at = self._places.get(canonical_json(value))
+        return None if at is None or not self.names else self.names[at]
 
     def __str__(self) -> str:
         texts = [own if isinstance(own, str) else canonical_json(own) for own in self.values]

@@ -92,7 +92,7 @@ class FunctionFields(Fields):
     model = FunctionConfig
 
     def __init__(self, config: SpaceConfig, base: Tree) -> None:
-        self._axes = config.axes
+        self._domains = {path: axis.domain for path, axis in config.axes.items()}
         self._values = {name: value for name, value in base.items() if name != FUNCTION}
 
     def has(self, path: str) -> bool:
@@ -106,7 +106,7 @@ class FunctionFields(Fields):
     def typed(self, path: str, value: Json) -> Json:
         """Return the value of an axis converted to the type of its domain; other values are not converted."""
         canonical_json(value)  # refuses NaN and infinity
-        return as_typed(self._axes[path].domain, value) if path in self._axes else value
+        return as_typed(self._domains[path], value) if path in self._domains else value
 
     def written(self, tree: Tree, path: str, value: Json) -> Tree:
         """Return the tree with ``value`` at ``path``; nothing else changes."""

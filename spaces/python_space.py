@@ -3,11 +3,13 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, final
 
+import numpy as np
 from pydantic import JsonValue, ValidationError
 
 from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.explain import explain, shown
 from skipstack.spaces.config import Axis
+from skipstack.spaces.domains import json_of
 
 When = Mapping[str, Sequence[JsonValue]]
 """The condition under which an axis varies: other axes, each with the values that it may have."""
@@ -42,15 +44,18 @@ def randint(low: int, high: int, *, prior: int | None = None, when: When | None 
 def choice(*values: Any, prior: JsonValue = None, when: When | None = None) -> Axis:
     """Return an axis that is a choice of the values, given one by one or as a single list.
 
-    ``prior`` and ``when``: as for ``uniform``.
+    A function gets them as JSON values: a tuple as a list, a number of NumPy's as Python's (``json_of``). ``prior`` and
+    ``when``: as for ``uniform``.
     """
-    one = len(values) == 1 and isinstance(values[0], list | tuple)
+    one = len(values) == 1 and isinstance(values[0], list | tuple | np.ndarray)
     return _axis("choice", list(values[0] if one else values), prior, when)
 
 
 def _axis(kind: str, domain: Sequence[Any], prior: JsonValue, when: When | None) -> Axis:
     try:
-        return Axis.model_validate({kind: domain, "prior": prior, "when": dict(when or {})})
+        return Axis.model_validate(json_of({kind: domain, "prior": prior, "when": dict(when or {})}))
+    except UserError as error:
+        raise UserError(f"{kind}: {error}") from None
     except ValidationError as error:
         said = explain(error, Axis)
         raise UserError(said if said.startswith(kind) else f"{kind}: {said}") from None
@@ -77,7 +82,7 @@ class PythonSpace:
             raise UserError(f"got the names {shown(list(given))} (allowed: text)")
         self.axes: Mapping[str, Axis] = {name: value for name, value in given.items() if isinstance(value, Axis)}
         """The axes, by name."""
-        self.fixed: Mapping[str, Any] = {name: value for name, value in given.items() if not isinstance(value, Axis)}
+        self.fixed: Mapping[str, Any] = {name: json_of(value) for name, value in given.items() if name not in self.axes}
         """The values that do not vary, by name."""
 
     @property

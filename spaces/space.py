@@ -304,12 +304,14 @@ class Space:
                 yield from self._points(rest, self.written(tree, path, value), chosen)
 
     def _one_at_a_time(self) -> Iterator[Point]:
-        changes: list[Point] = [{}]
-        for path, domain in self.domains.items():
-            assert isinstance(domain, Choice | Integer)
-            changes += [{path: value} for value in domain.values]
+        def changes() -> Iterator[Point]:
+            yield {}
+            for path, domain in self.domains.items():
+                assert isinstance(domain, Choice | Integer)
+                yield from ({path: value} for value in domain.values)
+
         seen: set[str] = set()
-        for change in changes:
+        for change in changes():
             point = self.compose(partial(self._kept, change))
             if (text := canonical_json(point)) not in seen and self.allowed(point):
                 seen.add(text)

@@ -107,11 +107,13 @@ def ablate(
     from skipstack.dashboards.commands.running import execution, finish
     from skipstack.search.analysis.confirmation.forecast import forecast
     from skipstack.search.api.run import ablate as ablated
+    from skipstack.search.execution.driver.functions import check_function_given
 
     record, made = prepared.record, prepared.experiment
     page = ablation_page(made, forecast(record, made, prepared.first, StudyFolder(study)), record.measure)
     if plan:
         print_page(page)
         return 0
+    check_function_given(StudyFolder(study), None, "ablate")
     say_page(page)
     return finish(ablated(prepared, execution(study, code=code, **run)))

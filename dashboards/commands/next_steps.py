@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
+from skipstack.search.publishing.tracking.stores import sqlite_uri
 from skipstack.search.publishing.tracking.views import UI_PORT, ui_port
 from skipstack.search.study.record.call_models import models_of
 from skipstack.search.study.record.folder import StudyFolder
@@ -66,7 +67,7 @@ def seen(pages: Mapping[str, str]) -> Iterator[str]:
 def _served(path: Path) -> list[str]:
     """The command that shows a study's runs if their store is in the study's folder, where ``seen`` has them."""
     port = [] if ui_port() == UI_PORT else ["--port", str(ui_port())]
-    return ["mlflow", "ui", "--backend-store-uri", f"sqlite:///{StudyFolder(path).runs_database}", *port]
+    return ["mlflow", "ui", "--backend-store-uri", sqlite_uri(StudyFolder(path).runs_database), *port]
 
 
 def _typed(commands: list[list[str]]) -> Iterator[str]:

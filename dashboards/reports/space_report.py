@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from decimal import Decimal
+from itertools import islice
 from typing import Any
 
 from skipstack.dashboards.formats.page import (
@@ -236,7 +237,9 @@ def _content(described: DescribedStudy) -> Content:
 
 
 def _one_at_a_time(study: StudyConfig, space: Space) -> int | None:
-    return sum(1 for _ in space.one_at_a_time()) if study.search.proposer.kind == "one_at_a_time" else None
+    if study.search.proposer.kind != "one_at_a_time":
+        return None
+    return sum(1 for _ in islice(space.one_at_a_time(), study.search.trials))
 
 
 def _walked(content: Content) -> Iterator[str]:

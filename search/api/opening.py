@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from skipstack.data.basis.errors import AbsentCorpusError, MissingFileError, UserError
+from skipstack.data.basis.explain import shown
 from skipstack.data.basis.frozen import canonical_json
 from skipstack.search.ledger.events import Event, StudyOpened
 from skipstack.search.ledger.ledger import Ledger
@@ -19,7 +20,7 @@ from skipstack.search.study.preparation import prepared
 from skipstack.search.study.record.extension import check_untried, extended, extension
 from skipstack.search.study.record.folder import StudyFolder
 from skipstack.search.study.record.study_record import StudyRecord
-from skipstack.spaces.domains import Json
+from skipstack.spaces.domains import Json, json_of
 from skipstack.spaces.given_points import given_point
 from skipstack.spaces.settled import typed_choices
 from skipstack.spaces.space import Point, Space
@@ -127,10 +128,14 @@ def new_points(record: StudyRecord, space: Space, given: Sequence[Mapping[str, J
     """Convert points that a user gives for a study into points of ``space``. Raises UserError as ``given_point`` does,
     for a point that the study has already tried, and for a repeated point.
     """
+    given = [given] if isinstance(given, Mapping) else given
     owners = {canonical_json(trial.point): f"trial {number} has" for number, trial in record.trials.items()}
     points = []
     for number, each in enumerate(given, 1):
-        point = given_point(space, each)
+        if not isinstance(each, Mapping):
+            axes = ", ".join(f'"{path}": ...' for path in space.domains)
+            raise UserError(f"points: got {shown(each)} (allowed: points, each as {{{axes}}})")
+        point = given_point(space, json_of(each))
         text = canonical_json(point)
         if text in owners:
             raise UserError(f"{text}: {owners[text]} this point already (allowed: points that the study has not tried)")

@@ -32,7 +32,7 @@ from skipstack.search.publishing.tracking.logged_models import BestBundle
 from skipstack.search.publishing.tracking.names import renamed
 from skipstack.search.publishing.tracking.publishing import Publication
 from skipstack.search.publishing.tracking.runs import experiment_of, study_id
-from skipstack.search.publishing.tracking.stores import chosen_store, experiment, from_anywhere, is_folder
+from skipstack.search.publishing.tracking.stores import chosen_store, experiment, from_anywhere, is_folder, sqlite_uri
 from skipstack.search.publishing.tracking.tracking_process import TrackingProcess
 from skipstack.search.publishing.tracking.trial_runs import TrialRuns
 from skipstack.search.publishing.tracking.views import address, names, title
@@ -100,7 +100,7 @@ class Execution(RunOptions):
 
     def runs(self, folder: StudyFolder) -> str:
         """The URI of the MLflow store with the runs of the study in ``folder``."""
-        return self.store or f"sqlite:///{folder.runs_database.resolve()}"
+        return self.store or sqlite_uri(folder.runs_database.resolve())
 
     def start(self, runs: TrackedRuns | None = None) -> Engine:
         """Start the engine that trains networks or calls the user's function. Raises UserError if it cannot start.
@@ -129,6 +129,10 @@ class Execution(RunOptions):
             os.environ.setdefault("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "0")
         with uncollected():  # ray takes seconds to import; torch is imported only in the workers
             from skipstack.search.execution.engines.ray.engine import RayEngine
+        if self.function is not None:
+            from skipstack.search.execution.engines.ray.pickling import check_can_be_sent
+
+            check_can_be_sent(self.function)
         from skipstack.search.execution.engines.ray.sharing import ALONE, Sharing
 
         engine = RayEngine(

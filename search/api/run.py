@@ -374,7 +374,7 @@ def extend(
         clock=time.time,
     )
     run = Run(folder, execution, None, resuming=True, first=first, data_dir=data_dir, corpus_folder=corpus_folder)
-    return _started(run, lambda: record, path)
+    return _started(run, lambda: record, path, "extend")
 
 
 def ask_for(path: Path, points: Sequence[Mapping[str, Json]]) -> None:
@@ -432,21 +432,23 @@ def _ablation(
     return _started(Run(folder, execution, None, resuming=resuming, first=first, ablation=number), record, path)
 
 
-def _started(run: Run, record: Callable[[], StudyRecord], path: Path) -> Run:
+def _started(run: Run, record: Callable[[], StudyRecord], path: Path, call: str = "resume") -> Run:
     """Start the engine of ``run``, test that every machine can train the study, and return the run.
 
     First checks that a study of a function gets its function, and that no other study gets one, and loads the study's
     own code. If a machine fails its test, the engine is closed and UserError is raised. ``record``: reads the study;
     called only if there are machines to test, since reading is slow. ``path``: the study's final folder; ``run`` may
-    still have it under a temporary name.
+    still have it under a temporary name. ``call``: the function of skipstack that takes the study's function.
     """
     folder, execution = run.folder, run.execution
-    if (changed := check_function_given(folder, execution.function)) is not None:
+    asked = "ablate" if run.ablation is not None and not run.resuming else call
+    if (changed := check_function_given(folder, execution.function, asked)) is not None:
         execution.warn(f"warning: {changed}")
     check_constraints_given(folder)
     load_recorded(code_of_study(folder), [Path(each) for each in execution.code])
     with lost_disk_interrupts("the start of the study"), ExitStack() as ending:
         if is_installed("mlflow"):  # its process imports MLflow while the engine starts
+            execution.runs(StudyFolder(path))  # raises for a folder in which there can be no store
             run.tracker = TrackingProcess()
             ending.callback(run.tracker.end)
         engine = execution.start(_runs_of(run, path))

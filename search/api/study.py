@@ -156,9 +156,9 @@ class Study:
         )
         return Path(to)
 
-    def enqueue(self, *points: "Mapping[str, Json]") -> None:
-        """Request that the study tries these points next. If a process runs the study now, it tries them; otherwise the
-        next ``resume`` does.
+    def enqueue(self, *points: "Mapping[str, Json] | Sequence[Mapping[str, Json]]") -> None:
+        """Request that the study tries these points next, given one by one or as a list. If a process runs the study
+        now, it tries them; otherwise the next ``resume`` does.
 
         A point has values by axis. An axis is named by its dotted path, or by an unambiguous end of it; all other axes
         have the base's value. Raises UserError for an unknown axis, for a value that is not allowed, and for a point
@@ -166,7 +166,8 @@ class Study:
         """
         from skipstack.search.api.run import ask_for
 
-        ask_for(self.folder, points)
+        given = [each if isinstance(each, Sequence) else [each] for each in points]
+        ask_for(self.folder, [point for listed in given for point in listed])
 
     def _repr_html_(self) -> str | None:
         """The HTML for a notebook: the best trials, and the charts of the search. None means ``repr`` instead."""

@@ -192,3 +192,16 @@ def _ended(folder: Path) -> int:
     """How many trials of a study have ended, by its ledger as it grows."""
     texts = (path.read_text() for path in sorted(folder.glob("ledger/*.jsonl")))
     return sum(line.count('"kind":"ended"') for line in chain.from_iterable(text.splitlines() for text in texts))
+
+
+def test_integers_of_more_than_64_bits_are_told_digit_by_digit(tmp_path: Path) -> None:
+    large = 2**70
+
+    def objective(config: Mapping[str, Any]) -> float:
+        return 1.0 if config["x"] == large + 1 else 0.0
+
+    space = skipstack.Space(x=skipstack.choice(1, large, large + 1))
+    options: dict[str, Any] = {"trials": 3, "seeds": 1, "engine": "serial", "settings": {"search.proposer": "grid"}}
+    study = skipstack.search(space, objective, out=tmp_path / "study", **options)
+    assert sorted(study.trials()["x"]) == sorted(["1", str(large), str(large + 1)])
+    assert str(large + 1) in typed("report", study.folder, "--full").out

@@ -117,3 +117,13 @@ def test_a_prior_is_a_value_of_its_axis(path: str, prior: object, message: str) 
     with pytest.raises(UserError) as raised:
         Space(SpaceConfig.model_validate({**SPACE, "axes": axes}))
     assert str(raised.value).startswith(message)
+
+
+def test_a_belief_about_very_many_integers_is_that_of_the_numbers_between_them() -> None:
+    many, real = Belief(Integer(0, 10**12), 10**11), Belief(Real(0.0, 1e12), 1e11)
+    for seed in range(20):
+        one, other = (belief.sample(np.random.default_rng(seed)) for belief in (many, real))
+        assert isinstance(one, int)
+        assert isinstance(other, float)
+        assert abs(one - other) < 1
+        assert many.support(one) == pytest.approx(real.support(other))

@@ -1,10 +1,14 @@
 """Spaces described in Python, and the names of domains of earlier versions."""
 
+from enum import Enum, IntEnum, StrEnum
 from typing import Any
 
+import numpy as np
 import pytest
 
 import skipstack
+from skipstack.data.basis.errors import UserError
+from skipstack.data.basis.frozen import canonical_json
 from skipstack.search.study.study_files.study_file import load_study
 from skipstack.spaces.config import Axis
 from skipstack.spaces.domains import Choice, Integer, Log, Real
@@ -106,3 +110,41 @@ def test_directions_have_the_names_that_others_use_and_identities_do_not_change(
 def test_a_mistake_is_told_in_one_line(wrong: Any, message: str) -> None:
     with pytest.raises(skipstack.UserError, match=message):
         wrong()
+
+
+class Size(IntEnum):
+    SMALL = 8
+
+
+class Cell(StrEnum):
+    GRU = "gru"
+
+
+class Colour(Enum):
+    RED = "red"
+
+
+def test_values_of_numpy_tuples_and_enums_that_equal_json_values_are_those() -> None:
+    values = [np.int64(0), np.float32(0.5), np.bool_(True), np.str_("a"), (3, (5, np.int8(1))), Size.SMALL, Cell.GRU]
+    plain = [0, 0.5, True, "a", [3, [5, 1]], 8, "gru"]
+    axis = skipstack.choice(*values, prior=np.int64(0), when={"k": (np.int64(1),)})
+    assert axis == skipstack.choice(*plain, prior=0, when={"k": [1]})
+    assert isinstance(axis.domain, Choice)
+    assert canonical_json(list(axis.domain.values)) == canonical_json(plain)
+    assert skipstack.choice(np.arange(3)) == skipstack.choice(0, 1, 2)
+    assert skipstack.randint(np.int64(1), np.int64(3)) == skipstack.randint(1, 3)
+    assert skipstack.Space(sizes=(np.int64(1), 2)).study["base"] == {"sizes": [1, 2]}
+    base = skipstack.space({"base": {"n": np.int64(2)}, "axes": {"x": {"choice": (np.int64(1),)}}}, objective)
+    assert base.domains == {"x": Choice((1,))}
+    with pytest.raises(UserError, match=r"choice: got Colour.RED \(allowed: JSON values, as Colour.RED.value or"):
+        skipstack.choice(Colour.RED)
+
+
+@pytest.mark.timeout(60)
+def test_the_size_of_a_domain_costs_no_more_than_its_values() -> None:
+    """A domain is made once, not once a value; and what is only walked is not listed."""
+    space = skipstack.space(skipstack.Space(x=skipstack.choice(*range(20_000))), objective)
+    (last,) = space.point(space.config({"x": 19_999})).values()
+    assert last == 19_999
+    walk = skipstack.space(skipstack.Space(x=skipstack.randint(0, 10**12), y=1), objective).one_at_a_time()
+    assert [next(walk)["x"] for _ in range(3)] == [5 * 10**11, 0, 1]

@@ -1,5 +1,7 @@
 """The base of a study that enumerates its space, as a point (a value for each axis), and the values of its axes."""
 
+from collections.abc import Sequence
+
 from skipstack.search.study.record.domain_parts import value_text
 from skipstack.spaces.domains import Choice, Domain, Integer, Json
 from skipstack.spaces.space import Point, Space
@@ -16,10 +18,10 @@ def base_of(space: Space) -> Point:
     return point
 
 
-def values_of(domain: Domain) -> tuple[Json, ...]:
+def values_of(domain: Domain) -> Sequence[Json]:
     """Return the values of an axis, in order. The domain must be finite: a choice or integers."""
     assert isinstance(domain, Choice | Integer), "a grid is finite"
-    return tuple(domain.values)
+    return domain.values
 
 
 def name_of(domain: Domain, value: Json) -> str:

@@ -126,12 +126,15 @@ def _axis(seen: SearchData, axis: str, domains: Domains) -> Iterator[ValueRow]:
         for place, part in enumerate(parts_of(domains[axis]))
     ]
     reached = {place: _mean(row.dev) for place, row in enumerate(found) if row.dev}
+    most = max(reached.values(), default=None)
     for place, row in enumerate(found):
-        best = place in reached and reached[place] == max(reached.values())
+        best = place in reached and reached[place] == most
         yield replace(row, leads=len(reached) > 1 and best)
 
 
 def _row(seen: SearchData, axis: str, value: str, member: Any) -> ValueRow:
+    if not member.any():  # as most values of an axis that has many
+        return ValueRow(axis=axis, value=value, trials=0, scored=0, reported=dict.fromkeys(seen.reported))
     group = seen.trials.loc[member, ["score", "epochs", "seconds"]]
     scored = group["score"].notna()
     row = ValueRow(

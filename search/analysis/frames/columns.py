@@ -105,7 +105,8 @@ COLUMNS: Final[Mapping[str, tuple[Column, ...]]] = {
 ``trials``: a float64 column for each objective besides the score that a user's function reports, such as
 ``objective_seconds``: the mean over the trial's seeds at its best epoch. Then a column for each axis (a hyperparameter
 that the study varies), named by ``axis_column``: Int64 for integers, float64 for other numbers, boolean for booleans,
-str for text, for named values and for the JSON of all other values; NaN or NA in trials in which the axis is inactive.
+str for text, for named values and for the JSON of all other values (of all values, if an integer has more than 64
+bits); NaN or NA in trials in which the axis is inactive.
 ``curves``: a float64 column for each other reported metric: of a network with the metric's name, such as
 ``train_loss``; of a user's function with ``METRIC`` before the name, such as ``metric.loss``.
 ``sentences``: a float64 column for each count of the measure: ``correct`` and ``tags`` for accuracy; ``gold``,

@@ -139,6 +139,8 @@ def _dtype(domain: Domain) -> str:
             return "Int64"
         case Choice(values=values, names=()):
             kinds = {type(value) for value in values}
+            if any(isinstance(value, int) and not -(2**63) <= value < 2**63 for value in values):
+                return "str"  # more digits than an integer or a float of a frame has
             if kinds == {bool}:
                 return "boolean"
             if kinds == {int}:

@@ -45,9 +45,12 @@ def source_of(function: Callable[..., object], direction: Direction = "maximize"
     return FunctionSource(name=_name(inner), file=file, source=digest, direction=RECORDED[direction], epochs=epochs)
 
 
-def check_function_given(folder: StudyFolder, function: Callable[..., object] | None) -> str | None:
+def check_function_given(
+    folder: StudyFolder, function: Callable[..., object] | None, call: str = "resume"
+) -> str | None:
     """Check that a study gets the function with which it was started, and return a line for the user if the function
-    has changed. Raises UserError for a missing function, and for any function if the study trains networks.
+    has changed. ``call``: the function of skipstack that would take it. Raises UserError for a missing function, and
+    for any function if the study trains networks.
     """
     recorded = recorded_function(folder)
     if recorded is None:
@@ -59,7 +62,7 @@ def check_function_given(folder: StudyFolder, function: Callable[..., object] | 
     if function is None:
         raise UserError(
             f"{folder.path}: its trials call {recorded.name} of {recorded.file or 'a Python session'} (allowed: to "
-            f"give it from Python, as in {continued_by(folder.path, recorded)})"
+            f"give it from Python, as in {continued_by(folder.path, recorded, call)})"
         )
     now = source_of(function)
     if (now.name, now.source) == (recorded.name, recorded.source):
@@ -81,11 +84,13 @@ def asked(config: object, report: object) -> None:
     raise NotImplementedError
 
 
-def continued_by(folder: Path, source: FunctionSource) -> str:
-    """The Python call, as text, that continues the study in ``folder`` with the function ``source``."""
+def continued_by(folder: Path, source: FunctionSource, call: str = "resume") -> str:
+    """The Python call, as text, that continues the study in ``folder`` with the function ``source``, or does with it
+    what ``call`` says.
+    """
     if source.name == asked.__name__ and source.file == Path(__file__).name:
         return f"skipstack.begin({str(folder)!r})"
-    return f"skipstack.resume({str(folder)!r}, {source.name})"
+    return f"skipstack.{call}({str(folder)!r}, {source.name})"
 
 
 def recorded_function(folder: StudyFolder) -> FunctionSource | None:

@@ -210,19 +210,34 @@ def allotted(
     trial fits.
     """
     cpus = float(cpus_per_trial)
+    answers: Answers = ()
     if gpus_per_trial == "auto":
-        with_gpus = [machine for machine in machines if machine.get("GPU")]
-        needed = with_gpus and device != "cpu"
-        made = _by_need(cpus, sizes(), count, machines, each) if needed else _fixed(cpus, 0.0, machines, each)
+        if device != "cpu" and any(machine.get("GPU") for machine in machines):
+            answers = sizes()
+        made = _by_need(cpus, answers, count, machines, each) if answers else _fixed(cpus, 0.0, machines, each)
     else:
         made = _fixed(cpus, gpus_per_trial, machines, each)
     if device not in ("auto", "cpu") and "gpu" not in made.resources:
+        why = _why_without(gpus_per_trial, machines, answers)
         raise UserError(
-            f"--device {device}: {made.words} (allowed: GPUs that torch finds, and a share of them above 0)"
+            f"--device {device}: trials get no GPU, since {why} (allowed: GPUs that torch finds and a share of them "
+            "above 0, or --device cpu)"
         )
     if not slots(machines, made.resources):
         raise no_capacity(made.resources, machines)
     return made
+
+
+def _why_without(gpus_per_trial: float | Literal["auto"], machines: Sequence[Resources], answers: Answers) -> str:
+    """The reason why trials get no GPU."""
+    if gpus_per_trial != "auto":
+        return f"--gpus-per-trial is {gpus_per_trial:g}"
+    return f"torch finds none ({_missing(answers)})" if answers else described(machines)
+
+
+def _missing(answers: Answers) -> str:
+    """What the machines say on which torch finds no GPU."""
+    return "; ".join(f"machine {name}: {answer}" for name, answer in answers if isinstance(answer, UserError))
 
 
 def no_capacity(trial: Resources, machines: Sequence[Resources], joining: str = "") -> UserError:
@@ -257,7 +272,7 @@ def _by_need(
     cpus: float, answers: Answers, count: Callable[[TrialTask], Counting], machines: Sequence[Resources], each: str
 ) -> Allotment:
     found = [answer for _, answer in answers if not isinstance(answer, UserError)]
-    missing = "; ".join(f"machine {name}: {answer}" for name, answer in answers if isinstance(answer, UserError))
+    missing = _missing(answers)
     if not found:
         left = _fixed(cpus, 0.0, machines, each)
         return replace(left, words=f"{left.words}; GPUs are left alone ({missing})")

@@ -1,6 +1,7 @@
 """Opens the files of a bundle, a folder or a zip archive, which may be untrusted. Nothing is unpacked to the disk."""
 
 import os
+import shlex
 import stat
 import zipfile
 import zlib
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import IO, Final, NoReturn
 
 from skipstack.data.basis.errors import UserError, unknown
+from skipstack.search.study.record.folder import StudyFolder
 
 MOST_PACKED: Final = 200
 """The maximum compression ratio of an archive, against zip bombs: trained weights hardly compress."""
@@ -21,6 +23,9 @@ WHOLE_BUNDLE: Final = "a folder or .zip that `skipstack export` made"
 def source_at(path: Path) -> Iterator["FolderSource | ArchiveSource"]:
     """Yields access to the files of the bundle at ``path``. Raises UserError if there is none, or it is unreadable."""
     try:
+        if StudyFolder(path).ledger.is_dir():
+            export = shlex.join(["skipstack", "export", str(path), "--best", "1", "--to", f"{path}-best"])
+            raise UserError(f"{path}: a study, not a bundle (allowed: {WHOLE_BUNDLE}, as `{export}` writes it)")
         if path.is_dir():
             yield FolderSource(path)
         elif path.is_file() and zipfile.is_zipfile(path):

@@ -22,6 +22,7 @@ from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.frozen import canonical_json
 from skipstack.data.basis.redaction import hide
 from skipstack.search.ledger.events import SCORELESS, Ended, Event, Started
+from skipstack.search.publishing.tracking.stores import check_sqlite
 from skipstack.search.study.record.study_record import StudyRecord
 from skipstack.search.study.record.trial_record import TrialRecord
 from skipstack.spaces.domains import Choice, Domain, Integer, Json, Log, Real
@@ -42,6 +43,7 @@ def write_study(record: StudyRecord, events: Iterable[Event], uri: str) -> str:
     cases, the study is not added.
     """
     hide(uri)
+    check_sqlite("--optuna", uri)
     name = NAME.format(record.study.name)
     verbosity = optuna.logging.get_verbosity()
     optuna.logging.set_verbosity(optuna.logging.WARNING)

@@ -18,6 +18,7 @@ from pathlib import Path
 from platformdirs import user_cache_path
 
 from skipstack.search.publishing.tracking.client import connected
+from skipstack.search.publishing.tracking.stores import sqlite_uri
 
 
 def lay_tables(database: Path) -> None:
@@ -60,7 +61,7 @@ def _make(empty: Path) -> None:
     """
     with tempfile.TemporaryDirectory(prefix="skipstack-", dir=empty.parent) as folder:
         made, left = Path(folder) / "made.db", Path(folder) / "left.db"
-        connected(f"sqlite:///{made}").search_experiments()
+        connected(sqlite_uri(made)).search_experiments()
         with closing(sqlite3.connect(made, isolation_level=None)) as connection:
             connection.execute("DELETE FROM experiments")
             connection.execute("VACUUM INTO ?", [str(left)])

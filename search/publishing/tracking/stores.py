@@ -21,6 +21,9 @@ BARE: Final = ("databricks", "databricks-uc", "uc")
 URI, EXPERIMENT, FILES = "MLFLOW_TRACKING_URI", "MLFLOW_EXPERIMENT_NAME", "MLFLOW_ALLOW_FILE_STORE"
 """MLflow's environment variables for the store, for the experiment, and for allowing a folder as the store."""
 
+MEANT_OTHERWISE: Final = frozenset("?%")
+"""The characters of a path that the URI of an sqlite store has as codes."""
+
 ARTIFACTS: Final = "mlartifacts"
 """The name of the folder for artifacts, the same as on an MLflow server."""
 
@@ -55,9 +58,10 @@ def has_page(uri: str) -> bool:
 
 def from_anywhere(uri: str) -> str:
     """Make the URI of a store independent of the working directory."""
-    before, slashes, path = uri.partition(":///")
+    before, _, path = uri.partition(":///")
     if _kind(uri) == "sqlite" and path and not path.startswith("/"):
-        return f"{before}{slashes}{Path.cwd() / path}"
+        here = sqlite_uri(Path.cwd())
+        return f"{here if before == 'sqlite' else before + ':///' + here.partition(':///')[2]}/{path}"
     return uri if _kind(uri) else str(Path.cwd() / uri)
 
 
@@ -74,8 +78,45 @@ def artifacts_beside(uri: str, folder: Path | None) -> str | None:
 
 
 def database_file(uri: str) -> Path | None:
-    """Return the file of an sqlite store; None for any other store."""
-    return Path(uri.partition(":///")[2].partition("?")[0]) if _kind(uri) == "sqlite" else None
+    """The file of an sqlite store; None for any other store."""
+    if _kind(uri) != "sqlite":
+        return None
+    text = uri.partition(":///")[2]
+    if MEANT_OTHERWISE.isdisjoint(text):
+        return Path(text)
+    from sqlalchemy import make_url
+
+    return Path(make_url(uri).database or "")
+
+
+def sqlite_uri(database: Path) -> str:
+    """The URI of the sqlite store in the file ``database``, as SQLAlchemy reads it: a ``?`` would begin options, and a
+    ``%`` would be the code of a character. Raises UserError if this version of SQLAlchemy has no URI for the file.
+    """
+    if MEANT_OTHERWISE.isdisjoint(str(database)):
+        return f"sqlite:///{database}"
+    from sqlalchemy import URL, make_url
+
+    # The driver is named since MLflow creates a folder by the text of a URI that begins with sqlite:///, codes and all.
+    uri = URL.create("sqlite+pysqlite", database=str(database)).render_as_string()
+    if make_url(uri).database != str(database):
+        raise UserError(
+            f"{database}: SQLAlchemy before 2.1 opens no database whose path has a ? (allowed: a path without, another "
+            "store by --tracking-uri, or SQLAlchemy 2.1)"
+        )
+    return uri
+
+
+def check_sqlite(source: str, uri: str) -> None:
+    """Raise UserError if the path of an sqlite database seems to have a ``?``, which begins options: the database would
+    be another file. ``source``: the option that has the URI.
+    """
+    _, mark, options = uri.partition("?")
+    if _kind(uri) == "sqlite" and mark and not all("=" in each for each in options.split("&")):
+        raise UserError(
+            f"{source}: got ?{options}, where ? begins options as in ?timeout=60 (allowed: %3F for a ? of the path, "
+            "%25 for a %)"
+        )
 
 
 def _kind(uri: str) -> str:
@@ -93,6 +134,7 @@ def _check(source: str, uri: str) -> None:
         raise UserError(f"{source}: {unknown('kind of store', kind, SCHEMES)}, as in sqlite:////PATH/mlflow.db")
     if kind not in ("", "file", "databricks") and "://" not in uri:
         raise UserError(f"{source}: got {kind}: without // after it (allowed: as in http://HOST:5000)")
+    check_sqlite(source, uri)
     if is_folder(uri) and os.environ.get(FILES, "").lower() not in ("true", "1"):
         raise UserError(
             f"{source}: got a folder, where MLflow 3 writes only with {FILES}=true in the environment (allowed: that, "

@@ -8,7 +8,7 @@ from skipstack.search.statistics.rounding import alike
 from skipstack.search.study.record.trial_record import TrialRecord
 from skipstack.spaces.replicates import SEEDS_ALONE, Replicates
 
-CURE = "one seed would say as much (--seeds 1)"
+CURE = "one seed would say as much (--seeds 1, in Python seeds=1)"
 
 
 def seeds_say_the_same(report: Reported, replicates: Replicates = SEEDS_ALONE) -> bool:

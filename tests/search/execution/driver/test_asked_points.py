@@ -222,6 +222,16 @@ def test_a_point_without_values_is_refused_in_a_line(given: str, tmp_path: Path)
     assert f"--point {given}: there is no such file of text (allowed: AXIS=VALUE, ..." in done.error
 
 
+def test_points_may_be_given_as_a_list_and_what_is_none_is_refused_in_a_line(tmp_path: Path) -> None:
+    one, other = (open_toy(tmp_path / name, toy_study(3)) for name in ("one", "other"))
+    skipstack.open(one.path).enqueue(DEEP, FLAT)
+    skipstack.open(other.path).enqueue([DEEP, FLAT])
+    ((asked,), (listed,)) = (list(each.asked.iterdir()) for each in (one, other))
+    assert json.loads(asked.read_text())["points"] == json.loads(listed.read_text())["points"]
+    with pytest.raises(UserError, match=r"points: got 3 \(allowed: points, each as \{\"model.stack.depth\": ..., "):
+        skipstack.open(one.path).enqueue(3)  # type: ignore[arg-type]
+
+
 def bowl(config: dict[str, float], report: skipstack.Report) -> None:
     report(score=-((config["x"] - 0.3) ** 2))
 

@@ -175,10 +175,16 @@ def test_a_trial_may_have_several_cpus_and_twice_as_many_once_it_ran_out_of_memo
 @pytest.mark.parametrize(
     ("gpus", "device", "machines", "sizes", "wrong"),
     [
-        (0.0, "cuda", TWO_GPUS, (), "--device cuda: each trial gets 1 CPU and no GPU"),
-        ("auto", "cuda-graphs", [{"CPU": 4.0}], (), "--device cuda-graphs: each trial gets 1 CPU and no GPU"),
-        ("auto", "cuda", [{"CPU": 4.0}], (), "--device cuda: each trial gets 1 CPU and no GPU"),
-        ("auto", "cuda", TWO_GPUS, (("a", NONE_HERE),), r"GPUs are left alone \(machine a: no GPU here\)"),
+        (0.0, "cuda", TWO_GPUS, (), "--device cuda: trials get no GPU, since --gpus-per-trial is 0"),
+        (
+            "auto",
+            "cuda-graphs",
+            [{"CPU": 4.0}],
+            (),
+            "--device cuda-graphs: trials get no GPU, since the machines have: 4",
+        ),
+        ("auto", "cuda", [{"CPU": 4.0}], (), "since the machines have: 4 CPUs and no GPU .* or --device cpu"),
+        ("auto", "cuda", TWO_GPUS, (("a", NONE_HERE),), r"no GPU, since torch finds none \(machine a: no GPU here\)"),
         ("auto", "auto", TWO_GPUS * 2, (("a", NONE_HERE), ("b", GB)), "other machines, but machine a: no GPU here"),
         (
             2.0,

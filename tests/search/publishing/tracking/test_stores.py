@@ -1,12 +1,24 @@
 """Which store is chosen, and which MLflow itself would open."""
 
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
+import optuna
 import pytest
 
+import skipstack
+from skipstack.dashboards.commands.next_steps import to_look_at
 from skipstack.data.basis.errors import UserError
 from skipstack.search.api.options import Execution
-from skipstack.search.publishing.tracking.stores import chosen_store, experiment
+from skipstack.search.publishing.tracking.stores import (
+    chosen_store,
+    database_file,
+    experiment,
+    from_anywhere,
+    sqlite_uri,
+)
+from tests.command_line import refusal, typed
 from tests.search.publishing.tracking.here import Recording
 from tests.search.publishing.tracking.studies import history
 
@@ -84,3 +96,60 @@ def test_runs_are_written_into_a_folder_and_an_experiment_of_the_environment(
     found = client.get_experiment_by_name("/Users/ann/skipstack")
     assert found is not None
     assert len(client.search_runs([found.experiment_id])) == 6
+
+
+ODD = "what? 50%, 100%41 #1"
+"""A folder whose name has the characters that mean something in a URI."""
+
+
+def test_nothing_is_written_beside_a_study_whose_path_has_characters_of_uris(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from mlflow import MlflowClient
+
+    monkeypatch.chdir(tmp_path)
+
+    def objective(config: dict[str, float], report: skipstack.Report) -> None:
+        assert report.mlflow_run.id
+        report(score=config["x"])
+
+    out = tmp_path / ODD / "study"
+    space = skipstack.Space(x=skipstack.uniform(0, 1))
+    skipstack.search(space, objective, out=out, trials=2, engine="serial")
+    assert [path.name for path in tmp_path.iterdir()] == [ODD]
+    assert [path.name for path in (tmp_path / ODD).iterdir()] == ["study"]
+    with closing(sqlite3.connect(out / "mlflow.db")) as connection:
+        trials = connection.execute("SELECT DISTINCT value FROM tags WHERE key = 'skipstack.trial'").fetchall()
+        assert sorted(trials) == [("0",), ("1",)]
+    client = MlflowClient(sqlite_uri(out / "mlflow.db"))
+    (named,) = client.search_experiments(filter_string="name LIKE 'skipstack/%'")
+    runs = client.search_runs([named.experiment_id])
+    files = {file.path for run in runs for file in client.list_artifacts(run.info.run_id)}
+    assert {"config.json", "study.json"} <= files
+    assert f"'{sqlite_uri(out / 'mlflow.db')}'" in "".join(to_look_at(out, private_runs=True))
+
+    storage = sqlite_uri(tmp_path / ODD / "optuna.db")
+    assert typed("export", out, "--optuna", storage).code == 0
+    (summary,) = optuna.get_all_study_summaries(storage)
+    assert summary.n_trials == 2
+    assert "%3F for a ? of the path" in refusal("export", out, "--optuna", f"sqlite:///{tmp_path / ODD}/optuna.db")
+    assert sorted(path.name for path in (tmp_path / ODD).iterdir()) == ["optuna.db", "study"]
+    assert [path.name for path in tmp_path.iterdir()] == [ODD]
+
+
+def test_a_path_in_the_uri_of_an_sqlite_store_is_the_one_that_sqlalchemy_opens(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from sqlalchemy import make_url
+
+    for name in ("plain é #1", ODD):
+        here = tmp_path / name
+        here.mkdir()
+        monkeypatch.chdir(here)
+        uri = sqlite_uri(here / "mlflow.db")
+        assert make_url(uri).database == str(here / "mlflow.db")
+        assert database_file(uri) == here / "mlflow.db"
+        assert from_anywhere("sqlite:///mlflow.db?timeout=60") == f"{uri}?timeout=60"
+    assert sqlite_uri(tmp_path / "plain é #1") == f"sqlite:///{tmp_path}/plain é #1"
+    with pytest.raises(UserError, match=r"--tracking-uri: got .*allowed: %3F for a . of the path"):
+        chosen_store("sqlite:////srv/what?/runs.db")
