@@ -1,5 +1,8 @@
 """Texts that are classified: reading, storing, batching, cutting, the baseline, and what is refused."""
 
+import re
+import sys
+import unicodedata
 from pathlib import Path
 
 import numpy as np
@@ -42,10 +45,39 @@ def file(text: str) -> SourceFile:
         ("5/10, naïve_one", ["5", "/", "10", ",", "naïve", "_", "one"]),
         ("好 movie!", ["好", "movie", "!"]),
         ("  ", []),
+        ("मैं हिंदी बोलता हूँ।", ["मैं", "हिंदी", "बोलता", "हूँ", "।"]),  # Hindi
+        ("كَتَبَ، שָׁלוֹם!", ["كَتَبَ", "،", "שָׁלוֹם", "!"]),  # vowelled Arabic and Hebrew
+        ("cafe\u0301s, l'e\u0301te\u0301", ["cafe\u0301s", ",", "l'e\u0301te\u0301"]),  # NFD
+        ("می\u200cخواهم", ["می\u200cخواهم"]),  # Persian, with a zero-width non-joiner
+        ("I \u2764\ufe0f it", ["I", "\u2764\ufe0f", "it"]),  # a sign with its variation selector
+        ("a\u200d \u0301 b'", ["a", "\u200d", "\u0301", "b", "'"]),
     ],
 )
 def test_words_keep_their_apostrophes_and_marks_stand_alone(text: str, tokens: list[str]) -> None:
     assert tokens_of(text) == tokens
+
+
+@given(st.text("ab'_. 好é\u0301\u093f\u200c\u200d\u20dd5"))
+def test_marks_never_stand_apart_from_the_character_they_are_written_on(text: str) -> None:
+    """Character by character, by the categories of Unicode."""
+
+    def is_mark(sign: str) -> bool:
+        return unicodedata.category(sign).startswith("M")
+
+    tokens, place = tokens_of(text), 0
+    assert "".join(tokens) == text.replace(" ", "")
+    for token in tokens:
+        place = text.index(token, place)
+        assert not is_mark(token[0]) or text[:place][-1:] in ("", " ")
+        place += len(token)
+    if not any(is_mark(sign) or sign in "\u200c\u200d" for sign in text):
+        assert tokens == re.findall(r"[^\W_]+(?:'[^\W_]+)*|[^\w\s]|_", text)
+
+
+def test_the_planes_contain_every_combining_mark() -> None:
+    """Each attaches to the letter before it, also those of an edition of Unicode that is newer."""
+    marks = [sign for sign in map(chr, range(sys.maxunicode + 1)) if unicodedata.category(sign).startswith("M")]
+    assert [sign for sign in marks if tokens_of(f"a{sign}b") != [f"a{sign}b"]] == []
 
 
 def test_a_text_is_read_with_its_label_and_its_escapes() -> None:
