@@ -4,6 +4,7 @@ Array legend: W words found, E numbers per word.
 """
 
 import hashlib
+from codecs import BOM_UTF8
 from collections.abc import Container
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,13 +23,15 @@ class FoundVectors:
     """The vectors of the wanted words in a file.
 
     ``words``: the wanted words that were found. ``values_WE``: the vector of each. ``sha256``: the SHA-256 of the whole
-    file. ``cut_line``: the number of a truncated last line that was skipped; None if there was none.
+    file. ``cut_line``: the number of a truncated last line that was skipped; None if there was none. ``repeated``: the
+    number of lines whose word an earlier line has; they were skipped, too.
     """
 
     words: tuple[str, ...]
     values_WE: NDArray[np.float32]
     sha256: str
     cut_line: int | None
+    repeated: int = 0
 
 
 def read_vectors(path: Path, wanted: Container[str]) -> FoundVectors:
@@ -36,10 +39,11 @@ def read_vectors(path: Path, wanted: Container[str]) -> FoundVectors:
 
     Numbers follow the word after single blanks or tabs. Empty lines are skipped. Words may contain blanks, as a few do
     in some files: everything before the last ``E`` numbers is the word, unless a part of it after a blank is a number
-    as well. An invalid last line without a line end was truncated; it is skipped, and ``cut_line`` has its number.
+    as well. An invalid last line without a line end was truncated; it is skipped, and ``cut_line`` has its number. Of a
+    word that occurs several times, as one does in GloVe's 840B, the first vector counts. A byte order mark is skipped.
 
     Raises UserError for a file without vectors, and with file and line for another count of numbers than in the first
-    line, text in place of numbers, a repeated word, wrong counts in the first line, and bytes that are not UTF-8.
+    line, text in place of numbers, wrong counts in the first line, and bytes that are not UTF-8.
     """
     file = _File(path, wanted)
     try:
@@ -63,9 +67,12 @@ class _File:
         self.seen: set[str] = set()
         self.rows: dict[str, NDArray[np.float32]] = {}
         self.cut_line: int | None = None
+        self.repeated = 0
 
     def take(self, number: int, line: bytes) -> None:
         self.digest.update(line)
+        if number == 1:
+            line = line.removeprefix(BOM_UTF8)
         if not line.strip():
             return
         try:
@@ -78,7 +85,8 @@ class _File:
         if word is None:
             return
         if word in self.seen:
-            raise self._error(number, f"got {word!r} again, allowed: each word once")
+            self.repeated += 1
+            return
         self.seen.add(word)
         if word in self.wanted:
             self.rows[word] = np.array(values, dtype=np.float32)
@@ -86,11 +94,11 @@ class _File:
     def found(self) -> FoundVectors:
         if not self.seen:
             raise UserError(f"{self.path}: got no vectors, allowed: a word and its numbers on each line")
-        words = len(self.seen) + (self.cut_line is not None)
+        words = len(self.seen) + self.repeated + (self.cut_line is not None)
         if self.promised not in (None, words):
             raise self._error(1, f"got {self.promised} words announced, allowed: {words}, which follow")
         values_WE = np.stack(list(self.rows.values())) if self.rows else np.zeros((0, self.width), dtype=np.float32)
-        return FoundVectors(tuple(self.rows), values_WE, self.digest.hexdigest(), self.cut_line)
+        return FoundVectors(tuple(self.rows), values_WE, self.digest.hexdigest(), self.cut_line, self.repeated)
 
     def _parsed(self, number: int, line: bytes) -> tuple[str | None, list[float]]:
         """Split a line into its word and its numbers. The word is None for a first line of counts."""

@@ -41,13 +41,15 @@ class StoredVectors:
 
     ``sha256``: the SHA-256 of the file from which they were taken. ``cut_line``: the number of a truncated last line of
     that file, which was skipped; None if there was none. ``words``: the words that have a vector. ``values_WE``: the
-    vector of each.
+    vector of each. ``repeated``: the number of lines of that file that were skipped because an earlier one has their
+    word; 0 in stores of versions before 0.3.0.
     """
 
     sha256: str
     cut_line: int | None
     words: tuple[str, ...]
     values_WE: NDArray[np.float32]
+    repeated: int = 0
 
     @property
     def size(self) -> int:
@@ -89,8 +91,9 @@ def store_vectors(path: Path, corpus: StoredCorpus, *, root: Path) -> Path:
     size = found.values_WE.shape[1]
     vector = pa.FixedSizeListArray.from_arrays(pa.array(found.values_WE.ravel(), pa.float32()), size)
     table = pa.record_batch({"word": pa.array(found.words, pa.string()), "vector": vector}, _columns(size))
+    notes = {"sha256": found.sha256, "cut_line": found.cut_line, "repeated": found.repeated}
     with written_beside(target) as beside:
-        write_tables(beside, {_TABLE: table}, {"sha256": found.sha256, "cut_line": found.cut_line})
+        write_tables(beside, {_TABLE: table}, notes)
     return target
 
 
@@ -103,7 +106,8 @@ def open_vectors(folder: Path) -> StoredVectors:
         words, vectors = tuple(tables[_TABLE]["word"].to_pylist()), tables[_TABLE]["vector"]
         values_WE = vectors.values.to_numpy(zero_copy_only=True).reshape(len(words), size)
         _check_vectors(words, values_WE)
-        return StoredVectors(str(manifest["sha256"]), manifest["cut_line"], words, values_WE)
+        repeated = manifest.get("repeated", 0)
+        return StoredVectors(str(manifest["sha256"]), manifest["cut_line"], words, values_WE, repeated)
     except UserError:
         raise
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError, pa.ArrowException) as error:

@@ -16,6 +16,7 @@ from functools import cache, partial
 from pathlib import Path
 
 from skipstack.data.basis.disk_errors import disk_trouble
+from skipstack.data.basis.counted import counted
 from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.parts import command, is_installed, need
 from skipstack.data.basis.saying import unsaid
@@ -510,4 +511,6 @@ def vectors_coverage(name: str, vectors: VectorsPrepared) -> str:
     words = f"{vectors.covered_words / max(vectors.words, 1):.1%} of {vectors.words:,} words"
     tokens = f"{vectors.covered_tokens / max(vectors.tokens, 1):.1%} of {vectors.tokens:,} train tokens"
     cut = "" if vectors.cut_line is None else f"; line {vectors.cut_line}, its last, is cut off and left out"
-    return f"data.vectors {name}: {words} and {tokens} have a vector{cut}"
+    again = counted(vectors.repeated, "line has a word", "lines have words")
+    twice = f"; {again} of an earlier line and {'is' if vectors.repeated == 1 else 'are'} left out"
+    return f"data.vectors {name}: {words} and {tokens} have a vector{cut}{twice if vectors.repeated else ''}"

@@ -99,13 +99,14 @@ class StudyOpened(_Happened):
     earlier_identity: str | None = None
 
 
-class VectorsPrepared(Frozen):
+class VectorsPrepared(Brief):
     """Pretrained vectors that were stored for a study.
 
     ``sha256``: the SHA-256 of their source file. ``store``: the folder in which they are stored. ``size``: the length
     of each vector. ``covered_words``, ``words``: the number of words with a vector, and the number of all words, in the
     base's vocabulary. ``covered_tokens``, ``tokens``: the same numbers for the tokens of the training split.
     ``cut_line``: the line number of an incomplete last line, which is left out; None if the file is complete.
+    ``repeated``: the number of lines that are left out because an earlier line has their word.
     """
 
     sha256: str
@@ -116,6 +117,7 @@ class VectorsPrepared(Frozen):
     covered_tokens: NonNegativeInt
     tokens: NonNegativeInt
     cut_line: PositiveInt | None = None
+    repeated: Annotated[NonNegativeInt, UNSAID] = 0
 
 
 class CorpusPrepared(_Happened, Brief):

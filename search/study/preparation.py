@@ -136,7 +136,12 @@ def _vectors(path: Path, stored: StoredCorpus, vocabulary: Vocabulary, *, root: 
     vectors = open_vectors(folder)
     reach = coverage(pretrained(vectors, vocabulary), vocabulary, stored)
     return VectorsPrepared(
-        sha256=vectors.sha256, store=folder.name, size=vectors.size, cut_line=vectors.cut_line, **asdict(reach)
+        sha256=vectors.sha256,
+        store=folder.name,
+        size=vectors.size,
+        cut_line=vectors.cut_line,
+        repeated=vectors.repeated,
+        **asdict(reach),
     )
 
 

@@ -54,7 +54,7 @@ def folder(tmp_path: Path) -> Path:
     (tmp_path / "one.txt").write_text("cats|NN|N run|VB|V\ndogs|NN|N run|VB|V\n")
     (tmp_path / "two.txt").write_text("cats|NN|N and|CC|R dogs|NN|N sleep|VB|V\n")
     (tmp_path / "dev.txt").write_text("dogs|NN|N and|CC|R cats|NN|N sleep|VB|V\n")
-    (tmp_path / "glove.txt").write_text("cats 1 2 3\ndogs 2 2 2\nzebras 0 0 1\nrun 5 5 5\nslee 1")
+    (tmp_path / "glove.txt").write_text("cats 1 2 3\ndogs 2 2 2\nzebras 0 0 1\nrun 5 5 5\ndogs 9 9 9\nslee 1")
     return tmp_path
 
 
@@ -64,10 +64,10 @@ def test_the_vectors_of_a_study_are_stored_beside_its_corpus_and_their_coverage_
     vectors = corpus.vectors["glove.txt"]
     told = (vectors.size, vectors.covered_words, vectors.words, vectors.covered_tokens, vectors.tokens)
     assert told == (3, 3, 5, 6, 8)
-    assert vectors.cut_line == 5
+    assert (vectors.cut_line, vectors.repeated) == (6, 1)
     assert vectors_coverage("glove.txt", vectors) == (
         "data.vectors glove.txt: 60.0% of 5 words and 75.0% of 8 train tokens have a vector; "
-        "line 5, its last, is cut off and left out"
+        "line 6, its last, is cut off and left out; 1 line has a word of an earlier line and is left out"
     )
 
 
