@@ -10,7 +10,7 @@ import typer
 
 from skipstack.dashboards.commands.options import BundlePath, Code, ComputeDevice, StudyPath
 from skipstack.dashboards.commands.plain_text import sentences
-from skipstack.dashboards.reports.printing import say
+from skipstack.dashboards.reports.printing import say, write_utf8
 from skipstack.data.basis.errors import UserError
 from skipstack.data.tasks.measures import measure_in
 from skipstack.data.tasks.task import Form
@@ -233,7 +233,7 @@ def predict(
     A bundle that tags words reads words separated by blanks and writes columns. A bundle that tags characters, for
     example Chinese ones, reads raw text, drops its blanks, finds the words and writes lines. --format chooses the other
     form. A text classifier writes `label<TAB>text` for each text, in either format. A parser writes columns of word,
-    head and relation; the head is the number of a word, or 0 for the root.
+    head and relation; the head is the number of a word, or 0 for the root. The output is UTF-8, as the input.
     """
     from skipstack.models.ground.device import choose_device
     from skipstack.search.publishing.bundles.bundle import load_bundle
@@ -243,5 +243,6 @@ def predict(
     if chosen not in tagger.task.forms:
         allowed = ", ".join(tagger.task.forms)
         raise UserError(f"--format: got {chosen} for a bundle of {tagger.task.corpus} (allowed: {allowed})")
+    write_utf8()
     for sentence in tagger.annotate(sentences(file, tagger.unit)):
         sys.stdout.write(tagger.task.written(sentence, chosen, tagger.segmentation))

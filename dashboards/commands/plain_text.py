@@ -32,7 +32,12 @@ def _lines(file: Path | None) -> Iterator[str]:
 def _decoded(lines: Iterable[bytes], name: str) -> Iterator[str]:
     for number, line in enumerate(lines, start=1):
         try:
-            text = line.decode().removesuffix("\n")
+            text = line.decode()
         except UnicodeDecodeError as error:
             raise UserError(f"{name}:{number}: got bytes that are not UTF-8 (allowed: UTF-8 text)") from error
-        yield text.removeprefix("\ufeff") if number == 1 else text
+        if number == 1:
+            text = text.removeprefix("\ufeff")
+            if not text.endswith("\n") and "\r" in text:  # as in data/formats/files.py
+                yield from text.removesuffix("\r").split("\r")
+                return
+        yield text.removesuffix("\n")

@@ -37,6 +37,12 @@ def print_everywhere() -> None:
             stream.reconfigure(errors="skipstack")
 
 
+def write_utf8() -> None:
+    """Make stdout UTF-8, whatever the locale's encoding, for results that programs read rather than people."""
+    if (reconfigure := getattr(sys.stdout, "reconfigure", None)) is not None:  # a text buffer of a test has none
+        reconfigure(encoding="utf-8", errors="strict")
+
+
 def print_report(report: Report, form: FileFormat = "text", out: Path | None = None, *, full: bool = False) -> None:
     """Print a report, or write it to the file ``out``.
 

@@ -9,8 +9,8 @@ from skipstack.data.labels.schemes import OUTSIDE, RARE, Scheme, Span, spans_of,
 
 
 def split_words(line: str) -> list[str]:
-    """Split a line into words at blanks, tabs, ideographic spaces (U+3000) and carriage returns, and nowhere else."""
-    return [part for part in re.split("[ \t\r\u3000]", line) if part]
+    """Split a text into words at blanks, tabs, ideographic spaces (U+3000) and line ends, and nowhere else."""
+    return [part for part in re.split("[ \t\r\n\u3000]", line) if part]
 
 
 def in_characters(words: Sequence[str], tags: Sequence[str]) -> Sentence:

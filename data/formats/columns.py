@@ -53,7 +53,8 @@ class ColumnCorpus(FileCorpus):
         return self.scheme
 
     def read(self, file: SourceFile, layer: str) -> list[Sentence]:
-        """Read the sentences of a file. Illegal sequences of tags are repaired (``data.labels.schemes.repaired``).
+        """Read the sentences of a file. Illegal sequences of tags are repaired (``data.labels.schemes.repaired``), and
+        blanks around words and tags are removed.
 
         Raises UserError with file and line for another number of columns than in the first line, too few columns for
         word and tag, an empty word or tag, a tag that is not in the scheme (``SpanTags``), and bytes that are not text
@@ -65,7 +66,7 @@ class ColumnCorpus(FileCorpus):
         blanks, span_tags = _BLANKS[self.separator], SpanTags(file, self.scheme)
         documents = Documents(file, self.encoding, DOCUMENT if self.documents == "docstart" else None, blanks)
         for block in file.blocks(self.encoding, comments=comments, blanks=blanks):
-            rows = []
+            rows, stripped = [], 0
             for number, line in block:
                 fields = _fields(line, self.separator)
                 if columns is None:
@@ -74,14 +75,17 @@ class ColumnCorpus(FileCorpus):
                 if len(fields) != columns:
                     got = _columns(file, line, self.separator)
                     raise file.error(number, f"got {got}, allowed: {columns} on every line")
-                for name, column in (("word", self.word), ("tag", self.tag)):
-                    if not fields[column].strip(" "):
-                        raise file.error(
-                            number, f"got an empty {name}, allowed: text in column {column}, counted from 0"
-                        )
-                rows.append((number, fields[self.word], fields[self.tag]))
+                word, tag = fields[self.word].strip(" "), fields[self.tag].strip(" ")
+                if not word or not tag:
+                    name, column = ("tag", self.tag) if word else ("word", self.word)
+                    raise file.error(number, f"got an empty {name}, allowed: text in column {column}, counted from 0")
+                stripped += word != fields[self.word] or tag != fields[self.tag]
+                rows.append((number, word, tag))
             numbers, words, tags = zip(*rows, strict=True)
-            sentences.append(Sentence(words, span_tags.of(tags, numbers), document=documents.at(numbers[0])))
+            begin = documents.at(numbers[0])
+            sentences.append(
+                Sentence(words, span_tags.of(tags, numbers), document=begin, stripped=stripped, written=tags)
+            )
         return sentences
 
     def _check_reach(self, file: SourceFile, number: int, line: str) -> None:

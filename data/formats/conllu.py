@@ -36,10 +36,10 @@ class ConlluCorpus(LayeredCorpus):
         """Read the syntactic words of a file with one layer of their tags.
 
         In the layer ``heads``, which is the basic tree, the tag of a word is the relation to its head, with subtype
-        (``nsubj:pass``). A word ``_`` is an underscore in the text; a tag ``_`` is a missing annotation. Raises
-        UserError with file and line for a missing tag, an empty word, a wrong number of columns, an ID that does not
-        follow the one before it, heads that are no tree with exactly one word under the root, and bytes that are not
-        UTF-8.
+        (``nsubj:pass``). Blanks around words and tags are removed. A word ``_`` is an underscore in the text; a tag
+        ``_`` is a missing annotation. Raises UserError with file and line for a missing tag, an empty word, a wrong
+        number of columns, an ID that does not follow the one before it, heads that are no tree with exactly one word
+        under the root, and bytes that are not UTF-8.
         """
         sentences = []
         documents = Documents(file, "utf-8", _DOCUMENT)
@@ -48,6 +48,7 @@ class ConlluCorpus(LayeredCorpus):
             tags: list[str] = []
             heads: list[str] = []
             lines: list[int] = []
+            stripped = 0
             for number, line in block:
                 fields = line.split("\t")
                 if len(fields) != _COLUMNS:
@@ -56,18 +57,20 @@ class ConlluCorpus(LayeredCorpus):
                     continue
                 if fields[0] != str(len(words) + 1):
                     raise file.error(number, f"got the id {fields[0]!r}, allowed here: {len(words) + 1}")
-                word, tag = fields[_FORM], fields[_TAG[layer]]
-                if not word.strip(" "):
+                word, tag = fields[_FORM].strip(" "), fields[_TAG[layer]].strip(" ")
+                if not word:
                     raise file.error(number, "got an empty word, allowed: a word, or _ for an underscore")
-                if tag.strip(" ") in ("", "_"):
+                if tag in ("", "_"):
                     raise file.error(number, f"got {tag!r} as {_NAME[layer]} of {word!r}, allowed: one for every word")
+                stripped += word != fields[_FORM] or tag != fields[_TAG[layer]]
                 words.append(word)
                 tags.append(tag)
                 heads.append(fields[_HEAD])
                 lines.append(number)
             if words:
                 tree = _tree(file, lines, heads) if layer == TREES else None
-                sentences.append(Sentence(tuple(words), tuple(tags), tree, documents.at(block[0][0])))
+                begin = documents.at(block[0][0])
+                sentences.append(Sentence(tuple(words), tuple(tags), tree, begin, stripped=stripped))
         return sentences
 
 

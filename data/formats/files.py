@@ -2,7 +2,6 @@
 
 import glob
 import hashlib
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,8 +9,6 @@ from typing import Self
 
 from skipstack.data.basis.errors import UserError, unreadable
 from skipstack.data.basis.ordinary_files import content
-
-_BLANKS = re.compile("[ \t]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +36,8 @@ class SourceFile:
     def lines(self, encoding: str) -> Iterator[tuple[int, str]]:
         r"""Yield every line without its end, and its number, counted from 1.
 
-        A line ends at ``\n`` or ``\r\n`` and nowhere else, since a word may contain U+2028 or U+0085. A byte order mark
-        is skipped. Raises UserError for an unknown encoding, and for bytes that are not text in the encoding.
+        A line ends at ``\n`` or ``\r\n``, or at ``\r`` in a file that has no ``\n``, and nowhere else, since a word may
+        contain U+2028 or U+0085. A byte order mark is skipped. Raises UserError for an unknown encoding, and for bytes that are not text in the encoding.
         """
         try:
             text = self.content.decode(encoding)
@@ -49,20 +46,26 @@ class SourceFile:
         except UnicodeDecodeError as error:
             before = self.content[: error.start].decode(encoding, errors="replace")
             byte = self.content[error.start]
-            raise self.error(before.count("\n") + 1, f"got the byte 0x{byte:02x}, allowed: {encoding} text") from error
+            line = (before.count("\n") or before.count("\r")) + 1
+            raise self.error(line, f"got the byte 0x{byte:02x}, allowed: {encoding} text") from error
+        if "\n" not in text:
+            text = text.replace("\r", "\n")
         for number, line in enumerate(text.removeprefix("\ufeff").split("\n"), start=1):
             yield number, line.removesuffix("\r")
 
     def blocks(self, encoding: str, *, comments: tuple[str, ...], blanks: str) -> Iterator[list[tuple[int, str]]]:
         """Yield every run of numbered lines between empty lines, which contain nothing but ``blanks``.
 
-        Lines that start with one of ``comments`` are skipped, even inside a run. Raises UserError as ``lines`` does.
+        Lines that start with one of ``comments`` are skipped, even inside a run. Raises UserError as ``lines`` does, and
+        for a carriage return within a line.
         """
         block: list[tuple[int, str]] = []
         for number, line in self.lines(encoding):
             if comments and line.startswith(comments):
                 continue
             if line.strip(blanks):
+                if "\r" in line:
+                    raise self.error(number, "got a carriage return within the line, allowed: one kind of line ends")
                 block.append((number, line))
             elif block:
                 yield block
@@ -76,8 +79,12 @@ class SourceFile:
 
 
 def between_blanks(line: str) -> list[str]:
-    """Split a line into words at blanks and tabs, but not at other Unicode spaces: a word may contain U+00A0."""
-    return [part for part in _BLANKS.split(line) if part]
+    """Split a text into words at blanks, tabs and line ends, but not at other Unicode spaces: a word may contain
+    U+00A0.
+    """
+    for blank in "\t\r\n":
+        line = line.replace(blank, " ")
+    return list(filter(None, line.split(" ")))
 
 
 def joint_sha256(files: Sequence[SourceFile]) -> str:

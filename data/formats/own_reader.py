@@ -120,7 +120,7 @@ class OwnFormatCorpus(FileCorpus):
                 except UnsoundError as error:
                     raise UserError(f"{watched.place}: sentence {number}, as {self._name} reads it: {error}") from None
                 tags = sentence.tags if scheme is None else repaired(sentence.tags, scheme)
-                sentences.append(replace(sentence, tags=tags))
+                sentences.append(replace(sentence, tags=tags, written=sentence.tags))
         return sentences
 
     @property

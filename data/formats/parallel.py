@@ -99,5 +99,5 @@ class ParallelCorpus(FileCorpus):
             elif len(tags) != len(words):
                 allowed = f"one for each of the {counted(len(words), 'word')} on line {of_words} of {file.path}"
                 raise tags_file.error(of_tags, f"got {counted(len(tags), 'tag')}, allowed: {allowed}")
-            sentences.append(Sentence(tuple(words), span_tags.of(tags, repeat(number))))
+            sentences.append(Sentence(tuple(words), span_tags.of(tags, repeat(number)), written=tuple(tags)))
         return sentences

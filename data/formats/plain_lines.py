@@ -3,6 +3,7 @@
 from typing import assert_never
 
 from skipstack.data.formats.characters import split_words
+from skipstack.data.formats.files import between_blanks
 from skipstack.data.formats.format import Unit
 from skipstack.data.formats.texts import tokens_of
 
@@ -11,7 +12,7 @@ def tokens_in(line: str, unit: Unit) -> list[str]:
     """Split a line into tokens: words between blanks, characters except blanks, or, for ``text``, words and marks."""
     match unit:
         case "word":
-            return line.split()
+            return between_blanks(line)
         case "character":
             return [*"".join(split_words(line))]
         case "text":

@@ -7,7 +7,7 @@ from typing import ClassVar, Literal, Self
 from pydantic import model_validator
 
 from skipstack.data.basis.errors import UserError
-from skipstack.data.formats.files import SourceFile
+from skipstack.data.formats.files import SourceFile, between_blanks
 from skipstack.data.formats.format import Encoding, FileCorpus, TaskOfLayer
 from skipstack.data.formats.sentences import Sentence
 
@@ -58,7 +58,7 @@ class RunningTextCorpus(FileCorpus):
         """
         predicted: list[str] = []
         for number, line in file.lines(self.encoding):
-            words = line.split()
+            words = between_blanks(line)
             if END in words:
                 raise file.error(number, f"got the word {END}, allowed: words; ends of lines are ends of sentences")
             if words:

@@ -14,9 +14,15 @@ class Sentence:
     w-th word (``data/labels/trees.py``). ``document``: the file, or the file and line, where the sentence's document
     begins; None if documents are not known. ``document`` keeps the sentences of a document together when a split is
     drawn, gives the sizes of documents (``data.formats.documents.document_sizes``), and is ignored in comparisons.
+
+    Two fields record what a reader changed, and are ignored in comparisons, too. ``stripped``: the number of tokens of
+    which the word or the tag had blanks around it, which were removed. ``written``: the tags as they are in the file,
+    if the label scheme may have repaired them.
     """
 
     words: tuple[str, ...]
     tags: tuple[str, ...]
     heads: tuple[int, ...] | None = None
     document: str | None = field(default=None, compare=False)
+    stripped: int = field(default=0, compare=False)
+    written: tuple[str, ...] | None = field(default=None, compare=False)

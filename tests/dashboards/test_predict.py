@@ -1,9 +1,13 @@
 """Raw text in, words out: bundles of characters, from a small corpus to the command line."""
 
+import os
 import random
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import pandas as pd
 import pytest
 import torch
 from typer.testing import CliRunner, Result
@@ -11,6 +15,7 @@ from typer.testing import CliRunner, Result
 from skipstack.dashboards.cli import app
 from skipstack.data.tasks.f1 import span_counts
 from skipstack.search.publishing.bundles.bundle import load_bundle
+from skipstack.search.publishing.bundles.served import Served
 from tests.search.finished import exported
 
 STUDY = """
@@ -123,6 +128,30 @@ def test_words_that_are_given_stay_as_they_are_in_either_form(bundles: Callable[
     assert [line.split("\t")[0] for line in columns.split("\n")] == ["中国", "爱和平", "", ""]
     lines = predict(bundles("word by word"), "中国 爱和平\n", "--format", "lines").stdout
     assert lines == " ".join("_".join(row.split("\t")) for row in columns.split("\n") if row) + "\n"
+
+
+def test_words_are_cut_as_the_readers_cut_them(bundles: Callable[[str], Path], tmp_path: Path) -> None:
+    """On the command line and in the served bundle; the page calls the same function."""
+    text = "10\u00a0000 爱\u2028和\t平"
+    columns = predict(bundles("word by word"), f"{text}\n").stdout
+    words = [line.split("\t")[0] for line in columns.split("\n")]
+    assert words == ["10\u00a0000", "爱\u2028和", "平", "", ""]
+    served = Served(load_bundle(bundles("word by word"), torch.device("cpu")))
+    assert served.predict(pd.DataFrame({"text": [text.replace("\t", "\n")]}))["words"].tolist() == [words[:3]]
+    (tmp_path / "old.txt").write_bytes(f"\ufeff{text}\r好\r".encode())
+    assert predict(bundles("word by word"), "", str(tmp_path / "old.txt")).stdout.count("\n\n") == 2
+
+
+def test_what_goes_in_as_utf_8_comes_out_as_utf_8(bundles: Callable[[str], Path]) -> None:
+    command = [sys.executable, "-c", "from skipstack.dashboards.cli import main; main()", "predict"]
+    ended = subprocess.run(
+        [*command, str(bundles("word by word")), "--device", "cpu"],
+        input="中国 爱和平\n".encode(),
+        env={**os.environ, "PYTHONIOENCODING": "ascii"},
+        capture_output=True,
+        check=True,
+    )
+    assert [line.split("\t")[0] for line in ended.stdout.decode().split("\n")] == ["中国", "爱和平", "", ""]
 
 
 def test_text_in_another_encoding_is_told_with_its_line(bundles: Callable[[str], Path], tmp_path: Path) -> None:

@@ -93,6 +93,29 @@ def test_whitespace_is_blanks_and_tabs_and_nothing_else(written: list[Sentence],
     assert read_columns(file_of("\n \t\n".join(blocks)), separator="whitespace") == written
 
 
+def test_blanks_around_words_and_tags_are_no_part_of_them_and_are_counted() -> None:
+    """In columns by tabs and in CoNLL-U; blanks within stay."""
+    (columns,) = read_columns(file_of("New York \tX\nin\t X\non\tY\n"))
+    assert columns == Sentence(("New York", "in", "on"), ("X", "X", "Y"))
+    (conllu,) = read_conllu(file_of(f"{conllu_line('1', ' a', 'X')}\n{conllu_line('2', 'b', 'X ')}"), "upos")
+    assert conllu == Sentence(("a", "b"), ("X", "X"))
+    assert (columns.stripped, conllu.stripped) == (2, 2)
+
+
+@pytest.mark.parametrize("end", ["\r", "\n", "\r\n"])
+def test_every_kind_of_line_ends_is_read(end: str) -> None:
+    lines = ["a\tX", "b\tY", "", "c\tX", ""]
+    assert read_columns(file_of(end.join(lines))) == [Sentence(("a", "b"), ("X", "Y")), Sentence(("c",), ("X",))]
+
+
+def test_two_kinds_of_line_ends_in_a_file_are_told() -> None:
+    for read in (lambda file: read_columns(file), lambda file: read_conllu(file, "upos")):
+        assert told(read, file_of("\na\tX\rb\tY\n")) == (
+            "train.txt:2: got a carriage return within the line, allowed: one kind of line ends"
+        )
+    assert told(read_columns, file_of(b"a\tX\rb\xff\tX\r")).startswith("train.txt:2: got the byte 0xff")
+
+
 def test_an_underscore_is_a_word() -> None:
     assert read_conllu(file_of(conllu_line("1", "_", "PUNCT", "NFP")), "xpos") == [Sentence(("_",), ("NFP",))]
 

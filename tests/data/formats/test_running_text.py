@@ -30,6 +30,11 @@ def test_every_word_and_every_end_is_predicted_once_from_what_stands_before() ->
     assert text.words == (END, "a", "b", END, "c")
 
 
+def test_words_are_cut_as_every_other_reader_cuts_them() -> None:
+    (text,) = in_format(RunningTextCorpus).read(file("10\u00a0000 a\u2028b\tc\r\n"), "word")
+    assert text.tags == ("10\u00a0000", "a\u2028b", "c", END)
+
+
 def test_an_end_of_sentence_in_the_text_is_told_with_its_line() -> None:
     with pytest.raises(UserError, match=r"text\.txt:2: got the word <eos>"):
         in_format(RunningTextCorpus).read(file(f"a b\nc {END}\n"), "word")
