@@ -8,7 +8,7 @@ import typer
 
 from skipstack.dashboards.formats.rendering import Format
 from skipstack.dashboards.reports.listing_report import listing_report
-from skipstack.dashboards.reports.printing import print_report
+from skipstack.dashboards.reports.printing import print_report, say
 from skipstack.dashboards.reports.space_report import DescribedStudy, space_report
 from skipstack.data.basis.errors import AbsentCorpusError
 from skipstack.data.basis.seeding import generator
@@ -64,10 +64,13 @@ def spaces(
 
 def _show(name: str, scale: str | None, data_dir: Path | None, form: Format) -> None:
     from skipstack.search.api.opening import rehearsed
+    from skipstack.search.study.record.reading import read_study
 
     study, corpus_folder = load_study(name, scale=scale)
     with rehearsed(study, data_dir=data_dir, corpus_folder=corpus_folder, preset=name in presets()) as opened:
         epoch = _epoch(study, opened.folder.corpora, data_dir, corpus_folder)
+        for line in () if opened.absent else read_study(opened.folder.path).warnings:
+            say(f"warning: {line}")
     described = DescribedStudy(
         study=study,
         counted=count(Space(study.space), generator(study.search.seed, "plan", "count")),

@@ -25,6 +25,9 @@ from skipstack.data.health.spoiling import percent
 
 SOUND: Final = "Nothing was found that spoils a comparison."
 
+_CHANGED: Final = {"tokens with blanks around, now removed": "stripped", "tags rewritten by the scheme": "rewritten"}
+"""What reading the files changed: the field of each number, by its label."""
+
 
 @dataclass(frozen=True, slots=True)
 class Described:
@@ -91,6 +94,11 @@ def _column(name: str, split: SplitHealth, health: Health) -> dict[str, str]:
         "different tags": f"{split.different_tags:,}",
         "tags that train lacks": _share(unknown, split.tags),
         **({} if split.spans is None else {"spans": f"{split.spans:,}"}),
+        **{
+            label: f"{getattr(split, kind):,}"
+            for label, kind in _CHANGED.items()
+            if any(getattr(each, kind) for each in health.splits.values())
+        },
     }
 
 

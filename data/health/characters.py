@@ -4,7 +4,7 @@ Array legend: F forms.
 """
 
 import unicodedata
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from typing import Final
 
@@ -51,3 +51,10 @@ def in_two_forms(forms: Sequence[str]) -> Flags:
     for rows in alike.values():
         twice_F[rows] = len(rows) > 1
     return twice_F
+
+
+def alike(names: Sequence[str]) -> tuple[str, ...]:
+    """The names that equal another one up to blanks and suspicious characters, in their order."""
+    bare = {name: "".join(each for each in name if not each.isspace() and not suspicious(each)) for name in names}
+    counts = Counter(bare.values())
+    return tuple(name for name, text in bare.items() if counts[text] > 1)

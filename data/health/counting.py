@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from skipstack.data.basis.arrays import Flags
 from skipstack.data.formats.columns import DOCUMENT
 from skipstack.data.formats.sentences import SPLITS
-from skipstack.data.health.characters import REPLACEMENT, in_two_forms, suspicious_in
+from skipstack.data.health.characters import REPLACEMENT, alike, in_two_forms, suspicious_in
 from skipstack.data.health.health import Health, SplitHealth
 from skipstack.data.store.stored import Split, StoredCorpus
 
@@ -44,6 +44,9 @@ def health_of(stored: StoredCorpus) -> Health:
         tags={stored.tags[tag]: {name: int(counts_K[name][tag]) for name in SPLITS} for tag in commonest},
         characters=dict(found.most_common(NAMED)),
         running=stored.task == "language_modelling",
+        scheme=stored.scheme,
+        likely_scheme=stored.likely_scheme if stored.task == "tagging" else None,
+        alike=() if stored.task == "language_modelling" else alike(stored.tags),
     )
 
 
@@ -72,6 +75,8 @@ def _split(
         commonest_tags=most,
         median=int(np.median(split.lengths_S)) if split.lengths_S.size else 0,
         longest=int(split.lengths_S.max(initial=0)),
+        stripped=stored.stripped.get(name, 0),
+        rewritten=stored.rewritten.get(name, 0),
         repeated={before: int(np.count_nonzero(again_S)) for before, again_S in again.items()},
         repeated_tokens={before: int(split.lengths_S[again_S].sum()) for before, again_S in again.items()},
         **{kind: int(np.count_nonzero(has_F[split.forms_N])) for kind, has_F in flags.items()},

@@ -3,6 +3,7 @@
 from pydantic import Field, NonNegativeInt
 
 from skipstack.data.basis.frozen import Frozen
+from skipstack.data.labels.schemes import Scheme
 
 
 class SplitHealth(Frozen):
@@ -44,6 +45,10 @@ class SplitHealth(Frozen):
     replacements: NonNegativeInt = 0
     two_forms: NonNegativeInt = 0
     documents: NonNegativeInt = 0
+    stripped: NonNegativeInt = 0
+    """The number of tokens with blanks around the word or the tag, which were removed."""
+    rewritten: NonNegativeInt = 0
+    """The number of tags that the scheme forbids where they stand, which were repaired."""
 
 
 class Health(Frozen):
@@ -58,3 +63,9 @@ class Health(Frozen):
     tags: dict[str, dict[str, NonNegativeInt]]
     characters: dict[str, NonNegativeInt] = Field(default_factory=dict)
     running: bool = False
+    scheme: Scheme | None = None
+    """The label scheme of the tags; None if they are scored one by one."""
+    likely_scheme: Scheme | None = None
+    """Another scheme that train's tags appear to be in; None if there is none (``data/labels/likely.py``)."""
+    alike: tuple[str, ...] = ()
+    """Tags of train that differ from another one only in blanks or invisible characters."""

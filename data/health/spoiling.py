@@ -9,6 +9,7 @@ from typing import Final
 from skipstack.data.basis.counted import counted
 from skipstack.data.formats.columns import DOCUMENT
 from skipstack.data.health.health import Health, SplitHealth
+from skipstack.data.labels.schemes import OUTSIDE
 
 UNKNOWN_TAGS: Final = 0.01
 """There is a warning if at least this share of the tags of dev or test does not occur in train. None of these tags can
@@ -39,6 +40,10 @@ LONG: Final = 5000
 """There is a warning if a split's longest sentence has at least this many tokens, except in running text. The longest
 review of IMDB has half as many."""
 
+REWRITTEN: Final = 0.01
+"""There is a warning if at least this share of a split's tags is forbidden by the label scheme where they stand: in
+files of another scheme it is many times as large."""
+
 NAMED: Final = 3
 """The maximum number of tags or characters that a warning names."""
 
@@ -46,11 +51,31 @@ NAMED: Final = 3
 def warnings(health: Health) -> tuple[str, ...]:
     """The warnings about a corpus, one line each; none for a sound corpus."""
     characters = list(health.characters)
-    return tuple(
+    return (*_of_tags(health),) + tuple(
         line
         for name, split in health.splits.items()
         for line in _of_split(name, split, characters, running=health.running)
     )
+
+
+def _of_tags(health: Health) -> Iterator[str]:
+    """Yield warnings that tags are not what the config of the corpus says."""
+    train, likely = health.splits["train"], health.likely_scheme
+    if likely is not None and health.scheme is None:
+        such = listed([tag for tag in health.tags if tag != OUTSIDE])
+        cure = f"scheme: {likely} in data.corpus ranks trials by the F1 of spans"
+        yield f"train's tags look like spans in {likely}, such as {such}, but are scored one by one: {cure}"
+    for name, split in health.splits.items():
+        if split.rewritten and split.rewritten >= REWRITTEN * split.tags:
+            cure = "" if likely is None else f": they look like {likely}, so set scheme: {likely} in data.corpus"
+            share = percent(split.rewritten, split.tags)
+            yield f"{share} of {name}'s tags were rewritten, since {health.scheme} forbids them where they stand{cure}"
+    if train.different_tags > train.words and train.tags == train.tokens and not health.running:
+        got = f"{train.different_tags:,} different tags and {counted(train.words, 'different word')}"
+        yield f"train has {got}: are the columns of data.corpus, word and tag, swapped?"
+    if health.alike:
+        shown = " and ".join(map(repr, health.alike[:2]))
+        yield f"tags differ only in blanks or invisible characters, such as {shown}: each counts as another tag"
 
 
 def _of_split(name: str, split: SplitHealth, characters: Sequence[str], *, running: bool) -> Iterator[str]:

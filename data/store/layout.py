@@ -53,6 +53,9 @@ class Notes(Frozen):
     task: TaskOfLayer
     unlearnt: dict[str, dict[str, NonNegativeInt]] = Field(default_factory=dict)
     documents: tuple[PositiveInt, ...] = ()
+    stripped: dict[str, NonNegativeInt] = Field(default_factory=dict)
+    rewritten: dict[str, NonNegativeInt] = Field(default_factory=dict)
+    likely_scheme: Scheme | None = None
 
     @property
     def columns(self) -> dict[str, pa.Schema]:

@@ -70,6 +70,11 @@ class StoredCorpus:
     and their counts, the most frequent first; versions before 0.2.0 did not store them. ``documents``: the number of
     sentences of each document of test, in order, or empty, as in ``data.formats.documents.document_sizes``; also empty
     in stores of versions before 0.3.0.
+
+    Three facts were found while the files were read, and are unknown in stores of versions before 0.3.0. ``stripped``,
+    ``rewritten``: by split, the number of tokens with blanks around the word or tag, which were removed, and of tags
+    that ``scheme`` forbids where they stand, which were repaired. ``likely_scheme``: the scheme that train's tags
+    appear to be in; None if that is ``scheme``, or not looked for since nothing was rewritten.
     """
 
     fingerprint: str
@@ -82,6 +87,9 @@ class StoredCorpus:
     task: str = "tagging"
     unlearnt: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     documents: tuple[int, ...] = ()
+    stripped: Mapping[str, int] = field(default_factory=dict)
+    rewritten: Mapping[str, int] = field(default_factory=dict)
+    likely_scheme: Scheme | None = None
 
 
 def open_store(folder: Path) -> StoredCorpus:
@@ -107,6 +115,9 @@ def open_store(folder: Path) -> StoredCorpus:
             task=notes.task,
             unlearnt=notes.unlearnt,
             documents=notes.documents,
+            stripped=notes.stripped,
+            rewritten=notes.rewritten,
+            likely_scheme=notes.likely_scheme,
         )
     except UserError:
         raise

@@ -19,6 +19,7 @@ from skipstack.data.corpora.division import Splits
 from skipstack.data.corpora.sources import open_source
 from skipstack.data.formats.documents import document_sizes
 from skipstack.data.formats.sentences import SPLITS, Sentence
+from skipstack.data.labels.likely import likely_scheme
 from skipstack.data.labels.schemes import Scheme, closed
 from skipstack.data.labels.spans import find_spans, reading, types_of
 from skipstack.data.labels.trees import TREES
@@ -83,8 +84,31 @@ def _write(splits: Splits, scheme: Scheme | None, task: str, folder: Path) -> No
         for split in SPLITS:
             tables[spans_file(split)] = _spans(splits[split], everywhere, scheme, span_types)
     notes = {"fingerprint": fingerprint(splits), "tags": tags, "scheme": scheme, "span_types": span_types, "task": task}
-    more = {"unlearnt": _unlearnt(splits, tag_of), "documents": document_sizes(splits["test"])}
+    more = {"unlearnt": _unlearnt(splits, tag_of), "documents": document_sizes(splits["test"]), **_read(splits, scheme)}
     write_tables(folder, tables, {**notes, **more})
+
+
+def _read(splits: Splits, scheme: Scheme | None) -> dict[str, Any]:
+    """What was found while the files were read: per split, the numbers of tokens with blanks around them and of tags
+    that the scheme made rewrite; and the scheme that the tags of train look like, if it is not ``scheme``.
+    """
+    rewritten = {
+        split: sum(
+            tag != other
+            for one in splits[split]
+            if one.written not in (None, one.tags)
+            for tag, other in zip(one.tags, one.written or (), strict=True)
+        )
+        for split in SPLITS
+    }
+    likely = None
+    if scheme is None or rewritten["train"]:
+        likely = likely_scheme([one.written or one.tags for one in splits["train"]])
+    return {
+        "stripped": {split: sum(one.stripped for one in splits[split]) for split in SPLITS},
+        "rewritten": rewritten,
+        "likely_scheme": None if likely == scheme else likely,
+    }
 
 
 def _unlearnt(splits: Splits, learnt: Container[str]) -> dict[str, dict[str, int]]:

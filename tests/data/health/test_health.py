@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from skipstack.dashboards.reports.health_report import Described, health_report
 from skipstack.data.corpora.config import Corpus, NamedCorpus
 from skipstack.data.corpora.division import Splits
 from skipstack.data.formats.columns import DOCUMENT, ColumnCorpus
@@ -223,6 +224,81 @@ def test_of_spans_the_spans_are_counted_and_o_may_be_nearly_all(tmp_path: Path) 
 
     found = spoilt(outside, tmp_path, scheme="bio")
     assert found == (), found
+
+
+def tagged(*tags: str) -> Callable[[Splits], None]:
+    def change(splits: Splits) -> None:
+        for split in SPLITS:
+            splits[split] = [Sentence(one.words, tags) for one in splits[split] for _ in range(2)]
+
+    return change
+
+
+BIO = ("B-x", "I-x", "O", "B-y", "O")
+
+
+@pytest.mark.parametrize(
+    ("tags", "scheme", "said"),
+    [
+        (BIO, "bio", ()),
+        (
+            BIO,
+            None,
+            (
+                "train's tags look like spans in bio, such as B-x, B-y, I-x, but are scored one by one: scheme: bio in "
+                "data.corpus ranks trials by the F1 of spans",
+            ),
+        ),
+        (
+            BIO,
+            "bioes",
+            tuple(
+                f"40.0 % of {split}'s tags were rewritten, since bioes forbids them where they stand: they look like "
+                "bio, so set scheme: bio in data.corpus"
+                for split in SPLITS
+            ),
+        ),
+        (
+            ("I-x", "O", "O", "I-y", "O"),
+            "bio",
+            tuple(
+                f"40.0 % of {split}'s tags were rewritten, since bio forbids them where they stand: they look like "
+                "iob1, so set scheme: iob1 in data.corpus"
+                for split in SPLITS
+            ),
+        ),
+        (
+            ("P", "Q", "P\u00a0", "R", "S"),
+            None,
+            (
+                "tags differ only in blanks or invisible characters, such as 'P' and 'P\\xa0': each counts as another "
+                "tag",
+            ),
+        ),
+    ],
+)
+def test_tags_that_are_not_what_the_config_says_are_told_with_the_field_to_set(
+    tags: tuple[str, ...], scheme: str | None, said: tuple[str, ...], tmp_path: Path
+) -> None:
+    assert spoilt(tagged(*tags), tmp_path, scheme=scheme) == said
+
+
+def test_swapped_columns_are_told(tmp_path: Path) -> None:
+    first = spoilt(lambda splits: None, tmp_path, word=1, tag=0)[0]
+    assert first == (
+        "train has 204 different tags and 5 different words: are the columns of data.corpus, word and tag, swapped?"
+    )
+
+
+def test_what_reading_changed_is_counted(tmp_path: Path) -> None:
+    def blanks(splits: Splits) -> None:
+        splits["train"] = [Sentence((" a", *one.words[1:]), ("P ", *one.tags[1:])) for one in splits["train"]]
+
+    assert spoilt(blanks, tmp_path) == ()
+    found = health(ColumnCorpus(train="train", dev="dev", test="test"), tmp_path)
+    assert [split.stripped for split in found.splits.values()] == [200, 0, 0]
+    assert set(found.tags) == {*"PQRST"}
+    assert "tokens with blanks around, now removed" in str(health_report("own", [Described("own", found, ())]).page)
 
 
 def test_a_text_has_one_tag_and_an_empty_split_is_told(tmp_path: Path) -> None:
