@@ -1,6 +1,7 @@
 """``skipstack data``: lists, fetches, checks and describes corpora."""
 
 import os
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -10,11 +11,13 @@ from skipstack.dashboards.commands.describing import describe_corpus
 from skipstack.dashboards.commands.options import DataDir
 from skipstack.dashboards.reports.listing_report import listing_report
 from skipstack.dashboards.reports.printing import print_report, say
+from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.redaction import without_secrets
 from skipstack.data.corpora.card_files import check
 from skipstack.data.corpora.cards import Card
 from skipstack.data.corpora.data_folder import data_folder
 from skipstack.data.corpora.named import find_card, named_corpora
+from skipstack.search.study.study_files.document import presets
 
 Name = Annotated[str, typer.Argument(help="A named corpus (`skipstack data list`).")]
 
@@ -91,6 +94,8 @@ def check_corpus(name: Name, data_dir: DataDir = None) -> None:
 
     A file is unchanged if it has the SHA-256 of the file on which the published figures were measured.
     """
+    if name not in named_corpora() and (Path(name).exists() or name in presets()):
+        raise UserError(f"{name}: is no named corpus (allowed: one; `skipstack data describe {name}` reads yours)")
     card = find_card(name)
     check(card, data_dir)
     whole = (

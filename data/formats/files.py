@@ -37,7 +37,8 @@ class SourceFile:
         r"""Yield every line without its end, and its number, counted from 1.
 
         A line ends at ``\n`` or ``\r\n``, or at ``\r`` in a file that has no ``\n``, and nowhere else, since a word may
-        contain U+2028 or U+0085. A byte order mark is skipped. Raises UserError for an unknown encoding, and for bytes that are not text in the encoding.
+        contain U+2028 or U+0085. A byte order mark is skipped. Raises UserError for an unknown encoding, and for bytes
+        that are not text in the encoding.
         """
         try:
             text = self.content.decode(encoding)

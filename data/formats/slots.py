@@ -49,5 +49,7 @@ class SlotCorpus(FileCorpus):
                 )
             if tags[0] != OUTSIDE:
                 raise file.error(number, f"got the tag {tags[0]!r} at {_FIRST}, allowed: {OUTSIDE}")
-            sentences.append(Sentence(tuple(words[1:-1]), span_tags.of(tags[1:-1], repeat(number)), written=tuple(tags[1:-1])))
+            sentences.append(
+                Sentence(tuple(words[1:-1]), span_tags.of(tags[1:-1], repeat(number)), written=tuple(tags[1:-1]))
+            )
         return sentences

@@ -51,11 +51,12 @@ NAMED: Final = 3
 def warnings(health: Health) -> tuple[str, ...]:
     """The warnings about a corpus, one line each; none for a sound corpus."""
     characters = list(health.characters)
-    return (*_of_tags(health),) + tuple(
+    of_splits = (
         line
         for name, split in health.splits.items()
         for line in _of_split(name, split, characters, running=health.running)
     )
+    return (*_of_tags(health), *of_splits)
 
 
 def _of_tags(health: Health) -> Iterator[str]:

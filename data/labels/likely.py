@@ -8,7 +8,7 @@ from skipstack.data.labels.schemes import OUTSIDE, PREFIXES, Scheme, parted, tra
 
 
 def likely_scheme(sentences: Collection[Sequence[str]]) -> Scheme | None:
-    """The scheme of the tags of ``sentences`` that forbids the fewest of their sequences; None if the tags mark no spans.
+    """The scheme that forbids the fewest sequences of the tags of ``sentences``; None if the tags mark no spans.
 
     Tags mark spans if all of them are in the scheme and at least two are tags of spans, either with types or, without
     types, with all prefixes of a span of three tokens (``B``, ``I``, ``E``). Ties go to the first scheme in
@@ -38,6 +38,8 @@ def _forbidden(pairs: Counter[tuple[str | None, str | None]], tags: Sequence[str
     def allows(before: str | None, after: str | None) -> bool:
         if before is None:
             return after is None or bool(allowed.start_K[row_of[after]])
-        return bool(allowed.end_K[row_of[before]] if after is None else allowed.between_KK[row_of[before], row_of[after]])
+        return bool(
+            allowed.end_K[row_of[before]] if after is None else allowed.between_KK[row_of[before], row_of[after]]
+        )
 
     return sum(count for pair, count in pairs.items() if not allows(*pair))

@@ -23,6 +23,7 @@ class Classification(Task):
     corpus = "a corpus of classified texts, whose tags do not follow one another"
     heads = ("softmax", "crf", "margin")
     single_label = True
+    guess = "most frequent label of train"
 
     def measure(self, scheme: Scheme | None) -> Measure:
         """Accuracy, whatever the scheme."""

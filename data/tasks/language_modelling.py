@@ -23,6 +23,7 @@ class LanguageModelling(Task):
     name = "language_modelling"
     corpus = "a language model, whose tags are words"
     heads = ("softmax",)
+    guess = "frequency of each word"
     reads_ahead = False
     continues = True
     rare_tags = False

@@ -65,7 +65,6 @@ class Las(Measure):
     name = "las"
     label = "LAS"
     unit = "LAS"
-    baseline = "most frequent arc of each word"
     keys = ("attached_words", "labelled_words")
     counted = tuple(field.name for field in fields(AttachmentCounts))
 

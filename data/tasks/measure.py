@@ -68,8 +68,6 @@ class Measure(ABC):
     score is then the negative of the value, so that larger scores are always better."""
     unit: str
     """The suffix of a split's name in headings, such as ``LAS`` or ``%``."""
-    baseline: ClassVar[str] = "most frequent tag of each word"
-    """The baseline with which scores are compared, in words."""
     keys: ClassVar[tuple[str, ...]] = ()
     """The names of the numbers that ``Counts.recorded`` returns."""
     counted: ClassVar[tuple[str, ...]]

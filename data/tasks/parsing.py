@@ -28,6 +28,7 @@ class Parsing(Task):
     name = "parsing"
     corpus = "a corpus of dependency trees"
     heads = ("biaffine",)
+    guess = "most frequent arc of each word"
     otherwise = ", or another layer of tags as data.corpus.tags"
     forms = ("columns",)
 

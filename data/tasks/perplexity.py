@@ -54,7 +54,6 @@ class Perplexity(Measure):
     factor = -1
     unit = "perplexity"
     scale = "log"
-    baseline = "frequency of each word"
     keys = ("perplexity",)
     counted = ("nats", "words")
 

@@ -37,6 +37,8 @@ class Task(ABC):
     """Whether rare tags of train may be replaced by one tag, RARE (``data.store.rare``)."""
     single_label: ClassVar[bool] = False
     """Whether a sentence has a single tag instead of one per token."""
+    guess: ClassVar[str] = "most frequent tag of each word"
+    """What the baseline predicts, in words."""
     forms: ClassVar[tuple[Form, ...]] = ("columns", "lines")
     """The layouts in which the task's predictions may be written."""
 

@@ -15,8 +15,8 @@ from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from pathlib import Path
 
-from skipstack.data.basis.disk_errors import disk_trouble
 from skipstack.data.basis.counted import counted
+from skipstack.data.basis.disk_errors import disk_trouble
 from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.parts import command, is_installed, need
 from skipstack.data.basis.saying import unsaid

@@ -56,6 +56,20 @@ def test_what_spoils_a_comparison_is_said_before_anything_is_trained(searched: t
     assert f"warning: {UNKNOWN}" in typed("plan", file, *ONCE[2:]).error.splitlines()
 
 
+def test_what_the_tags_look_like_is_said_where_a_study_is_checked(file: Path) -> None:
+    folder = file.parent
+    for split in ("train", "dev", "test"):
+        (folder / f"bio-{split}.tsv").write_text("to\tO\nnew\tB-city\nyork\tI-city\non\tO\nmay\tB-date\n\n" * 200)
+    (folder / "bio.yaml").write_text(
+        STUDY.replace("train: train", "train: bio-train").replace("dev: dev", "dev: bio-dev")
+    )
+    told = "train's tags look like spans in bio, such as B-city, B-date, I-city, but are scored one by one: scheme: bio"
+    for command in ("spaces", "plan"):
+        assert f"warning: bio-train.tsv: {told}" in typed(command, folder / "bio.yaml").error
+    assert f"warning: {told}" in " ".join(typed("data", "describe", folder / "bio.yaml").out.split())
+    assert "`skipstack data describe " in refusal("data", "check", folder / "bio.yaml")
+
+
 def test_it_is_in_the_reports_in_the_ledger_and_in_the_frames(searched: tuple[Answer, Path], tmp_path: Path) -> None:
     answer, path = searched
     record = read_study(path)

@@ -10,7 +10,9 @@ from typing import Any, Final, get_args
 import pandas as pd
 
 from skipstack.data.basis.errors import UserError, unknown
+from skipstack.data.corpora.sources import task_of
 from skipstack.data.tasks.measure import Measure
+from skipstack.data.tasks.tasks import TASKS
 from skipstack.search.analysis.exploration.budgets import Continued, continued, expected_best
 from skipstack.search.analysis.exploration.effects import Effects, effects
 from skipstack.search.analysis.exploration.importance import importances
@@ -34,6 +36,7 @@ from skipstack.spaces.function import is_imported
 from skipstack.spaces.one_network import alike
 from skipstack.spaces.space import Space
 from skipstack.spaces.subject import Subject
+from skipstack.spaces.trial import as_network
 
 FEW: Final = 8
 """The epochs at which trials were stopped count as rungs if the scheduler has none and they are at most this many."""
@@ -235,7 +238,7 @@ def explore(
         effects=model,
     )
     ends = Counter(trials["state"].tolist())
-    table = rows(seen, by or list(space.domains), space.domains, baseline and (measure.baseline, *baseline))
+    table = rows(seen, by or list(space.domains), space.domains, _named(baseline, study))
     best = ranked[0] if ranked else None
     return Exploration(
         study=study.name,
@@ -321,3 +324,8 @@ def _value(sought: Further, value: Any) -> int | float | None:
     if pd.isna(value):
         return None
     return int(value) if sought.column == "parameters" else float(value)
+
+
+def _named(baseline: tuple[float, float] | None, study: StudyConfig) -> tuple[str, float, float] | None:
+    """The baseline's scores with its name, which says what it predicts."""
+    return baseline and (TASKS[task_of(as_network(study.space.base).data.corpus)].guess, *baseline)

@@ -10,6 +10,7 @@ from skipstack.data.basis.errors import UserError
 from skipstack.search.analysis.exploration.table import ValueRow
 from skipstack.search.api.study import exploration_of
 from skipstack.search.ledger.events import Event, Reason
+from skipstack.search.study.config import StudyConfig
 from skipstack.search.study.record.selection import selected
 from skipstack.search.study.record.study_record import StudyRecord
 from tests.search.made_up import (
@@ -79,6 +80,22 @@ def test_rows_come_in_the_order_of_the_table() -> None:
         ("best", "trial 1"),
         *((DEPTH, value) for value in ("1", "3", "5", "7")),
     ]
+
+
+@pytest.mark.parametrize(
+    ("corpus", "guess"),
+    [
+        ({"kind": "grammar"}, "most frequent tag of each word"),
+        ({"kind": "numbers"}, "most frequent label of train"),
+        ({"kind": "grammar", "tags": "heads"}, "most frequent arc of each word"),
+    ],
+)
+def test_the_baseline_is_named_by_what_it_predicts(corpus: dict[str, Any], guess: str) -> None:
+    said = study({DEPTH: {"choice": [1, 3]}}).model_dump(mode="json")
+    said["space"]["base"]["data"]["corpus"] = corpus
+    config = StudyConfig.model_validate(said)
+    (row, *_) = exploration_of(record_of(config, proposed(config, 0, {DEPTH: 1}), ended(0, "completed"))).rows
+    assert (row.axis, row.value) == ("baseline", guess)
 
 
 def test_a_value_is_represented_by_the_best_epoch_of_its_best_trial() -> None:
