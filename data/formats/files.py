@@ -47,8 +47,8 @@ class SourceFile:
         except UnicodeDecodeError as error:
             before = self.content[: error.start].decode(encoding, errors="replace")
             byte = self.content[error.start]
-            line = (before.count("\n") or before.count("\r")) + 1
-            raise self.error(line, f"got the byte 0x{byte:02x}, allowed: {encoding} text") from error
+            number = (before.count("\n") or before.count("\r")) + 1
+            raise self.error(number, f"got the byte 0x{byte:02x}, allowed: {encoding} text") from error
         if "\n" not in text:
             text = text.replace("\r", "\n")
         for number, line in enumerate(text.removeprefix("\ufeff").split("\n"), start=1):
