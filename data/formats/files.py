@@ -57,8 +57,8 @@ class SourceFile:
     def blocks(self, encoding: str, *, comments: tuple[str, ...], blanks: str) -> Iterator[list[tuple[int, str]]]:
         """Yield every run of numbered lines between empty lines, which contain nothing but ``blanks``.
 
-        Lines that start with one of ``comments`` are skipped, even inside a run. Raises UserError as ``lines`` does, and
-        for a carriage return within a line.
+        Lines that start with one of ``comments`` are skipped, even inside a run. Raises UserError as ``lines`` does,
+        and for a carriage return within a line.
         """
         block: list[tuple[int, str]] = []
         for number, line in self.lines(encoding):
