@@ -78,7 +78,7 @@ def command() -> NoReturn:
 def main() -> NoReturn:
     """Run the command that was typed, and exit with its code."""
     print_everywhere()
-    atexit.register(gc.freeze)  # no garbage collection at exit: it takes a second after a study
+    atexit.register(gc.freeze)  # no garbage collection at exit, which would take a second after a study
     with standard_streams():
         code = _code()
     leave(code)

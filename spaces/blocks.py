@@ -1,9 +1,9 @@
 """Blocks: groups of axes that rules (a study's own constraints) tie together. They make random draws fast.
 
 If rules allow one combination in a hundred, drawing points (a value for each axis) until the rules hold takes about a
-hundred draws of all axes. With blocks, only the axes of a block are redrawn until its rules hold, or, if the block has
-few combinations, its allowed ones are listed once; axes outside of blocks are drawn without regard to the rules. The
-distribution is the same, since the rules of a block depend on nothing outside of it.
+hundred draws of all axes. With blocks, only the axes of a block are redrawn until its rules hold. If the block has few
+combinations, the allowed combinations are listed once instead. Axes outside of blocks are drawn without regard to the
+rules. The distribution is the same, since the rules of a block depend on nothing outside of it.
 """
 
 from bisect import bisect

@@ -185,7 +185,7 @@ def _condition(
 
 
 def _check_kind(path: str, axes: Mapping[str, Axis], base: Tree, fields: Fields) -> None:
-    """Raise SpaceError for an axis whose field depends on a kind, if the kind's axis is declared after it.
+    """Raise SpaceError for an axis whose field depends on a kind, if the axis of this kind is declared later.
 
     Also raise it for an axis without conditions if the base's kind lacks the field and no earlier axis varies the kind.
     """

@@ -1,10 +1,10 @@
 """Counts the configurations of a space, even if they are too many to list.
 
 A combination has a value for each active axis. Combinations that fit the conditions of axes are counted by dynamic
-programming: axis by axis, and partial combinations that make no difference to later axes are counted together. This
-does not work for constraints and invalid configs. So if there are few combinations, or few that keep the study's own
-rules, they are listed and checked one by one. If there are many, the share of allowed ones is estimated, with a
-standard error, from uniform draws, in which continuous axes that a rule names are drawn as well.
+programming: axis by axis. Partial combinations that later axes cannot tell apart are counted together. This does not
+work for constraints and invalid configs. So if there are few combinations, or few that keep the study's own rules, they
+are listed and checked one by one. If there are many, the share of allowed ones is estimated, with a standard error,
+from uniform draws, in which continuous axes that a rule names are drawn as well.
 """
 
 import json

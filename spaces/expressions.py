@@ -122,8 +122,8 @@ class Expression:
 class Comparison:
     """A comparison in an expression of a name with written values, such as ``momentum > 2`` or ``kind in ["sgd"]``.
 
-    ``values``: the values; several for a list. ``ordered``: whether it is one of ``< <= > >=``. ``holds``: whether it
-    holds for a value of the name.
+    ``values``: the values; several for a list. ``ordered``: whether its operator is one of ``< <= > >=``. ``holds``:
+    tells whether the comparison holds for a value of the name.
     """
 
     name: str

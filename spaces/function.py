@@ -12,7 +12,7 @@ from skipstack.spaces.domains import Json
 from skipstack.spaces.subject import Subject
 
 FUNCTION: Final = "function"
-"""The key of a base that names the function to call; it marks a function's base."""
+"""The key under which a base names the function to call. Only the base of a function has this key."""
 
 SEED: Final = "seed"
 """The name of the argument in which a function gets its seed."""
@@ -43,7 +43,7 @@ class FunctionSource(Brief):
     """The function to call.
 
     ``name``: its name. ``file``: the file that defines it. ``source``: 16 digits of a SHA-256 of its source text; empty
-    (``ELSEWHERE``) if another tool called it.
+    (``ELSEWHERE``) if another tool called the function.
     """
 
     name: str
@@ -58,7 +58,7 @@ class FunctionSource(Brief):
 
 
 class FunctionConfig(Subject):
-    """The config of a trial that calls a function, with its arguments as nested mappings, split at dots in names."""
+    """The config of a trial that calls a function. The function's arguments are nested by the dots in their names."""
 
     model_config = ConfigDict(extra="allow")
     __pydantic_extra__: dict[str, JsonValue]

@@ -127,7 +127,7 @@ def overlap(path: str, other: str) -> bool:
 
 
 def changes(axis: str, path: str) -> bool:
-    """Whether another value of ``axis`` may change that at ``path``: the paths are equal or one contains the other.
+    """Whether another value of ``axis`` may change the value at ``path``: they are equal or one contains the other.
 
     An axis of a kind may also change all other fields of its mapping, since another kind resets them.
     """
@@ -191,7 +191,7 @@ def written(tree: Tree, path: str, value: Json) -> Tree:
 
 @cache
 def _blank(parent: str, kind: str, own: tuple[type[Frozen], ...]) -> Tree:
-    """Return a mapping of ``kind`` with its defaults, unvalidated. A field without one is null: an axis must set it."""
+    """Return a mapping of ``kind`` with its defaults, unvalidated. Fields without a default are null."""
     members = [kinds(annotation) for annotation in trial_paths()[parent]]
     model = next(found[kind] for found in members if kind in found)
     return {

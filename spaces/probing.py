@@ -1,6 +1,6 @@
 """Tests a study's own constraints before training.
 
-They must be computable, some point must keep them, and values that they compare with must be possible.
+The constraints must be computable, some point must keep them, and the values in their comparisons must be possible.
 """
 
 from collections.abc import Sequence
@@ -57,9 +57,9 @@ def _end(domain: Domain, source: np.random.Generator) -> Json:
 
 
 def _senseless(space: Space, rule: Rule) -> str:
-    """Return why a comparison in an expression makes no sense, in a line; empty if all of them do.
+    """Return why a comparison in an expression makes no sense, in a line; empty if all comparisons make sense.
 
-    It makes none if its name never has the value with which it is compared. A number beyond the range of the name is
+    A comparison makes no sense if its name never has the compared value. A number beyond the range of the name is
     accepted for ``<`` and ``>`` if the comparison holds for some value of the axis: ``dropout < 1`` says nothing false.
     """
     for each in comparisons(rule.text):

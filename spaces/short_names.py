@@ -16,7 +16,7 @@ def names(paths: Iterable[str]) -> list[str]:
 
 
 def names_by_path(paths: Iterable[str]) -> dict[str, str]:
-    """Return the short name of each path by path; ``paths`` may contain a path several times."""
+    """Map each path to its short name; ``paths`` may contain a path several times."""
     each = list(dict.fromkeys(paths))
     return dict(zip(each, names(each), strict=True))
 

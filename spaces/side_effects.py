@@ -49,10 +49,10 @@ def side_effects(config: Subject, base: Subject, axes: Collection[str]) -> tuple
 
 
 def side_effects_of_axes(space: Space, base: Subject) -> Iterator[tuple[str, Json, tuple[str, ...]]]:
-    """Yield each axis and value with side effects if it alone changes ``base``, the base of ``space``, and describe
-    them.
+    """Yield each axis and value that has side effects if nothing else in ``base``, the base of ``space``, is changed,
+    with descriptions of the side effects.
 
-    Only the first ``VALUES`` values of an axis are tried; those that alone are refused are left out.
+    Only the first ``VALUES`` values of an axis are tried; values that the space refuses on their own are left out.
     """
     for axis, domain in space.domains.items():
         for value in islice(domain.values, VALUES) if isinstance(domain, Choice | Integer) else ():

@@ -254,7 +254,7 @@ class Space:
     def base_removed_by(self) -> str | None:
         """The constraint that removes the base from the space, in a line; None if none does.
 
-        None, too, for a base that has values which are not on the axes, and if the code of a rule is not loaded.
+        Also None if the base has values which are not on the axes, or if the code of a rule is not loaded.
         """
         point = self.base_point()
         known_rules = all(rule.decide is not None for rule in self.rules)

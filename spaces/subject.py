@@ -33,7 +33,7 @@ class Subject(Frozen):
 
     @property
     def network_code(self) -> tuple[CodeFile, ...]:
-        """The files of users' code that training and prediction need, not only the corpus; none by default."""
+        """The files of users' code for training and prediction, without files only for the corpus; none by default."""
         return ()
 
     @property

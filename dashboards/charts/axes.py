@@ -10,7 +10,7 @@ import pandas as pd
 from skipstack.dashboards.charts.theme import LETTERS, named
 
 FEW: Final = 8
-"""The maximum number of distinct integers that are drawn as categories; for floats it is half of this."""
+"""The maximum number of distinct integers that are drawn as categories. For floats, the maximum is half as large."""
 
 
 def is_quantity(values: "pd.Series[Any]") -> bool:

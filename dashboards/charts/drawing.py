@@ -16,7 +16,7 @@ VERSION: Final = ".".join(alt.SCHEMA_VERSION.lstrip("v").split(".")[:2])
 """The version of Vega-Lite that Altair writes."""
 
 UNDRAWN: Final = re.compile("[\ud800-\udfff\ufffe\uffff]")
-"""Matches the characters beside control characters that XML forbids; each makes vl-convert kill the process."""
+"""Matches the characters that XML forbids, apart from control characters. Each makes vl-convert kill the process."""
 
 
 def specification(chart: Any) -> dict[str, Any]:

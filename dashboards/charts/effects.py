@@ -40,9 +40,9 @@ def effects(
 ) -> Any:
     """Draw a forest plot with a row for each value of each axis.
 
-    A significant difference (marked *) is a filled point, a difference that is not significant (open) a hollow square,
-    and an exploratory effect a hollow diamond with a thin band. An interval many times as wide as the others is cut off
-    with an arrow.
+    A significant difference (marked *) is drawn as a filled point, a difference that is not significant (open) as a
+    hollow square, and an exploratory effect as a hollow diamond with a thin band. An interval many times as wide as the
+    others is cut off with an arrow.
 
     Columns of ``frame``: ``axis``, ``value``, ``effect`` (the difference or the exploratory effect), ``low`` and
     ``high`` (the ends of the interval or band). Effects and ends are unscaled (0.01 for a point of accuracy). Confirmed

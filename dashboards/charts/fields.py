@@ -80,8 +80,8 @@ def _between(start: Any, end: Any) -> str:
 def ranks_over(
     trials: pd.DataFrame, measure: Measure, one: str, other: str, *, names: Mapping[str, str], log: Collection[str] = ()
 ) -> Any:
-    """Draw a point over two axes for each trial with a score in which both axes are active, coloured by its rank in
-    percent (0 % is the best). Of more than ``MOST`` trials, evenly spaced ones are drawn.
+    """Draw a point over two axes for each trial that has a score and in which both axes are active, coloured by the
+    trial's rank in percent (0 % is the best). Of more than ``MOST`` trials, evenly spaced ones are drawn.
 
     ``trials``: a frame of trials with the columns score, dev, ``one`` and ``other``. The other arguments are those of
     ``means_over``.

@@ -13,7 +13,7 @@ MOST: Final = len(SERIES)
 """The maximum number of lines that are drawn: the number of different looks."""
 
 WIDE: Final = 8
-"""The ratio of the largest to the smallest number from which the x axis is logarithmic, if all numbers are positive."""
+"""The x axis is logarithmic if the largest number is at least this many times the smallest, and all are positive."""
 
 
 def trends(frame: pd.DataFrame, measure: Measure, *, axis: str, lines: str, split: str) -> Any:

@@ -129,7 +129,7 @@ def export(
         from skipstack.search.publishing.bundles.files import copy_bundle
 
         left = bundle_of(record, folder, chosen[0], device)
-        scores = {} if recipe.suffix else left.scores  # the scores are not those of a retrained or joint network
+        scores = {} if recipe.suffix else left.scores  # the scores are not those of a retrained network or an ensemble
         written = replace(left, name=left.name + recipe.suffix, write=partial(copy_bundle, to), scores=scores)
         where = execution(study, engine="serial", tracking_uri=tracking_uri)
         version = where.register(folder, record, written, register)

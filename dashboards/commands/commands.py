@@ -55,6 +55,6 @@ class Commands(TyperGroup):
 
 
 def help_without_command(context: typer.Context) -> None:
-    """Print the help of a group of commands, if none of them was typed: the callback of the group."""
+    """Print the help of a group of commands if no command was typed. This is the callback of the group."""
     if context.invoked_subcommand is None:
         sys.stdout.write(f"{context.get_help()}\n")

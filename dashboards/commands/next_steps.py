@@ -65,7 +65,7 @@ def seen(pages: Mapping[str, str]) -> Iterator[str]:
 
 
 def _served(path: Path) -> list[str]:
-    """The command that shows a study's runs if their store is in the study's folder, where ``seen`` has them."""
+    """The command that shows a study's runs in a browser, if their store is a file in the study's folder."""
     port = [] if ui_port() == UI_PORT else ["--port", str(ui_port())]
     return ["mlflow", "ui", "--backend-store-uri", sqlite_uri(StudyFolder(path).runs_database), *port]
 

@@ -156,10 +156,10 @@ def bundle_of(record: StudyRecord, folder: StudyFolder, trial: TrialRecord, devi
 
 
 def _calls(folder: StudyFolder, trial: TrialRecord) -> Sequence[int]:
-    """The calls of a trial, as far as their scores may be stored with the trial's bundle.
+    """The calls of a trial whose scores may be stored with the trial's bundle.
 
-    For a network, these are all seeds of the trial. For a user's function, it is the call whose model is exported, if
-    this model is from the trial's best epoch; otherwise none.
+    For a network, these are the calls of all seeds. For a user's function, it is the call whose model is exported, if
+    this model is from the trial's best epoch; otherwise there is none.
     """
     if trial.config.keeps_weights:
         return trial.seeds

@@ -109,5 +109,5 @@ def _character(character: str) -> str:
 
 
 def _width(character: str) -> int:
-    """The maximum printed width of a character, which may be printed as its number if the font lacks it."""
+    """The maximum printed width of a character; its number may be printed instead if the font lacks the character."""
     return 1 if character.isascii() or character in COMMANDS else len(f"<U+{ord(character):04X}>")

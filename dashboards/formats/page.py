@@ -89,7 +89,7 @@ def captioned(table: Table, part: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """A heading within a page, which begins a new part."""
+    """A heading that begins a new part of a page."""
 
     text: str
 
@@ -135,7 +135,7 @@ class FoldedPart:
 class Page:
     """A report as a page. ``groups``: the blocks to read first. ``verdict``: the main result in a sentence, shown below
     the title. ``details``: further parts of the page. ``whole``: the command that prints the page with its details,
-    shown where these are left out.
+    shown where the details are left out.
     """
 
     title: str

@@ -35,7 +35,7 @@ MEASURING = "measuring on test"
 """The ``state`` of a study whose trials have ended, while the selected trials are measured on the test split."""
 
 COUNTED = 1000
-"""Spaces of at most this many combinations are counted: they may have fewer points than trials are wanted."""
+"""Spaces of at most this many combinations are counted, since they may have too few points for a study's trials."""
 
 
 FEWEST = 20
@@ -234,8 +234,7 @@ class StudyCounts:
         """The pace at time ``now``: trials that end in a minute, measured on the last trials of this session
         (``FEWEST``). None until a trial of this session has ended.
 
-        Using recent trials lets the pace follow a machine that other programs slow down; using many makes it a stable
-        mean.
+        Recent trials let the pace follow a machine that other programs slow down; many trials make the pace stable.
         """
         recent = max(FEWEST, len(self._ends) // 2)
         since = self._ends[-recent - 1] if len(self._ends) > recent else self._began
@@ -257,8 +256,8 @@ class StudyCounts:
         """Update the best trial after a report, by comparing it with the reporting trial only: ranking all trials at
         every report would get slower and slower.
 
-        In a race of seeds (``trial.raced``), all trials are ranked after each seed's last epoch, and while there is no
-        best trial, since a further seed may lower a trial's score.
+        In a race of seeds (``trial.raced``), a further seed may lower a trial's score. Therefore all trials are ranked
+        after each seed's last epoch, and as long as there is no best trial.
         """
         if trial.raced:
             if report.epoch == trial.config.epochs or self.best is None:

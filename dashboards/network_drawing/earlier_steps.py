@@ -8,7 +8,7 @@ from skipstack.models.configs.skips import AttentionSkipConfig, DynamicSkipConfi
 from skipstack.models.views.diagram.graph import Diagram, Reading
 
 MOST: Final = 10
-"""The maximum number of earlier steps that are drawn. If there are more, the latest and the first are drawn."""
+"""The maximum number of earlier steps drawn. If there are more, the nearest steps and the farthest one are drawn."""
 
 STEP, OWN = 30, 76
 """The pixels between two earlier steps, and between the latest earlier step and the current step."""

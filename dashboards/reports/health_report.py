@@ -103,7 +103,7 @@ def _column(name: str, split: SplitHealth, health: Health) -> dict[str, str]:
 
 
 def _tags(health: Health) -> Table:
-    """The most frequent tags of train, and their share of the tags of each split."""
+    """The most frequent tags of the training split, and their share of the tags of each split."""
     splits = health.splits.items()
     rows = {tag: [_share(counts[name], split.tags) for name, split in splits] for tag, counts in health.tags.items()}
     return _table("commonest tags", rows, code=True)

@@ -48,7 +48,7 @@ def repeats_report(
 
 
 def several(reports: Sequence[Report]) -> Report:
-    """Join the reports of several studies. If all were simulated with many seeds, a table across them follows."""
+    """Join the reports of several studies. If all have simulations with many seeds, a table across studies follows."""
     groups: list[tuple[Block, ...]] = []
     for report in reports:
         first, *rest = report.page.groups

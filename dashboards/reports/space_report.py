@@ -184,8 +184,8 @@ def one_network_lines(space: Space, found: Sequence[OneNetwork]) -> Iterator[str
 
 
 def side_effect_lines(study: StudyConfig) -> Iterator[str]:
-    """Yield a line for each axis of which a value changes more than the axis says. If some such changes are shortcuts,
-    a last line names the field that decides about them.
+    """Yield a line for each axis that has a value which changes more than the axis says. If some of these changes are
+    shortcuts, a last line names the field that decides about shortcuts.
     """
     space = Space(study.space)
     found: dict[str, list[str]] = {}

@@ -233,7 +233,7 @@ def _cut_short(verdict: Explored) -> str:
 
 
 def _stopped(verdict: Explored) -> str:
-    """The clause on a best trial that was stopped for its last score, though an earlier epoch of it is the best."""
+    """The clause on a best trial that was stopped because of its last score, though an earlier epoch is the best."""
     assert verdict.stop is not None, "only of a trial that was stopped"
     stop, epochs = verdict.stop, counted(verdict.epochs, "epoch")
     score = _with_unit(stop.score, verdict.measure)

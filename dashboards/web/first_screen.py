@@ -130,7 +130,7 @@ def _works(name: str, path: Path) -> Iterator[str | PlacedChart]:
 
 def _believe(_name: str, path: Path) -> Iterator[str | PlacedChart]:
     of = snapshot(path)
-    if of.frames.fixed:  # its first chart shows confirmed rows, which need the whole record
+    if of.frames.fixed:  # the first chart of such a page shows confirmed rows, which need the whole record
         return
     yield _text(markup.verdict(of.verdict))
     for line in of.frames.warnings:

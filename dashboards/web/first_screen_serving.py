@@ -145,7 +145,7 @@ def _is_page(start: Message) -> bool:
 
 
 def _headers(start: Message, length: int) -> list[tuple[bytes, bytes]]:
-    """The headers of a page changed to ``length`` bytes, without those that describe the unchanged page."""
+    """The headers of a page whose new size is ``length`` bytes, without headers that describe the unchanged page."""
     others = (b"content-length", b"etag", b"last-modified", b"accept-ranges")
     kept = [(name, value) for name, value in start["headers"] if name.lower() not in others]
     return [*kept, (b"content-length", b"%d" % length)]

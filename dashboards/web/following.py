@@ -73,8 +73,8 @@ class StudyNow:
     the trials that are being measured on test. ``usage``: for each trial in training, by its number: the last resource
     usage that its worker reported. ``faults``: all faults, the earliest first. ``placed``: where and how the study was
     last run; None if the ledger does not say. ``best``: the number and score of the best trial. ``enough``: the
-    expected gain from further trials, if the study started no more since the gain was too small. ``hours``: the limit
-    that ended the study, if its hours were over. ``cut``: the trials that were therefore cut short, by how they ended.
+    expected gain from further trials, if the study started none because this gain was too small. ``hours``: the limit
+    that ended the study, if its hours were over. ``cut``: the trials that this limit cut short, by how they ended.
     """
 
     state: str

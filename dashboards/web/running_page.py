@@ -63,7 +63,7 @@ def running_page(path: Path) -> None:
     _fragment(_numbers, path, found.seconds, over=over)
     training = st.container()
     left, right = st.columns(2, gap="medium")
-    with left:  # shown before the exploration, which takes as long again for a long study
+    with left:  # shown before the exploration, which takes as long as reading the ledger if the study is long
         _fragment(_history, path, found.seconds, over=over)
     with st.spinner("Reading the search", show_time=True):
         found.progressed()

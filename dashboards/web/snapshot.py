@@ -21,7 +21,7 @@ MOST: Final = 64
 """The maximum number of studies that are kept in memory."""
 
 SECONDS: Final = 30
-"""The age in seconds from which a snapshot of a long ledger is read again, in the background, when it is requested."""
+"""If a snapshot of a long ledger is requested at this age in seconds or later, it is read again in the background."""
 
 Version = tuple[tuple[str, int, int], ...]
 """The names, sizes and modification times of a ledger's files, which change when the ledger grows."""

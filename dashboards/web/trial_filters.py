@@ -23,7 +23,7 @@ MOST_AXES: Final = 6
 
 
 WIDE: Final = 20
-"""The ratio of largest to smallest number above which a list of numbers is drawn on a logarithmic scale."""
+"""A list of numbers has a logarithmic scale if its largest number is more than this many times the smallest."""
 
 
 @dataclass(frozen=True, slots=True)

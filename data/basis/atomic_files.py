@@ -104,5 +104,5 @@ def _temporary(path: Path) -> Path:
 
 
 def _beginning(path: Path) -> str:
-    """The prefix of temporary names for ``path``: its name, cut to 100 bytes, since 255 is the limit."""
+    """The prefix of temporary names for ``path``: its name, cut to 100 bytes, since names have at most 255."""
     return f".{os.fsencode(path.name)[:100].decode(errors='ignore')}."

@@ -36,8 +36,8 @@ def unknown(kind: str, got: object, allowed: Iterable[object]) -> str:
 
 
 def unreadable(path: Path, error: OSError) -> UserError:
-    """The error for a file that cannot be read; for one that does not exist a MissingFileError, with the nearest name
-    in its folder.
+    """The error for a file that cannot be read. If the file does not exist, it is a MissingFileError, with the nearest
+    name in the folder.
     """
     message = f"cannot read {path}: {error.strerror}"
     return MissingFileError(message + _nearest(path)) if isinstance(error, FileNotFoundError) else UserError(message)

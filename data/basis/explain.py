@@ -88,7 +88,7 @@ def _walk(location: Sequence[str | int], model: type[BaseModel]) -> tuple[Path, 
 
     Returns the path without pydantic's tags, the type at its end, and a position in ``location``. The walk stops at a
     union of several plain types, where ``location`` continues with the label of one member: the position is that of the
-    label. It is 0 if the walk met no such union. For an unknown key, the type is the config that lacks the key.
+    label. Without such a union, the position is 0. For an unknown key, the type is the config that lacks the key.
     """
     path: Path = ()
     annotation: Any = model

@@ -38,7 +38,7 @@ class Brief(Frozen):
 
 @cache
 def _unsaid(kind: type[Brief]) -> dict[str, Any]:
-    """Maps the name of each field of a config class with ``UNSAID`` in its ``Annotated`` to the field's default."""
+    """Maps the name of each field that has ``UNSAID`` in its ``Annotated`` to the field's default."""
     marked = {name: field for name, field in kind.model_fields.items() if UNSAID in field.metadata}
     return {name: field.get_default(call_default_factory=True) for name, field in marked.items()}
 

@@ -11,7 +11,7 @@ EXTRAS: Final[Mapping[str, str]] = {"ray": "ray", "mlflow": "mlflow", "streamlit
 
 
 def is_installed(library: str) -> bool:
-    """Whether a library can be imported, without importing it. A folder of its name without code does not count."""
+    """Whether a library can be imported, without importing it. A folder of that name without code does not count."""
     found = find_spec(library)
     return found is not None and found.origin is not None
 

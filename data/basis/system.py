@@ -55,8 +55,8 @@ def niceness() -> int:
 
 
 def niceness_on_ray() -> int:
-    """The niceness that a trial has on a Ray that this process starts: at least its own. Raises UserError if the
-    variable that sets it is no number.
+    """The niceness of a trial on a Ray that this process starts: at least the niceness of this process. Raises
+    UserError if the variable ``RAY_NICENESS`` is no number.
     """
     given = os.environ.get(RAY_NICENESS, "15")
     if not given.isdecimal() or int(given) > 19:
@@ -65,10 +65,10 @@ def niceness_on_ray() -> int:
 
 
 def at_niceness(number: int, work: Callable[[], Result]) -> Result:
-    """Call ``work`` at a niceness that is not below that of this process, which keeps its own.
+    """Call ``work`` at niceness ``number`` if that is above the niceness of this process, which does not change.
 
-    On Linux a thread has a niceness of its own. Elsewhere only whole processes have one, which they could not lower
-    again, so that ``work`` is called as it is.
+    On Linux a thread has a niceness of its own. Elsewhere a niceness belongs to a whole process, which could not lower
+    it again, so ``work`` is called at the same niceness.
     """
     if number <= niceness() or sys.platform != "linux":
         return work()

@@ -87,8 +87,8 @@ class Card(Frozen):
     but without ``train``, ``dev`` and ``test``. ``tags``: the names of the layers of tags, the default first; empty if
     the layers are the format's. ``licence``: a description of the licence. ``open``: whether the licence allows
     everybody any use. ``origin``: the source of the corpus. ``obtain``: why skipstack may not or cannot fetch the
-    corpus, and who has it; None if skipstack fetches it. ``division``: how the splits without files are taken from
-    train; None if every split has files.
+    corpus, and who has it; None if skipstack fetches it. ``division``: how the splits without files are taken from the
+    training split; None if every split has files.
     """
 
     name: Text
@@ -134,10 +134,10 @@ class Card(Frozen):
         return name
 
     def divided(self, held_out: float | None) -> Division | None:
-        """The division that takes the splits without files from train; None if every split has files.
+        """The division that takes the splits without files from the training split; None if every split has files.
 
-        ``held_out``: the share of train that becomes dev, if dev is drawn at random; None means the division on the
-        card. Raises UserError for a share if dev is not drawn at random.
+        ``held_out``: the share of the training split that becomes dev, if dev is drawn at random; None means the
+        division on the card. Raises UserError for a share if dev is not drawn at random.
         """
         if held_out is None:
             return self.division

@@ -27,7 +27,7 @@ class NamedCorpus(Frozen):
     tags: str | None = None
     """The annotation layer to learn, for example ``upos`` or ``xpos``; None: the corpus's default."""
     held_out: Share | None = None
-    """The share of train that is drawn as dev, for a corpus without a dev split; None: as on its card."""
+    """The share of the training split drawn as dev, for a corpus without a dev split; None: as on its card."""
     held_out_seed: Annotated[int, Field(ge=0)] = 0
     """The random seed for drawing dev."""
 
@@ -41,7 +41,7 @@ Corpus = Annotated[OurCorpus | OwnFormatCorpus, OpenTo("format", OurCorpus, OwnF
 
 
 def called(corpus: Corpus) -> str:
-    """The name of a corpus in messages: a named corpus's name, the train files, or the kind of any other corpus."""
+    """The name of a corpus in messages: a named corpus's name, the training files, or the kind of any other corpus."""
     match corpus:
         case NamedCorpus():
             return corpus.name
@@ -52,7 +52,7 @@ def called(corpus: Corpus) -> str:
 
 
 def title_of(corpus: Corpus) -> str:
-    """The name of a corpus in tables and captions: as in ``called``, but only the first train file, with its folder."""
+    """The name of a corpus in tables and captions: as ``called``, but only the first training file, with its folder."""
     if not isinstance(corpus, FileCorpus):
         return called(corpus)
     first, *others = (corpus.train,) if isinstance(corpus.train, str) else corpus.train
@@ -61,10 +61,10 @@ def title_of(corpus: Corpus) -> str:
 
 
 class VocabularyConfig(Brief):
-    """The rules by which word forms of train become known words. All other words are unknown."""
+    """The rules by which word forms of the training split become known words. All other words are unknown."""
 
     minimum_count: PositiveInt = 1
-    """Words that occur fewer times than this in train are unknown words."""
+    """Words that occur fewer times than this in the training split are unknown words."""
     lowercase: bool = True
     """Whether forms that differ only in case are one word; characters and capitals keep their case."""
     digits_to_nine: bool = True
@@ -84,8 +84,8 @@ class DataConfig(Frozen):
     scheme: Scheme | None = None
     """The label scheme to learn, if the corpus has one; None: the corpus's own. F1 is the same for all."""
     minimum_tag_count: PositiveInt | None = None
-    """Tags that occur fewer times than this in train become RARE (``data/store/rare.py``); None: all tags stay, without
-    RARE."""
+    """Tags that occur fewer times than this in the training split become RARE (``data/store/rare.py``); None: all tags
+    stay, without RARE."""
     longest: PositiveInt | None = None
     """The maximum length of texts to classify, in tokens; longer ones are cut; None: no limit."""
     vectors: str | None = None

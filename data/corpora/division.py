@@ -1,4 +1,4 @@
-"""Takes the splits that a corpus lacks from its train split."""
+"""Takes the splits that a corpus lacks from its training split."""
 
 from collections.abc import Mapping, Sequence
 from typing import Annotated
@@ -14,13 +14,13 @@ from skipstack.data.formats.sentences import Sentence
 
 
 class HeldOut(Frozen):
-    """The division of a corpus without dev: a random ``share`` of train becomes dev."""
+    """The division of a corpus without dev: a random ``share`` of the training split becomes dev."""
 
     share: Annotated[float, Field(gt=0, lt=1)]
 
 
 class Consecutive(Frozen):
-    """The division of a corpus with train alone: first train, then ``dev`` percent dev, then ``test`` percent test."""
+    """The division of a corpus with a single split: first train, then ``dev`` percent dev, ``test`` percent test."""
 
     dev: PositiveInt
     test: PositiveInt
@@ -31,11 +31,12 @@ Splits = dict[str, list[Sentence]]
 
 
 def held_out(splits: Mapping[str, list[Sentence]], shares: Mapping[str, float], seed: int) -> Splits:
-    """Take random parts of train as the splits that ``shares`` names. Each split stays in the order of the text.
+    """Take random parts of the training split as the splits that ``shares`` names. Each split keeps the text order.
 
-    ``shares``: the share of train that each split gets, rounded to whole sentences. ``seed``: the random seed. If the
-    files mark documents, whole documents are drawn, so that no document is in two splits and the shares are only
-    approximate; otherwise sentences are drawn. Raises UserError if a split, or the rest of train, would be empty.
+    ``shares``: the share of the training split that each split gets, rounded to whole sentences. ``seed``: the random
+    seed. If the files mark documents, whole documents are drawn, so that no document is in two splits and the shares
+    are only approximate; otherwise sentences are drawn. Raises UserError if a split, or the rest of the training split,
+    would be empty.
     """
     train = splits["train"]
     documents = _documents(train)

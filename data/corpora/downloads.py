@@ -80,7 +80,7 @@ class _Resuming:
         self._name, self._begun, self._watch = name, begun, watch
 
     def __call__(self, url: str, output_file: str, _: object) -> None:
-        """Download a file. After each break, reconnect if bytes have arrived since the break before."""
+        """Download a file. After each break, reconnect if bytes have arrived since the previous break."""
         whole = False
         while not whole:
             here = self._here

@@ -138,7 +138,7 @@ def _files(form: FileCorpus, paths: Sequence[Path]) -> tuple[SourceFile, ...]:
 
 
 def _read(form: FileCorpus, layer: str, files: SplitFiles, divide: Callable[[Splits], Splits]) -> Splits:
-    """Read the splits that have files. Then ``divide`` takes the others from train."""
+    """Read the splits that have files. Then ``divide`` takes the others from the training split."""
     splits: Splits = {}
     for split, those in files.items():
         sentences = [sentence for file in those for sentence in form.read(file, layer)]

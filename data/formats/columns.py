@@ -17,7 +17,7 @@ from skipstack.data.labels.schemes import Scheme
 Separator = Literal["tab", "whitespace"]
 
 WORDS = "seq.in"
-"""The usual name of a file of words, one sentence a line, whose tags are in another file
+"""The usual name of a file of words with one sentence a line. The tags are in another file
 (``data/formats/parallel.py``)."""
 
 DOCUMENT = "-DOCSTART-"
@@ -41,8 +41,8 @@ class ColumnCorpus(FileCorpus):
     """Lines that start with this text, or with one of several, are skipped."""
     encoding: Encoding = "utf-8"
     scheme: Scheme | None = None
-    """The label scheme of the tags (``data/labels/schemes.py``), which are then scored as spans by F1; None: tags are
-    scored one by one, by accuracy."""
+    """The label scheme of the tags (``data/labels/schemes.py``). With a scheme, tags are scored as spans by F1; None:
+    they are scored one by one, by accuracy."""
     documents: Annotated[Literal["docstart", "empty_lines"], UNSAID] = "docstart"
     """The marks between documents, if the files have any: lines that start with ``-DOCSTART-``, or two or more empty
     lines. Confidence intervals then hold for new documents, not only for new sentences."""

@@ -23,7 +23,7 @@ Paths = str | Annotated[tuple[str, ...], Field(min_length=1)]
 """A file, or several in order. The wildcards ``*``, ``?`` and ``**`` stand for all matching files, in text order."""
 
 Share = Annotated[float, Field(gt=0, lt=1)]
-"""A share of train."""
+"""A share of the training split."""
 
 
 def _text_encoding(name: str) -> str:
@@ -38,7 +38,7 @@ Encoding = Annotated[str, AfterValidator(_text_encoding)]
 """The text encoding of the files, such as ``utf-8``, ``gbk`` or ``latin-1``."""
 
 HELD_OUT: Final = ("held_out", "held_out_test", "held_out_seed")
-"""The fields that say how a split without files is drawn from train."""
+"""The fields that say how a split without files is drawn from the training split."""
 
 
 class FileCorpus(Brief, ABC):
@@ -58,9 +58,9 @@ class FileCorpus(Brief, ABC):
     test: Paths | None = None
     """The files of test; null: ``held_out_test`` says how test is drawn."""
     held_out: Share | None = None
-    """The share of train drawn as dev if ``dev`` is null: whole documents if files mark them, otherwise sentences."""
+    """The share of the training split drawn as dev if ``dev`` is null: whole documents if marked, else sentences."""
     held_out_test: Share | None = None
-    """The share of train that is drawn as test if ``test`` is null."""
+    """The share of the training split drawn as test if ``test`` is null."""
     held_out_seed: Annotated[int, Field(ge=0)] = 0
     """The random seed for drawing ``held_out`` and ``held_out_test``."""
 
@@ -86,7 +86,7 @@ class FileCorpus(Brief, ABC):
 
     @property
     def shares(self) -> Mapping[str, float]:
-        """The share of train that is drawn for each split without files."""
+        """The share of the training split that is drawn for each split without files."""
         said = {"dev": self.held_out, "test": self.held_out_test}
         return {split: share for split, share in said.items() if share is not None}
 

@@ -96,7 +96,7 @@ class OwnFormatCorpus(FileCorpus):
         return self.facts.unit
 
     def check(self, splits: Mapping[str, Sequence[Sentence]]) -> None:
-        """Raise UserError if the format's check refuses the splits, or a word for a language model is not in train."""
+        """Raise UserError if the format's check refuses the splits, or if ``train`` lacks a word to be predicted."""
         with self._errors_placed(self.own.kind):
             self._reader().check(splits)
         if self.task(self.layer) == "language_modelling":

@@ -42,7 +42,7 @@ class ParallelCorpus(FileCorpus):
     """Whether a line of tags has a tag for each word, or is the label of the whole sentence."""
     encoding: Encoding = "utf-8"
     scheme: Scheme | None = None
-    """The label scheme of the tags of words, which are then scored as spans by F1; None: tags are scored one by one."""
+    """The label scheme of the tags of words, to score them as spans by F1; None: tags are scored one by one."""
 
     @model_validator(mode="after")
     def _fits(self) -> Self:

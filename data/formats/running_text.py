@@ -16,7 +16,7 @@ END = "<eos>"
 
 
 def check_words(splits: Mapping[str, Sequence[Sentence]]) -> None:
-    """Raise UserError if a split has a word that is not in train: no model predicts it, so perplexity is undefined."""
+    """Raise UserError if a split has a word not in ``train``: no model predicts it, so perplexity is undefined."""
     words = {word for sentence in splits["train"] for word in sentence.tags}
     for split, texts in splits.items():
         for word in chain.from_iterable(text.tags for text in texts):

@@ -1,6 +1,6 @@
 """Computes the health of a stored corpus: numbers that show how suitable it is for comparisons.
 
-Array legend: F forms of the corpus, N tokens of a split, S sentences of a split, K tags of train.
+Array legend: F forms of the corpus, N tokens of a split, S sentences of a split, K tags of the training split.
 """
 
 from collections import Counter
@@ -89,7 +89,7 @@ def _sentences(split: Split) -> list[bytes]:
 
 
 def _counts(split: Split, tags: int) -> NDArray[np.intp]:
-    """Return the count in ``split`` of each tag of train. ``tags``: the number of tags of train."""
+    """Return the count in ``split`` of each tag of the training split. ``tags``: the number of these tags."""
     return np.bincount(split.tags_L[split.tags_L >= 0], minlength=tags)
 
 

@@ -10,12 +10,12 @@ class SplitHealth(Frozen):
     """The health of one split.
 
     ``sentences``, ``tokens``: their numbers; in classification, a text is a sentence. ``words``: the number of distinct
-    words. ``unknown_tokens``: the number of tokens whose word is not in train. ``tags``: the number of tags, one per
-    token, or in classification one per text. ``different_tags``: the number of distinct tags. ``spans``: the number of
-    gold spans; None if tags have no scheme. ``unknown_tags``: the number of tags that are not in train. ``median``,
-    ``longest``: the numbers of tokens of the median and of the longest sentence. ``repeated``: for each earlier split,
-    the number of sentences that also occur in that split. ``repeated_tokens``: for each earlier split, the number of
-    tokens in these sentences.
+    words. ``unknown_tokens``: the number of tokens whose word is not in the training split. ``tags``: the number of
+    tags, one per token, or in classification one per text. ``different_tags``: the number of distinct tags. ``spans``:
+    the number of gold spans; None if tags have no scheme. ``unknown_tags``: the number of tags that are not in the
+    training split. ``median``, ``longest``: the numbers of tokens of the median and of the longest sentence.
+    ``repeated``: for each earlier split, the number of sentences that also occur in that split. ``repeated_tokens``:
+    for each earlier split, the number of tokens in these sentences.
 
     Four fields count the tokens with a suspicious word (``data/health/characters.py``). ``controls``: the word has
     suspicious characters other than the replacement character. ``replacements``: the word has the replacement
@@ -32,9 +32,9 @@ class SplitHealth(Frozen):
     spans: NonNegativeInt | None
     unknown_tags: NonNegativeInt
     unknown_names: tuple[str, ...] = ()
-    """The most frequent tags that are not in train, in order, at most ``data.health.counting.NAMED``."""
+    """The most frequent tags that the training split lacks, in order, at most ``data.health.counting.NAMED``."""
     commonest: str | None
-    """The split's most frequent tag that is in train as well; None if there is none."""
+    """The split's most frequent tag among those of the training split; None if there is none."""
     commonest_tags: NonNegativeInt
     """The number of tags that are ``commonest``."""
     median: NonNegativeInt
@@ -54,9 +54,9 @@ class SplitHealth(Frozen):
 class Health(Frozen):
     """The health of a corpus.
 
-    ``splits``: the health of each split, by name. ``tags``: the most frequent tags of train, each with its count in
-    every split. ``characters``: the most frequent suspicious characters, such as ``U+FFFD``, each with the number of
-    tokens that contain it. ``running``: whether each split is one text that continues from sentence to sentence.
+    ``splits``: the health of each split, by name. ``tags``: the most frequent tags of the training split, each with its
+    count in every split. ``characters``: the most frequent suspicious characters, such as ``U+FFFD``, each with the
+    number of tokens that contain it. ``running``: whether each split is one continuous text.
     """
 
     splits: dict[str, SplitHealth]

@@ -12,17 +12,17 @@ from skipstack.data.health.health import Health, SplitHealth
 from skipstack.data.labels.schemes import OUTSIDE
 
 UNKNOWN_TAGS: Final = 0.01
-"""There is a warning if at least this share of the tags of dev or test does not occur in train. None of these tags can
-be predicted, and networks often differ by no more than a hundredth. For CCG's hundreds of categories the share is
-0.002."""
+"""There is a warning if at least this share of the tags of dev or test does not occur in the training split. Such tags
+cannot be predicted, and networks often differ by no more than a hundredth. For CCG's hundreds of categories the share
+is 0.002."""
 
 UNKNOWN_WORDS: Final = 0.4
-"""There is a warning if the words of at least this share of the tokens of dev or test do not occur in train. In WNUT
-2017, which was built to have new words, the share is 0.22."""
+"""There is a warning if at least this share of the tokens of dev or test are words that are not in the training split.
+In WNUT 2017, which was built to have new words, the share is 0.22."""
 
 REPEATED: Final = 0.05
 """There is a warning if at least this share of the tokens of dev or test is in sentences that also occur in an earlier
-split: memorising is enough to get these right. Corpora with their own splits have up to 0.017."""
+split: memorising is enough to get such tokens right. Corpora with their own splits have up to 0.017."""
 
 FEWEST: Final = 500
 """There is a warning if dev or test has fewer spans than this, or fewer tags if these have no scheme. One standard

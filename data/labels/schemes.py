@@ -182,12 +182,12 @@ def converted(tags: Sequence[str], source: Scheme, target: Scheme) -> tuple[str,
 
 
 def closed(tags: Iterable[str], scheme: Scheme) -> set[str]:
-    """Add to ``tags`` the inside tag of every type whose first and last tags are among them.
+    """Add to ``tags`` the inside tag of every type whose first and last tags are in ``tags``.
 
-    ``tags``: all tags of some legal sentences, such as those of train. The sentences may lack I-x, the only tag for a
-    token between B-x and E-x. If the result has O or a tag that can be a whole span, such as S, it has a legal sequence
-    of tags for every sentence, equal to the gold tags wherever the result has the gold tag. So a CRF that is
-    constrained to legal sequences can score every text.
+    ``tags``: all tags of some legal sentences, such as those of the training split. The sentences may lack I-x, the
+    only tag for a token between B-x and E-x. If the result has O or a tag that can be a whole span, such as S, it has a
+    legal sequence of tags for every sentence. This sequence equals the gold tags wherever the gold tag is in the
+    result. So a CRF that is constrained to legal sequences can score every text.
     """
     prefixes, known = PREFIXES[scheme], set(tags)
     ends = {span_type for prefix, span_type in (parted(tag, scheme) for tag in known) if prefix == prefixes.last}
@@ -197,7 +197,7 @@ def closed(tags: Iterable[str], scheme: Scheme) -> set[str]:
 
 
 def transitions(tags: Sequence[str], scheme: Scheme) -> Transitions:
-    """Find the transitions between ``tags``, in their order, that ``scheme`` allows, as in repaired sequences.
+    """Find which transitions ``scheme`` allows in repaired sequences, with ``tags`` in the given order.
 
     RARE may replace any tag, so every transition to and from it is allowed. Raises ValueError for any other tag that is
     not in the scheme.

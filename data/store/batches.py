@@ -55,8 +55,8 @@ def training_batches(
     """Yield the batches of an epoch. Every lane sees every sentence once.
 
     ``batch_size``: the maximum number of sentences in a batch, all of which are from one bucket. ``order_seed``: the
-    seed that, with the epoch, determines the order of the batches, which is the same for all lanes. ``lane_seeds``: the
-    seed of each lane, which, with the epoch, determines how a bucket's sentences are assigned to its batches.
+    seed that, with the epoch, determines the order of the batches. All lanes have the same order. ``lane_seeds``: for
+    each lane, the seed that, with the epoch, determines how a bucket's sentences are assigned to its batches.
 
     T is the bucket's width, even if all sentences drawn are shorter. So a lane's batches, shapes included, do not
     depend on other lanes.

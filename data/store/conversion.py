@@ -17,10 +17,10 @@ from skipstack.data.store.stored import Split, StoredCorpus
 def with_scheme(stored: StoredCorpus, scheme: Scheme) -> StoredCorpus:
     """Convert the tags of a corpus to ``scheme``. The spans of the corpus, and so the F1, do not change.
 
-    The new ``tags`` are those of train, sorted and closed (``data.labels.schemes.closed``); a tag of dev or test that
-    is not in train is -1. Other tags than before may be absent from train: ``S-city``, for example, although ``B-city``
-    is in train. Raises UserError for a corpus whose tags have no scheme, for tokens in no span if the new scheme has no
-    O, and for spans directly after one of their type if the new scheme would merge the two.
+    The new ``tags`` are those of the training split, sorted and closed (``data.labels.schemes.closed``); every other
+    tag of dev or test is -1. A conversion may make a tag unknown: the training split may lack ``S-city``, for example,
+    although it has ``B-city``. Raises UserError for a corpus whose tags have no scheme, for tokens in no span if the
+    new scheme has no O, and for spans directly after one of their type if the new scheme would merge the two.
     """
     if stored.scheme is None:
         raise UserError(f"data.scheme: got {scheme}, but the corpus has no label scheme (allowed: null)")

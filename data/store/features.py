@@ -60,8 +60,8 @@ def capital_class(form: str) -> int:
     """The class of a form's capitals, one of ``CAPITAL_CLASSES``.
 
     wu2017 says only "whether or not a word is capitalized"; the classes are ours. Only letters that have a case count.
-    So ``'Tis`` and ``3D`` have capitals in the first letter only (2), as has ``I``, and ``U.S.`` in all letters (3). A
-    form without such letters, for example ``1984`` or a Chinese word, has no capital (1).
+    So ``'Tis``, ``3D`` and ``I`` have a capital in the first letter only (2), and ``U.S.`` has capitals in all letters
+    (3). A form without such letters, for example ``1984`` or a Chinese word, has no capital (1).
     """
     if not form:
         return 0

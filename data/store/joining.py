@@ -1,4 +1,4 @@
-"""Adds the dev split of a corpus to its train split.
+"""Adds the dev split of a corpus to its training split.
 
 Array legend: N tokens, L tags, S sentences, S1 = S + 1, M spans.
 """
@@ -15,9 +15,9 @@ from skipstack.data.store.stored import Split, StoredCorpus
 
 
 def with_dev_in_train(stored: StoredCorpus) -> StoredCorpus:
-    """Append dev to train, and count words in both. The split ``dev`` itself does not change.
+    """Append dev to the training split, and count words in both. The split ``dev`` itself does not change.
 
-    The tags stay those of train, so sentences of dev with a tag that is not in train are left out. (Running text has no
+    The tags stay those of the training split, so sentences of dev with any other tag are left out. (Running text has no
     such tag.) Raises UserError if no sentence of dev is left.
     """
     dev = stored.splits["dev"]

@@ -1,8 +1,8 @@
 """Checks that every number of a prepared corpus is in its range.
 
 Kernels use these numbers as indices without checking them (``models/kernels/``), and NumPy takes -5 for the fifth from
-the end. So all numbers are checked once, when a store is opened, in blocks of sentences, so that the memory for the
-checks does not grow with the corpus.
+the end. So all numbers are checked once, when a store is opened. The checks take a block of sentences at a time, so
+their memory does not grow with the corpus.
 
 Array legend: N tokens of a block, S sentences of a block, M spans, F forms, x any axis.
 """
@@ -156,7 +156,7 @@ def _check_spans(file: str, table: pa.RecordBatch, tokens: pa.RecordBatch, notes
 
 
 def _check_counts(forms: pa.RecordBatch, train: pa.RecordBatch) -> None:
-    """Check that each form occurs in train as often as its count says."""
+    """Check that each form occurs in the training split as often as its count says."""
     tokens, counts_F = _numbers(train["forms"].values), _numbers(forms["count"])
     found_F = np.zeros(len(counts_F), dtype=np.int64)
     for start, stop in _blocks(len(tokens)):

@@ -1,4 +1,4 @@
-"""The label RARE, which replaces tags that are too rare in train to be learned.
+"""The label RARE, which replaces tags that are too rare in the training split to be learned.
 
 Array legend: N tokens, K tags.
 """
@@ -15,15 +15,15 @@ from skipstack.data.store.stored import Split, StoredCorpus
 
 
 def with_rare_tags(stored: StoredCorpus, minimum_count: int) -> StoredCorpus:
-    """Replace the tags with fewer than ``minimum_count`` occurrences in train by RARE, which becomes the last tag.
+    """Replace the tags with fewer than ``minimum_count`` training occurrences by RARE, which becomes the last tag.
 
-    RARE is learned from train, but predicting it is never right in dev and test: there, a replaced tag is -1, as is any
-    tag that is not in train, so accuracy refers to the original tags. Gold spans stay those of the original tags, and
-    RARE is in no span. With a minimum of 1, no tag that occurs in train is replaced, and RARE is an output without
-    examples: wu2017 has 1286 outputs, the 1285 categories of CCGbank's sections 02-21 and RARE. With 10, these sections
-    have the 425 categories of Clark and Curran (2007).
+    RARE is learned from the training split, but predicting RARE is never right in dev and test: there, a replaced tag
+    is -1, like any tag that the training split lacks, so accuracy refers to the original tags. Gold spans stay those of
+    the original tags, and RARE is in no span. With a minimum of 1, no tag of the training split is replaced, and RARE
+    is an output without examples: wu2017 has 1286 outputs, the 1285 categories of CCGbank's sections 02-21 and RARE.
+    With 10, these sections have the 425 categories of Clark and Curran (2007).
 
-    Raises UserError if train has a tag called RARE, or if no tag would stay.
+    Raises UserError if the training split has a tag called RARE, or if no tag would stay.
     """
     if RARE in stored.tags:
         raise UserError(

@@ -36,11 +36,11 @@ class Split:
     """A split as flat arrays. If the split was opened from a store, the arrays are read-only views of the file on disk.
 
     ``forms_N``: the form of each token, as a row of ``StoredCorpus.forms``. ``tags_L``: the tags, as rows of
-    ``StoredCorpus.tags``, or -1 for a tag that is not in train. ``lengths_S``: the number of tokens of each sentence.
+    ``StoredCorpus.tags``, or -1 for any other tag. ``lengths_S``: the number of tokens of each sentence.
     ``offsets_S1``: the tokens of sentence s are ``[offsets_S1[s] : offsets_S1[s + 1]]``. ``tag_offsets_S1``: the same
-    for tags, one per token or one per sentence. ``spans``: the gold spans, including spans of tags that are not in
-    train; None if tags have no scheme. ``heads_N``: the head of each token, as in ``data.formats.sentences.Sentence``;
-    None if the task is not parsing.
+    for tags, one per token or one per sentence. ``spans``: the gold spans, including spans of tags that the training
+    split lacks; None if tags have no scheme. ``heads_N``: the head of each token, as in
+    ``data.formats.sentences.Sentence``; None if the task is not parsing.
     """
 
     forms_N: NDArray[np.int32]
@@ -63,18 +63,19 @@ class StoredCorpus:
 
     ``fingerprint``: the first 16 hexadecimal digits of a SHA-256 over words, tags and splits, independent of paths and
     time. ``forms``: the boundary in row 0, then every distinct word of all splits, sorted. ``counts_F``: the number of
-    occurrences of each form in train. ``tags``: the tags of train, with the inside tags that a scheme needs
-    (``data.labels.schemes.closed``), sorted. ``splits``: the splits by name. ``scheme``: the label scheme, if tags are
-    scored as spans; None if they are scored one by one. ``span_types``: the types of spans in any split, sorted.
-    ``task``: the name of the task (``data.tasks.tasks.TASKS``). ``unlearnt``: by split, the tags that are not in train
-    and their counts, the most frequent first; versions before 0.2.0 did not store them. ``documents``: the number of
-    sentences of each document of test, in order, or empty, as in ``data.formats.documents.document_sizes``; also empty
-    in stores of versions before 0.3.0.
+    occurrences of each form in the training split. ``tags``: the tags of the training split, with the inside tags that
+    a scheme needs (``data.labels.schemes.closed``), sorted. ``splits``: the splits by name. ``scheme``: the label
+    scheme, if tags are scored as spans; None if they are scored one by one. ``span_types``: the types of spans in any
+    split, sorted. ``task``: the name of the task (``data.tasks.tasks.TASKS``). ``unlearnt``: by split, the tags that
+    are not in ``tags`` and their counts, the most frequent first; versions before 0.2.0 did not store them.
+    ``documents``: the number of sentences of each document of test, in order, or empty, as in
+    ``data.formats.documents.document_sizes``; also empty in stores of versions before 0.3.0.
 
-    Three facts were found while the files were read, and are unknown in stores of versions before 0.3.0. ``stripped``,
-    ``rewritten``: by split, the number of tokens with blanks around the word or tag, which were removed, and of tags
-    that ``scheme`` forbids where they stand, which were repaired. ``likely_scheme``: the scheme that train's tags
-    appear to be in; None if that is ``scheme``, or not looked for since nothing was rewritten.
+    Three facts were found while the files were read, and are unknown in stores of versions before 0.3.0. ``stripped``:
+    for each split, the number of tokens of which the word or the tag had blanks around it, which were removed.
+    ``rewritten``: for each split, the number of tags that ``scheme`` forbids where they stand, which were repaired.
+    ``likely_scheme``: the scheme that the tags of the training split appear to be in; None if that is ``scheme``, or if
+    no tag was rewritten.
     """
 
     fingerprint: str

@@ -14,7 +14,7 @@ from skipstack.data.store.stored import Split
 def stream_batches(split: Split, *, streams: int, window: int) -> Iterator[Batch]:
     """Cut a text into ``streams`` parallel streams, and yield batches of the next ``window`` tokens of each stream.
 
-    Each token is in one batch, and row b of a batch continues row b of the batch before. All streams have the same
+    Each token is in one batch, and row b of a batch continues row b of the previous batch. All streams have the same
     length, but the last ones may be shorter or empty. There are no more streams than tokens.
     """
     total = len(split.forms_N)

@@ -67,7 +67,7 @@ class Pretrained:
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """The numbers of ``words`` in a vocabulary and of ``tokens`` in train, and how many of each have a vector."""
+    """The numbers of ``words`` in a vocabulary and of training ``tokens``, and how many of each have a vector."""
 
     covered_words: int
     words: int
@@ -78,9 +78,9 @@ class Coverage:
 def store_vectors(path: Path, corpus: StoredCorpus, *, root: Path) -> Path:
     """Store all vectors in ``path`` that any vocabulary of ``corpus`` may need. Returns their folder in ``root``.
 
-    The folder's name depends on the file's digest and on the words of train. An existing folder is used unchanged; a
-    new folder is written like a corpus's (``data/store/writing.py``). Trials read only this folder, so changes of the
-    file do not affect running studies. Raises UserError if the file cannot be read or is invalid.
+    The folder's name depends on the file's digest and on the words of the training split. An existing folder is used
+    unchanged; a new folder is written like a corpus's (``data/store/writing.py``). Trials read only this folder, so
+    changes of the file do not affect running studies. Raises UserError if the file cannot be read or is invalid.
     """
     train = [form for form, count in zip(corpus.forms, corpus.counts_F.tolist(), strict=True) if count > 0]
     wanted = sorted({key for form in train for key in _any_keys(form)})
@@ -148,7 +148,7 @@ def pretrained(vectors: StoredVectors, vocabulary: Vocabulary) -> Pretrained:
 
 
 def coverage(vectors: Pretrained, vocabulary: Vocabulary, corpus: StoredCorpus) -> Coverage:
-    """Count the words of ``vocabulary``, and the tokens of train, that have a vector."""
+    """Count the words of ``vocabulary``, and the tokens of the training split, that have a vector."""
     covered = set(vectors.rows_P.tolist())
     tokens = [
         (count, vocabulary.word_id(form) in covered)

@@ -43,11 +43,11 @@ def normalise(form: str, config: VocabularyConfig) -> str:
 class Vocabulary(Frozen):
     """The known words and characters of a trial. An ID is an index in ``words`` or ``characters``, plus 2.
 
-    ``config``: how forms are normalised, and which are known. ``words``: the normalised forms, or the classes that are
-    read instead of them, that occur in train at least ``config.minimum_count`` times, counting all forms that become
-    the same word; the most frequent first, ties in text order. ``characters``: all characters in the spellings of
-    train's forms, by code point, however rare. ``classes``: the normalised forms that have a class, each with its
-    class, which is read instead of the word or beside it (``data/store/word_classes.py``).
+    ``config``: how forms are normalised, and which are known. ``words``: the normalised forms, or the classes read
+    instead of them, with at least ``config.minimum_count`` occurrences in the training split; the most frequent first,
+    ties in text order. All forms that become the same word are counted together. ``characters``: all characters in the
+    spellings of the training split's forms, however rare, by code point. ``classes``: the normalised forms that have a
+    class, each with its class, which is read instead of the word or beside it (``data/store/word_classes.py``).
     """
 
     config: VocabularyConfig
@@ -84,7 +84,7 @@ class Vocabulary(Frozen):
         counts_F: NDArray[np.integer[Any]],
         classes: Mapping[str, str] | None = None,
     ) -> Self:
-        """Build a vocabulary. ``counts_F``: each form's count in train. ``classes``: class by normalised form."""
+        """Build a vocabulary. ``counts_F``: how often each form is in ``train``. ``classes``: by normalised form."""
         class_of = classes or {}
         read_as = class_of if config.classes == "instead" else {}
         occurrences: Counter[str] = Counter()

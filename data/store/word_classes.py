@@ -1,6 +1,6 @@
 """Finds word classes: words for the same type of thing, such as cities, which are read as one word.
 
-Array legend: N tokens, P distinct (form, tag) pairs of train.
+Array legend: N tokens, P distinct (form, tag) pairs of the training split.
 """
 
 from collections import Counter, defaultdict
@@ -14,20 +14,20 @@ from skipstack.data.store.stored import StoredCorpus
 from skipstack.data.store.vocabulary import normalise
 
 LEAST_COUNT, LEAST_SHARE = 2, 0.9
-"""The minimum count in train of a word with a class, and its minimum share of occurrences in slots of one family."""
+"""The minimum count of a word with a class, and the minimum share of its occurrences that are slots of one family."""
 
 
 def word_classes(stored: StoredCorpus, config: VocabularyConfig) -> dict[str, str]:
-    """Find the class of each normalised word of train that is in one of ``config.word_classes``.
+    """Find the class of each normalised word of the training split that is in one of ``config.word_classes``.
 
-    dinarelli2016 reads ATIS with "word-classes available for this task", of cities, airports and times, whose lists are
-    not published. We derive the classes from slots. The family of a slot is the last part of its type: ``city_name``
-    for ``fromloc.city_name``. A word with two or more occurrences in train, at least 90 % of them in slots of one
-    family, is in the class of this family, ``<city_name>``. (Not 100 %: nearly every city is also part of the name of
-    an airport.) So words that are not in train are in no class, even if the unpublished lists have them. A class is
-    read instead of a word or beside it; characters are read unchanged.
+    dinarelli2016 reads ATIS with "word-classes available for this task" (cities, airports, times). Their lists are not
+    published, so we derive the classes from slots. The family of a slot is the last part of its type: ``city_name`` for
+    ``fromloc.city_name``. A word with two or more occurrences in the training split, at least 90 % of them in slots of
+    one family, is in the class of this family, ``<city_name>``. (Not 100 %: nearly every city is also part of the name
+    of an airport.) So words that are not in the training split are in no class, even if the unpublished lists have
+    them. A class is read instead of a word or beside it; characters are read unchanged.
 
-    Raises UserError for a family that is not in train, and for a corpus whose tags have no scheme.
+    Raises UserError for a family that the training split lacks, and for a corpus whose tags have no scheme.
     """
     if not config.word_classes:
         return {}

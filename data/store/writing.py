@@ -112,7 +112,7 @@ def _read(splits: Splits, scheme: Scheme | None) -> dict[str, Any]:
 
 
 def _unlearnt(splits: Splits, learnt: Container[str]) -> dict[str, dict[str, int]]:
-    """Count the tags of dev and of test that are not in train, the most frequent first."""
+    """Count the tags of dev and of test that are not in ``learnt``, the most frequent first."""
     return {
         split: dict(Counter(tag for one in splits[split] for tag in one.tags if tag not in learnt).most_common())
         for split in SPLITS[1:]
@@ -122,7 +122,7 @@ def _unlearnt(splits: Splits, learnt: Container[str]) -> dict[str, dict[str, int
 def _spans(
     sentences: Sequence[Sentence], tags: Sequence[str], scheme: Scheme, span_types: Sequence[str]
 ) -> pa.RecordBatch:
-    """Find a split's gold spans, including types that are not in train. ``tags``, ``span_types``: all of the corpus."""
+    """Find a split's gold spans, even of types not in ``train``. ``tags``, ``span_types``: of the whole corpus."""
     row_of = {tag: row for row, tag in enumerate(tags)}
     tags_N = np.array([row_of[tag] for sentence in sentences for tag in sentence.tags])
     offsets_S1 = np.cumsum([0, *(len(sentence.tags) for sentence in sentences)])
@@ -133,7 +133,7 @@ def _spans(
 def _table(
     sentences: Sequence[Sentence], task: str, row_of: Mapping[str, int], tag_of: Mapping[str, int]
 ) -> pa.RecordBatch:
-    """Create the table of a split: lists with 64-bit offsets, whose buffers are the flat arrays of a ``Split``."""
+    """Create the table of a split: lists with 64-bit offsets. Their buffers are the flat arrays of a ``Split``."""
     columns: dict[str, list[Any]] = {
         "forms": [[row_of[word] for word in sentence.words] for sentence in sentences],
         "tags": [[tag_of.get(tag, -1) for tag in sentence.tags] for sentence in sentences],

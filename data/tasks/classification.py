@@ -30,7 +30,7 @@ class Classification(Task):
         return Accuracy()
 
     def baseline(self, corpus: "StoredCorpus", split: str) -> float:
-        """The accuracy of always predicting the most frequent tag of train."""
+        """The accuracy of always predicting the most frequent tag of the training split."""
         tags_L = corpus.splits[split].tags_L
         guess_L = np.full(len(tags_L), np.bincount(corpus.splits["train"].tags_L).argmax())
         return accuracy(right_ones(guess_L, tags_L), len(tags_L))

@@ -33,6 +33,6 @@ class LanguageModelling(Task):
         return Perplexity()
 
     def baseline(self, corpus: "StoredCorpus", split: str) -> float:
-        """The negative perplexity of predicting each word by its frequency in train, with add-one smoothing."""
+        """The negative perplexity of predicting each word by its training frequency, with add-one smoothing."""
         counts_K = np.bincount(corpus.splits["train"].tags_L, minlength=len(corpus.tags)) + 1
         return -float(np.exp(-np.log(counts_K / counts_K.sum())[corpus.splits[split].tags_L].mean()))

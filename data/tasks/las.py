@@ -104,7 +104,7 @@ def attachments(heads_RN: Ids, relations_RN: Ids, gold_heads_N: Ids, gold_relati
 
     An entry is 0 or 1, and the last axis has the order of ``AttachmentCounts``. ``heads_RN`` and ``relations_RN``: the
     predicted head of each word, and the relation to it. ``gold_heads_N`` and ``gold_relations_N``: the same in gold. A
-    gold relation of -1 does not occur in train, and no prediction of it is right, not even -1.
+    gold relation of -1 does not occur in the training split, and no prediction of it is right, not even -1.
     """
     attached_RN = heads_RN == gold_heads_N
     labelled_RN = attached_RN & (relations_RN == gold_relations_N) & (gold_relations_N >= 0)

@@ -54,14 +54,14 @@ class Counts(ABC):
 
 
 class Measure(ABC):
-    """A measure by which trials are ranked: of corpora (``data.tasks.measures``), or reported
-    (``data.tasks.reported``).
+    """A measure by which trials are ranked: a measure of predictions on corpora (``data.tasks.measures``), or of the
+    scores that a user's function reports (``data.tasks.reported``).
     """
 
     name: ClassVar[str]
     """The name of the measure in ledgers and curves."""
     label: str
-    """The name of the measure in messages and charts. ``article`` is the article before it."""
+    """The name of the measure in messages and charts. ``article``: the article before this name."""
     article: str = "an"
     factor: ClassVar[float] = 100
     """The factor from a score to the displayed value. It is negative if smaller values of the measure are better: the
@@ -115,7 +115,7 @@ class Measure(ABC):
 
 
 def by_sentence(values_RL: Numbers, starts_S: Ids) -> Numbers:
-    """Sum values over each sentence, of which none is empty: sums_RS. ``starts_S``: the index of each first value."""
+    """Sum values over each sentence: sums_RS. ``starts_S``: the index of each first value. No sentence may be empty."""
     return np.add.reduceat(values_RL, starts_S, axis=1)
 
 

@@ -1,6 +1,6 @@
-"""The predictions of the baselines: for each form, its most frequent decision in train.
+"""The predictions of the baselines: for each form, its most frequent decision in the training split.
 
-A decision is a tag or, in parsing, an arc. Array legend: N tokens, F forms, P distinct (form, decision) pairs of train.
+A decision is a tag or, in parsing, an arc. Array legend: N tokens, F forms, P distinct pairs of form and decision.
 """
 
 import numpy as np
@@ -9,14 +9,14 @@ from skipstack.data.basis.arrays import Ids
 
 
 def most_frequent(forms_N: Ids, decided_N: Ids, forms: int) -> Ids:
-    """Find the most frequent decision for each form in train: guess_F.
+    """Find the most frequent decision for each form in the training split: guess_F.
 
-    ``forms_N``: the form of each token of train. ``decided_N``: the decision for each token of train. ``forms``: the
-    number of forms.
+    ``forms_N``: the form of each token of the training split. ``decided_N``: the decision for each of these tokens.
+    ``forms``: the number of forms.
 
-    Forms are compared unchanged, with case and digits. A form that is not in train gets the most frequent decision of
-    all. Ties go to the smallest ID: for tags, the first in text order; for arcs, the root, then the nearest head, then
-    the head on the left, then the smallest tag.
+    Forms are compared unchanged, with case and digits. A form that the training split lacks gets the most frequent
+    decision of all. Ties go to the smallest ID: for tags, the first in text order; for arcs, the root, then the nearest
+    head, then the head on the left, then the smallest tag.
     """
     decided_N = decided_N.astype(np.int64)
     overall = int(np.bincount(decided_N).argmax())
@@ -31,5 +31,5 @@ def most_frequent(forms_N: Ids, decided_N: Ids, forms: int) -> Ids:
 
 
 def right_ones(guessed_N: Ids, decided_N: Ids) -> int:
-    """Count the right predictions. A decision of -1, which is not in train, is never predicted, so never right."""
+    """Count the right predictions. A decision of -1 is not in ``train``, is never predicted, and so is never right."""
     return int(np.count_nonzero(guessed_N == decided_N))

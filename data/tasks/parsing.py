@@ -37,9 +37,9 @@ class Parsing(Task):
         return Las()
 
     def baseline(self, corpus: "StoredCorpus", split: str) -> float:
-        """The LAS of predicting, for each form, its most frequent arc in train.
+        """The LAS of predicting, for each form, its most frequent arc in the training split.
 
-        An arc consists of the relation and the position of the head: its distance and side, or the root.
+        An arc consists of the relation and the position of the head: the head's distance and side, or the root.
         """
         train, chosen = corpus.splits["train"], corpus.splits[split]
         arcs_N = most_frequent(train.forms_N, _arcs(train, len(corpus.tags)), len(corpus.forms))[chosen.forms_N]

@@ -25,7 +25,7 @@ SCORE: Final = "score"
 class ReportedScore(Measure):
     """The measure of a score that a user's function reports, called ``label``; larger is better.
 
-    Without counts per sentence, its variance is known only from a comparison of seeds.
+    The variance of the score is known only from a comparison of seeds, since there are no counts per sentence.
     """
 
     name = SCORE

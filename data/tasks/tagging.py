@@ -28,7 +28,7 @@ class Tagging(Task):
         return Accuracy() if scheme is None else F1()
 
     def baseline(self, corpus: "StoredCorpus", split: str) -> float:
-        """The score of predicting, for each form, its most frequent tag in train."""
+        """The score of predicting, for each form, its most frequent tag in the training split."""
         train, chosen = corpus.splits["train"], corpus.splits[split]
         tags_L = most_frequent(train.forms_N, train.tags_L, len(corpus.forms))[chosen.forms_N]
         correct = right_ones(tags_L, chosen.tags_L)

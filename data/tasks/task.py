@@ -34,7 +34,7 @@ class Task(ABC):
     continues: ClassVar[bool] = False
     """Whether a split is one continuous text, so that recurrent states are carried from batch to batch."""
     rare_tags: ClassVar[bool] = True
-    """Whether rare tags of train may be replaced by one tag, RARE (``data.store.rare``)."""
+    """Whether rare tags of the training split may be replaced by one tag, RARE (``data.store.rare``)."""
     single_label: ClassVar[bool] = False
     """Whether a sentence has a single tag instead of one per token."""
     guess: ClassVar[str] = "most frequent tag of each word"

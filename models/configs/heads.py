@@ -22,8 +22,8 @@ class CrfConfig(Frozen):
 
     kind: Literal["crf"] = "crf"
     constrained: bool = False
-    """Whether transitions that the label scheme forbids have the score -inf, in training and decoding. The tags must
-    have a label scheme."""
+    """Whether to give the score -inf to transitions that the label scheme forbids, in training and decoding. If so, the
+    tags must have a label scheme."""
 
 
 class MarginConfig(Frozen):
@@ -31,8 +31,8 @@ class MarginConfig(Frozen):
 
     kind: Literal["margin"] = "margin"
     constrained: bool = False
-    """Whether transitions that the label scheme forbids have the score -inf, in training and decoding. The tags must
-    have a label scheme."""
+    """Whether to give the score -inf to transitions that the label scheme forbids, in training and decoding. If so, the
+    tags must have a label scheme."""
     discount: PositiveFloat = 0.2
     """The margin per wrong tag (eta in the paper). Training requires the gold tags to score higher than any other tags
     by eta times the number of wrong tags."""

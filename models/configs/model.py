@@ -99,8 +99,8 @@ class ModelConfig(Frozen):
     """The factor of the normal initial weights N(0, 1/sqrt(fan in)); 0.1 in wu2017
     (``models/ground/initialise.py``)."""
     initial_range: PositiveFloat | None = None
-    """If set to r, all weights and vectors, recurrent weights included, are initially uniform in [-r, r). Biases and
-    other parameters that are initially zero stay so."""
+    """If set to r, all weights and vectors, recurrent weights included, are initially uniform in [-r, r). Biases, and
+    other parameters that usually start at zero, still start at zero."""
 
     @model_validator(mode="before")
     @classmethod

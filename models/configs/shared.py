@@ -15,13 +15,13 @@ from skipstack.models.configs.wiring import sources
 
 DROPPED: Final = 0.5
 """The dropout rate in configs that ``in_common`` returns. With a rate of 0, a network would draw no random numbers, and
-would take less memory than the trials."""
+would take less memory than trials with dropout."""
 
 
 def in_common(model: ModelConfig, training: TrainingConfig) -> tuple[ModelConfig, TrainingConfig]:
     """Return the configs with a fixed value in each field in which lanes of one program may differ.
 
-    Trials for which this function returns equal configs can train in one program. None of them takes more memory than
+    Trials for which this function returns equal configs can train in one program. No such trial takes more memory than
     a trial with the returned configs. The fields with fixed values:
 
     - the learning rate, its schedule, and the number of epochs
@@ -60,9 +60,9 @@ def _in_common(model: ModelConfig, *, pretrained: bool) -> ModelConfig:
 def apart_on_cpu(model: ModelConfig, training: TrainingConfig) -> str | None:
     """Return the setting that prevents trials with these configs from sharing a program on a CPU, or None.
 
-    With such a setting, a lane might have other last bits in a shared program than alone: torch sums a product of few
-    rows in an order that depends on the memory address of the rows, thus on the other lanes. Networks without such a
-    setting multiply the rows of each lane separately (``models/kernels/products.py``).
+    With such a setting, the last bits of a lane's results might change if other lanes share its program: torch sums a
+    product of few rows in an order that depends on the memory address of the rows, and other lanes change this address.
+    Networks without such a setting multiply the rows of each lane separately (``models/kernels/products.py``).
     """
     if training.precision not in ("float32", "float64"):
         return f"precision {training.precision}"

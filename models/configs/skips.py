@@ -54,11 +54,11 @@ class DynamicSkipConfig(Frozen):
     addressing: Addressing = "distance"
     previous_bias: float = 0.0
     """The initial bias of the policy's logit for the previous state. With 0, all K states are about equally likely at
-    first. With 3, the layer is nearly an ordinary LSTM at first, whose states encode the position in the text."""
+    first. With 3, the layer is at first nearly an ordinary LSTM, whose states encode the position in the text."""
     test_action: Literal["argmax", "sample"] = "argmax"
     """The policy's choice outside of training. ``argmax``: the likeliest state. ``sample``: sampled, as in training."""
     entropy_weight: NonNegativeFloat = 0.005
-    """alpha: the weight of the policy's entropy in the objective (nats per step), which the paper does not print."""
+    """alpha: the weight of the policy's entropy (nats per step) in the objective. The paper does not print alpha."""
     entropy_decay: Annotated[float, Field(gt=0, le=1)] = 1.0
     """The factor by which alpha is multiplied after each epoch. Below 1, the policy explores less and less."""
     reward: Literal["log_likelihood", "likelihood", "correct"] = "log_likelihood"

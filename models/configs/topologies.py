@@ -24,7 +24,7 @@ class Links:
 
     @property
     def gates(self) -> int:
-        """The number of different gates, besides the output gate, on the skip; 0 only for ``both_ungated``."""
+        """The number of different gates on the skip, not counting the output gate; 0 only for ``both_ungated``."""
         return len({self.internal, self.output} & {"gated", "gated_apart", "highway"})
 
 

@@ -32,9 +32,9 @@ class LazyAdam(Frozen):
 
     In a table of vectors (of words, of affixes, or of the characters that an LSTM reads), a row that the batch does not
     look up keeps its value and its two moving averages. Under Adam the averages of such a row decay, and the row still
-    moves for some updates. So vectors of rare words move less here, and their averages do not decay in between. The
-    bias correction counts all updates, as in Adam. All other weights are updated as in Adam. With ``l2`` above 0, every
-    row has a gradient, so tables are updated as in Adam, too.
+    moves for some updates. So vectors of rare words move less here, and their averages decay only in updates that look
+    them up. The bias correction counts all updates, as in Adam. All other weights are updated as in Adam. With ``l2``
+    above 0, every row has a gradient, so tables are updated as in Adam, too.
     """
 
     kind: Literal["lazy_adam"] = "lazy_adam"
@@ -108,8 +108,8 @@ Schedule = Annotated[Constant | Halving | Linear | Decay | InverseTime, Field(di
 
 
 class PretrainingConfig(Frozen):
-    """Pretrains a language model of words and one of labels on the training split, before the first epoch. Their
-    vectors initialise the network's vectors of words and labels (dinarelli2016 section 3.2;
+    """Pretrains a language model of words and one of labels on the training split, before the first epoch. The vectors
+    of these two models initialise the network's vectors of words and labels (dinarelli2016 section 3.2;
     ``models/training/pretraining.py``).
 
     The paper prints only the numbers of epochs; all other defaults are ours. The learning rate falls linearly.

@@ -25,7 +25,7 @@ OPEN: Final[Mapping[Topology, Topology]] = {
 
 def without_unread(config: ModelConfig, *, vectors: bool = True) -> ModelConfig:
     """Return the config with the default value in each field that its network does not read, and with one canonical
-    form for equivalent settings, such as of shortcuts.
+    form for equivalent settings, such as those of shortcuts.
 
     Networks for which this function returns equal configs have equal weights and training curves, since all random
     numbers depend only on seeds and names of parameters. Networks that compute the same function with other parameter

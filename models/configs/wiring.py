@@ -1,8 +1,8 @@
 """Compositions (wu2017 Table 4): the source of each layer, that is, the earlier layer that its shortcut comes from.
 
 Layers are numbered 1..L from the bottom; source 0 means no shortcut. The paper defines its five types only in Figure 1,
-a drawing; ``sources`` lists our reading of it. In the paper, shortcuts of type 1 come from "the input of the first
-hidden layer". This may mean the first hidden layer itself, as in our type 1, or the network's input, as in our
+a drawing; ``sources`` lists our reading of this drawing. In the paper, shortcuts of type 1 come from "the input of the
+first hidden layer". This may mean the first hidden layer itself, as in our type 1, or the network's input, as in our
 composition ``input``.
 """
 

@@ -177,8 +177,8 @@ FORMAT_CHECKS: Final[Mapping[str, Callable[[FormatSpecimen], None]]] = {
 
 @cache
 def _read_elsewhere(file: CodeFile) -> list[dict[str, Any]]:
-    """Read the examples of each format of a loaded file in processes with different hash seeds. Return for each process
-    the results of ``_as_json`` by the format's kind. Raises Failure if a process cannot load the file.
+    """Read the examples of a loaded file's formats in processes with different hash seeds. For each process, return a
+    mapping from a format's kind to the result of ``_as_json``. Raises Failure if a process cannot load the file.
     """
     command = [sys.executable, "-P", "-m", __name__]
     pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)

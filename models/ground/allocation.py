@@ -16,8 +16,8 @@ M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3
 def keep_freed_memory() -> None:
     """Let this process reuse the memory that it frees: each training step allocates large tensors of the same sizes.
 
-    By default glibc returns such memory to the system, which zeroes it before reuse; this takes up to a tenth of a step
-    of a large network. Does nothing with other allocators.
+    By default glibc returns such memory to the system, which zeroes the memory before reuse. Zeroing takes up to a
+    tenth of a step of a large network. Does nothing with other allocators.
     """
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None) if sys.platform == "linux" else None
     if mallopt is not None:

@@ -55,6 +55,6 @@ def gpu_usage(device: torch.device) -> tuple[float | None, int, int]:
     free, total = torch.cuda.mem_get_info(device)
     try:
         busy = float(torch.cuda.utilization(device))
-    except (NVMLError, RuntimeError):  # for example, the driver reports none for a MIG slice of a GPU
+    except (NVMLError, RuntimeError):  # for example, no utilisation is known for a MIG slice of a GPU
         busy = None
     return busy, total - free, total

@@ -17,8 +17,8 @@ from skipstack.models.ground.parameters import Start, role_of
 
 @torch.no_grad()
 def initialise(model: nn.Module, seeds: Sequence[int], scale: float, spread: float | None = None) -> None:
-    """Fill every parameter of ``model`` with initial values. Row r belongs to lane r, and depends only on ``seeds[r]``
-    and the parameter's name.
+    """Fill every parameter of ``model`` with initial values. Row r of a parameter belongs to lane r, and depends only
+    on ``seeds[r]`` and the parameter's name.
 
     ``scale``: the factor of normal values. ``spread``: if set, every parameter that does not start at zero is instead
     uniform in [-spread, spread) (Zaremba et al., 2014), and ``scale`` is ignored.

@@ -11,23 +11,23 @@ from torch.autograd.function import once_differentiable
 def once(backward: Callable[..., Any]) -> Callable[..., Any]:
     """Decorate a ``backward`` that cannot be differentiated again; like torch's ``once_differentiable``, but cheaper.
 
-    Torch's wrapper takes as long as a small operation, so it is called only if gradients are enabled, which a second
-    derivative needs. The decorated function raises RuntimeError if a tensor that the forward pass saved has been
-    overwritten since, even if ``backward`` reads that tensor as a numpy array.
+    Torch's wrapper takes as long as a small operation. So the wrapper is called only if gradients are enabled, since
+    only then can a second derivative be computed. The decorated function raises RuntimeError if a tensor that the
+    forward pass saved has been overwritten since, even if ``backward`` reads that tensor as a numpy array.
     """
     guarded = once_differentiable(backward)
 
     @wraps(backward)
     def chosen(ctx: Any, *above: Any) -> Any:
-        _ = ctx.saved_tensors  # makes torch check that none was overwritten
+        _ = ctx.saved_tensors  # makes torch check that no saved tensor was overwritten
         return guarded(ctx, *above) if torch.is_grad_enabled() else backward(ctx, *above)
 
     return chosen
 
 
 class Once(torch.autograd.Function):
-    """Base class of autograd functions whose ``backward`` is decorated with ``once``. Its ``apply`` skips torch's check
-    for ``torch.func`` transforms, so it must not be used under vmap.
+    """Base class of autograd functions whose ``backward`` is decorated with ``once``. The method ``apply`` skips
+    torch's check for ``torch.func`` transforms, so the functions must not be used under vmap.
     """
 
     @classmethod

@@ -1,4 +1,4 @@
-"""The role of a parameter, set when it is created: how it is initialised, and whether the L2 penalty includes it."""
+"""The roles of parameters. A role tells how a parameter is initialised, and whether the L2 penalty includes it."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -40,8 +40,8 @@ FORM = Role(name="form", start="zero", decays=True)
 """The matrix F of a bilinear form x^T F y. It can start at zero, where its gradient x y^T does not vanish."""
 
 SCORE = Role(name="score", start="zero", decays=True)
-"""A chain's transition scores, and the linear term of a biaffine score. The L2 penalty includes them, although their
-names in weight files begin with ``bias``."""
+"""A chain's transition scores, and the linear term of a biaffine score. The L2 penalty includes these scores, although
+their names in weight files begin with ``bias``."""
 
 BIAS = Role(name="bias", start="zero", decays=False)
 """Biases, and the learned states, labels and transitions before the first or after the last token."""

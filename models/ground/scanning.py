@@ -14,7 +14,7 @@ except ImportError:
     torch_scan = None
 
 scan: Final[Callable[..., Any] | None] = torch_scan if torch.__version__ >= "2.9" else None
-"""Torch's scan. None before torch 2.9, which cannot export it; exported loops are then unrolled."""
+"""Torch's scan. None before torch 2.9, since older versions cannot export a scan; exported loops are then unrolled."""
 
 exporting: Final[Callable[[], bool]] = getattr(torch.compiler, "is_exporting", torch.compiler.is_compiling)
 """A function that returns whether torch is exporting the running code (``models/views/program.py``). Old versions of

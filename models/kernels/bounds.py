@@ -11,8 +11,8 @@ ASSERTED: Final = "SKIPSTACK_KERNELS_ASSERTED"
 
 
 def check_shape(name: str, tensor: Tensor | None, *wanted: int) -> None:
-    """Raises ValueError, with ``name``, unless ``tensor`` has the shape ``wanted`` or is None, an absent part. (A
-    user's embedder, gate, cell or head may return a wrong shape.)
+    """Raises ValueError, which names ``name``, unless ``tensor`` has the shape ``wanted`` or is None (an absent part).
+    A user's embedder, gate, cell or head may return a wrong shape.
     """
     if tensor is not None and tensor.shape != wanted:
         raise ValueError(f"{name}: got a tensor of {tuple(tensor.shape)} (allowed here: {wanted})")

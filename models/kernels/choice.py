@@ -47,8 +47,8 @@ class Operation:
     of many rows.
 
     ``in_bfloat16``: what happens on a CPU if matrix products are to be rounded to bfloat16. "rounded": the compiled
-    version rounds their factors, if the CPU can multiply in bfloat16. "exact": the compiled version runs without
-    rounding. "reference": the reference runs. None: the operation multiplies no matrices.
+    version rounds the factors of its products, if the CPU can multiply in bfloat16. "exact": the compiled version runs
+    without rounding. "reference": the reference runs. None: the operation multiplies no matrices.
     """
 
     compiled: bool = False
@@ -189,7 +189,7 @@ def override() -> Kernels | None:
 
 
 def named() -> Kernels | None:
-    """Returns the version named in the environment, or None, even if it cannot run. Raises UserError if unknown."""
+    """Returns the version named in the environment, even if it cannot run, or None. Raises UserError if unknown."""
     got = os.environ.get(VARIABLE, "")
     for each in KERNELS:
         if got == each:

@@ -1,8 +1,8 @@
 """Compilation of parts of networks for CPUs.
 
-A compiled operation is one call instead of several calls of torch's operations at each step. That saves small networks
-most of their time, and large networks writing and rereading intermediate results. The version in torch's operations
-defines the result of a compiled version, and runs if nothing is compiled.
+A compiled operation is one call instead of several calls of torch's operations at each step. In small networks this
+saves most of the time; in large networks, writing and rereading of intermediate results. The version in torch's
+operations defines the result of a compiled version, and runs if nothing is compiled.
 """
 
 import logging
@@ -72,7 +72,7 @@ def inlined(function: Function) -> Function:
 
 
 def _leave_scipy() -> None:
-    """Keeps numba from importing scipy's linear algebra, which takes 0.2 s, only to see whether it is installed.
+    """Keeps numba from importing scipy's linear algebra only to check that scipy is installed; the import takes 0.2 s.
 
     Our compiled code has its own products (``gemm/``). Code that asks numba for products still loads scipy's.
     """

@@ -42,7 +42,7 @@ SETTINGS: Final = (
     *("EXTEND_VARIABLE_LIFETIMES", "LLVM_REFPRUNE_FLAGS", "LLVM_REFPRUNE_PASS", "LOOP_VECTORIZE", "SLP_VECTORIZE"),
     "USING_SVML",
 )
-"""The settings of numba, besides those of the CPU, that change the code it generates."""
+"""The settings of numba, besides those of the CPU, that change the code that numba generates."""
 DIGEST: Final = hashlib.sha256
 OURS: Final = re.compile(r"[0-9a-f]{16}|[\w.]+-[0-9a-f]{32}|\.[\w.]+-[0-9a-f]{32}\.[0-9a-f]{16}")
 """The names of our entries in the cache: folders of old versions, files, and unfinished files of killed processes."""

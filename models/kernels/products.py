@@ -100,7 +100,7 @@ class _ByItself(torch.autograd.Function):
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, above_GNO: Tensor) -> tuple[Tensor | None, ...]:
-        """Returns X' = Y' W^T, W' = X^T Y' and b' = Y', summed over its rows if b has one row. None: not needed."""
+        """Returns X' = Y' W^T, W' = X^T Y' and b' = Y' (its sum if b has one row); None if not needed."""
         x_GNI, weight_GIO = ctx.saved_tensors
         x_asked, weight_asked, bias_asked = ctx.needs_input_grad
         of_x = batches(above_GNO, weight_GIO.transpose(1, 2)) if x_asked else None

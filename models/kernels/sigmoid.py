@@ -1,8 +1,8 @@
 """A sigmoid whose bits depend on the number alone, not on its position in an array.
 
-On a CPU, torch computes the last numbers of an array, which do not fill a vector register, by another function, whose
-last bit sometimes differs. So the result of a lane (one seed's copy of the network) would depend on whether other lanes
-follow it in an array.
+On a CPU, torch computes the last few numbers of an array, if they do not fill a vector register, by another function.
+The result of that function sometimes differs in the last bit. So the result of a lane (one seed's copy of the network)
+would depend on whether other lanes follow this lane in an array.
 """
 
 from typing import Any

@@ -24,7 +24,7 @@ class SkipLoop(torch.autograd.Function):
 
     (i, f, o, s) = (sigm, sigm, sigm, tanh)(pre_t + U h^),   c_t = f c^ + i s,   h_t = o tanh(c_t)      (gui2019 eq. 2)
 
-    Here a = back + 1, and lambda is ``share``. All states are rows of one array, from which the chosen ones are
+    Here a = back + 1, and lambda is ``share``. All states are rows of one array, from which the chosen states are
     gathered. The backward pass runs from the last step to the first; x' is the gradient of x. At step t, [h; c]_t'
     already includes the gradients from all later steps:
     d_t = c_t' + h_t' o (1 - tanh^2 c_t)

@@ -77,10 +77,10 @@ class Sizes:
 def build(
     config: ModelConfig, *, sizes: Sizes, lanes: Sequence[Lane], dtype: torch.dtype, device: torch.device
 ) -> tuple[Network, Streams]:
-    """Build a network with a copy for each of ``lanes``, whose weights are initialised by the lane's seed.
+    """Build a network with a copy for each of ``lanes``. The lane's seed determines the copy's initial weights.
 
-    Also return the streams of random numbers of its forward passes, as for dropout. Raises UserError as ``unfilled``
-    does.
+    Also return the streams of random numbers for the network's forward passes, such as for dropout. Raises UserError as
+    ``unfilled`` does.
     """
     model, streams = unfilled(config, sizes=sizes, lanes=lanes, dtype=dtype, device=device)
     initialise(model, [lane.seed for lane in lanes], config.initial_scale, config.initial_range)

@@ -11,9 +11,9 @@ from skipstack.models.parts.inputs.base import LexiconTensors
 class Ensemble(Network):
     """An ensemble of the lanes (copies with different seeds) of one network. It is not trained.
 
-    Each member reads all tokens, and the head combines their features: it averages the likelihoods of labels, or, if it
-    scores whole sentences, the scores. The ensemble's tokens and decisions have one lane. Creating an ensemble sets
-    ``together`` in the head of ``members`` (``models.parts.heads.base.Head``).
+    Each member reads all tokens, and the head combines the features of all members: it averages the likelihoods of
+    labels, or, in a head that scores whole sentences, the scores. The ensemble's tokens and decisions have one lane.
+    Creating an ensemble sets ``together`` in the head of ``members`` (``models.parts.heads.base.Head``).
     """
 
     def __init__(self, members: Network) -> None:

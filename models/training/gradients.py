@@ -22,8 +22,8 @@ run: Any = getattr(torch.autograd.graph, "_engine_run_backward", None)
 def backward(loss_RB: Tensor, share_RB: Tensor) -> None:
     """Add the gradient of ``(share_RB * loss_RB).sum()`` to every parameter's ``grad``.
 
-    ``loss_RB``: the loss of each sentence. ``share_RB``: the weight of each sentence. ``torch.autograd.backward`` would
-    load sympy to compare the two shapes, which takes half a second in every process that trains.
+    ``loss_RB``: the loss of each sentence. ``share_RB``: the weight of each sentence. Calls ``run`` if possible, since
+    ``torch.autograd.backward`` loads sympy to compare the shapes, half a second per process.
     """
     assert share_RB.shape == loss_RB.shape
     if run is None:

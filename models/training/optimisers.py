@@ -32,7 +32,7 @@ class LaneSgd(LaneOptimiser):
         return (self.momentum,)
 
     def by_row(self, table: Tensor) -> bool:
-        """Whether to update a table by rows: a large one on a CPU, if there is no momentum, which moves all rows."""
+        """Whether to update a table by rows: True for a large table on a CPU, unless momentum moves all rows."""
         return not self.momentum and many_rows(table)
 
 
@@ -60,7 +60,7 @@ class LaneAdagrad(LaneOptimiser):
         return (self.epsilon,)
 
     def by_row(self, table: Tensor) -> bool:
-        """Whether to update a table by rows: a large one on a CPU. Other rows and their s would not change anyway."""
+        """Whether to update a table by rows: True for a large table on a CPU. Other rows would not change."""
         return many_rows(table)
 
 

@@ -42,8 +42,8 @@ def open_study(
     ``data_dir``: the folder of the named corpora. ``corpus_folder``: the folder to which the paths of the user's corpus
     files, vectors and earlier studies are relative. ``clock``: returns the time in Unix seconds. ``placed``: returns
     the events that record the run options; it is called once the ledger is open, and its events are written together
-    with the first events, so that every study on disk has them. Raises UserError for a study that cannot run, for
-    unreadable corpora and vectors, and for an earlier study without a usable trial.
+    with the first events, so that every study on disk has its run options. Raises UserError for a study that cannot
+    run, for unreadable corpora and vectors, and for an earlier study without a usable trial.
     """
     check_study(study)
     earlier = earlier_studies(study, corpus_folder)

@@ -36,8 +36,8 @@ def execution_of(options: Mapping[str, Any], before: Path | None = None) -> Exec
     have the values of the last run of the study in the folder ``before``, or their defaults without such a run.
 
     A copied or moved study may come from another person, whose ledger could name any server or file. For such a study,
-    UserError is raised if its recorded options name a server, a listener of the user's own or a code file, and
-    ``options`` do not. (The environment can name the recorded MLflow store instead.)
+    UserError is raised if a recorded option names a server, a listener of the user's own or a code file, and
+    ``options`` lack this option. (The environment can name the recorded MLflow store instead.)
     """
     given = {name: value for name, value in options.items() if value is not None}
     if code := given.pop("code", ()):

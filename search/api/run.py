@@ -138,8 +138,8 @@ class Run:
 
     @contextmanager
     def _open_ledger(self) -> Iterator[Ledger]:
-        """Opens the ledger for writing. Raises LedgerLostError if the disk is full or fails. This counts as an
-        interruption, since the study exists and can be resumed.
+        """Opens the ledger for writing. Raises LedgerLostError if the disk is full or fails. Losing the ledger counts
+        as an interruption, since the study exists and can be resumed.
         """
         with ExitStack() as opened:
             try:
@@ -216,8 +216,8 @@ class Run:
     def publish(
         self, made: Callable[[StudyRecord, StudyFolder], Publication], record: StudyRecord | None = None
     ) -> dict[str, str]:
-        """Publish the report and models of the study in MLflow, and end the process that writes to it. Does nothing if
-        MLflow lacks events of the study. Call this after ``finish``.
+        """Publish the report and models of the study in MLflow, and end the process that writes to MLflow. Does nothing
+        if MLflow lacks events of the study. Call this after ``finish``.
 
         ``made``: creates the report and models from the record and the folder. ``record``: the current record of the
         study with its ablations; None means that it is read from the ledger. Returns the addresses of the views in a

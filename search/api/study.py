@@ -126,11 +126,11 @@ class Study:
         ``to``: the path of the bundle; for several trials, the path of a folder with a bundle for each. ``best``:
         export this many of the best trials. ``trial``: export the trial with this number. ``pareto``: export all trials
         on the Pareto front of several objectives. ``ensemble``: export all seeds of a trial together instead of the
-        best seed. ``retrain``: train the network again on train and dev together. ``device``: where to compute.
+        best seed. ``retrain``: train the network again on the training split and dev. ``device``: where to compute.
         ``code``: the files of the network's own code, if it has any; they are executed. Empty means the files of the
         last run.
 
-        Raises UserError if the files in ``code`` are not the recorded ones, if ``to`` exists, if more than one of
+        Raises UserError if the files in ``code`` differ from the recorded files, if ``to`` exists, if more than one of
         ``best``, ``trial`` and ``pareto`` is given, if there is no such trial, if a trial's weights were not kept and
         it is not retrained, if the function reported no model, and for an ensemble of one seed.
         """

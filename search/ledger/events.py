@@ -391,8 +391,8 @@ class Placed(_Happened):
     listeners that receive the study's events besides MLflow. ``code``: the paths of the user's code files.
     ``concurrent``: the maximum number of concurrent trials. ``cpus_per_trial``: the number of CPUs for each trial on
     Ray. ``trials_per_program``: the maximum number of trials that train as one program. ``command``: the command line
-    without secrets. ``user``: the user who typed it. ``commit``: the commit of the code. The last three are empty if
-    unknown.
+    without secrets. ``user``: the user who typed it. ``commit``: the commit of the code. ``command``, ``user`` and
+    ``commit`` are empty if unknown.
     """
 
     kind: Literal["placed"] = "placed"

@@ -24,8 +24,8 @@ class Following:
     def events(self) -> Iterator[Event]:
         """Yields the new events, up to the last complete append. Their lines are on the disk before they are yielded.
 
-        If an iteration fails or is abandoned, the next call continues after the last append with a yielded event.
-        Raises OSError if a file cannot be read, and UserError, with file and line, as ``Ledger.read`` does.
+        If an iteration fails or is abandoned, the next call continues after the last append of which an event was
+        yielded. Raises OSError if a file cannot be read, and UserError, with file and line, as ``Ledger.read`` does.
         """
         for line in self._unread():
             events = events_of(line)

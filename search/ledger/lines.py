@@ -23,7 +23,7 @@ SUFFIX: Final = ".jsonl.gz"
 """The suffix of a compacted file's name."""
 
 LEVEL: Final = 3
-"""The compression level of gzip: almost as small as the highest level, and written three times as fast."""
+"""The level of gzip: files are almost as small as at the highest level, and are written three times as fast."""
 
 LONGEST: Final = 1 << 28
 """The maximum number of bytes of an unpacked line of a compacted file; a longer line counts as damaged. An untrusted

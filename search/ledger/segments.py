@@ -220,7 +220,7 @@ class Segments:
             renamed = now is not None and now.name != self._path(self._number).name
             raise FolderGoneError(deleted=renamed, now=None if now is None or renamed else now.parent)
         if following.exists() or self._compacted(self._number).exists() or self._later():
-            raise TakenOverError(f"another driver has begun to write, in {following.name}")  # and compacted
+            raise TakenOverError(f"another driver has begun to write, in {following.name}")  # and compacted this one
         raise FolderGoneError(deleted=True)
 
     def _later(self) -> bool:
@@ -294,7 +294,7 @@ class Segments:
         return checked.loose
 
     def _compact(self, content: _Content) -> _Content:
-        """Write all lines into one compacted file, compare the file with them, and only then delete the old files."""
+        """Write all lines into one compacted file, compare this file with the lines, then delete the old files."""
         path = self._compacted(content.last)
         write_compacted(path, lambda: self._lines(content))
         for old in content.files:

@@ -37,7 +37,7 @@ class MeanSquares:
 
 @dataclass(frozen=True, slots=True)
 class VarianceComponent:
-    """A component of the variance of a mean, such as the part due to seeds, and its estimate's degrees of freedom."""
+    """A component of the variance of a mean, such as the part due to seeds, with the estimate's degrees of freedom."""
 
     variance: Values
     degrees: float
@@ -62,8 +62,8 @@ def chance(*tables_RS: Values) -> tuple[VarianceComponent, ...]:
     """Return the components of the variance of a mean: one for the seeds of each table, then one for the sentences.
 
     For one table (of a network, or of the differences of two networks paired by seed), the mean is that of the table.
-    For the tables of two networks with different seeds on the same sentences, it is the difference of the two tables'
-    means. The variance is
+    For the tables of two networks with different seeds on the same sentences, the mean is the difference of the two
+    tables' means. The variance is
 
         sum over tables of seeds / (R S)  +  max(0, v / S - sum over tables of rest / (R S)),
 

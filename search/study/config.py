@@ -43,9 +43,9 @@ class SearchConfig(Frozen):
     """The proposer, which chooses the trials. A word stands for a mapping with that kind: ``tpe`` for ``{kind: tpe}``.
     """
     objectives: Annotated[Objectives, BeforeValidator(checked_objectives)] = ("score",)
-    """The objectives, of which the score is the first. For networks this is a list. For a function it is a mapping from
-    what the function reports to ``maximize`` or ``minimize``. With several objectives, reports show the Pareto front;
-    ASHA and the proposers that learn from scores rank trials by this front.
+    """The objectives, of which the score is the first. For networks this is a list. For a function it is a mapping: its
+    keys are what the function reports, its values ``maximize`` or ``minimize``. With several objectives, reports show
+    the Pareto front; ASHA and the proposers that learn from scores rank trials by this front.
     """
     warm_start: tuple[str, ...] = ()
     """Folders of earlier studies, relative to the folder of the study file. The proposer learns from their trials on
@@ -96,8 +96,8 @@ class SearchConfig(Frozen):
     does not report is ended after a further wait: one minute, or twice the longest epoch if that is longer.
     """
     keep_checkpoints: PositiveInt | None = None
-    """The number of the best trials that keep their weights, or the models that their function reported. Other trials
-    keep theirs only while they are needed (``search/execution/driver/retention.py``). None means no limit.
+    """The number of the best trials that keep their weights, or the models that their function reported. Weights and
+    models of other trials are kept only while needed (``search/execution/driver/retention.py``). None means no limit.
     """
     disk_budget: PositiveInt | None = None
     """Bytes that the weights of a study, or the models that its function reported, may take on the disk; None means no

@@ -1,4 +1,4 @@
-"""Stores all corpora and vectors that a study's trials may read in the study's folder before training."""
+"""Stores in a study's folder, before training, all corpora and vectors that the study's trials may read."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field

@@ -42,7 +42,7 @@ ROWS: Final = 10_000
 """The number of lines that are in memory at the same time."""
 
 STREAMS: Final = "dropout_streams"
-"""Tensors of a checkpoint whose names end in this count the random numbers drawn so far. In version 0.1.0, they held
+"""Tensors of a checkpoint with this suffix count the random numbers drawn so far. In version 0.1.0, such tensors held
 the states of generators.
 """
 

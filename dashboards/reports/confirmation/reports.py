@@ -44,7 +44,7 @@ def confirmed_reports(record: StudyRecord, *, randomise: bool = False, alone: bo
 
 
 def first_shown(tables: Tables) -> int | None:
-    """The position of the table to show first: the one that decides the verdict, else the study's own, else None."""
+    """The position of the table to show first: the table that decides the verdict, else the study's own, else None."""
     own = next((place for place, (record, _) in enumerate(tables) if record.plan is None), None)
     return own if (decisive := decisive_table(tables)) is None else decisive
 

@@ -312,7 +312,7 @@ def _of_values(exploration: Exploration, records: Sequence[Numbers]) -> Iterator
 
 
 def _of_side_effects(study: StudyConfig) -> Iterator[str]:
-    """Yield a sentence for each axis of which a value changes more than the axis says."""
+    """Yield a sentence for each axis that has a value which changes more than the axis says."""
     for line in side_effect_lines(study):
         yield f"{line}."
 

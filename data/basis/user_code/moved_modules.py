@@ -124,7 +124,7 @@ class _Finder(MetaPathFinder, Loader):
         """Return None, so that Python creates an ordinary module."""
 
     def exec_module(self, module: ModuleType) -> None:
-        """Copy the names of a moved module from their new modules. Raises ModuleNotFoundError if these do not exist."""
+        """Copy the names of a moved module from their new modules. Raises ModuleNotFoundError if one is missing."""
         old, new = module.__name__, new_path(module.__name__)
         assert new is not None, "only such modules are found"
         try:

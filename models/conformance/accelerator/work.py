@@ -20,10 +20,10 @@ COPIES_FIRST = frozenset({"aten::baddbmm"})
 """Operations with two launches: one copies a tensor to the memory of the result, one adds a product."""
 
 READS_ROWS = frozenset(f"aten::{name}" for name in ("embedding", "gather", "index", "index_select"))
-"""Operations that read only a part of their first tensor, of the size of the result."""
+"""Operations that read only a part of their first tensor; this part is as large as the result."""
 
 WRITES_PLACES = frozenset(f"aten::{name}" for name in ("index_put_", "_index_put_impl_"))
-"""Operations that write at indices, their second argument. A boolean mask makes the host wait and count."""
+"""Operations that write at the indices in their second argument; a boolean mask makes the host wait for a count."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ ABSENT: dict[torch.dtype, NDArray[Any]] = {
     torch.float32: np.empty((0, 0, 0, 0), np.float32),
     torch.float64: np.empty((0, 0, 0, 0), np.float64),
 }
-"""Empty arrays, by the type of their numbers, that stand for an absent part."""
+"""Maps each type of numbers to an empty array of this type, which stands for an absent part."""
 
 
 def arrays(first: Tensor, *others: Tensor | None) -> list[NDArray[Any]]:

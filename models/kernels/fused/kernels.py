@@ -27,8 +27,8 @@ def tanh(x):
 
 @triton.jit
 def places(size, hidden, gates: tl.constexpr, gates_stride, hidden_stride, BLOCK: tl.constexpr):
-    """Returns the places of a program's numbers: the group; their offsets among the gates, in a product for gates,
-    among the hidden units, and in arrays without a gap between groups; and a mask of the numbers that exist.
+    """Returns the group of a program's numbers; four arrays of their offsets (among the gates, in a product for gates,
+    among the hidden units, in arrays without a gap between groups); and a mask of the numbers that exist.
     """
     group = tl.program_id(0).to(tl.int64)
     number = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)

@@ -121,7 +121,7 @@ class _Tile:
         start = builder.gep(panel, [builder.mul(k, WHOLE(VECTORS * length))])
         columns = [self._load(start, vector, factors) for vector in range(self.vectors)]
         made: list[Any] = []
-        for row in range(self.rows):  # read each number only when it is needed: no register is left for it
+        for row in range(self.rows):  # read each number only when it is needed: no register is left to keep it
             number = builder.load(builder.gep(bases[row // SHARED], [at[row % SHARED]]))
             everywhere = self._everywhere(number, factors)
             for column in columns:
@@ -159,7 +159,7 @@ class _Tile:
 
     def _kept(self, number: Any) -> Any:
         """Keeps ``number``, the address or the offset of a row, in a register of its own. Otherwise LLVM derives each
-        row's address from the previous row's, so that each must wait for the one before.
+        row's address from the previous row's, and the CPU must compute one address after another.
         """
         return self.builder.asm(ir.FunctionType(number.type, [number.type]), "", "=r,0", [number], False)
 

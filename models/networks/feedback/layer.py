@@ -62,8 +62,8 @@ class Known:
 class Fed:
     """The values of each position that are fed back to later positions. No gradient flows through them.
 
-    ``labels``: label ids, labels_GTB, or distributions over labels, labels_GTBK. ``hidden_GTBH``: hidden layers. Either
-    is None if the variant does not feed it back.
+    ``labels``: label ids, labels_GTB, or distributions over labels, labels_GTBK. ``hidden_GTBH``: hidden layers. A
+    field is None if the variant does not feed back its values.
     """
 
     labels: Tensor | None

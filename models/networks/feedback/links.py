@@ -109,8 +109,8 @@ class HiddenLink(Link):
 
 
 class LabelLink(Link):
-    """Feeds back labels, or distributions over labels, f = y (J-RNN, eq. 6). Before the first position is a separate
-    label, which is never predicted. Its rows of R are a separate parameter, so that R has the size c|O| x |H| of eq. 9.
+    """Feeds back labels, or distributions over labels, f = y (J-RNN, eq. 6). Positions before the first have a label
+    that is never predicted; this label's rows are a separate parameter, so that R has the size c|O| x |H| of eq. 9.
     """
 
     def __init__(self, sizes: LinkSizes, labels: int) -> None:
@@ -118,7 +118,7 @@ class LabelLink(Link):
         self.bias_begin = parameter(sizes.lanes, sizes.directions, sizes.context, sizes.hidden, role=BIAS)
 
     def weights(self) -> Weights:
-        """Return R, and its rows for the label before the first position."""
+        """Return R, and the rows for the label of the positions before the first."""
         return Weights(self.rows(), self.bias_begin.flatten(0, 1).flip(1).flatten(1), self.context)
 
 

@@ -24,7 +24,7 @@ class GruCell(Cell):
     x_t is the layer below, r the reset gate, z the update gate, n the candidate, * the element-wise product. As in the
     paper's first version, in ``torch.nn.GRU`` and in cuDNN, r multiplies the product U_n h_{t-1}. Later versions of the
     paper print U_n (r * h_{t-1}), which needs a second product in each step. The paper prints no biases. Ours are
-    torch's, except that one bias replaces each pair that torch only adds up.
+    torch's, except that one bias replaces each pair of biases that torch only adds up.
     """
 
     gate_names = ("reset", "update")

@@ -22,7 +22,7 @@ UNSEEN = -1
 
 
 Places = tuple[Tensor, Tensor]
-"""The indices of N sentences of a batch: their lanes, lane_N, and their numbers within the lane, sentence_N."""
+"""The indices of N sentences of a batch: their lanes, lane_N, and their indices within the lane, sentence_N."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class Gold:
     tags_RUB: Tensor
     heads_RTB: Tensor | None = None
     open: Places | None = None
-    """The sentences with a tag that the training split lacks. None means that the head looks for them in the tags."""
+    """The sentences with a tag that the training split lacks. None means that the head finds them from the tags."""
     counted_R: Tensor | None = None
     """The number of tags of each lane, including tags that the training split lacks. None means unknown."""
 

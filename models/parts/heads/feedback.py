@@ -17,7 +17,7 @@ class FeedbackHead(Head):
     """The head of label-feedback networks, which averages the likelihoods of its directions:
     y_t = 1/D sum_d softmax(O_d h_t^d + b_d), over D = 1 or 2 directions                      (dinarelli2016)
 
-    The paper has one direction and leaves two for later work; ours applies eq. 1 to the average y. Each direction feeds
+    The paper has one direction and leaves two for later work; with two, eq. 1 reads the average y. Each direction feeds
     back its own softmax, so the network calls ``scores`` at each step. Other methods take these scores as features.
     """
 

@@ -29,7 +29,7 @@ def best_tree(scores_TS: Scores, *, single_root: bool) -> Heads:
     heads_T = argmax over all trees of sum_w (the score of head heads[w] for word w)
 
     ``scores_TS[w - 1, h]`` is the score of head h for word w. If the greedy heads form a tree, this tree is the best.
-    Otherwise cycles among the heads are contracted to one position each, until none is left. An arc into the contracted
+    Otherwise each cycle of heads is contracted to one position, until no cycle is left. An arc into the contracted
     position has as score the gain over the arc of the cycle that it replaces; an arc out of the position has the score
     of the best arc out of the cycle's words. Unfolding then breaks each cycle at the word that the tree's arc enters.
 
@@ -60,9 +60,9 @@ class _Contraction:
     outside_O: Heads
     """The positions outside the cycle; the root is the first."""
     entered_O: Heads
-    """The cycle's word that is the best dependent of each position outside the cycle."""
+    """Maps each position outside the cycle to its best dependent in the cycle."""
     leaving_O: Heads
-    """The cycle's word that is the best head of each position outside the cycle."""
+    """Maps each position outside the cycle to its best head in the cycle."""
 
 
 def _arborescence(scores_SS: Scores) -> Heads:

@@ -49,7 +49,7 @@ class WindowGate(nn.Module):
 class TokenEmbedder(Embedder):
     """The embedder of wu2017: [word; capitals; prefix; suffix] of each token (eq. 16) in a window of tokens (eq. 17).
 
-    The class of the word (dinarelli2016) and the whole spelling, which wu2017 does not have, follow these features.
+    After these come two features that wu2017 does not have: the word's class (dinarelli2016) and the whole spelling.
     Affix characters are numbered from the ends of the word. Tokens outside the sentence are the boundary, form 0, which
     has vectors of its own. Dropout is applied to the whole window. A feature of size 0 is left out.
     """

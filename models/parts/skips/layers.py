@@ -87,7 +87,7 @@ class FixedSkipLstm(SkipLayer):
 
 class DynamicSkipLstm(SkipLayer):
     """An LSTM that reads lambda [h; c]_{t-a} + (1 - lambda) [h; c]_{t-1} (gui2019; ``SkipLoop``). At each step a policy
-    draws a ~ p_t. Outside of training it takes the likeliest a, unless ``test_action`` is ``sample``.
+    draws a ~ p_t. Outside of training the policy takes the likeliest a, unless ``test_action`` is ``sample``.
     """
 
     shares_R: Tensor

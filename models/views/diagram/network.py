@@ -94,7 +94,7 @@ def _stack(config: StackConfig, below: Part, *, single_label: bool) -> Iterator[
 
 def _layer(config: StackConfig, number: int, source: Source, direction: Direction) -> tuple[Part, Reading | None]:
     """Return the node of one direction of layer ``number`` (counted from 1), and the edge from its own earlier states;
-    None instead of the edge if the layer has no states. ``source``: the source of its shortcut, or 0.
+    None instead of the edge if the layer has no states. ``source``: the source of the layer's shortcut, or 0.
     """
     name, first, last, between = f"layer {number} {direction}", -1, -1, True
     label, carries = (config.cell.kind, ("h",)) if isinstance(config.cell, OwnConfig) else CELLS[config.cell]

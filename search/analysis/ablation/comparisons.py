@@ -48,7 +48,7 @@ class RowComparison:
 
     @property
     def numbers(self) -> tuple[tuple[int, int | None], ...]:
-        """Pairs that identify the comparison: each trial's number and its reference's (None without a reference)."""
+        """Pairs that identify the comparison: each trial's number, and the number of its reference or None."""
         against: list[int | None] = [each.number for each in self.references]
         return tuple(zip((each.number for each in self.trials), against or [None], strict=True))
 
@@ -108,9 +108,9 @@ def mean_of(corpora: int) -> str:
 
 
 def in_words(record: StudyRecord, point: Point) -> str:
-    """Describe a point by its changes of the base, apart from the corpus: ``base + depth 5 + composition 2``.
+    """Describe a point by its changes to the base, apart from the corpus: ``base + depth 5 + composition 2``.
 
-    The description names trials that are not rows, such as those of the greedy path.
+    The description is the name of trials that are not rows, such as those of the greedy path.
     """
     space = record.space
     short = names_by_path(space.domains)

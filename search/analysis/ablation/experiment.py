@@ -60,8 +60,8 @@ def experiment(
     ``corpora``: names as in ``--corpus``, or ``own``. Empty means the study's own corpus.
     ``path``: whether to walk the greedy path from the base to the best config as well.
     ``beside``: other searches with the same base, by name. The best config of each becomes a row as well.
-    ``without``: texts, each of a path or of several joined by commas. For each text and each winner, the winner with
-    all its changes at these paths taken back becomes a row.
+    ``without``: texts, each of a path or of several joined by commas. For each text and each winner there is a row: the
+    winner with all its changes at the text's paths taken back.
     ``parts``: whether the single changes of each winner are rows as well.
     ``time``: the time of the planning, in Unix seconds.
 
@@ -125,8 +125,8 @@ def _proposer(
 def _search(search: SearchConfig, number: int, proposer: ListedConfig | PathConfig, seeds: int) -> SearchConfig:
     """Return the search options of ablation ``number``, derived from those of the study's search.
 
-    No trial is stopped. The seeds of weights and of batch order differ from the search's. Only the best trial keeps its
-    weights after all trials are measured on test.
+    No trial is stopped. The seeds of weights and of batch order differ from the search's. Once all trials are measured
+    on test, only the best trial keeps its weights.
     """
     fresh = number * SEEDS_OF_A_SEARCH
     other: dict[str, Any] = {

@@ -45,8 +45,8 @@ def label(space: Space, planned: AblationPlanned, role: Role) -> Label:
     ``model.stack.depth: 5 → 3``: one change taken back
     ``model.stack: as in the base``: several changes taken back
 
-    What a change brings besides its own setting follows in brackets, as in ``model.stack.depth: 1 → 3 (layer 3 takes a
-    shortcut)`` (``spaces/side_effects.py``).
+    Side effects of a change follow in brackets, as in ``model.stack.depth: 1 → 3 (layer 3 takes a shortcut)``
+    (``spaces/side_effects.py``).
     """
     if role.kind == "base":
         return Label("", "base")
@@ -68,7 +68,7 @@ def label(space: Space, planned: AblationPlanned, role: Role) -> Label:
 
 
 def _side_effects(space: Space, planned: AblationPlanned, role: Role, axis: str) -> str:
-    """Return in brackets what a row changes of its reference besides ``axis``; empty if nothing."""
+    """Return, in brackets, the differences of a row from its reference besides ``axis``; empty without any."""
     compared, own = reference(planned, role), next((row for row in planned.rows if role in row.roles), None)
     if compared is None or own is None:  # a row that was left out has no config
         return ""
@@ -112,8 +112,8 @@ def reference_name(planned: AblationPlanned, role: Role) -> str:
 def reference(planned: AblationPlanned, role: Role) -> ListedRow | None:
     """Return the row that a row with this role is compared with; None for the base, or if that row was left out.
 
-    A winner with changes taken back is compared with that winner, the best config of another search with the best
-    winner, and every other row with the base.
+    A winner with changes taken back is compared with that winner; the best config of another search is compared with
+    the best winner; every other row is compared with the base.
     """
     wanted = _REFERENCES[role.kind]
     best, own = _winners(planned)[0], role.winner
@@ -143,7 +143,7 @@ def _winners(planned: AblationPlanned) -> list[int | None]:
 
 
 def _values(space: Space, planned: AblationPlanned, role: Role, axis: str) -> tuple[str, str]:
-    """Return the texts of the base's value of ``axis`` (``Space.usual`` if it is inactive) and of the winner's."""
+    """Return two texts: the base's value on ``axis`` (``Space.usual`` if inactive), and the winner's value."""
     base = space.base_point()
     winner = next(row.point for row in planned.rows for each in row.roles if _is_winner(each, role))
     domain, before = space.domains[axis], base[axis] if axis in base else space.usual(axis)

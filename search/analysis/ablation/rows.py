@@ -51,7 +51,7 @@ def space_of_rows(config: SpaceConfig, points: Iterable[Point]) -> SpaceConfig:
 
 
 def changed(space: Space, winner: Point) -> tuple[str, ...]:
-    """Return the axes on which a winner differs from the base, its changes.
+    """Return the changes of a winner: the axes on which it differs from the base.
 
     An axis that another change activates counts only if its value differs from the value that the activation gives it.
     """
@@ -114,8 +114,8 @@ def _without_several(space: Space, winners: Mapping[int, Point], text: str) -> I
 def _parts(space: Space, winners: Mapping[int, Point]) -> Iterator[tuple[Role, Point, str | None]]:
     """Yield the rows of single changes: first each change taken back, then each change alone.
 
-    A row is yielded as its role, its point and None. If the row is impossible, the reason replaces None: the axis of a
-    change alone may be inactive in the base.
+    A row is yielded as its role, its point and None. If the row is impossible, the reason replaces None. For example,
+    the axis of a single change may be inactive in the base.
     """
     base = space.base_point()
     for number, winner in winners.items():

@@ -41,8 +41,8 @@ class PaperComparison:
 
     ``study``, ``corpus``: the study's name and the corpus of its base.
     ``table``, ``title``, ``note``: the table's full name, its title and a remark on it.
-    ``split``: the split of differences and ranks: test if the paper has no dev score of its base row, or if it has a
-    test score of that row and all our complete trials (at least one) were measured on test. Otherwise dev.
+    ``split``: the split of differences and ranks: test if the paper has no dev score of its base row, or if the paper
+    has a test score of that row and all our complete trials (at least one) were measured on test. Otherwise dev.
     ``rows``: the rows in the paper's order.
     ``shared``: the number of rows with a score of the paper and one of a complete trial of ours.
     ``correlation``: Spearman's rank correlation of the two scores over the ``shared`` rows.
@@ -116,8 +116,8 @@ def _trial(
 ) -> TrialRecord | None:
     """Return the best trial whose network is that of the base with the row's values; None if there is none.
 
-    ``ranked``: the trials with a score by the identity of their networks, the best first. ``files``: the files of
-    pretrained vectors that the trials use. A row with pretrained vectors accepts any of these files.
+    ``ranked``: maps the identity of a network to its scored trial, best first. ``files``: the files of pretrained
+    vectors that the trials use. A row with pretrained vectors accepts any of these files.
     """
     if row.has is None:
         return None

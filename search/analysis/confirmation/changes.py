@@ -1,4 +1,4 @@
-"""The base of a study that enumerates its space, as a point (a value for each axis), and the values of its axes."""
+"""Parts of a study that enumerates its space: its base as a point (a value for each axis), and each axis's values."""
 
 from collections.abc import Sequence
 

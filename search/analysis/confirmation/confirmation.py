@@ -61,7 +61,7 @@ class ConfirmedRow:
     ``effect_size``: the difference in standard deviations over seeds.
     ``p``: the p value of the difference, corrected for all rows of the family (Holm).
     ``p_randomised``: the p value of approximate randomisation over the test sentences, which is valid for these trained
-    networks only; None if it was not requested, or without a shared seed or counts of the same sentences.
+    networks only; None if not requested, without a shared seed, or without counts of the same sentences.
     ``marked``: whether ``p`` is below 5 %.
     ``corrected``: the interval of the difference, corrected like ``p``: it contains 0 unless the row is marked.
     ``why``: the reason if ``difference`` is unknown.

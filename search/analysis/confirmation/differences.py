@@ -35,7 +35,7 @@ from skipstack.spaces.trial import as_network
 Split = Literal["dev", "test"]
 
 SPANS: Final = "gold"
-"""The name of the count of gold spans, which only measures of spans have."""
+"""The name of the count of gold spans. Only measures of spans have this count."""
 
 FEWEST_SPANS: Final = 30
 """The minimum number of gold spans in a test set for scores and differences to have intervals.
@@ -158,7 +158,7 @@ def by_seed(trial: TrialRecord, split: Split) -> Mapping[int, float]:
 
 
 def scores_of(measure: Measure) -> OfCounts:
-    """Return the function from counts to scores of a measure; its sign makes larger scores better."""
+    """Return a measure's function from counts to scores, with the sign that makes larger scores better."""
     sign = measure.score(1.0)
 
     def scores(counts_xC: Numbers) -> Numbers:

@@ -37,8 +37,8 @@ class Resolution:
 
     ``smallest``: the smallest detectable difference, with allowance for how roughly the few seeds of the search show
     the noise; None with a single seed.
-    ``as_searched``: the same if the noise is exactly what the search shows. What the ablation's report computes of its
-    own rows lies near it, if their noise is that of the search.
+    ``as_searched``: the smallest detectable difference if the noise is exactly what the search shows. If the ablation's
+    rows have the same noise, the ablation's report computes a value near ``as_searched``.
     ``needed``: the number of seeds needed to detect ``POINTS``; None if the test set is too small for any number.
     ``sentences``: the number of sentences of the test set.
     ``questions``: the number of comparisons per corpus.
@@ -78,7 +78,7 @@ def forecast(record: StudyRecord, made: Experiment, first: Iterable[Event], fold
 
     The time of a trial is its number of epochs times the seconds per epoch of the most similar trials of the search,
     scaled by the size of the corpus. Seeds may train in one batch, so an additional seed takes between no time and as
-    much as the first: if s seeds took m seconds, k seeds take between m min(1, k / s) and m max(1, k / s).
+    much time as the first: if s seeds took m seconds, k seeds take between m min(1, k / s) and m max(1, k / s).
     """
     proposer = made.study.search.proposer
     assert isinstance(proposer, ListedConfig | PathConfig)
@@ -169,7 +169,7 @@ def _sizes(record: StudyRecord, first: Iterable[Event], folder: StudyFolder) -> 
 
 
 def _tokens(folder: StudyFolder, prepared: CorpusPrepared) -> int:
-    """Return the number of tokens in the train split of a prepared corpus."""
+    """Return the number of tokens in the training split of a prepared corpus."""
     return len(open_store(folder.corpus(prepared)).splits["train"].forms_N)
 
 

@@ -50,7 +50,8 @@ class PaperRow(Frozen):
 class PaperTable(Frozen):
     """A table of a paper, with its rows in order.
 
-    ``preset``: the preset that reproduces it. ``note``: a remark for readers. ``why``: the reason if it was not run.
+    ``preset``: the preset that reproduces the table. ``note``: a remark for readers. ``why``: why the table was not
+    run, if so.
     """
 
     title: str
@@ -78,7 +79,7 @@ class PaperFigure(Frozen):
     """A figure (plot) of a paper, or a table that has no scores of configs.
 
     ``preset``: the preset of a study with the same result; empty if there is none. ``why``: a description if there is
-    nothing to run, or the reason why it was not run.
+    nothing to run, or the reason why the figure was not run.
     """
 
     title: str

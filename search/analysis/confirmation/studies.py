@@ -1,4 +1,4 @@
-"""Compares several studies: tests the rows that more than one study confirmed, and describes their searches."""
+"""Compares several studies: tests the rows that more than one study confirmed, and describes the studies' searches."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ from skipstack.spaces.subject import Subject
 from skipstack.spaces.trial import CORPUS
 
 WINNER = "the best config of each, as its own ablation found it"
-"""The heading of the section that compares the studies' winners; their configs may differ."""
+"""The heading of the section that compares the studies' winners; the winners' configs may differ."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

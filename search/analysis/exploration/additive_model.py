@@ -9,13 +9,13 @@ of each axis a that is active in it, is
 
 The effects of the parts of an axis are taken relative to their mean, so that an axis adds nothing on average; an
 inactive axis adds nothing at all. A trial that was stopped after epoch e with the score r_i is censored: its final
-score is unknown. It is at least r_i, since a score is the best of all epochs, and exceeds r_i by about as much as the
-scores of trials that were trained further rose after epoch e:
+score is unknown. It is at least r_i, since a score is the best of all epochs. It exceeds r_i by about the gain after
+epoch e of the trials that were trained further:
 
     y_i - r_i ~ N(g_e, s_e^2), truncated to values above 0
 
-where g_e and s_e are the mean and standard deviation of the gains of those trials after epoch e. Stopping depends on
-known scores only, so the likelihood needs no model of the scheduler (Rubin, "Inference and Missing Data", 1976).
+where g_e and s_e are the mean and the standard deviation of these gains. Stopping depends on known scores only, so the
+likelihood needs no model of the scheduler (Rubin, "Inference and Missing Data", 1976).
 
 sigma and tau maximise the likelihood of the scores with mu and beta integrated out by Laplace's approximation. Without
 stopped trials the approximation is exact, and equals the restricted likelihood of a mixed model (Patterson and
@@ -75,7 +75,7 @@ class Fit:
     covariance_PP: Array
 
     def effect(self, axis: str, part: int, among: Collection[int]) -> tuple[float, float]:
-        """Return a part's effect relative to the mean of its axis's parts ``among``, and the effect's deviation."""
+        """Return a part's effect relative to the mean of the axis's parts ``among``, and the effect's deviation."""
         contrast_P = np.zeros(len(self.place_P))
         for place, key in enumerate(self.keys, start=1):
             contrast_P[place] = (key == (axis, part)) - (key[0] == axis and key[1] in among) / len(among)

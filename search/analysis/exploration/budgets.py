@@ -1,4 +1,4 @@
-"""The expected best score of a search with fewer trials, and for random search an upper bound with more trials."""
+"""The expected best score with fewer trials and, for random search, an upper bound of the gain of more trials."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -3,16 +3,16 @@
 Effects come from the additive model (``additive_model.py``) of all trials, in which stopped trials are censored. A
 whole trial is one that was trained to its end.
 
-No value gets an effect if the whole trials are not more than the model's free parameters, or are fewer than the stopped
-ones. Effects would then depend on the prediction of the ends of stopped trials; on recorded searches such effects were
-further from the truth than 0 is.
+No value gets an effect if there are not more whole trials than free parameters of the model, or fewer whole trials than
+stopped trials. Effects would then depend on the prediction of the ends of stopped trials; on recorded searches such
+effects were further from the truth than 0 is.
 
-A value gets no effect if fewer than ``LEAST_WHOLE`` whole trials have it, if no other value of its axis has that many,
-or if the whole trials do not separate it from values of other axes (``Effects.untold``).
+A value gets no effect if fewer than ``LEAST_WHOLE`` whole trials have it, if no other value of its axis has that many
+whole trials, or if the whole trials do not separate it from values of other axes (``Effects.untold``).
 
-An effect is relative to the mean of the values of its axis that at least ``LEAST_WHOLE`` whole trials have. Its band
-contains the true effect in about 95 % of cases if trials were drawn at random and none was stopped, and in fewer cases
-otherwise (``docs/calibration.md`` has the measured shares). If the band contains 0, the sign is open.
+An effect is relative to the mean effect of those values of its axis that at least ``LEAST_WHOLE`` whole trials have.
+Its band contains the true effect in about 95 % of cases if trials were drawn at random and none was stopped, and in
+fewer cases otherwise (``docs/calibration.md`` has the measured shares). If the band contains 0, the sign is open.
 """
 
 from collections.abc import Mapping, Sequence
@@ -28,7 +28,7 @@ LEAST_WHOLE: Final = 2
 """The minimum number of whole trials for the effect of a value, or for the interaction of a pair of values."""
 
 IN_95: Final = 1.959964
-"""The 97.5 % quantile of the standard normal distribution: 95 % of it lie within this distance of 0."""
+"""The 97.5 % quantile of the standard normal distribution: 95 % of the distribution lie within this distance of 0."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,9 +53,9 @@ class Effects:
     A part is one value of a choice, or a range of numbers.
 
     ``of``: the effect of each part that has one.
-    ``untold``: maps each other tried part to the axes from whose values the whole trials do not separate the part; to
-    no axes if too few whole trials have the part or another part of its axis. Both ``of`` and ``untold`` are empty if
-    no part gets an effect (see the top of this file).
+    ``untold``: maps each tried part without an effect to the axes with whose values the part is confounded in the whole
+    trials; to no axes if too few whole trials have the part or another part of its axis. Both ``of`` and ``untold`` are
+    empty if no part gets an effect (see the top of this file).
     ``whole``, ``stopped``: the numbers of whole and of stopped trials in the model.
     ``columns``: the number of free parameters of the model.
     ``model``: the fitted model.
@@ -95,7 +95,7 @@ def effects(
 
 
 def _hidden(parts: pd.DataFrame, seen: Mapping[str, Sequence[int]], axis: str, part: int) -> tuple[str, ...] | None:
-    """Return the axes without one of which a part's effect would be identified; None if it is identified anyway."""
+    """Return each axis whose removal would identify a part's effect; None if the effect is identified already."""
     if _identified(parts, seen, axis, part):
         return None
     others = [each for each in seen if each != axis]

@@ -39,7 +39,7 @@ from skipstack.spaces.subject import Subject
 from skipstack.spaces.trial import as_network
 
 FEW: Final = 8
-"""The epochs at which trials were stopped count as rungs if the scheduler has none and they are at most this many."""
+"""The epochs at which a scheduler without rungs stopped trials count as rungs if there are at most this many."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -144,7 +144,7 @@ class Exploration:
 
     @cached_property
     def pairs(self) -> pd.DataFrame:
-        """The frame of the interactions of pairs of values, which are residuals of the additive model."""
+        """The frame of the interactions of pairs of values: the mean residuals of the additive model."""
         return pairs(self.effects.model, self.seen.parts, self.seen.whole, self.by_chance)
 
     @cached_property
@@ -207,8 +207,8 @@ def explore(
 ) -> Exploration:
     """Analyse the search of a study.
 
-    ``trials``, ``seeds``, ``curves``: the study's frames of these names; ``curves`` is a function for its frame.
-    ``reached``: the best scores so far, from ``best_so_far``.
+    ``trials``, ``seeds``, ``curves``: the study's frames of these names; ``curves`` is a function that returns its
+    frame. ``reached``: the best scores so far, from ``best_so_far``.
     ``base``: the number of the base config's trial; None if there is none.
     ``baseline``: the baseline's scores on dev and test; None without a baseline.
     ``by``: the axes in the table; empty means all. Raises UserError for a name that is not an axis of the study.

@@ -23,10 +23,10 @@ def footprint(points: pd.DataFrame, domains: Domains) -> pd.DataFrame:
 
     ``points``: the value of each trial on each axis.
 
-    The distance of two configs is Gower's (1971), a mean over all axes. An axis of numbers contributes their difference
-    as a share of the axis's range (for ``Log``, of logarithms). An axis of other values contributes 0 if the two values
-    are equal, otherwise 1. An axis contributes 1 if it is active in only one of the configs, and 0 if it is active in
-    neither.
+    The distance of two configs is Gower's (1971), a mean over all axes. An axis of numbers contributes the numbers'
+    difference as a share of the axis's range (for ``Log``, in logarithms). An axis of other values contributes 0 if the
+    two values are equal, otherwise 1. An axis contributes 1 if it is active in only one of the configs, and 0 if it is
+    active in neither.
 
     The map is found by classical scaling (Torgerson, "Multidimensional Scaling", 1952). With the squared distances D
     and J = I - 1/N, the coordinates are the two leading eigenvectors of -J D J / 2, each times the root of its

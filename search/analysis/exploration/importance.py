@@ -46,17 +46,16 @@ def importances(
     The frame is empty if fewer than three trials have an expected final score.
 
     ``expected``: the final score by trial (``additive_model.Fit``). ``points``: the value of each trial on each axis.
-    ``by_chance``: shuffled copies of the search, in
-    which no axis matters (``shuffled.py``). ``apart``: the axes whose values differ significantly in score
-    (``standing_out.py``).
+    ``by_chance``: shuffled copies of the search, in which no axis matters (``shuffled.py``). ``apart``: the axes whose
+    values differ significantly in score (``standing_out.py``).
 
     The frame has these columns:
 
     ``trials``: the number of trials in ``expected`` in which the axis is active.
     ``fanova``: the share of the variance of scores that the axis alone explains (Hutter et al., 2014), by a random
     forest. Trees need every axis in every trial, so the trees for a conditional axis are grown from the trials in which
-    it is active, on the axes that are active in all of them: the share of a conditional axis refers to the variance
-    among these trials only.
+    it is active, on the axes that are active in all of these trials: the share of a conditional axis refers to the
+    variance among these trials only.
     ``by_chance``: the mean of this share over the shuffled copies. For a numeric axis without effect, this mean is
     several times that for a choice with few values.
     ``stands_out``: whether the axis is in ``apart`` and its share exceeds ``by_chance``.

@@ -31,9 +31,9 @@ def pairs(
     The frame has these columns:
 
     ``axis_one``, ``part_one``, ``axis_two``, ``part_two``: two axes, and the numbers of their parts.
-    ``n``, ``whole``: the numbers of trials with both parts, and of those among them that were trained to their ends.
-    ``interaction``: the mean residual of the additive model (``Fit.left``) over the whole trials with both parts: how
-    much better the two values are together than their effects predict. NaN with fewer than ``LEAST_WHOLE`` whole
+    ``n``, ``whole``: the number of trials with both parts, and the number of whole trials (trained to their ends) among
+    them. ``interaction``: the mean residual of the additive model (``Fit.left``) over the whole trials with both parts:
+    how much better the two values are together than their effects predict. NaN with fewer than ``LEAST_WHOLE`` whole
     trials. In a full grid without shrinkage it is the interaction of the analysis of variance.
     ``stands_out``: whether the size of the interaction, times the root of ``whole`` and divided by the model's sigma,
     exceeds the limit computed from the pairs of the shuffled copies (``shuffled.limit``).

@@ -1,8 +1,8 @@
 """Compares rankings of trials after different numbers of epochs, to show whether it was right to stop trials at a rung.
 
-A rung is an epoch after which a scheduler stops the weaker trials. The score at an epoch is compared with that of the
-last epoch and not with the best of all epochs: the best of all is at least the score at the rung, so that the two would
-correlate even if scores were noise.
+A rung is an epoch after which a scheduler stops the weaker trials. The score at a rung is compared with the score of
+the last epoch and not with the best of all epochs: the best of all is at least the score at the rung, so that the two
+would correlate even if scores were noise.
 """
 
 import math
@@ -46,8 +46,8 @@ def rungs(
     ``correlation``, ``low``, ``high``: Spearman's correlation of the whole trials' scores at the rung with those of the
     last epoch, and the ends of its 95 % interval. NaN for fewer than ``LEAST`` whole trials, or if all scores are
     equal. The correlation over all trials would differ: stopped trials, the weaker ones, have no final score.
-    ``place_of_best``: the rank, from 1, that the finally best whole trial had at the rung: among all trials that
-    reached the rung, by their best scores so far. NA without a whole trial.
+    ``place_of_best``: the rank, from 1, that the whole trial with the best final score had at the rung, among all
+    trials that reached the rung, by their best scores so far. NA without a whole trial.
     """
     finals = scores[whole & scores.notna()]
     last = by_epoch.reindex(finals.index).ffill(axis=1).iloc[:, -1] if by_epoch.shape[1] else finals

@@ -21,9 +21,9 @@ TIMES: Final = 20
 BEYOND: Final = 5.0
 """The number of standard deviations by which a statistic has to exceed its mean over the copies to stand out.
 
-The statistic must also exceed its largest value in any copy. It is the largest of many values, such as the sizes of all
-interactions. In a search in which no axis matters, such a statistic is this far above its mean with a probability of 1
-in 1,000 (the extreme value distribution).
+The statistic must also exceed its largest value in any copy. The statistic is itself the largest of many values, such
+as the sizes of all interactions. In a search in which no axis matters, such a statistic is this far above its mean with
+a probability of 1 in 1,000 (the extreme value distribution).
 """
 
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 Array = NDArray[np.floating[Any]]
 
 WIDER: Final = 1.05
-"""The factor of one variable at each corner of the initial simplex but the first, which is the start."""
+"""The first corner of the initial simplex is the start. At each other corner, one variable is multiplied by this."""
 
 OFF_ZERO: Final = 0.00025
 """The value that a further corner of the initial simplex gives to its variable if the variable is 0 at the start."""

@@ -2,7 +2,7 @@
 
 Trials are ranked as proposers rank them: stopped trials come below whole trials (trained to their ends) and are sorted
 by the epoch at which they ended, then by score; whole trials are sorted by score. The final scores of stopped trials
-are not predicted. Each axis is tested beside the axes that stand out more (``search/statistics/forward_selection.py``):
+are not predicted. Each axis is tested given the axes that stand out more (``search/statistics/forward_selection.py``):
 by the parts that tables show (single values or ranges of numbers), and an axis of numbers also by a straight line.
 
 The error rate ``LEVEL`` requires points that are drawn without regard to scores; ``docs/calibration.md`` has the

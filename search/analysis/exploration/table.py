@@ -30,16 +30,16 @@ class ValueRow:
     """A row of the table: a value of an axis, and its selected trial. Scores are those of ``data.tasks.measure``.
 
     ``axis``, ``value``: the axis as ``named``, and the text of the value or range of values.
-    ``trials``, ``members``: how many trials have the value (all trials in the row of the best), and their numbers.
+    ``trials``, ``members``: how many trials have the value (in the row of the best trial: all), and their numbers.
     ``scored``: how many of the members have a score.
     ``selected``: the best of the members on dev; None if none has a score.
     ``state``, ``epoch``, ``seeds``: the selected trial's state, best epoch and seeds.
     ``whole``, ``is_base``: whether the selected trial was trained to its end, and whether it is the trial of the base.
-    ``leads``: whether no other value of the axis has a better selected trial; False if none has a selected trial.
+    ``leads``: whether no other value of the axis has a better selected trial; False if no value has a selected trial.
     ``dev``, ``test``: the selected trial's scores, in the order of ``seeds``; empty if unknown.
     ``effect``: the effect of the value on the final score; None if the trials do not support one (``effects.py``).
     ``epochs``, ``seconds``: the total epochs and seconds of all trials with the value.
-    ``parameters``, ``latency``: the selected trial's, if they are objectives; else None.
+    ``parameters``, ``latency``: the selected trial's values of these objectives; None if they are not objectives.
     ``on_front``: whether the selected trial is on the Pareto front of several objectives.
     ``reported``: the selected trial's values in the objectives that a user's function reports after the score.
     ``reused``: whether the selected trial was reused instead of trained in this study.

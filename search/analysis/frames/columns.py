@@ -107,8 +107,8 @@ COLUMNS: Final[Mapping[str, tuple[Column, ...]]] = {
 that the study varies), named by ``axis_column``: Int64 for integers, float64 for other numbers, boolean for booleans,
 str for text, for named values and for the JSON of all other values (of all values, if an integer has more than 64
 bits); NaN or NA in trials in which the axis is inactive.
-``curves``: a float64 column for each other reported metric: of a network with the metric's name, such as
-``train_loss``; of a user's function with ``METRIC`` before the name, such as ``metric.loss``.
+``curves``: a float64 column for each other reported metric. For a metric of a network it has the metric's name, such as
+``train_loss``; for a metric of a user's function, ``METRIC`` stands before the name, as in ``metric.loss``.
 ``sentences``: a float64 column for each count of the measure: ``correct`` and ``tags`` for accuracy; ``gold``,
 ``predicted``, ``correct`` and ``segmented`` spans for F1; ``words``, ``attached`` and ``labelled`` for LAS; ``nats``
 and ``words`` for perplexity.
@@ -116,11 +116,11 @@ and ``words`` for perplexity.
 
 
 def axis_column(path: str) -> str:
-    """Return the column of the axis ``path`` in the frame ``trials``. It has a dot, which no column of a result has.
+    """Return the column of the axis ``path`` in the frame ``trials``. It has a dot; columns of results have none.
 
-    It is the path if that has a dot, such as ``model.stack.depth``; otherwise ``AXIS`` stands before the path, which is
-    a name that a user chose for an argument of a function: the axis ``score`` has the column ``axis.score``. A path
-    that begins with ``AXIS`` gets it once more, so that the columns of two axes always differ.
+    The column is the path if the path has a dot, such as ``model.stack.depth``. A path without a dot is a name that a
+    user chose for an argument of a function; ``AXIS`` then stands before it: the axis ``score`` has the column
+    ``axis.score``. A path that begins with ``AXIS`` gets it once more, so that the columns of two axes always differ.
     """
     return path if "." in path and not path.startswith(AXIS) else f"{AXIS}{path}"
 

@@ -1,8 +1,8 @@
 """Caches the frames of a long ledger as Parquet files in the study's folder.
 
 The folder ``frames/`` holds one file per frame, and ``about.json`` with a digest of each file and a stamp: a hash of
-the ledger and of the version of the frames. If a digest or the stamp differs, the frames are computed again: the ledger
-has grown, or a file is incomplete or comes from another study or version.
+the ledger and of the version of the frames. If the ledger has grown, or a file is incomplete or comes from another
+study or version, a digest or the stamp differs, and the frames are computed again.
 """
 
 import json

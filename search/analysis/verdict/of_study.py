@@ -90,7 +90,7 @@ def _explored(seen: Exploration, ablation: str) -> Explored | None:
 
 
 def _stop(seen: Exploration, best: ValueRow) -> Stop | None:
-    """Return how the best trial was stopped; None if it was not, or if its last epoch is its best."""
+    """Return how the best trial was stopped; None if it was not stopped, or if its last epoch is its best."""
     if best.state != "stopped" or best.whole or best.epoch is None:
         return None
     curves = seen.curves()

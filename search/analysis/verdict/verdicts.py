@@ -132,8 +132,8 @@ class Others:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Stop:
-    """How a trial was stopped that had been better before. ``epoch``, ``score``: its last epoch and its score there.
-    ``best_epoch``: the epoch whose score and weights count.
+    """The end of a stopped trial whose best epoch was an earlier one. ``epoch``, ``score``: the last epoch and its
+    score. ``best_epoch``: the epoch whose score and weights count.
     """
 
     epoch: int
@@ -147,7 +147,7 @@ class Explored:
 
     ``trial``, ``score``: the number and the score of the best trial.
     ``is_base``, ``whole``: whether the best trial is the base, and whether it was trained to its end.
-    ``stop``: how the best trial was stopped; None if it was not, or if its last epoch is its best.
+    ``stop``: how the best trial was stopped; None if it was not stopped, or if its last epoch is its best.
     ``others``: counts of the other scored trials.
     ``epochs``: the number of epochs of a trial that is trained to its end.
     ``base``, ``base_whole``: the score of the base (None without one), and whether the base was trained to its end.

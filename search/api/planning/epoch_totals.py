@@ -12,12 +12,12 @@ from skipstack.search.study.config import SearchConfig
 
 @dataclass(frozen=True, slots=True)
 class EpochTotals:
-    """The number of epochs that all trials of a study train together. An epoch of all seeds of a trial counts as one.
+    """The total number of epochs that the trials of a study train. An epoch of all seeds of a trial counts as one.
 
     ``best``: if all trials but the base are stopped as early as possible. ``typical``: if each trial has a constant
-    score, trials run one after another in random order, and the study's scheduler decides which are stopped. ``worst``:
-    if no trial is stopped. ``base``: the epochs of the base trial alone, which the other numbers include; 0 if the base
-    is not a trial.
+    score, trials run one after another in random order, and the study's scheduler decides which trials are stopped.
+    ``worst``: if no trial is stopped. ``base``: the epochs of the base trial alone, which the other numbers include; 0
+    if the base is not a trial.
     """
 
     best: int

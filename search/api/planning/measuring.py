@@ -88,8 +88,8 @@ class TrainingMeter(Meter):
 
     def measure(self, subject: Subject) -> Measurement:
         """Measure the first group of lanes that a trial trains in one batch; if trials share a program, one such group
-        of each trial. Groups train one after another, and the returned seconds are the sum over all groups. They are
-        measured at the niceness that trials have on Ray.
+        of each trial. Groups train one after another, and the returned seconds are the sum over all groups. The seconds
+        are measured at the niceness that trials have on Ray.
         """
         return at_niceness(niceness_on_ray(), partial(self._measure, subject))
 

@@ -301,7 +301,7 @@ def _drawn(search: SearchConfig, space: Space, trials: int, base: Subject) -> li
 
 
 def _timed(made: Plan, forecast: Forecast, paces: _Paces) -> Forecast:
-    """Add the hours to a forecast, from the base's seconds for its own epochs and the mean seconds for all others."""
+    """Add the hours to a forecast: the base's epochs take the base's seconds, all other epochs the mean seconds."""
     own = paces.base_epochs * paces.base / HOUR
     others = forecast.epochs - paces.base_epochs
     hours = own + others * paces.others / HOUR

@@ -1,4 +1,4 @@
-"""Estimates how many trials train together as one program if each program is filled from the next few trials."""
+"""Estimates how many trials share a program on average if each program is filled from the next few trials."""
 
 from collections.abc import Sequence
 from itertools import islice

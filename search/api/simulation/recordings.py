@@ -36,8 +36,8 @@ class Recordings:
 
     ``curves``: the reports of each trial, by the hash (``identity``) of its config. ``points``: the trials' points (a
     value for each active axis). ``extended``: the number of incomplete curves that were extrapolated. ``left_out``:
-    maps each state of trials to the number of those that are left out because their curves are incomplete. ``scores``:
-    the scores of all recorded trials that have a score, the best first.
+    maps each state to the number of trials in this state that are left out because of their incomplete curves.
+    ``scores``: the scores of all recorded trials that have a score, the best first.
     """
 
     curves: Mapping[str, tuple[EpochResult, ...]]
@@ -100,7 +100,7 @@ def recordings(record: StudyRecord, *, extrapolate: bool = False) -> Recordings:
 def _curve(trial: TrialRecord, seeds: int, further: Sequence[str]) -> tuple[EpochResult, ...]:
     """The curve of a trial as if all its seeds had been trained together.
 
-    ``seeds``: the number of seeds of the curve; seeds that the trial did not train get the mean of the others.
+    ``seeds``: the number of seeds of the curve; seeds that the trial did not train get the mean of the trained seeds.
     ``further``: the metrics that are objectives; these are kept.
     """
     reports = [joined(each) for each in zip(*groups(trial.reports), strict=False)] if trial.raced else trial.reports

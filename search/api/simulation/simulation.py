@@ -76,9 +76,9 @@ def with_scheduler(
 ) -> SearchConfig:
     """Replace the scheduler of a search by the one called ``name``.
 
-    ``grace``, ``reduction`` and ``keep``: options of the scheduler; options that it does not have are ignored. An
-    option that is None keeps its value in ``search`` if both schedulers are of the same kind, or both are ASHA or
-    Hyperband; otherwise it has its default. Raises UserError for a name that is not in ``SCHEDULERS``.
+    ``grace``, ``reduction`` and ``keep``: options of the new scheduler; options that it does not have are ignored. An
+    option that is None keeps its value in ``search`` if the old and the new scheduler are of the same kind, or each is
+    ASHA or Hyperband; otherwise it has its default. Raises UserError for a name that is not in ``SCHEDULERS``.
     """
     given: dict[str, int | None] = {"grace": grace, "reduction": reduction, "keep": keep}
     own, rungs = search.scheduler, {}

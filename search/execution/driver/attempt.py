@@ -18,7 +18,7 @@ class Attempt:
 
     @property
     def reported(self) -> int:
-        """Number of epochs of the task's seeds that are in the ledger or that this attempt has returned."""
+        """Number of epochs of the task's seeds: those in the ledger, and those that this attempt has returned."""
         return self._task.reported
 
     @property
@@ -27,7 +27,7 @@ class Attempt:
         return self._task.number
 
     def begin(self) -> None:
-        """Create the worker: workers that train together must all exist before any trains. Raises as ``run_epoch``."""
+        """Create the worker. If trials train together, call this for all before any trains. Raises as ``run_epoch``."""
         with lost_disk_interrupts(f"trial {self._task.number}"):
             tried_again(self._made)
 

@@ -23,7 +23,7 @@ WORDS: Final = re.compile(
     r"|\buncorrectable ECC error\b|\bNo CUDA GPUs are available\b",
     re.IGNORECASE,
 )
-"""Pattern of messages of device errors that libraries raise as RuntimeError."""
+"""Matches the messages of device errors that libraries raise as RuntimeError."""
 
 ITS_OWN: Final = re.compile(
     r"device-side assert|cudaErrorAssert|CUDA_ERROR_ASSERT"  # an index out of range, for example
@@ -33,7 +33,7 @@ ITS_OWN: Final = re.compile(
     r"|_STATUS_(?:NOT_SUPPORTED|BAD_PARAM|INVALID_VALUE|ARCH_MISMATCH)",
     re.IGNORECASE,
 )
-"""Pattern of messages of device errors that the program causes, for example by an invalid argument."""
+"""Matches the messages of device errors that the program causes, for example by an invalid argument."""
 
 Culprit = Literal["program", "device"]
 
@@ -57,7 +57,7 @@ def said(error: BaseException) -> str:
 
 
 def broken_here() -> str | None:
-    """Return the error of this process's GPU in one line; None if it works, or if torch does not use it."""
+    """Return the error of this process's GPU in one line; None if the GPU works, or if torch does not use it."""
     torch = sys.modules.get("torch")
     if torch is None or not torch.cuda.is_initialized():
         return None

@@ -62,9 +62,9 @@ class Driver:
     ``ledger``: past events, which the driver replays; new events are appended to it. ``device``: the device of the
     trials' tasks. ``clock`` returns Unix time in seconds, on which only ``search.hours`` and overdue reports depend.
     ``readers`` receive every new event. ``space``: the points (values for all axes) that may be proposed; None means
-    the study's whole space. ``first``: events to append before all other new ones. ``replay_to``: readers of the
-    replayed events and of ``first``, called after the driver has applied each event. ``parameters`` returns the number
-    of parameters of a config's network, None if it cannot be built; called only if this number is an objective.
+    the study's whole space. ``first``: new events to append before all others. ``replay_to``: readers of the replayed
+    events and of ``first``, called after the driver has applied each event. ``parameters`` is called only if the number
+    of parameters is an objective; it returns this number for a config, None if the config's network cannot be built.
     """
 
     def __init__(
@@ -93,7 +93,7 @@ class Driver:
         for reader in replay_to:
             reader(opened)
         self.past = 1
-        """Number of events in the ledger when this driver has been created, including ``first``."""
+        """Number of events in the ledger when this driver was created, including ``first``."""
         for event in past:
             self._state.apply(event)
             self.past += 1
@@ -104,7 +104,7 @@ class Driver:
         self.record.working.rests()  # the last driver may have been killed
         self._asked = AskedPoints(folder.asked) if folder.ablation is None else None
         self.turns = 1
-        """Largest number of trials that take turns in one process. Waits for reports are multiplied by this."""
+        """Largest number of trials that take turns in one process. It multiplies the wait for a report."""
         self._patience: Patience | None = None
         """The wait for reports of running trials after the end of the study's hours; None before the end."""
         self._heard: dict[int, float] = {}
@@ -442,9 +442,9 @@ class Driver:
         self._write(events)
 
     def _hours_over(self, time: float) -> list[Shortened] | None:
-        """Return the event to record if the study's hours are over at ``time``, and begin the wait for running trials.
-        The list is empty if the event was recorded earlier. None means that time is left, or that nothing is left to
-        stop.
+        """If the study's hours are over at ``time``, begin the wait for running trials, and return a list with the
+        event to record. The list is empty if the event was recorded earlier. None means that time is left, or that
+        nothing is left to stop.
         """
         record, hours = self.record, self.record.study.search.hours
         if record.over is not None:
@@ -479,8 +479,8 @@ class Driver:
         self._write([event])
 
     def _write(self, events: Sequence[Event]) -> None:
-        """Flush the weights of ending trials to the disk, append the events to the ledger, and then send them to the
-        readers, so that no reader acts on an event that is not on the disk. A failed write interrupts the study.
+        """Flush the weights of ending trials to the disk, append the events to the ledger, and then send the events to
+        the readers, so that no reader acts on an event that is not on the disk. A failed write interrupts the study.
         """
         with lost_ledger_interrupts(self._ledger.folder):
             for event in events:

@@ -119,7 +119,7 @@ def fault_of(error: BaseException) -> Fault:
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Whether an error says that memory ran out, by its class (also of torch and Ray) or its message."""
+    """Whether an error's class (which may be of torch or Ray) or its message says that memory ran out."""
     if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError":
         return True
     return isinstance(error, RuntimeError | OSError) and says_out_of_memory(str(error))
@@ -161,8 +161,8 @@ def after_untested(trial: TrialRecord, fault: Fault, search: SearchConfig) -> Li
 
     If the machine was lost, another machine measures the trial, up to ``MOST_LOSSES`` times. If the weights are lost,
     the trial is trained again, up to ``search.retries`` times but at least once. After a crash, the measurement is
-    repeated up to ``search.retries`` times. After any other fault it is repeated once, since the disk or the memory may
-    be available again.
+    repeated up to ``search.retries`` times. After any other fault, the measurement is repeated once, since the disk or
+    the memory may be available again.
     """
     if fault.reason in LOSSES:
         lost = sum(each.reason in LOSSES for each in trial.untested)
@@ -244,8 +244,8 @@ def _gone(study: Path, cause: FolderGoneError) -> StudyGoneError:
 
 
 def lost_disk(error: BaseException, what: str) -> StudyInterruptedError | None:
-    """Return the interruption if ``error`` reports a full or failing disk, otherwise None. Its message begins with
-    ``what``.
+    """Return the interruption if ``error`` reports a full or failing disk, otherwise None. The interruption's message
+    begins with ``what``.
     """
     trouble = disk_trouble(error)
     if trouble is None:

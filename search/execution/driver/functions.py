@@ -108,9 +108,9 @@ def takes_report(function: Callable[..., object]) -> bool:
     """Whether a function is called with a config and a report. If not, it is called with the config alone, and its
     return value is the trial's score.
 
-    The report is the parameter that is called ``report``, or else the second one if it has no default: a second
-    parameter such as ``quick=False`` is the function's own. Raises TypeError for a function that can be called in
-    neither way.
+    The parameter for the report is the one named ``report`` or, without it, the second parameter if that has no
+    default: a second parameter such as ``quick=False`` is the function's own. Raises TypeError for a function that can
+    be called in neither way.
     """
     return _report_parameter(function) is not None
 
@@ -126,7 +126,7 @@ def arguments(
 
 
 def _report_parameter(function: Callable[..., object]) -> str | None:
-    """The name of a function's report; empty if it is passed by position, None if the function takes none."""
+    """The name by which a function gets its report; empty if by position, None if the function takes no report."""
     try:
         signature = inspect.signature(function)
     except ValueError:  # some builtins have no signature
@@ -172,7 +172,7 @@ def _code(function: Any) -> str:
 
 
 def _of_code(code: CodeType) -> str:
-    """The instructions, constants and names of code, without the addresses that the code inside it has in memory."""
+    """The instructions, constants and names of code, without the memory addresses of nested code."""
     constants = [_of_code(each) if isinstance(each, CodeType) else repr(each) for each in code.co_consts]
     return f"{code.co_code!r} {constants} {code.co_names!r}"
 

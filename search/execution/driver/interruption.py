@@ -13,14 +13,14 @@ from typing import Any, Final
 ENDING: Final = (signal.SIGTERM, signal.SIGHUP)
 
 _OURS: Final[list[Any]] = []
-"""Handlers of ``ENDING`` that forked processes do not keep."""
+"""Handlers of the signals in ``ENDING`` that forked processes do not keep."""
 
 _thread: Final = threading.local()
 """``blocked``: the signals that were blocked before the fork that is under way in a thread."""
 
 
 def _before_fork() -> None:
-    """Block the signals until the new process has its handlers: Python would lose one that comes between."""
+    """Block the signals until the new process has its handlers. Python would lose a signal that arrives earlier."""
     _thread.blocked = signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
 
 
@@ -29,8 +29,8 @@ def _after_fork() -> None:
 
 
 def _in_forked_process() -> None:
-    """Let SIGTERM and SIGHUP end a process that was just forked: ``multiprocessing.Pool`` ends its processes so, and
-    would wait for ever for one that goes on.
+    """Let SIGTERM and SIGHUP end a process that was just forked: ``multiprocessing.Pool`` ends its processes by
+    SIGTERM, and would wait for ever for a process that ignores it.
     """
     for number in ENDING:
         if signal.getsignal(number) in _OURS:
@@ -42,8 +42,8 @@ os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_c
 
 
 def not_inherited() -> None:
-    """From now on, processes forked from this one do not keep its present handlers of SIGTERM and SIGHUP, such as those
-    of a Ray worker.
+    """Remove the present handlers of SIGTERM and SIGHUP, such as those of a Ray worker, from all processes that this
+    process forks from now on.
     """
     handlers = (signal.getsignal(number) for number in ENDING)
     _OURS.extend(handler for handler in handlers if callable(handler))

@@ -16,7 +16,7 @@ from skipstack.search.study.task import EpochResult, Worker, Workers, trial_task
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Difference:
-    """The first number of a rerun that differs from the record. ``name``: its name. Both values are text."""
+    """The first number in which a rerun differs from the record: its ``name``, and both values as text."""
 
     epoch: int
     name: str

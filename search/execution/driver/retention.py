@@ -194,8 +194,8 @@ class Retention:
 
 
 def _settled(trial: TrialRecord, folder: Path) -> int | None:
-    """Delete all models of an ended trial but the best of each call of the user's function, and return the bytes of the
-    trial's weights; None if the trial has none.
+    """Delete the models of an ended trial, except the best model of each call of its function, and return the bytes of
+    the trial's weights; None if the trial has none.
     """
     if (path := folder / BEST).exists():
         return path.stat().st_size

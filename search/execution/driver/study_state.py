@@ -86,9 +86,9 @@ class StudyState:
         self._written = written
 
     def ask(self, number: int) -> Point | None:
-        """Return the point of the next trial, ``number``, without changing the state; None without one. The base config
-        comes first, if the space contains it, then points that users requested, points that were good on other corpora,
-        and points of the proposer. The base is never stopped early, since every difference is measured from it.
+        """Return the point of the next trial, ``number``, or None, without changing the state. The base config comes
+        first, if the space contains it, then points that users requested, points that were good on other corpora, and
+        points of the proposer. The base is never stopped early, since every difference is measured from it.
         """
         if number >= self.record.study.search.trials:
             return None
@@ -207,7 +207,7 @@ class StudyState:
         return self.record.trials[number].further(self.record.study.search.further, at)
 
     def _check(self, decided: Decided) -> None:
-        """Raise UserError for a recorded decision that this code would not make: code or ledger have changed."""
+        """Raise UserError for a recorded decision that this code would not make: the code or the ledger has changed."""
         if (decided.decision, decided.rung) != (self.decision.action, self.decision.rung):
             raise UserError(
                 f"{self._written}: trial {decided.trial}, epoch {decided.epoch}: the ledger says "

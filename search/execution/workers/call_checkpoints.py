@@ -43,8 +43,8 @@ class CallCheckpoint:
 
 
 class CallCheckpoints:
-    """Stores the checkpoints of one call of a user's function. At most two are kept: the latest and, while the ledger
-    still lacks the epoch of that one, the latest of those whose epoch the ledger has.
+    """Stores the checkpoints of one call of a user's function. At most two are kept: the latest checkpoint, and the
+    latest checkpoint of an epoch in the ledger. They are often the same.
 
     ``trial``: the trial's folder. ``call``: the relative path of the call's folder, such as ``seed-0``. ``attempt``:
     the number of the attempt at the trial. ``reported``: the number of epochs in the ledger.
@@ -83,7 +83,7 @@ class CallCheckpoints:
             self._settle()
 
     def reports(self, epoch: int, report: Mapping[str, float]) -> None:
-        """Add a report that is about to be made to the checkpoint of its epoch, if there is one."""
+        """Store a report, before it is made, in the checkpoint of its epoch, if there is one."""
         awaits, self._awaits_report = self._awaits_report, None
         if awaits is not None and awaits.epoch == epoch:
             with own_file_interrupts(self._folder):
@@ -98,7 +98,7 @@ class CallCheckpoints:
                     self._settle()
 
     def _settle(self) -> None:
-        """Delete all checkpoints but two: the latest, and the latest of those whose epoch is in the ledger."""
+        """Delete all checkpoints but two: the latest, and the latest of an epoch in the ledger."""
         whole = self._whole()
         counted = [each for each in whole if each.epoch <= self._counted]
         self._keep([*counted[-1:], *whole[-1:]])

@@ -115,7 +115,7 @@ class TrackedRun(ABC):
 
 
 class TrackedRuns(ABC):
-    """Gives the MLflow runs of a study's calls of a user's function."""
+    """Gives each call of a user's function in a study its MLflow run."""
 
     @abstractmethod
     def of(self, task: TrialTask, call: int) -> TrackedRun:
@@ -124,7 +124,7 @@ class TrackedRuns(ABC):
 
 @final
 class NoRuns(TrackedRuns):
-    """The MLflow runs of a study that is not recorded in MLflow."""
+    """Stands for the MLflow runs of a study that is not recorded in MLflow."""
 
     def of(self, task: TrialTask, call: int) -> TrackedRun:
         """A run that raises ReportError when it is used."""
@@ -133,7 +133,7 @@ class NoRuns(TrackedRuns):
 
 @final
 class NoRun(TrackedRun):
-    """The MLflow run of a call in a study that is not recorded in MLflow."""
+    """Stands for the MLflow run of a call in a study that is not recorded in MLflow."""
 
     @property
     def id(self) -> str:
@@ -308,7 +308,7 @@ class Report:
                 shutil.copyfile(each, beside)
 
     def checkpoint(self, state: Path | str | bytes, *, epoch: int | None = None) -> None:
-        """Save the state to resume from if the process ends: a copy of a file or a folder, or bytes. The last
+        """Save the state to resume from if the process ends: a copy of a file or a folder, or bytes. The latest
         checkpoint is kept until the trial ends.
 
         ``epoch``: the epoch at whose end the state was taken; None means the last one reported. Pass the next epoch if
@@ -328,7 +328,7 @@ class Report:
         self._checkpoints.write(given, whose, chance=written_states(), report=report)
 
     def restore(self) -> Path | None:
-        """Return the path of the last checkpoint of this call, a file or a folder; None if there is none. Call this
+        """Return the path of the latest checkpoint of this call, a file or a folder; None if there is none. Call this
         before the first report.
 
         ``epoch`` and the global random generators are reset to their values at the checkpoint. Later epochs that were

@@ -51,7 +51,7 @@ class SeedRun:
     ) -> None:
         replicates = task.replicates
         self.latest: SeedReport | None = None
-        """The last report of the call; at first the report in the restored checkpoint, if any."""
+        """The latest report of the call; at first the report in the restored checkpoint, if any."""
         self.returned = False
         self._function = function
         self._words = replicates.words(number)
@@ -137,7 +137,7 @@ class SeedRun:
     def _hand_over(self, epoch: int, score: float, metrics: Mapping[str, float]) -> None:
         """Store a report, suspend the thread and wait to be resumed."""
         self._check_goes_on()
-        if self._cpus is not None:  # torch's number of threads is set per thread, so it is checked in this one
+        if self._cpus is not None:  # torch's number of threads is set per thread, so this thread checks it
             warn_of_threads(self._cpus)
         self.latest = SeedReport(epoch, score, metrics, time.perf_counter() - self._began)
         self._theirs.release()

@@ -50,12 +50,12 @@ WIDEST_FUSED_ON_CPU = 256
 
 
 class TrainingWorker(Worker):
-    """Trains the lanes of a trial and writes two files: a checkpoint of the last epoch, and the best epoch's weights.
+    """Trains the lanes of a trial and writes two files: a checkpoint of the latest epoch, and the best epoch's weights.
 
     Training depends only on the config and the seeds, so an epoch that is repeated after a crash gives the same result
     (on a GPU, perhaps not in the last bits). An epoch that was trained but not reported is read from the checkpoint. If
     seeds race (train in groups, one after another), each group after the first has its own two files. After the last
-    epoch of such a group, its best weights are appended to those of the earlier groups.
+    epoch of such a group, the group's best weights are appended to those of earlier groups.
 
     ``together``: joins trials of this process that can train as one program; None means that the trial trains by
     itself. A trial with a time limit always trains by itself, since an epoch of the program takes the time of all its
@@ -160,7 +160,7 @@ class TrainingWorker(Worker):
         epochs that are not in the ledger.
 
         A checkpoint fits if it is of this trial, if all its epochs except perhaps the last are in the ledger, and if
-        the file of the best weights is not older than the checkpoint, since a power cut may lose that file's last
+        the file of the best weights is not older than the checkpoint, since a power cut may lose that file's latest
         version. The lanes may be grouped differently than in this worker, since the groups depend on the device.
         """
         found = self.files.read(CHECKPOINT)
@@ -313,7 +313,7 @@ def _joined(reports: Sequence[EpochReport]) -> EpochResult:
 
 
 def _curves(split: str, counts_R: Sequence[Counts]) -> Metrics:
-    """The further metrics that the ranking measure computes from the counts of each lane, with the prefix ``split``."""
+    """The further metrics that the ranking measure computes from each lane's counts; ``split`` begins their names."""
     curves_R = [counts.curves() for counts in counts_R]
     return {f"{split}_{name}": tuple(curves[name] for curves in curves_R) for name in curves_R[0]}
 

@@ -26,10 +26,10 @@ from skipstack.data.tasks.tasks import TaskName
 from skipstack.search.publishing.bundles.files import parsed
 
 PARTS = ("depth", "highways", "sets")
-"""Config fields that count components of a network. The weights limit them: each component has at least one tensor."""
+"""Config fields that count components of a network. The weights limit these fields: each component has a tensor."""
 
 FARTHEST = 1000
-"""The maximum of ``reach``, the distance of the farthest state read, in time steps. The weights do not limit it."""
+"""The maximum of ``reach``, the distance of the farthest state read, in time steps. Weights do not limit it."""
 
 TrainedOn = Literal["train", "train and dev"]
 """The splits on which a network was trained."""

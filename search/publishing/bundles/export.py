@@ -53,10 +53,10 @@ def nothing_confirmed(config: Subject) -> Sequence[Confirmed]:
 class Recipe:
     """Options for exporting a trial.
 
-    ``retrain``: whether to train the network again on train and dev (``search/publishing/bundles/retraining.py``)
-    instead of exporting the saved weights. ``ensemble``: whether to export all seeds as an ensemble
-    (``models/networks/ensemble.py``) instead of one seed. ``tell``: receives lines about the progress of the
-    retraining.
+    ``retrain``: whether to train the network again on the training split and dev
+    (``search/publishing/bundles/retraining.py``) instead of exporting the saved weights. ``ensemble``: whether to
+    export all seeds as an ensemble (``models/networks/ensemble.py``) instead of one seed. ``tell``: receives lines
+    about the progress of the retraining.
     """
 
     retrain: bool = False

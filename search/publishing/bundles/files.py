@@ -162,7 +162,7 @@ def check_sealed(
     path: Path, name: str, source: FolderSource | ArchiveSource, sealed: Sealed, to: Path | None = None
 ) -> None:
     """Read a file of the bundle at ``path`` in chunks, and raise UserError unless it has the size and the hash in
-    ``sealed``. ``to``: a new file to which the content is copied; None only checks.
+    ``sealed``. ``to``: a new file to which the content is copied; with None, the file is only checked.
     """
     with source.open(name, sealed.bytes) as file:
         digest, size = hashlib.sha256(), 0

@@ -35,14 +35,14 @@ may contribute twice as many; a smaller split contributes all.
 """
 
 ROUNDING = {torch.float32: 1e-4, torch.float64: 1e-10}
-"""The tolerated difference of scores by dtype, relative to the score, or to 1 if the score is smaller."""
+"""The tolerated difference of scores by dtype, relative to the score, or to 1 if the score is below 1."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ProgramComparison:
     """The result of comparing a program with its network. ``sentences``, ``decisions``: the numbers of compared
     sentences and decisions. ``largest_difference``: the largest difference of scores, relative to the score, or to 1 if
-    the score is smaller.
+    the score is below 1.
     """
 
     sentences: int

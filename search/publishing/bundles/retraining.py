@@ -1,4 +1,4 @@
-"""Trains a trial again on train and dev together, for its best number of epochs, without selecting by the result."""
+"""Trains a trial again on the training split and dev, for its best number of epochs; selects nothing by the result."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -34,13 +34,13 @@ def retrained(
     device: str,
     tell: Say,
 ) -> Members:
-    """Train ``seeds`` of a trial again on train and dev, each for as many epochs as its best epoch in the study, and
-    return the final weights.
+    """Train ``seeds`` of a trial again on the training split and dev, each for as many epochs as its best epoch in the
+    study, and return the final weights.
 
-    The learning rate of each epoch is the one that the study recorded for this seed, since a schedule that depends on
-    dev scores cannot be applied: dev is trained on. The study does not change. ``tell``: receives a line for each
-    epoch. Raises UserError if the network cannot be trained on dev, if its vocabulary has no capacity for the words of
-    both splits, and if a seed diverges.
+    The learning rate of each epoch is the rate that the study recorded for this seed and epoch, since a schedule that
+    depends on dev scores cannot be applied: dev is trained on. The study does not change. ``tell``: receives a line for
+    each epoch. Raises UserError if the network cannot be trained on dev, if its vocabulary has no capacity for the
+    words of both splits, and if a seed diverges.
     """
     torch.set_num_threads(1)  # so that sums are computed in the same order on every machine
     task = trial_task(record, folder, trial.config, number=trial.number, seeds=tuple(seeds), device=device)
@@ -56,7 +56,7 @@ def retrained(
 
 
 def both_splits(stored: StoredCorpus, config: TrialConfig, vectors: Path | None = None) -> PreparedCorpus:
-    """Prepare a corpus for a network that is trained on train and dev together. Raises UserError if that is impossible.
+    """Prepare a corpus for training on the training split and dev together. Raises UserError if that is impossible.
 
     ``vectors``: the file of pretrained vectors; None if the network has none.
     """

@@ -1,8 +1,8 @@
 """Rewrites bundles of earlier versions in the current format.
 
 This is the only module that reads formats that are no longer written. Bundles of format 3, written by version 0.1.0,
-have no model card. Bundles of formats 3 and 4 hold one network, which was trained on the train split; their provenance
-has the fields ``seed`` and ``epoch``.
+have no model card. Bundles of formats 3 and 4 hold one network, which was trained on the training split; their
+provenance has the fields ``seed`` and ``epoch``.
 """
 
 from collections.abc import Mapping
@@ -54,7 +54,7 @@ def upgrade(path: Path) -> list[str]:
                 with atomic_file(path, fsync=True) as archive:
                     pack(beside, archive)
             else:
-                for name in (CARD, PROVENANCE, MANIFEST):  # after a kill, the next upgrade converts it again
+                for name in (CARD, PROVENANCE, MANIFEST):  # after a kill, the next upgrade starts again
                     with atomic_file(path / name, fsync=True) as file:
                         (beside / name).rename(file)
     return [f"a bundle of format {NETWORK_FORMAT} now"]

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from mlflow.entities import Run
 
 PAGE = 200
-"""The number of runs per request; a thousand of them take 100 MB of memory."""
+"""The number of runs per request; a thousand runs take 100 MB of memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,9 +73,9 @@ def connected(uri: str) -> "MlflowClient":
 
 
 def put(client: "MlflowClient", run_id: str, files: Mapping[str, str | bytes | Path]) -> None:
-    """Write files among the artifacts of a run. ``files``: for each artifact, by its name (such as
-    ``folder/file.txt``), its content or the path of a local file to copy. A copied file must already have the
-    artifact's file name (``file.txt``).
+    """Write files among the artifacts of a run. ``files``: maps each artifact's name (such as ``folder/file.txt``) to
+    its content or to the path of a local file to copy. A copied file must already have the artifact's file name
+    (``file.txt``).
     """
     with TemporaryDirectory(prefix="skipstack-") as folder:
         for name, content in files.items():
@@ -97,7 +97,7 @@ def got(uri: str, place: str) -> str:
 
 @contextmanager
 def told(asked: str, uri: str) -> Iterator[None]:
-    """Turns exceptions raised within the ``with`` statement by requests to the store at ``uri`` into UserError, with a
+    """Turns exceptions of requests to the store at ``uri``, raised within the ``with`` statement, into UserError with a
     one-line message without secrets. ``asked``: the beginning of the message.
     """
     try:

@@ -53,11 +53,11 @@ class Entry:
     """The content to write into one run.
 
     ``name``, ``start``: the name and the start of a run that is yet to be created; empty and None for an existing run.
-    ``formerly``: the name that an earlier version of skipstack gave to the run; it is replaced by ``name`` if the run
-    still has it. ``tags``, ``params``: texts by name. ``metrics``: values with their times, by name and step.
-    ``files``: texts, by their names among the run's artifacts. ``log``: whether the log of the trial and the artifacts
-    of its function are written as well. ``corpus``: the corpus that the run reads. ``status``: the new status; None
-    leaves it unchanged. ``end``: the run's end. Times are Unix milliseconds.
+    ``formerly``: the name that an earlier version of skipstack gave to the run; a run that still has this name gets
+    ``name``. ``tags``, ``params``: texts by name. ``metrics``: values with their times, by name and step. ``files``:
+    texts, by their names among the run's artifacts. ``log``: whether the log of the trial and the artifacts of its
+    function are written as well. ``corpus``: the corpus that the run reads. ``status``: the new status; None leaves it
+    unchanged. ``end``: the run's end. Times are Unix milliseconds.
     """
 
     name: str = ""
@@ -85,7 +85,7 @@ class Entry:
 
 
 def made_of(events: int) -> str:
-    """Return a text that identifies content made of the ledger's first ``events`` events by this version."""
+    """Return a text that identifies content that this version makes of the ledger's first ``events`` events."""
     return f"{events} events, {code_version()}"
 
 

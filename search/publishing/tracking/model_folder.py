@@ -1,8 +1,8 @@
 """Writes a bundle as the folder of an MLflow model, which MLflow loads, serves and shows.
 
 MLflow's own ``pyfunc.save_model`` is not used, since it takes a second of CPU time to search all installed packages for
-the three requirements, whose versions are known, and copies the ``pyproject.toml`` of the working directory beside the
-model. ``tests/search/publishing/tracking/test_publishing.py`` compares the two folders.
+the three requirements, whose versions are known. It also copies the ``pyproject.toml`` of the working directory beside
+the model. ``tests/search/publishing/tracking/test_publishing.py`` compares the two folders.
 """
 
 import json

@@ -29,8 +29,8 @@ converted too, to avoid confusion.
 
 def stored_name(name: str, between: str = "/") -> str:
     """Return the name of a metric or parameter in a store. ``between``: the separator between a metric's name and a
-    lane's seed. It is ``/``, or ``.`` for stores that keep each metric as a file, since a file cannot contain another;
-    names with a slash are then converted.
+    lane's seed. It is ``/``, or ``.`` for stores that keep each metric as a file, since a file cannot contain another
+    file; names with a slash are then converted.
     """
     if _is_taken(name) and (between == "/" or "/" not in name):
         return name

@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from mlflow import MlflowClient
 
 FILES: Final = "skipstack.files"
-"""The tag of a run with the ``made_of`` of the publication whose files were last written to the run."""
+"""The tag of a run that holds the ``made_of`` of the publication whose files were last written to the run."""
 
 PUBLISHED: Final = "skipstack.published"
-"""The tag of a study's run with the ``made_of`` of the last publication that was written completely."""
+"""The tag of a study's run that holds the ``made_of`` of the latest publication that was written completely."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -29,7 +29,7 @@ class Publication:
 
     ``made_of``: identifies the events and the version of skipstack from which the content was created; files are not
     written again if the files in the store have the same ``made_of``. ``notes``: the descriptions of runs, in Markdown,
-    by the key of the run. ``metrics``, ``tags``, ``files``: for each run, by its key, its metrics, tags and files by
+    by the key of the run. ``metrics``, ``tags``, ``files``: map the key of each run to its metrics, tags and files by
     name. ``best``: the bundle to store as a model; None if there is none.
     """
 
@@ -78,7 +78,7 @@ def publish(uri: str, experiment: str, study_id: str, publication: Publication, 
     told: set[object] = set()
 
     def progressed(part: object) -> None:
-        if part not in told:  # a part that is written again after a later part failed is no progress
+        if part not in told:  # rewriting a part after a later part failed is no progress
             told.add(part)
             loop.progressed()
 

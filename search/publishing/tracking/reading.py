@@ -34,7 +34,7 @@ id of one of its runs.
 """
 
 LEDGERS: Final = {LEDGER: "000001.jsonl.gz", "ledger.parquet": "000001.parquet"}
-"""The possible names of the ledger's copy among artifacts, each with the file's name in a ledger folder. Versions up to
+"""Maps each possible name of the ledger's copy among artifacts to the file's name in a ledger folder. Versions up to
 0.2.0 wrote ``ledger.parquet``.
 """
 

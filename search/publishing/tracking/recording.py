@@ -45,8 +45,8 @@ class Recorder:
     ``news``: returns the events that it has not returned before, from the study's first event on. ``loop``: repeats
     failed writing, and says when no further events follow.
 
-    ``folder``: the study's folder, or None. It gets the artifacts if the store does not determine their location.
-    Unless the store is private, the folder's ledger is copied into the store from time to time and at the end.
+    ``folder``: the study's folder, or None. Artifacts go there if the store does not determine their location. Unless
+    the store is private, the folder's ledger is copied into the store from time to time and at the end.
 
     ``private``: whether the store is an sqlite file for this study alone. Such a file can be rebuilt from the ledger,
     so commits do not wait for the disk. A killed process does no harm, but after a power cut the file may have to be
@@ -85,7 +85,7 @@ class Recorder:
         self._loop = loop
 
     def run(self) -> str | None:
-        """Write events until the owner waits and all are written. Returns None, or a line on missing content."""
+        """Write events until the owner waits and all events are written. Returns None, or a line on missing content."""
         with unflushed_sqlite() if self._database is not None else nullcontext():
             trouble = self._loop.run(self._step)
         if trouble is None and self._writer is not None and self._writer.without_files is not None:

@@ -1,4 +1,4 @@
-"""The loop of a process that writes into a store: it repeats the work, with longer pauses after failures."""
+"""The loop of a process that writes into a store: it repeats a function, the work, pausing longer after failures."""
 
 from collections.abc import Callable
 from typing import Final, Protocol
@@ -22,7 +22,7 @@ ATTEMPTS: Final = 5
 
 
 class WorkOwner(Protocol):
-    """The owner of the work, which receives its progress and failures, and may wait for the end."""
+    """The owner of the work. It is told of progress and failures, and may wait until the work is finished."""
 
     def waits(self, seconds: float) -> bool:
         """Sleep for ``seconds``, or until the owner waits for the end. Returns whether the owner waits."""
@@ -35,7 +35,7 @@ class WorkOwner(Protocol):
 
 
 class RetryLoop:
-    """Calls work repeatedly until a call succeeds while the owner waits for the end."""
+    """Calls a function, the work, repeatedly until a call succeeds while the owner waits for the end."""
 
     def __init__(self, owner: WorkOwner) -> None:
         self._owner = owner

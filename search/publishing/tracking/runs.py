@@ -73,7 +73,7 @@ class ExpectedRuns:
     writer takes the entries from ``pending``.
 
     ``between``: the separator between a metric's name and the seed, in the names of lanes' metrics. ``of``, ``number``:
-    for an ablation only: the object of the ablation's study, and the ablation's number.
+    for an ablation only: the ``ExpectedRuns`` of its study, and the ablation's number.
     """
 
     def __init__(self, between: str = "/", of: "ExpectedRuns | None" = None, number: int | None = None) -> None:
@@ -372,7 +372,7 @@ def study_id(opened: StudyOpened) -> str:
 
 
 def _why(event: Shortened) -> str:
-    """Return the clause on why a study was shortened: by a time limit or a stopping rule. Empty if the user did it."""
+    """Return the clause on why a study was shortened: by a time limit or a stopping rule. Empty if a user did so."""
     gain, over = event.gain, event.over
     if over is not None:
         return f": its {over.hours:g} hours were over"

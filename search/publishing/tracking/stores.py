@@ -66,9 +66,9 @@ def from_anywhere(uri: str) -> str:
 
 
 def artifacts_beside(uri: str, folder: Path | None) -> str | None:
-    """Return the URI for the artifacts of a database store, since clients of such a store choose it: beside the file of
-    an sqlite store, and in the study's ``folder`` for any other database. None for other stores, which choose the
-    location themselves, and without a ``folder``.
+    """Return the URI for the artifacts of a database store, whose clients choose the location: beside the file of an
+    sqlite store, and in the study's ``folder`` for any other database. None for other stores, which choose the location
+    themselves, and without a ``folder``.
     """
     if _kind(uri) not in DATABASES:
         return None

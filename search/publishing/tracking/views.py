@@ -82,7 +82,7 @@ def address(uri: str, experiment_id: str, study_id: str, name: ViewName = "trial
 @cache
 def ui_port() -> int:
     """The port at which ``mlflow ui`` is to show a store that has no page of its own: the first one, from ``UI_PORT``
-    on, at which no other program of this machine listens. It stays the same in all that this process prints.
+    on, at which no other program of this machine listens. The port stays the same in all that this process prints.
     """
     for port in range(UI_PORT, UI_PORT + PORTS):
         with socket.socket() as there:
@@ -122,7 +122,7 @@ def _state(record: StudyRecord, name: ViewName, study_id: str, axes: list[str]) 
         return _trials(record, study_id, shown.values())
     if name == "charts":
         return _drawn(record, study_id, [each for path, each in shown.items() if not condition(record.space, path)])
-    return _rows(record, name, study_id, [each for path, each in shown.items() if path != CORPUS])  # that is a tag
+    return _rows(record, name, study_id, [each for path, each in shown.items() if path != CORPUS])  # CORPUS is a tag
 
 
 def _trials(record: StudyRecord, study_id: str, axes: Iterable[str]) -> Mapping[str, Any]:

@@ -28,7 +28,7 @@ class AxisCost:
     effects: tuple[float, ...]
 
     def of(self, numbers: Any) -> Any:
-        """The effect of each element of an array: a number, or the index of a choice's value."""
+        """The effect of each element of an array of numbers or, for a choice, of indices of values."""
         if isinstance(self.domain, Choice):
             return np.asarray(self.effects)[np.asarray(numbers, dtype=int)]
         return self.at(places(self.domain, numbers))

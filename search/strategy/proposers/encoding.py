@@ -158,8 +158,8 @@ class Encoding:
 @dataclass(frozen=True, slots=True)
 class _Condition:
     """A condition on the value of one axis, which is a choice. ``on``: the number of the axis. ``allowed``: whether
-    each value of the choice meets the condition. ``otherwise``: whether the value in the base config meets it; this
-    decides for rows in which the axis is inactive but its config field exists.
+    each value of the choice meets the condition. ``otherwise``: whether the value in the base config meets the
+    condition; this decides for rows in which the axis is inactive but its config field exists.
     """
 
     on: int

@@ -53,9 +53,9 @@ class GaussianProcess(Proposer):
     are random until ``random_trials`` trials have a score.
 
     A completed trial counts with the best score of its curve. A stopped trial counts with its last score, although it
-    could have reached more: unlike the proposers that use ranks, a Gaussian process cannot rank it behind the completed
-    trials. A paused trial counts like a stopped one, and is added once more when it ends after a promotion. Trials that
-    diverged or failed are ignored.
+    could have reached more: unlike the proposers that use ranks, a Gaussian process cannot rank a stopped trial behind
+    the completed ones. A paused trial counts like a stopped one, and is added once more when it ends after a promotion.
+    Trials that diverged or failed are ignored.
 
     The process needs a value on every axis. An inactive choice is equally far from each of its values, and an inactive
     number is set to the middle of its range; the search for a point varies neither. The most promising points are

@@ -14,7 +14,7 @@ from skipstack.search.strategy.proposers.tpe import Tpe
 from skipstack.spaces.space import Point, Space
 
 FIRST_SHARE = 0.5
-"""The probability that a point is drawn from the belief at the start."""
+"""The initial probability that a point is drawn from the belief."""
 HALVED_AFTER = 10
 """When this many trials have a score, the probability has fallen to half of ``FIRST_SHARE``."""
 TRIES = 20
@@ -99,7 +99,7 @@ class Prior(Proposer):
         self._learner.ended(number, reason, curve, further)
 
     def observed(self, point: Point, reason: Reason, curve: Curve, further: Vector = ()) -> None:
-        """Pass a trial of an earlier study on to TPE. It does not test the belief, which may be of this study only."""
+        """Pass a trial of an earlier study on to TPE; the belief, which may be of this study only, is not tested."""
         self._learner.observed(point, reason, curve, further)
 
     def _stands(self, number: int, reason: Reason, curve: Curve, further: Vector) -> None:

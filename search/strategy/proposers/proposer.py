@@ -1,4 +1,4 @@
-"""The interface of proposers, which choose the next point of the space, and the proposers that do not learn from
+"""The interface of proposers, which choose the next point of the space; and those proposers that do not learn from
 trials.
 
 A proposer is a state machine without a clock or global randomness. The point that ``ask`` returns depends on the
@@ -58,7 +58,7 @@ class Proposer(ABC):
 
     @property
     def waits(self) -> bool:
-        """Whether ``ask`` can return None while trials run and a point after one of them has ended."""
+        """Whether ``ask`` can return None while trials run, but a point again after one of the trials has ended."""
         return False
 
     def took(self, number: int, seconds: float) -> None:  # noqa: B027 (most ignore the time)

@@ -120,7 +120,7 @@ class Process:
 
     ``rows_NE``: the known rows. ``values_N``: their values. ``latest_RE``: the rows of running trials. All rows must be
     multiplied by the square roots of the kernel's weights. ``drawn_SR``: standard normal numbers, from which the values
-    of the running trials are drawn in each case, given the known values.
+    of the running trials in each case are computed, given the known values.
     """
 
     def __init__(self, kernel: Kernel, rows_NE: Numbers, values_N: Numbers, latest_RE: Numbers, drawn_SR: Numbers):

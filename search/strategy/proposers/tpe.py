@@ -58,10 +58,10 @@ class Tpe(Proposer):
 
     ``cooled``: None means that the time of a trial does not count. Otherwise the candidate with the largest expected
     improvement per second is taken. The expected improvement is proportional to 1 / (y + (1 - y) g(x) / l(x)), where y
-    is the fraction of the better trials (Bergstra et al., 2011, equation 15). It is nearly constant where l(x) is far
-    above g(x), so the time decides there. For trial number n, the expected improvement is divided by the time of an
-    epoch to the power of 1 - n / ``cooled``, so that the time counts less with each trial (cost cooling: Lee et al.,
-    2020). The time is predicted from this study's epochs (``costs.py``).
+    is the fraction of the better trials (Bergstra et al., 2011, equation 15). This improvement is nearly constant where
+    l(x) is far above g(x), so the time decides there. For trial number n, the expected improvement is divided by the
+    time of an epoch to the power of 1 - n / ``cooled``, so that the time counts less with each trial (cost cooling: Lee
+    et al., 2020). The time is predicted from this study's epochs (``costs.py``).
 
     A point that breaks the study's own rules is replaced by a near point that satisfies them (``Space.repaired``). If
     the point is still not allowed, or was proposed before, candidates are drawn again; after ``TRIES`` attempts the

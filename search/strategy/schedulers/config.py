@@ -44,7 +44,7 @@ class AshaConfig(RungConfig):
     """Asynchronous successive halving (Li et al., 2020).
 
     With the variant ``stopping``, a trial that reaches a rung goes on at once or is stopped for good. With
-    ``promotion``, as in the paper, it is paused, which frees its worker; it goes on once it is among the best
+    ``promotion``, as in the paper, the trial is paused, which frees its worker; it goes on once it is among the best
     1/reduction of the trials at that rung. A bracket is a group of trials with the same rungs: the rungs of bracket b
     start at ``grace * reduction**b``. Trials are assigned to brackets so that each bracket takes about the same amount
     of the resource.

@@ -7,8 +7,8 @@ The rungs of the first bracket (b = 0), with reduction 3, grace 1, and 27 epochs
     rung 9     1 trial arrives, and continues to 27
 
 ``Asha`` compares each arriving trial with the trials that arrived before it, and stops it or lets it continue.
-``Promotion`` pauses each arriving trial. When a worker is free, it resumes the best paused trial that is among the best
-1/reduction at its rung. ``Hyperband`` (``hyperband.py``) waits until all trials have arrived.
+``Promotion`` pauses each arriving trial. When a worker is free, ``Promotion`` resumes the best paused trial that is
+among the best 1/reduction at its rung. ``Hyperband`` (``hyperband.py``) waits until all trials have arrived.
 """
 
 from abc import ABC, abstractmethod
@@ -54,7 +54,7 @@ class Arrivals:
         return [trial for _, _, trial in self.arrived[:most]]
 
     def ahead(self, rung: int, most: int) -> Ahead:
-        """The score that the next trial must have at this rung to be one of the ``most`` best. ``rung``: its level."""
+        """The score that the next trial must have at this rung to be one of the ``most`` best. ``rung``: the level."""
         full = 0 < most <= len(self.arrived)
         return Ahead(rung, len(self.arrived), -self.arrived[most - 1][0] if full else None, above=full)
 
@@ -251,7 +251,7 @@ def _cutoff(recorded: list[float], reduction: int) -> float:
 @dataclass(slots=True)
 class PromotionRung(Arrivals):
     """A rung for promotion with one objective. ``waiting``: the trials paused at the rung, the best first. ``entries``:
-    the entry of every trial that reached the rung, by its number.
+    the entry of every trial that reached the rung, by the trial's number.
     """
 
     waiting: list[Entry] = field(default_factory=list)

@@ -11,7 +11,7 @@ from skipstack.search.strategy.schedulers.halving import Arrivals, RungScheduler
 from skipstack.search.strategy.schedulers.scheduler import Ahead, Decision
 
 Judged = tuple[int, list[int], list[int]]
-"""A compared rung: its index, its paused trials to promote, and its paused trials that are beaten, each best first."""
+"""A compared rung: its index, the paused trials to promote and the beaten paused trials, both lists best first."""
 
 
 @dataclass(slots=True)
@@ -88,8 +88,8 @@ class Hyperband(RungScheduler):
         self._runs: dict[int, _Bracket] = {}
         """The running brackets, by the number of the bracket's first trial."""
         self._ready: dict[int, tuple[int, int]] = {}
-        """The next trial to promote, and the level of its rung, in each bracket with such a trial. Keys are the numbers
-        of the brackets' first trials. All trials of a bracket are assumed to start.
+        """The level of a rung, and the next trial to promote there, in each bracket with such a trial. Keys are the
+        numbers of the brackets' first trials. All trials of a bracket are assumed to start.
         """
         self._beaten: dict[int, list[int]] = {}
         """Maps the number of a bracket's first trial to the bracket's beaten, paused trials; only if there are any."""
@@ -192,8 +192,8 @@ class Hyperband(RungScheduler):
             self._beaten[first] = losers
 
     def _settle(self, first: int, judged: Iterable[Judged], ready: dict[int, tuple[int, int]]) -> None:
-        """Store the best trial of a bracket to promote, and the level of its rung, in ``ready[first]``. ``first``: the
-        number of the bracket's first trial. ``judged``: the bracket's compared rungs.
+        """Store, in ``ready[first]``, the level of a bracket's rung with trials to promote, and the best of these
+        trials. ``first``: the number of the bracket's first trial. ``judged``: the bracket's compared rungs.
         """
         for place, winners, _ in judged:
             if winners:

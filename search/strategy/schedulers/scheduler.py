@@ -136,8 +136,8 @@ class Seeds(Spending):
     """Counts the seeds that a trial has trained to the last epoch. A trial trains groups of seeds one after another;
     its epochs restart at 1 with each group.
 
-    ``whole``: the number of seeds of a trial. ``groups``: maps the number of a trial to the numbers of seeds that are
-    trained at the end of each group, ascending up to ``whole``.
+    ``whole``: the number of seeds of a trial. ``groups``: maps a trial's number to the counts of seeds that are trained
+    at the end of each group, ascending up to ``whole``.
     """
 
     resource = "seeds"

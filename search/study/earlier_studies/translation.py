@@ -57,8 +57,8 @@ class Translation:
     def _function(subject: Subject, base: FunctionConfig) -> Subject:
         """Translate the config of a function. Raises UserError if the functions or their directions differ.
 
-        Functions are the same if their sources are. A trial of another tool has no source; the user who names such
-        trials states that they called the same function.
+        Functions are the same if their sources are the same. A trial of another tool has no source; the user who names
+        such trials states that they called the same function.
         """
         own = base.function
         if not isinstance(subject, FunctionConfig) or subject.function.source not in (own.source, ELSEWHERE):

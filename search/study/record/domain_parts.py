@@ -11,7 +11,7 @@ from skipstack.data.basis.frozen import canonical_json
 from skipstack.spaces.domains import Choice, Domain, Integer, Json, Log, Real
 
 RANGES = 3
-"""The number of ranges into which a continuous domain, or one of more than ``LISTED`` integers, is divided."""
+"""The number of ranges into which a continuous domain, or a domain of more than ``LISTED`` integers, is divided."""
 
 LISTED = 8
 """The maximum number of integers of a domain that tables show one by one."""
@@ -69,7 +69,7 @@ def short_text(value: Json) -> str:
 
 
 def short_name(domain: Domain, value: Json) -> str:
-    """Return a short label for a value of an axis: its name in the ``domain``, or without one its ``short_text``."""
+    """Return a short label for a value of an axis: its name in the ``domain``, or its ``short_text`` if unnamed."""
     named = domain.name(value) if isinstance(domain, Choice) else None
     return named or short_text(value)
 

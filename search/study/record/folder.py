@@ -11,7 +11,7 @@ from skipstack.data.basis.errors import UserError
 from skipstack.search.ledger.events import CorpusPrepared, VectorsPrepared
 
 CHECKPOINT = "checkpoint.safetensors"
-"""The file in a trial's folder from which a running trial is resumed: its state after the last epoch."""
+"""The file in a trial's folder from which a running trial is resumed: its state after the latest epoch."""
 
 BEST = "best.safetensors"
 """The file in a trial's folder with the weights of all lanes (one per seed) at the trial's best epoch."""

@@ -12,7 +12,7 @@ CURE = "one seed would say as much (--seeds 1, in Python seeds=1)"
 
 
 def seeds_say_the_same(report: Reported, replicates: Replicates = SEEDS_ALONE) -> bool:
-    """Whether each metric of a report is equal for all seeds, up to rounding; with replicates, in each replicate."""
+    """Whether each metric of a report is equal for all seeds (of each replicate, if any), up to rounding."""
     return bool(report.metrics) and all(
         alike(lanes[place :: replicates.number])
         for lanes in report.metrics.values()

@@ -19,7 +19,7 @@ CUT: Final = re.compile(rb"^\.\.\. ([\d,]+) bytes are cut here \.\.\.\n", re.MUL
 """The pattern of the line that replaces the removed bytes. Every other line begins with a time."""
 
 SEEN: Final = 2_000
-"""The number of last-read bytes that a reader searches for in a log that was cut; reading continues after them."""
+"""A reader of a log that was cut searches for the last bytes that it has read, this many, and continues after them."""
 
 TAKEN_BACK: Final = 3
 """A reader tries to continue after the last line that it has read, then after each of the lines before, up to this

@@ -53,7 +53,7 @@ def _happened(record: StudyRecord) -> Iterator[tuple[int, TrialRecord, int | Non
 
 
 def _score(trial: TrialRecord, place: int, epochs: int) -> float:
-    """Return the score of a report that the scheduler compares.
+    """Return the score by which the scheduler compares a report.
 
     If seeds race and the report completes a group, it is the joint score of all groups so far. ``place``: the index of
     the report. ``epochs``: the number of epochs of a complete group.

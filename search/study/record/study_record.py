@@ -106,14 +106,14 @@ class StudyRecord:
             self.working.happened(event)
             if isinstance(event, StudyOpened | Extended):
                 self.space  # noqa: B018 (created here, so that an error in it is reported with its event)
-        except WrongEventError:  # from the record of an ablation
+        except WrongEventError:  # raised by the record of an ablation
             raise
         except (UserError, ValidationError) as error:
             raise wrong_event(self.events + 1, event, error) from None
         self.events += 1
 
     def report(self, event: Reported, number: int) -> None:
-        """Add a report to its trial, and the seeds of a group that it completes. ``number``: its event number."""
+        """Add a report to its trial; if it completes a group of seeds, add these, too. ``number``: its event number."""
         trial = self.trials[event.trial]
         trial.reports.append(event, number)
         if event.seeds and event.epoch == trial.config.epochs and event.seeds != trial.seeds:

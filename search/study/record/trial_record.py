@@ -31,7 +31,7 @@ class TrialRecord:
     """The state of a trial after its events so far.
 
     ``number``: its number. ``point``: its value on each active axis of ``space``, the study's space. ``seeds``: its
-    seeds; if they race (are trained in groups), those of the complete groups, or of the first group until that is
+    seeds; if they race (are trained in groups), the seeds of the complete groups, or of the first group until it is
     complete. With ``replicates``, these are the numbers of its calls. ``measure``: the measure that ranks the trials.
     ``parameters``: the number of parameters of one lane (one seed's copy of the network); None if it is not an
     objective. ``replicates``: the replicates of each seed of a function.

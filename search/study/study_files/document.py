@@ -149,7 +149,7 @@ def read_document(path: Path, name: str, scale: str | None = None, base: Raw | N
 
 
 def _of_today(path: tuple[str | int, ...]) -> tuple[str | int, ...]:
-    """Return a path in a file with each former name of an axis's domain replaced by the current name."""
+    """Replace, in a path of a file, each former name of an axis's domain by the current name."""
     ours = {recorded: name for name, recorded in RECORDED.items()}
     return tuple(
         ours.get(str(key), key) if place > 1 and path[place - 2] == "axes" else key for place, key in enumerate(path)
@@ -217,8 +217,8 @@ def merged(below: Any, above: Any) -> Any:
 
 
 def in_full(search: Raw, source: ValueSource) -> Raw:
-    """Return search options with each word that abbreviates a kind expanded to a mapping. ``source``: the source of the
-    options. Raises UserError for a key of earlier versions; the message says what to write instead.
+    """Return search options in which each word that abbreviates a kind is expanded to a mapping. ``source``: the source
+    of the options. Raises UserError for a key of earlier versions; the message says what to write instead.
     """
     for key in search:
         if key in FORMER_KEYS:

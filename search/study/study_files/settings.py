@@ -66,8 +66,8 @@ def corpus_setting(name: str, raw: Raw) -> Setting:
     """Create the setting of ``--corpus NAME``.
 
     ``name``: a named corpus, or ``grammar``. ``raw``: the data of the study. If the study has that corpus already, the
-    corpus keeps its options. A study of dependency trees remains one if the new corpus has trees. Raises UserError for
-    an unknown name.
+    corpus keeps its options. If the study's corpus has dependency trees as tags, so does the new corpus, provided that
+    it has trees. Raises UserError for an unknown name.
     """
     if name != "grammar" and name not in named_corpora():
         raise UserError(unknown("corpus", name, ["grammar", *named_corpora()]))
@@ -137,7 +137,7 @@ def _parts(path: str, value: Any, source: ValueSource, known_in_base: Known) -> 
 
 
 def _put(tree: Any, names: Sequence[str], value: Any) -> Any:
-    """Return the tree with ``value`` at the path ``names``. A new ``kind`` of a mapping removes its other fields."""
+    """Return the tree with ``value`` at the path ``names``. A new ``kind`` removes the mapping's other fields."""
     if not names:
         return value
     tree = tree if isinstance(tree, Mapping) else {}

@@ -91,8 +91,8 @@ def load_study(
 
     ``constraints`` are applied first, then ``corpus``, then the numbers from ``trials`` to ``seed``, and ``overrides``
     last, in order. A setting of a field of the base fixes the field: axes at the field or inside it are removed.
-    Another ``kind`` removes the fields of the old one. The study's own code files (``code``) are loaded, and their code
-    is run.
+    Another ``kind`` removes the fields of the old kind. The study's own code files (``code``) are loaded, and their
+    code is run.
 
     Raises UserError for the first mistake, with its file and line or its option.
     """
@@ -161,8 +161,8 @@ def _settings(
 
 
 def _with_epochs(function: FunctionSource, corpus: str | None, epochs: int | None) -> FunctionSource:
-    """Return the function with ``epochs`` as its maximum number of epochs; unchanged if it is None. Raises UserError
-    for a ``corpus``, which no function reads, and for a number of epochs that is not allowed.
+    """Return the function with ``epochs`` as its maximum number of epochs; unchanged if ``epochs`` is None. Raises
+    UserError for a ``corpus``, which no function reads, and for a number of epochs that is not allowed.
     """
     if corpus is not None:
         raise UserError(
@@ -179,7 +179,7 @@ def _with_epochs(function: FunctionSource, corpus: str | None, epochs: int | Non
 
 
 def _values(raw: Raw) -> Mapping[str, Any]:
-    """Return, as keys, the paths of values and axes that a study of a function may set. What they map to is unused."""
+    """Return a mapping whose keys, which alone are used, are the paths that a study of a function may set."""
     return {**dict(leaves(raw["base"])), **raw["axes"]}
 
 

@@ -62,8 +62,8 @@ def forward(
 ) -> None:
     """Fills ``y_RNF``, and fills ``place_RNF`` with the position j of each maximum.
 
-    Each character of the corpus is multiplied once for each position of a filter, and these products are then summed:
-    usually less work than multiplying at each position of a batch, where the same characters recur.
+    Each character of the corpus is multiplied once for each position of a filter, and these products are then summed.
+    This is usually less work than multiplying at each position of a batch, since the same characters recur in a batch.
     """
     lanes, width, _, filters = weight_RWEF.shape
     product_WVF = np.empty((width, table_RVE.shape[1], filters), y_RNF.dtype)

@@ -3,8 +3,8 @@ defines.
 
 Axes: R lanes (a lane is one seed's copy of the network); T tokens, S = T plus the margins of the windows at both ends,
 B sentences; V rows of a table, lane after lane, E entries of a row; A rows of a table that a token reads; N rows that
-were read; U distinct rows among them; W tokens of a window; X numbers of a window. Each of the W tokens has X /
-W numbers: those of the first table, then those of the next.
+were read; U distinct rows among them; W tokens of a window; X numbers of a window. Each of the W tokens has X/W
+numbers: those of the first table, then those of the next.
 """
 
 from collections.abc import Callable
@@ -38,7 +38,7 @@ class SideBySide(Once):
         *tables_and_rows: Tensor,
     ) -> Tensor:
         """Computes x_RTBX. ``window``: W. ``kept``: a function that returns the dropout factors of a tensor, or None.
-        ``tables_and_rows``: all tables, then the rows to read of each.
+        ``tables_and_rows``: all tables, then the rows to read from each.
         """
         tables, rows = tables_and_rows[: len(by_row)], tables_and_rows[len(by_row) :]
         lanes, margined, sentences, _ = rows[0].shape

@@ -142,7 +142,7 @@ def divide_sigmoids(ratio_N: Array, x_N: Array, y_N: Array) -> None:
     ratio is accurate even if both are nearly zero. The exponent min(x, 0) - min(y, 0) is clipped to the range from
     -``LIMIT`` to ``LIMIT``.
 
-    Three loops take an eighth of the time of a single one, in which LLVM would compute one number at a time.
+    Three loops take an eighth of the time of a single loop, since LLVM does not vectorise a single loop.
     """
     for j in range(len(ratio_N)):
         exponent = min(x_N[j], ZERO) - min(y_N[j], ZERO)

@@ -87,7 +87,7 @@ def move(
     out_GTBF: Array,
 ) -> None:
     """Copies x into ``out_GTBF`` by the moves, times the factors ``kept`` of x, if there are any. With ``back``,
-    instead adds the numbers of ``out`` to x, at the positions that they came from, times the same factors.
+    instead adds the numbers of ``out``, times the same factors, to x at the positions that they came from.
     """
     _, steps, sentences, width = x_GTBF.shape
     for r in range(len(lengths_RB)):

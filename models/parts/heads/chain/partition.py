@@ -63,7 +63,7 @@ class _MatrixLogPartition(Function):
     ) -> tuple[Tensor, Tensor]:
         """Returns log_partition_RB, and for each sentence whether its log-partition may be inaccurate.
 
-        ``asks``: whether to check the smallest s_t on the host, which waits for the device, but may save work.
+        ``asks``: whether to check the smallest s_t on the host. The check waits for the device, but may save work.
         """
         chain = Chain(
             emissions_RTBK=emissions_RTBK,

@@ -17,9 +17,9 @@ from skipstack.models.parts.heads.chain.program import Semiring
 
 
 class Log(Semiring):
-    """The semiring whose sum of x and y is log(exp x + exp y), and log sum_t exp r(t) over all tag sequences t.
+    """The semiring whose sum of x and y is log(exp x + exp y). The sum over all tag sequences t is log sum_t exp r(t).
 
-    Results are exact for all scores, also -inf: each sum is relative to its largest term, at K^2 exponentials per step.
+    Each sum is relative to its largest term, so results are exact, also for -inf. A step takes K^2 exponentials.
     """
 
     def product(self, transition_RKK: Tensor) -> Callable[[Tensor], Tensor]:
@@ -103,7 +103,7 @@ class MatrixLog(Semiring):
 
 
 class Max(Semiring):
-    """The semiring whose sum of two scores is the larger score, and max_t r(t) over all tag sequences t."""
+    """The semiring whose sum of two scores is the larger score. The sum over all tag sequences t is max_t r(t)."""
 
     def product(self, transition_RKK: Tensor) -> Callable[[Tensor], Tensor]:
         """Returns a function that computes max_i (value[i] + transition[i, j])."""
@@ -125,7 +125,7 @@ def _largest(x: Tensor) -> Tensor:
 
 
 def _log_sum_exp(x: Tensor) -> Tensor:
-    """Computes the log-sum-exp over the last axis; if all values are -inf, with gradient 0, where torch has NaN."""
+    """Computes the log-sum-exp over the last axis. If all values are -inf, the gradient is 0; torch's would be NaN."""
     largest = _largest(x)
     total = (x - largest).exp().sum(dim=-1)
     none = total == 0

@@ -1,4 +1,4 @@
-"""Finds out which machines the autoscaler of a Ray cluster may start, and requests the first ones."""
+"""Finds out which machines the autoscaler of a Ray cluster may start, and requests the first machines."""
 
 import os
 from collections.abc import Iterator
@@ -87,8 +87,8 @@ def _kinds(config: dict[str, Any]) -> dict[str, Any]:
 
 @contextmanager
 def demanded(trial: Resources, most: int, ready: int) -> Iterator[None]:
-    """Request resources for ``ready`` trials, but at most ``most``, during the block: an autoscaler starts machines for
-    waiting placement groups. Ray removes these groups when this process ends. ``trial``: the resources of each trial.
+    """Request resources for ``ready`` trials, at most ``most``, during the block, by placement groups. An autoscaler
+    starts machines for waiting groups, which end with this process. ``trial``: the resources of each trial.
     """
     bundle = {name.upper(): amount for name, amount in trial.items()}
     groups = [placement_group([bundle]) for _ in range(min(ready, most))]

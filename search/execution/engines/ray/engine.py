@@ -83,7 +83,7 @@ TOLD_EVERY: Final = 30.0
 class RayEngine(Engine):
     """Runs trials in actors of a Ray cluster: the cluster at ``address``, the cluster that this process has already
     joined, or else a new cluster on this machine, which ends with the study. ``close`` restores the settings of the
-    process and of Ray. Raises UserError if no cluster answers, or if it lacks resources for trials on ``device``.
+    process and of Ray. Raises UserError without a cluster that answers and has resources for trials on ``device``.
 
     ``gpus_per_trial``: the share of a GPU for each trial; ``auto`` means the share that the trial needs
     (``search/execution/engines/capacity.py``). ``cpus_per_trial``: the CPUs for each trial. A trial that ran out of
@@ -324,7 +324,7 @@ class RayEngine(Engine):
 
     @property
     def _copies(self) -> bool:
-        """Whether files can be copied to other machines. A driver that is a Ray client cannot be reached from them."""
+        """Whether files can be copied to other machines: not if the driver is a Ray client, which they cannot reach."""
         return not ray.util.client.ray.is_connected()
 
     def _counting(self, memory: Callable[[TrialTask], int], task: TrialTask) -> Callable[[], int]:

@@ -58,8 +58,8 @@ def nodes() -> list[dict[str, Any]]:
 
 
 def draining() -> frozenset[str]:
-    """Node ids of machines whose removal was announced. Empty if this Ray lacks the private function that knows them
-    (``docs/decisions/private-names.md``).
+    """Node ids of machines whose removal was announced. Empty if this Ray lacks the private function that returns the
+    ids (``docs/decisions/private-names.md``).
     """
     try:
         from ray._private.state import state
@@ -72,7 +72,7 @@ def draining() -> frozenset[str]:
 
 def leave_cluster() -> None:
     """Leave the cluster, or end it if it was started here. Ray's shutdown never returns if the head hangs, and Ray
-    would repeat it when the interpreter exits. So a thread calls it, and is abandoned after ``HEAD_SECONDS``.
+    would repeat the call at the interpreter's exit. So a thread makes the call, abandoned after ``HEAD_SECONDS``.
     """
     leaving = threading.Thread(target=ray.shutdown, name="leaves the cluster", daemon=True)
     leaving.start()

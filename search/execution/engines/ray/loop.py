@@ -340,7 +340,7 @@ class StudyLoop:
             return
         if time.monotonic() - max(min(opened), self._greeted) > START_SECONDS:
             check_answers()
-            self._greeted = time.monotonic()  # machines answer, so they are only busy
+            self._greeted = time.monotonic()  # a machine answers, so the cluster is only busy
 
     # Giving work to slots
 
@@ -450,7 +450,7 @@ class StudyLoop:
 
     def _mates(self, slot: Slot, count: float) -> list[TrialTask]:
         """Take up to ``count`` trials of a slot's program, from the waiting ones and from the driver. Trials of other
-        programs wait, at most as many as a slot holds, so that trials of one program come together.
+        programs join the waiting ones (up to ``most`` of ``Sharing``), so that trials of one program come together.
         """
         found: list[TrialTask] = []
         while slot.program is not None and len(found) < count:

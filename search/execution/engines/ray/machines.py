@@ -1,4 +1,4 @@
-"""Joins a Ray cluster, lists its machines, and runs short tasks on them that answer questions."""
+"""Joins a Ray cluster, lists its machines, and asks the machines questions by short tasks."""
 
 import os
 import re
@@ -147,8 +147,8 @@ def check_address(address: str | None) -> None:
 
 
 def _knock(host: str, port: int) -> None:
-    """Check that a gRPC server, such as a process of Ray, listens at this port, by a greeting in HTTP/2, on which gRPC
-    is built. Raises OSError if no server answers. With ``RAY_USE_TLS``, check only that the port accepts connections.
+    """Check by an HTTP/2 greeting that a gRPC server, such as a Ray process, listens at this port; gRPC uses HTTP/2.
+    Raises OSError if no server answers. With ``RAY_USE_TLS``, check only that the port accepts connections.
     """
     with socket.create_connection((host, port), timeout=KNOCK_SECONDS) as knocking:
         if os.environ.get("RAY_USE_TLS", "0") not in ("0", ""):
@@ -164,7 +164,7 @@ def _given(address: str) -> str:
 
 
 def _origin(address: str) -> str:
-    """An address with its origin, a variable or an option, for messages."""
+    """An address with its origin (a variable or an option), for messages."""
     named = os.environ.get(ADDRESS) if address == "auto" else None
     return f"{ADDRESS}={named}" if named else f"--address {address}"
 

@@ -1,5 +1,5 @@
 """Live metrics of a running study. Ray's dashboard and Prometheus read them from the machines of the cluster, with the
-prefix ``ray_``. Ray's agent, which serves them, is a part of ``ray[default]``; without it, nobody can read them.
+prefix ``ray_``. Ray's agent, a part of ``ray[default]``, serves the metrics; without the agent, nobody can read them.
 """
 
 import math

@@ -22,8 +22,8 @@ class PrepareProcess:
 
 @dataclass(frozen=True, slots=True)
 class ChangeTrials:
-    """Order to release the trials ``left``, and to train the trials ``joined`` besides the remaining ones. ``parting``:
-    trials that have ended or paused, and only send their remaining files.
+    """Order to release the trials ``left``, and to train the trials ``joined`` besides the trials that remain.
+    ``parting``: trials that have ended or paused, and only send their remaining files.
     """
 
     left: tuple[int, ...] = ()

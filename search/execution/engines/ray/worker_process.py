@@ -151,7 +151,7 @@ class WorkerProcess(tune.Trainable):  # type: ignore[misc]
         try:
             return work()
         except (OutOfSpaceError, DiskLostError) as cause:
-            joined = self._prepared is not None and self._prepared.preflight is not None  # else: one machine
+            joined = self._prepared is not None and self._prepared.preflight is not None  # no preflight: one machine
             return type(cause)(f"{cause}; met on machine {own_gpus().name}") if joined else cause
         except (UserError, PartedError) as cause:
             return cause

@@ -118,7 +118,7 @@ class CopyingWorkers(Workers):
             return call(here)
 
     def stay(self) -> None:
-        """Keep files that are fetched to this machine until this process calls ``leave`` of ``scratch.py``."""
+        """Keep fetched files on this machine, from now on and until this process calls ``leave`` of ``scratch.py``."""
         if not _is_seen(self.mark):
             stay(self.mark.word)
 

@@ -31,7 +31,7 @@ class FileServerActor(FileServer):
         self._shared: dict[tuple[str, str, int], Any] = {}
 
     def shared_piece(self, store: str, name: str, start: int) -> "list[ray.ObjectRef[bytes]]":
-        """Return the reference to a piece of a store, in a list so that Ray does not replace it by the piece."""
+        """Return a list with the reference to a piece of a store. Ray would replace a bare reference by the piece."""
         key = store, name, start
         with self._counting:
             known = self._shared.get(key)
