@@ -57,7 +57,9 @@ class Fields(ABC):
 
 @final
 class NetworkFields(Fields):
-    """The fields of networks. ``base``: the base's tree, which decides the field that an error line suggests."""
+    """The fields of networks. ``base``: the base config as a tree. For an unknown axis, the error line suggests the
+    nearest field of this tree.
+    """
 
     model = TrialConfig
 

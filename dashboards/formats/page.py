@@ -146,7 +146,9 @@ class Page:
 
 
 def about(page: Page, heading: str) -> str:
-    """The subject of the tables below a heading: the heading, after the page's title if the heading lacks it."""
+    """The subject of the tables below a heading: the heading itself if it begins with the page's title; otherwise
+    ``TITLE: HEADING``.
+    """
     return heading if not page.title or heading.startswith(page.title) else f"{page.title}: {heading}"
 
 

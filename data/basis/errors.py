@@ -20,7 +20,7 @@ class AbsentCorpusError(UserError):
 
 
 class MissingFileError(AbsentCorpusError):
-    """Raised if a file does not exist. Presets whose files the user has to add can still be described."""
+    """Raised if a file does not exist. A preset that lacks files which the user has yet to add can still be described."""
 
 
 class NoGpuError(UserError):

@@ -189,7 +189,9 @@ def override() -> Kernels | None:
 
 
 def named() -> Kernels | None:
-    """Returns the version named in the environment, even if it cannot run, or None. Raises UserError if unknown."""
+    """Returns the version that the environment variable ``VARIABLE`` names, whether or not it can run here; None if the
+    variable is unset or empty. Raises UserError if the name is unknown.
+    """
     got = os.environ.get(VARIABLE, "")
     for each in KERNELS:
         if got == each:

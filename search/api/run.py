@@ -436,10 +436,11 @@ def _ablation(
 def _started(run: Run, record: Callable[[], StudyRecord], path: Path, call: str = "resume") -> Run:
     """Start the engine of ``run``, test that every machine can train the study, and return the run.
 
-    First checks that a study of a function gets its function, and that no other study gets one, and loads the study's
-    own code. If a machine fails its test, the engine is closed and UserError is raised. ``record``: reads the study;
-    called only if there are machines to test, since reading is slow. ``path``: the study's final folder; ``run`` may
-    still have it under a temporary name. ``call``: the function of skipstack that takes the study's function.
+    First checks that the user has passed the objective if the study's trials call one, and none if they train networks;
+    then loads the study's own code. If a machine fails its test, the engine is closed and UserError is raised.
+    ``record``: reads the study; called only if there are machines to test, since reading is slow. ``path``: the study's
+    final folder; the folder of ``run`` may still have a temporary name. ``call``: the function of skipstack to which
+    the user passes the objective, for messages.
     """
     folder, execution = run.folder, run.execution
     asked = "ablate" if run.ablation is not None and not run.resuming else call

@@ -25,7 +25,7 @@ from skipstack.data.basis.errors import UserError, older
 from skipstack.search.ledger.lines import SUFFIX, Line, damaged, encoded, lines_in, write_compacted
 
 WORTH_COMPACTING = 10_000
-"""Opening for writing compacts a ledger with at least this number of lines outside the compacted file."""
+"""The minimum number of lines outside the compacted file for a ledger to be compacted when it is opened for writing."""
 
 SETTLED: Final = 2.0
 """If a file has not changed for this number of seconds, its size and modification time reveal every further change. Two

@@ -106,10 +106,10 @@ def forecast(record: StudyRecord, made: Experiment, first: Iterable[Event], fold
 
 
 def most(proposer: ListedConfig | PathConfig) -> int:
-    """Return the maximum number of trials of an ablation whose rows include the single changes.
+    """Return the maximum number of trials of an ablation. Its listed points are assumed to have every single change.
 
-    On each corpus, a step of the path adds a trial for each remaining change; only the first step and the last two
-    steps add none, since their trials are rows already.
+    If the ablation walks a path, each step on each corpus adds one trial for each change that remains. The first step
+    and the last two add none, since their trials are among the listed points.
     """
     if isinstance(proposer, ListedConfig):
         return len(proposer.points)

@@ -10,7 +10,9 @@ from skipstack.search.study.config import StudyConfig
 from skipstack.spaces.space import Space
 
 FEW: Final = 12
-"""The maximum number of configs of a small space. If a scheduler keeps one third twice, one of 12 trials completes."""
+"""The maximum number of configs of a small space. Of 12 trials, a scheduler that keeps a third at each of two rungs
+trains only one to its end.
+"""
 
 LISTED: Final = 1_000
 """A space with more points than this, allowed or not, counts as large; its configs are not counted."""

@@ -55,7 +55,7 @@ class Trajectory:
 
 
 def share(report: Reported, search: SearchConfig) -> Fraction:
-    """The fraction of an epoch of all seeds that a report covers; below 1 if seeds race."""
+    """The share of a trial's seeds whose epoch a report covers. It is below 1 only if seeds race."""
     return Fraction(len(report.seeds), search.lanes_of_a_trial) if report.seeds else Fraction(1)
 
 

@@ -27,7 +27,7 @@ class Uniform(Protocol):
 @dataclass(frozen=True, slots=True)
 class AxisKind:
     """The properties of an axis that determine its kernels. ``values``: the number of values of a choice; 0 for a
-    number. ``step``: the distance of neighbouring integers as a fraction of their range; 0 for any other axis.
+    numeric axis. ``step``: the distance of neighbouring integers as a fraction of their range; 0 for any other axis.
     """
 
     values: int

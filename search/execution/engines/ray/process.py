@@ -73,8 +73,9 @@ def borrowed() -> Iterator[None]:
 
 @contextmanager
 def settings_of_slots() -> Iterator[None]:
-    """Set the variables of ``SLOTS`` in the block, in which a run of Tune begins. Leave the block as soon as the run
-    has begun, so that a run that the user starts in another thread does not read them.
+    """A context in which the environment variables of ``SLOTS`` are set; at its end they get their former values back.
+    Start the run of Tune inside it, and leave it as soon as the run has begun: otherwise a run that the user starts in
+    another thread would read them, too.
     """
     before = {name: os.environ.get(name) for name in SLOTS}
     os.environ.update(SLOTS)
