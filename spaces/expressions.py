@@ -133,7 +133,7 @@ class Comparison:
 
 
 def comparisons(text: str) -> Iterator[Comparison]:
-    """Yield the comparisons of names with written values in the text of a valid expression."""
+    """Yield each comparison of a name to a literal in a valid expression, such as ``momentum > 2``."""
     for node in ast.walk(_tree(text)):
         if isinstance(node, ast.Compare):
             sides = [node.left, *node.comparators]

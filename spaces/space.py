@@ -238,7 +238,7 @@ class Space:
         return self.refusal(point) is None
 
     def point(self, config: Subject) -> Point:
-        """Return the point whose config is ``config``: the inverse of ``config``. Raises UserError if there is none."""
+        """Return the point that the method ``config`` turns into this config. Raises UserError if there is none."""
         tree: Tree = config.model_dump(mode="json")
         point = self.compose(lambda path, domain: _within(tree, path, domain))
         if (nearest := self.config(point)) != config:

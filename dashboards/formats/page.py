@@ -66,8 +66,9 @@ class TableRow:
 class Table:
     """A table of a page.
 
-    ``names``: the headings of the columns for the rows' subjects, in Markdown. ``columns``: the columns of the cells.
-    ``heading``: the heading of the single column for the subjects, in the other formats. ``optional``: the names of
+    Markdown output spreads the subjects of the rows over several columns; the other formats have one column for them.
+    ``names``: the headings of these columns in Markdown output. ``heading``: the heading of the one column in the other
+    formats. ``columns``: the columns of the cells. ``optional``: the names of
     columns that may be dropped if the page is narrow, in the order of dropping. ``tight``: whether gaps are narrowed
     and labels wrap into a second line before a column is dropped. ``caption``: sentences for the table's caption, such
     as the meaning of bold cells; formats without captions leave them out.

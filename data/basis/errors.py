@@ -20,7 +20,7 @@ class AbsentCorpusError(UserError):
 
 
 class MissingFileError(AbsentCorpusError):
-    """Raised if a file does not exist. A preset that lacks files which the user has yet to add can still be described."""
+    """Raised if a file does not exist. A preset can be described even if the user has not added its files yet."""
 
 
 class NoGpuError(UserError):

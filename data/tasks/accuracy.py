@@ -57,7 +57,7 @@ class Accuracy(Measure):
         return np.stack(np.broadcast_arrays(correct_RS, np.diff(chosen.tag_offsets_S1)), axis=-1)
 
     def counts(self, predicted: Predicted, counts_RC: Numbers) -> tuple[Counts, ...]:
-        """The counts of each lane, from its counts summed over the sentences."""
+        """The ``TagCounts`` of each lane, from its row of ``counts_RC``, which are summed over the sentences."""
         return tuple(TagCounts(correct, total) for correct, total in counts_RC.tolist())
 
     def of_counts(self, counts_xC: Numbers) -> NDArray[np.float64]:

@@ -92,7 +92,7 @@ class F1(Measure):
         return spans_by_sentence(predicted.tags_RL, chosen.offsets_S1, how, chosen.spans)
 
     def counts(self, predicted: Predicted, counts_RC: Numbers) -> tuple[Counts, ...]:
-        """The counts of each lane, from its counts summed over the sentences."""
+        """The ``SpanCounts`` of each lane, from its row of ``counts_RC``, which are summed over the sentences."""
         return tuple(SpanCounts(*counts) for counts in counts_RC.tolist())
 
     def of_counts(self, counts_xC: Numbers) -> NDArray[np.float64]:

@@ -77,7 +77,7 @@ class Las(Measure):
         return by_sentence(agreed_RNC, chosen.offsets_S1[:-1])
 
     def counts(self, predicted: Predicted, counts_RC: Numbers) -> tuple[Counts, ...]:
-        """The counts of each lane, from its counts summed over the sentences."""
+        """The ``AttachmentCounts`` of each lane, from its row of ``counts_RC``, which are summed over the sentences."""
         return tuple(AttachmentCounts(*counts) for counts in counts_RC.tolist())
 
     def of_counts(self, counts_xC: Numbers) -> NDArray[np.float64]:

@@ -107,7 +107,9 @@ class _Tile:
     vectors: int
 
     def sums(self, x: Any, x_row: Any, x_next: Any, panel: Any, depth: Any) -> list[Any]:
-        """Generates the sums over k. Returns the sums of each row, vector after vector, row after row."""
+        """Generates code that sums the products over k. Returns the sums, one for each vector of each row: all vectors
+        of the first row, then those of the second row, and so on.
+        """
         builder, length = self.builder, self.kind.length
         factors, sums = (ir.VectorType(each, length) for each in (self.kind.factor, self.kind.sum))
         bases = [self._kept(builder.gep(x, [builder.mul(WHOLE(r), x_row)])) for r in range(0, self.rows, SHARED)]

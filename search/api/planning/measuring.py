@@ -87,9 +87,11 @@ class TrainingMeter(Meter):
         return self._parameters[key]
 
     def measure(self, subject: Subject) -> Measurement:
-        """Measure the first group of lanes that a trial trains in one batch; if trials share a program, one such group
-        of each trial. Groups train one after another, and the returned seconds are the sum over all groups. The seconds
-        are measured at the niceness that trials have on Ray.
+        """Measure the first of the groups into which a trial's lanes are divided; the lanes of a group train together.
+
+        If trials share a program, one such group of each trial is measured, all together. A trial's groups train one
+        after another, so the returned seconds are the measured ones times the number of groups. They are measured at
+        the niceness that trials have on Ray.
         """
         return at_niceness(niceness_on_ray(), partial(self._measure, subject))
 

@@ -264,8 +264,8 @@ class Driver:
             latency=result.latency if self.record.study.search.measures("latency") else None,
         )
         self._heard[number] = reported.time
-        # The state is updated before the ledger: the decision follows from it, and both are one append. If the append
-        # fails, the study is interrupted and this state is dropped; the next driver replays the ledger.
+        # The state is updated before the ledger: the decision follows from the state, and the report and the decision are
+        # appended together. If that fails, the study is interrupted and the state is dropped; the next driver replays.
         self._state.apply(reported)
         decision = self._state.decision
         events: list[Event] = [reported, self._decided(reported)]

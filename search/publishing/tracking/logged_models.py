@@ -92,8 +92,8 @@ def keep(
 def register(uri: str, experiment: str, study_id: str, bundle: BestBundle, name: str) -> int:
     """Register the model of a bundle in the store's model registry as ``name``, and return the number of its version.
 
-    A model registered under this name already keeps its version. The bundle's alias is moved to this version. Raises
-    UserError if the store does not have the study, if the weights were deleted, and if the store refuses.
+    If the model is already registered under this name, it keeps its version. The bundle's alias, if any, is moved to
+    this version. Raises UserError if the store does not have the study, if the weights were deleted, and if the store refuses.
     """
     with told(name, uri):
         client = connected(uri)

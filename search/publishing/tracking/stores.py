@@ -22,7 +22,7 @@ URI, EXPERIMENT, FILES = "MLFLOW_TRACKING_URI", "MLFLOW_EXPERIMENT_NAME", "MLFLO
 """MLflow's environment variables for the store, for the experiment, and for allowing a folder as the store."""
 
 MEANT_OTHERWISE: Final = frozenset("?%")
-"""The characters of a path that the URI of an sqlite store has as codes."""
+"""The characters that must be percent-encoded where the URI of an sqlite store has a path."""
 
 ARTIFACTS: Final = "mlartifacts"
 """The name of the folder for artifacts, the same as on an MLflow server."""
