@@ -264,7 +264,7 @@ class Driver:
             latency=result.latency if self.record.study.search.measures("latency") else None,
         )
         self._heard[number] = reported.time
-        # The state is updated before the ledger: the decision follows from the state, and the report and the decision are
+        # The state is updated before the ledger: the decision follows from the state, and report and decision are
         # appended together. If that fails, the study is interrupted and the state is dropped; the next driver replays.
         self._state.apply(reported)
         decision = self._state.decision

@@ -93,7 +93,8 @@ def register(uri: str, experiment: str, study_id: str, bundle: BestBundle, name:
     """Register the model of a bundle in the store's model registry as ``name``, and return the number of its version.
 
     If the model is already registered under this name, it keeps its version. The bundle's alias, if any, is moved to
-    this version. Raises UserError if the store does not have the study, if the weights were deleted, and if the store refuses.
+    this version. Raises UserError if the store does not have the study, if the weights were deleted, and if the store
+    refuses.
     """
     with told(name, uri):
         client = connected(uri)
