@@ -26,7 +26,7 @@ from skipstack.data.health.spoiling import percent
 SOUND: Final = "Nothing was found that spoils a comparison."
 
 _CHANGED: Final = {"tokens with blanks around, now removed": "stripped", "tags rewritten by the scheme": "rewritten"}
-"""What reading the files changed: the field of each number, by its label."""
+"""The fields of the numbers that say what reading changed, by their labels."""
 
 
 @dataclass(frozen=True, slots=True)

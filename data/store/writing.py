@@ -89,8 +89,9 @@ def _write(splits: Splits, scheme: Scheme | None, task: str, folder: Path) -> No
 
 
 def _read(splits: Splits, scheme: Scheme | None) -> dict[str, Any]:
-    """What was found while the files were read: per split, the numbers of tokens with blanks around them and of tags
-    that the scheme made rewrite; and the scheme that the tags of train look like, if it is not ``scheme``.
+    """The notes that were made while the files were read: for each split, the numbers of tokens with blanks around them
+    and of tags that the scheme rewrote; and the scheme that the tags of the training split look like, if it is not
+    ``scheme``.
     """
     rewritten = {
         split: sum(

@@ -38,7 +38,7 @@ class Task(ABC):
     single_label: ClassVar[bool] = False
     """Whether a sentence has a single tag instead of one per token."""
     guess: ClassVar[str] = "most frequent tag of each word"
-    """What the baseline predicts, in words."""
+    """The prediction of the baseline, in words."""
     forms: ClassVar[tuple[Form, ...]] = ("columns", "lines")
     """The layouts in which the task's predictions may be written."""
 

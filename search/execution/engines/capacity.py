@@ -236,7 +236,7 @@ def _why_without(gpus_per_trial: float | Literal["auto"], machines: Sequence[Res
 
 
 def _missing(answers: Answers) -> str:
-    """What the machines say on which torch finds no GPU."""
+    """The lines about machines on which torch finds no GPU."""
     return "; ".join(f"machine {name}: {answer}" for name, answer in answers if isinstance(answer, UserError))
 
 
