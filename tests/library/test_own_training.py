@@ -109,7 +109,7 @@ def test_what_needs_the_function_or_a_network_is_refused_in_one_line(study: skip
     assert "its function left no model" in refusal("export", study.folder, "--to", tmp_path / "bundle")
     assert no_network in refusal("draw", study.folder)
     assert no_network in refusal("rerun", study.folder, 0)
-    assert "as in skipstack.resume(" in refusal("extend", study.folder, "--trials", 1)
+    assert "as in skipstack.extend(" in refusal("extend", study.folder, "--trials", 1)
     with pytest.raises(skipstack.UserError, match=r"its trials call hill of test_own_training\.py"):
         skipstack.extend(study.folder, trials=1)
     with pytest.raises(skipstack.UserError, match="its function left no model"):
@@ -203,5 +203,5 @@ def test_integers_of_more_than_64_bits_are_told_digit_by_digit(tmp_path: Path) -
     space = skipstack.Space(x=skipstack.choice(1, large, large + 1))
     options: dict[str, Any] = {"trials": 3, "seeds": 1, "engine": "serial", "settings": {"search.proposer": "grid"}}
     study = skipstack.search(space, objective, out=tmp_path / "study", **options)
-    assert sorted(study.trials()["x"]) == sorted(["1", str(large), str(large + 1)])
+    assert sorted(study.trials()["axis.x"]) == sorted(["1", str(large), str(large + 1)])
     assert str(large + 1) in typed("report", study.folder, "--full").out
