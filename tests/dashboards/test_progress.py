@@ -110,7 +110,7 @@ def test_seeds_that_change_nothing_are_told_at_the_first_report_and_only_there()
     told = [line for line in _told(events) if "same" in line]
     assert told == [
         "trial 0 reported the same with each of its 2 seeds: if nothing in it is drawn from the seed, one seed would "
-        "say as much (--seeds 1)"
+        "say as much (--seeds 1, in Python seeds=1)"
     ]
     assert _told([*events, _at(22.0, reported(1, 2, 0.8, 0.8))], past=6)[0].startswith("starting workers")
     assert not any("same" in line for line in _told([*events, _at(22.0, reported(1, 2, 0.8, 0.8))], past=6))

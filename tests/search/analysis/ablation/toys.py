@@ -59,7 +59,8 @@ def grid_search(path: Path, axes: dict[str, object], *, depth: int = 3, **other:
     """A finished grid over these axes, from a base of ``depth`` layers; ``other``: of the study, such as its name."""
     tree = toy_study(6, "grid", epochs=2).model_dump(mode="json") | other
     tree["space"] |= {"axes": axes}
-    tree["space"]["base"]["model"]["stack"] |= {"depth": depth}
+    shortcuts = {"composition": 2} if "model.stack.composition" in axes else {}
+    tree["space"]["base"]["model"]["stack"] |= {"depth": depth, **shortcuts}
     run_toy(open_toy(path, StudyConfig.model_validate(tree)))
     return path
 

@@ -16,7 +16,7 @@ AXES = {DEPTH: {"choice": [1, 3]}, GATE: {"choice": ["none", "sigmoid_below"]}}
 
 def of_gates(**search: Any) -> StudyConfig:
     """Without a shortcut the gate changes nothing: two of its four configs are one network."""
-    return study(AXES, proposer="grid", **search)
+    return study(AXES, composition=2, proposer="grid", **search)
 
 
 def test_a_search_trains_a_network_once_whatever_its_names(tmp_path: Path) -> None:

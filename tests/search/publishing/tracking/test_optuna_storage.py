@@ -51,7 +51,7 @@ Read = tuple[list[Event], optuna.Study]
 @pytest.fixture(scope="module")
 def read(tmp_path_factory: pytest.TempPathFactory) -> Read:
     """A study of which a trial has not ended yet, and what Optuna reads of it."""
-    everything = history(study(EVERY, trials=30), seed=5)
+    everything = history(study(EVERY, composition=2, trials=30), seed=5)
     events = [event for event in everything if not (isinstance(event, Ended) and event.trial == 29)]
     return events, read_back(events, f"sqlite:///{tmp_path_factory.mktemp('optuna')}/optuna.db")
 
