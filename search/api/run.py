@@ -361,6 +361,7 @@ def extend(
     """
     record, folder = read_searched(path), StudyFolder(path)
     load_recorded(record.study.space.code, [Path(each) for each in execution.code])
+    check_constraints_given(folder)
     first: list[Event] = [*placement(execution, folder, time.time())]
     first += extend_study(
         record,

@@ -125,7 +125,7 @@ def test_an_ablation_leaves_out_and_names_the_rows_that_the_constraints_forbid(
     ]
     monkeypatch.setattr(constraint_functions, "_given", {})
     with pytest.raises(UserError, match="constraint pair is a function"):
-        skipstack.extend(folder, product, trials=1, choices={"b": [7]}, engine="serial")
+        skipstack.extend(folder, product, trials=1, engine="serial")
 
 
 RULES_FILE = """
