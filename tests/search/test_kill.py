@@ -30,14 +30,15 @@ builtins.print = printed
 STUDY = ["search", "quickstart", *SMALL, "--epochs", "4", "--seed", "5"]
 
 
-def appends(folder: Path) -> int:
-    return sum(segment.read_bytes().count(b"\n") for segment in folder.glob("ledger/*.jsonl"))
+def events(folder: Path) -> int:
+    """Return the number of events in a study's ledger, also once it is compacted; 0 without a ledger."""
+    return len(Ledger(StudyFolder(folder).ledger).read()) if (folder / "ledger").exists() else 0
 
 
 def struck(study: Path, sent: signal.Signals, *arguments: str) -> str:
-    """Run a command, send a signal once it has written a few appends to the study's ledger, and return its messages."""
-    before, process = appends(study), skipstack(*arguments)
-    while appends(study) < before + 4:
+    """Run a command, send a signal once it has written a few events to the study's ledger, and return its messages."""
+    before, process = events(study), skipstack(*arguments)
+    while events(study) < before + 4:
         assert process.poll() is None, process.communicate()
         time.sleep(0.01)
     family = psutil.Process(process.pid).children(recursive=True)
@@ -79,7 +80,7 @@ def test_a_study_asked_to_end_twice_does_not_wait_for_a_store_that_hangs(at_once
         process = skipstack(
             *STUDY, "--trials", "30", "--engine", "serial", "--out", str(study), *store, before=AGAIN if at_once else ""
         )
-        while appends(study) < 4:
+        while events(study) < 4:
             assert process.poll() is None, process.communicate()
             time.sleep(0.01)
         (tracker,) = psutil.Process(process.pid).children()
