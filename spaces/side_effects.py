@@ -13,7 +13,7 @@ from skipstack.data.basis.explain import shown
 from skipstack.models.configs.model import StackConfig
 from skipstack.models.configs.wiring import sources
 from skipstack.spaces.domains import Choice, Integer, Json
-from skipstack.spaces.paths import present, read
+from skipstack.spaces.paths import inside, present, read
 from skipstack.spaces.space import Space
 from skipstack.spaces.subject import Subject
 from skipstack.spaces.trial import TrialConfig
@@ -65,7 +65,7 @@ def side_effects_of_axes(space: Space, base: Subject) -> Iterator[tuple[str, Jso
 
 
 def _set_by(axes: Collection[str], path: str) -> bool:
-    return any(f"{path}.".startswith(f"{axis}.") for axis in axes)
+    return any(inside(path, axis) for axis in axes)
 
 
 def _of_kinds(config: TrialConfig, base: TrialConfig, axes: Collection[str]) -> Iterator[str]:

@@ -34,7 +34,7 @@ from skipstack.spaces.domains import Choice, Domain
 from skipstack.spaces.one_network import Condition, OneNetwork
 from skipstack.spaces.side_effects import COMPOSITION, side_effects_of_axes
 from skipstack.spaces.space import Space
-from skipstack.spaces.subject import leaves
+from skipstack.spaces.subject import Subject, leaves
 from skipstack.spaces.trial import as_network
 
 LONGEST_COUNT = 24
@@ -183,13 +183,12 @@ def one_network_lines(space: Space, found: Sequence[OneNetwork]) -> Iterator[str
         yield ONCE
 
 
-def side_effect_lines(study: StudyConfig) -> Iterator[str]:
+def side_effect_lines(space: Space, base: Subject) -> Iterator[str]:
     """Yield a line for each axis that has a value which changes more than the axis says. If some of these changes are
-    shortcuts, a last line names the field that decides about shortcuts.
+    shortcuts, a last line names the field that decides about shortcuts. ``base``: the base config of the space.
     """
-    space = Space(study.space)
     found: dict[str, list[str]] = {}
-    for axis, value, effects in side_effects_of_axes(space, study.space.base):
+    for axis, value, effects in side_effects_of_axes(space, base):
         found.setdefault(axis, []).append(f"at {short_name(space.domains[axis], value)}, {listed(effects)}")
     for axis, lines in found.items():
         yield f"{axis}: {'; '.join(lines)}"
@@ -220,7 +219,7 @@ def _content(described: DescribedStudy) -> Content:
         "space": space_content(study, described.counted),
         "axes": axes_content(study, space, described.counted),
         "one_network": list(one_network_lines(space, described.one_network)),
-        "side_effects": list(side_effect_lines(study)),
+        "side_effects": list(side_effect_lines(space, study.space.base)),
         "one_at_a_time": _one_at_a_time(study, space),
         "epoch": {
             "batch_size": training.batch_size,

@@ -228,7 +228,7 @@ def study_frames(path: Path) -> StudyFrames:
         gain, over = found.about["enough"], found.about["over"]
         return StudyFrames(
             past=past,
-            study=StudyConfig.model_validate(completed_study(found.about["study"])),
+            study=completed_study(StudyConfig.model_validate(found.about["study"])),
             corpora={each.corpus: each for each in corpora},
             base=found.about["base"],
             finished=found.about["finished"],

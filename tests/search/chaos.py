@@ -56,7 +56,7 @@ SMALL = [
 
 
 KILLED_WHILE_IT_MEASURES = """
-import os, signal, psutil
+import psutil
 from pathlib import Path
 from skipstack.search.ledger.ledger import Ledger
 

@@ -52,6 +52,7 @@ from skipstack.spaces.changes import changes, chosen
 from skipstack.spaces.function import FunctionConfig
 from skipstack.spaces.paths import overlap
 from skipstack.spaces.side_effects import side_effects
+from skipstack.spaces.space import Space
 from skipstack.spaces.subject import Scalar, Subject, leaves
 from skipstack.spaces.trial import CORPUS, TrialConfig
 
@@ -126,7 +127,8 @@ def _confirmed(seen: Exploration, found: Verdict) -> Mapping[tuple[str, str], Wi
 def _values(seen: Exploration, records: Sequence[Numbers], found: Verdict) -> Iterator[tuple[Block, ...]]:
     """Yield the table of all values of all axes, with sentences that explain its columns and marks."""
     yield (Sentence(about(seen)),)
-    notes = [*_of_values(seen, records), *_of_confirmed(records, found), *_of_side_effects(seen.config)]
+    effects = (f"{line}." for line in side_effect_lines(Space(seen.config.space), seen.base))
+    notes = [*_of_values(seen, records), *_of_confirmed(records, found), *effects]
     yield table(records, seen.measure), Sentence(" ".join(notes), style="dim")
 
 
@@ -309,12 +311,6 @@ def _of_values(exploration: Exploration, records: Sequence[Numbers]) -> Iterator
         yield f"{FRONT}: on the Pareto front."
     if exploration.reused:
         yield f"{REUSED}: reused, not trained."
-
-
-def _of_side_effects(study: StudyConfig) -> Iterator[str]:
-    """Yield a sentence for each axis that has a value which changes more than the axis says."""
-    for line in side_effect_lines(study):
-        yield f"{line}."
 
 
 def _of_confirmed(records: Sequence[Numbers], found: Verdict) -> Iterator[str]:

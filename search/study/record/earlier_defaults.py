@@ -5,25 +5,23 @@ A stack without ``composition`` had composition 2 before version 0.3.0; now it h
 base. Of a value of an axis, such as a whole stack, it has every field now, and had only the given ones before.
 """
 
-from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
+from skipstack.search.study.config import StudyConfig
+from skipstack.spaces.config import Axis
 from skipstack.spaces.domains import Json
-from skipstack.spaces.function import FUNCTION
+from skipstack.spaces.trial import TrialConfig
 
 COMPOSITION: Final = 2
 """The composition that a stack without one had in earlier versions."""
 
 
-def completed_study(study: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the JSON of a recorded study with the values of its axes completed. Axes of a user's function stay as they
-    are.
-    """
-    space = study.get("space", {})
-    if FUNCTION in space.get("base", {}):
-        return dict(study)
-    axes = {path: _completed_axis(path, axis) for path, axis in space.get("axes", {}).items()}
-    return {**study, "space": {**space, "axes": axes}}
+def completed_study(study: StudyConfig) -> StudyConfig:
+    """Return a recorded study with the values of its axes completed. Axes of a user's function stay as they are."""
+    if not isinstance(study.space.base, TrialConfig):
+        return study
+    axes = {path: _completed_axis(path, axis) for path, axis in study.space.axes.items()}
+    return study.model_copy(update={"space": study.space.model_copy(update={"axes": axes})})
 
 
 def completed(path: str, value: Json) -> Json:
@@ -32,19 +30,18 @@ def completed(path: str, value: Json) -> Json:
         return value
     if path == "model" and "stack" in value:
         return {**value, "stack": completed("model.stack", value["stack"])}
-    if path == "model.stack" and value.get("kind") == "recurrent":
+    if path == "model.stack" and value.get("kind", "recurrent") == "recurrent":
         return {"composition": COMPOSITION, **value}
     return value
 
 
-def _completed_axis(path: str, axis: Mapping[str, Any]) -> dict[str, Any]:
-    found = dict(axis)
-    if axis.get("choice") is not None:
-        found["choice"] = [completed(path, value) for value in axis["choice"]]
-    if axis.get("named") is not None:
-        found["named"] = {name: completed(path, value) for name, value in axis["named"].items()}
-    if axis.get("prior") is not None:
-        found["prior"] = completed(path, axis["prior"])
-    if axis.get("when"):
-        found["when"] = {other: [completed(other, value) for value in values] for other, values in axis["when"].items()}
-    return found
+def _completed_axis(path: str, axis: Axis) -> Axis:
+    found: dict[str, object] = {
+        "prior": completed(path, axis.prior),
+        "when": {on: tuple(completed(on, value) for value in values) for on, values in axis.when.items()},
+    }
+    if axis.choice is not None:
+        found["choice"] = tuple(completed(path, value) for value in axis.choice)
+    if axis.named is not None:
+        found["named"] = {name: completed(path, value) for name, value in axis.named.items()}
+    return axis.model_copy(update=found)

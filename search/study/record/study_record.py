@@ -213,7 +213,7 @@ class StudyRecord:
     def study(self) -> StudyConfig:
         """The config of the study, with its extensions."""
         assert self.opened is not None, "a ledger begins with study_opened"
-        return StudyConfig.model_validate(completed_study(self.opened.study))
+        return completed_study(StudyConfig.model_validate(self.opened.study))
 
     @cached_property
     def space(self) -> Space:

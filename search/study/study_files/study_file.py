@@ -33,7 +33,7 @@ from skipstack.search.study.study_files.settings import (
     parsed_setting,
 )
 from skipstack.spaces.activity import check_active
-from skipstack.spaces.checks import SpaceError
+from skipstack.spaces.checks import SpaceError, in_order
 from skipstack.spaces.config import DOMAINS, Axis, SpaceConfig
 from skipstack.spaces.constraint_functions import ConstraintFunction
 from skipstack.spaces.constraints import CONSTRAINTS
@@ -41,7 +41,6 @@ from skipstack.spaces.domains import Choice
 from skipstack.spaces.fields import fields_of
 from skipstack.spaces.function import RECORDED, FunctionConfig, FunctionSource
 from skipstack.spaces.function_base import function_base
-from skipstack.spaces.order import in_order
 from skipstack.spaces.paths import Tree, read, trial_paths, written
 from skipstack.spaces.probing import check_rules
 from skipstack.spaces.rules import in_full

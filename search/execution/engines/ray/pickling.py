@@ -31,14 +31,17 @@ def _refusal(value: object) -> str | None:
     return None
 
 
-def _variable(function: object) -> tuple[str, object]:
+def _variable(function: object, around: tuple[object, ...] = ()) -> tuple[str, object]:
     """The name and the value of the innermost variable of ``function`` that cannot be pickled; an empty name if none of
-    its variables is to blame.
+    its variables is to blame. ``around``: the objects in which ``function`` was found, which it may have as variables
+    again, as a function that calls itself has.
     """
-    name, value = next(((name, each) for name, each in _variables(function).items() if _refusal(each)), ("", function))
+    around = (*around, function)
+    others = ((name, each) for name, each in _variables(function).items() if not any(each is one for one in around))
+    name, value = next(((name, each) for name, each in others if _refusal(each)), ("", function))
     if not name:
         return name, value
-    inner, to_blame = _variable(value)
+    inner, to_blame = _variable(value, around)
     return (f"{name}.{inner}", to_blame) if inner else (name, value)
 
 

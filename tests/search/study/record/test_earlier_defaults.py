@@ -11,6 +11,7 @@ from skipstack.search.study.config import StudyConfig
 from skipstack.search.study.record.extension import extended
 from skipstack.search.study.record.study_record import StudyRecord
 from skipstack.search.study.study_files.study_file import load_study
+from skipstack.spaces.domains import Choice
 from skipstack.spaces.settled import typed_choices
 from skipstack.spaces.space import Space
 
@@ -21,7 +22,7 @@ FEEDBACK: dict[str, Any] = {"kind": "feedback", "hidden": 8}
 AXES: dict[str, Any] = {
     "model.stack": {"named": {"deep": DEEP, "flat": FLAT, "feedback": FEEDBACK}},
     "training.batch_size": {"choice": [16, 32], "when": {"model.stack": [DEEP]}},
-    "model": {"choice": [{"stack": DEEP}, {"embedder": {"kind": "tokens", "word_size": 8}}]},
+    "model": {"choice": [{"stack": DEEP}, {"stack": {"depth": 3}}, {"embedder": {"kind": "tokens", "word_size": 8}}]},
 }
 
 
@@ -38,7 +39,13 @@ def read(axes: dict[str, Any]) -> StudyConfig:
 
 
 def compositions(study: StudyConfig, axis: str) -> list[Any]:
-    return [value.get("composition") for value in Space(study.space).domains[axis].values]  # type: ignore[union-attr]
+    return [value.get("composition") for value in values(study, axis)]
+
+
+def values(study: StudyConfig, axis: str) -> tuple[Any, ...]:
+    domain = Space(study.space).domains[axis]
+    assert isinstance(domain, Choice)
+    return domain.values
 
 
 def test_a_recorded_stack_without_a_composition_has_that_of_earlier_versions() -> None:
@@ -46,9 +53,8 @@ def test_a_recorded_stack_without_a_composition_has_that_of_earlier_versions() -
     assert compositions(study, "model.stack") == [2, 2, None]
     space = Space(study.space)
     assert sum(1 for _ in space.enumerate()) == 2 + 1 + 1  # the batch size varies only with the deep stack
-    whole = read({"model": AXES["model"]})
-    models = Space(whole.space).domains["model"].values  # type: ignore[union-attr]
-    assert models[0]["stack"]["composition"] == 2  # type: ignore[index, call-overload]
+    models = values(read({"model": AXES["model"]}), "model")
+    assert [model["stack"]["composition"] for model in models[:2]] == [2, 2]
     more = extended(study, Extended(time=1.0, choices={"model.stack": ({"deeper": {**DEEP, "depth": 5}},)}))
     assert compositions(more, "model.stack") == [2, 2, None, 2]
 
@@ -69,4 +75,4 @@ def test_axes_of_a_function_are_read_as_they_are() -> None:
     study, _ = load_study({"axes": {"model.stack": {"choice": [FLAT, DEEP]}}}, function=source_of(called))
     again = StudyRecord.of([StudyOpened(time=0.0, study=study.model_dump(mode="json"), code_version="0.3.0")]).study
     assert again == study
-    assert Space(again.space).domains["model.stack"].values == (FLAT, DEEP)  # type: ignore[union-attr]
+    assert values(again, "model.stack") == (FLAT, DEEP)

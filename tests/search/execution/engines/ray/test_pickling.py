@@ -43,6 +43,15 @@ def within_another() -> Callable[[Config], float]:
     return objective
 
 
+def calling_itself() -> Callable[[Config], float]:
+    def objective(config: Config) -> float:
+        with padlock:
+            return objective(config) if config else 1.0
+
+    padlock = threading.Lock()
+    return objective
+
+
 class Trainer:
     def __init__(self) -> None:
         self.guard = threading.Lock()
@@ -64,6 +73,7 @@ def called_with(pool: object, config: Config) -> float:
         (with_lock(), "lock", LOCK),
         (with_generator(), "numbers", GENERATOR),
         (within_another(), r"inner\.lock", LOCK),
+        (calling_itself(), "padlock", LOCK),
         (Trainer(), "guard", LOCK),
         (Trainer().train, "self.guard", LOCK),
         (partial(called_with, threading.Lock()), r"args\[0\]", LOCK),
