@@ -116,6 +116,7 @@ def search(
     study: AnyStudy,
     objective: Objective | None = None,
     *,
+    name: str | None = None,
     constraints: Sequence[str | Constraint] = (),
     direction: Direction | None = None,
     objectives: Mapping[str, Direction] | None = None,
@@ -134,8 +135,9 @@ def search(
     """Run a study to its end: propose trials, train them, record them, rank them.
 
     ``study``: the name of a preset, a YAML file, a mapping with the keys of one, or a ``Space``. ``settings``: values
-    by dotted path, such as ``{"model.stack.hidden": 32, "search.proposer": "random"}``. ``out``: a new folder, by
-    default ``runs/STUDY``. The other arguments are those of ``skipstack search``, such as ``hours``, after which the
+    by dotted path, such as ``{"model.stack.hidden": 32, "search.proposer": "random"}``. ``name``: the name of the
+    study in reports and in MLflow, by default that of the preset, the file or the function. ``out``: a new folder, by
+    default ``runs/NAME``. The other arguments are those of ``skipstack search``, such as ``hours``, after which the
     whole study ends, and the options of a run (``RunOptions``); ``progress`` shows on stderr how far the study is.
 
     ``objective``: a function that is called instead of training a network, once for each seed of each trial:
@@ -171,7 +173,7 @@ def search(
         _study(study),
         scale=scale,
         corpus=corpus,
-        overrides=_settings(settings, replicates, objectives),
+        overrides=_settings(settings, name, replicates, objectives),
         trials=trials,
         hours=hours,
         epochs=epochs,
@@ -188,6 +190,7 @@ def search(
 def begin(
     study: AnyStudy,
     *,
+    name: str | None = None,
     constraints: Sequence[str | Constraint] = (),
     direction: Direction | None = None,
     objectives: Mapping[str, Direction] | None = None,
@@ -240,7 +243,7 @@ def begin(
     config, corpora = load_study(
         _study(study),
         scale=scale,
-        overrides=_settings(settings, replicates, objectives),
+        overrides=_settings(settings, name, replicates, objectives),
         trials=trials,
         hours=hours,
         epochs=epochs,
@@ -536,11 +539,12 @@ def _study(given: AnyStudy) -> str | Path | Mapping[str, Any]:
 
 def _settings(
     settings: Mapping[str, Any] | None,
+    name: str | None,
     replicates: Mapping[str, int | Sequence[str | float]] | None,
     objectives: Mapping[str, Direction] | None,
 ) -> Mapping[str, Any]:
-    """Settings as ``load_study`` takes them, with the replicates and the objectives before them."""
-    own = {"search.replicates": replicates, "search.objectives": objectives}
+    """Settings as ``load_study`` takes them, with the name, the replicates and the objectives before them."""
+    own = {"name": name, "search.replicates": replicates, "search.objectives": objectives}
     return {**{path: value for path, value in own.items() if value is not None}, **(settings or {})}
 
 

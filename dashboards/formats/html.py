@@ -11,6 +11,8 @@ from itertools import groupby
 from typing import Final, assert_never
 
 from skipstack.dashboards.formats.page import (
+    ABLATION_TRIAL,
+    TRIAL,
     Block,
     Cell,
     Column,
@@ -44,9 +46,6 @@ HEAD: Final = """<!DOCTYPE html>
 <body>
 <main>
 """
-
-TRIAL: Final = "trial"
-"""The heading of the column with the number of the trial that a row describes."""
 
 END: Final = """</main>
 </body>
@@ -146,15 +145,15 @@ def _sections(table: Table, address: AddressOf | None) -> Iterator[str]:
 
 
 def _row(row: TableRow, table: Table, address: AddressOf | None) -> str:
-    """The HTML of a row. If the row describes a trial that has a page, the cell in the column ``TRIAL`` links to the
-    page; in a table without this column, the label links to it.
+    """The HTML of a row. If the row describes a trial that has a page, the cell in the column ``TRIAL`` or
+    ``ABLATION_TRIAL`` links to the page; in a table without such a column, the label links to it.
     """
     href = "" if address is None or row.trial is None else address(row.trial)
-    numbered = any(column.heading == TRIAL for column in table.columns)
+    numbered = any(column.heading in (TRIAL, ABLATION_TRIAL) for column in table.columns)
     mark = f"<span{_class(f'mark {row.mark.style}')}>{escape(row.mark.text)}</span>"
     label = _linked(_code(row.label, code=row.code), "" if numbered else href)
     cells = "".join(
-        _cell(cell, column, href if column.heading == TRIAL else "")
+        _cell(cell, column, href if column.heading in (TRIAL, ABLATION_TRIAL) else "")
         for cell, column in zip(row.cells, table.columns, strict=False)
     )
     return f'<tr{_class(row.style)}><th scope="row">{mark}{label}</th>{cells}</tr>'

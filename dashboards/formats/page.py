@@ -6,7 +6,7 @@ page and depends on no particular report.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from skipstack.spaces.subject import Scalar
 
@@ -15,6 +15,10 @@ Numbers = Mapping[str, Scalar]
 
 TrialKey = tuple[int | None, int]
 """A trial: the number of its ablation (None for a trial of the search), and its number."""
+
+TRIAL: Final = "trial"
+ABLATION_TRIAL: Final = "ablation trial"
+"""The headings of columns with the number of the row's trial, in the search and in an ablation."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -159,7 +159,7 @@ def table(counts: StudyCounts, now: float) -> RenderableType:
     head = Table.grid(padding=(0, 2, 0, 0))
     bar = ProgressBar(total=max(counts.total, 1), completed=counts.ended, width=BAR)
     head.add_row(
-        Text(visible(counts.record.study.name), style="bold", overflow="fold"),
+        Text(visible(counts.record.study.title), style="bold", overflow="fold"),
         Text(f"{counts.ended}/{counts.total} trials"),
         bar,
     )

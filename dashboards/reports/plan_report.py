@@ -47,7 +47,7 @@ def _content(plan: Plan) -> Content:
     """The numbers of a plan by their full names: sizes in bytes, times in seconds or hours, shares in [0, 1]."""
     study, search, small = plan.study, plan.study.search, small_space(plan.study)
     return {
-        "study": study.name,
+        "study": study.title,
         "about": study.about,
         "space": space_content(study, plan.space),
         "axes": axes_content(study, Space(study.space), plan.space),

@@ -214,7 +214,7 @@ def _content(described: DescribedStudy) -> Content:
     training, path = as_network(study.space.base).training, "training.batch_size"
     size = described.epoch
     return {
-        "study": study.name,
+        "study": study.title,
         "about": study.about,
         "space": space_content(study, described.counted),
         "axes": axes_content(study, space, described.counted),

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import BeforeValidator, Field, NonNegativeInt, PositiveInt, model_validator
 
-from skipstack.data.basis.frozen import Frozen
+from skipstack.data.basis.frozen import UNSAID, Brief, Frozen
 from skipstack.search.strategy.objectives.objectives import Further, Objective, Objectives, checked_objectives, further
 from skipstack.search.strategy.objectives.stopping_rule import StoppingRuleConfig
 from skipstack.search.strategy.proposers.config import ModelBasedConfig, ProposerConfig, ProposerName
@@ -153,10 +153,17 @@ class SearchConfig(Frozen):
         return self.scheduler.kind == "none"
 
 
-class StudyConfig(Frozen):
+class StudyConfig(Brief):
     """The config of a study: the content of a preset or a study file, with all defaults filled in."""
 
     name: Annotated[str, Field(min_length=1)]
+    settings: Annotated[tuple[str, ...], UNSAID] = ()
+    """The settings of the base, the axes and the constraints that replaced values of the file or preset, in words."""
     about: str = ""
     space: SpaceConfig
     search: SearchConfig = SearchConfig()
+
+    @property
+    def title(self) -> str:
+        """The name, followed by the settings, as in ``quickstart, with model.stack.cell=gru``."""
+        return f"{self.name}, with {', '.join(self.settings)}" if self.settings else self.name

@@ -56,14 +56,17 @@ WRONG: dict[str, tuple[str, str]] = {
     "no earlier study": (study(COLUMNS, "search: {warm_start: [earlier]}\n"), "earlier"),
     "missing code": (study(COLUMNS, "code: [mine.py]\n"), "mine.py"),
     "broken YAML": ("extends: [quickstart\n", "broken YAML"),
-    "an empty file": ("", "study.yaml: got an empty file (allowed: a mapping of about, extends, "),
-    "only comments": ("# extends: quickstart\n\n", "study.yaml: got an empty file (allowed: a mapping of about, "),
-    "null": ("# nothing\nnull\n", "study.yaml:2: got null (allowed: a mapping of about, "),
-    "an empty mapping": ("{}\n", "study.yaml:1: got an empty mapping (allowed: a mapping of about, "),
-    "a list": ("- quickstart\n", "allowed: a mapping of about, extends, "),
-    "a text": ("quickstart\n", "allowed: a mapping of about, extends, "),
-    "a number": ("3\n", "allowed: a mapping of about, extends, "),
-    "false": ("false\n", "allowed: a mapping of about, extends, "),
+    "an empty file": ("", "study.yaml: got an empty file (allowed: a mapping of name, about, extends, "),
+    "only comments": (
+        "# extends: quickstart\n\n",
+        "study.yaml: got an empty file (allowed: a mapping of name, about, ",
+    ),
+    "null": ("# nothing\nnull\n", "study.yaml:2: got null (allowed: a mapping of name, about, "),
+    "an empty mapping": ("{}\n", "study.yaml:1: got an empty mapping (allowed: a mapping of name, about, "),
+    "a list": ("- quickstart\n", "allowed: a mapping of name, about, extends, "),
+    "a text": ("quickstart\n", "allowed: a mapping of name, about, extends, "),
+    "a number": ("3\n", "allowed: a mapping of name, about, extends, "),
+    "false": ("false\n", "allowed: a mapping of name, about, extends, "),
 }
 
 

@@ -17,7 +17,7 @@ from skipstack.spaces.space import Space
 def ablation_page(made: Experiment, expected: Forecast, measure: Measure) -> Page:
     """The page of a planned ablation."""
     costs = map(Sentence, _costs(made, expected, measure))
-    return Page(made.study.name, (tuple(_rows(made)), tuple(costs)))
+    return Page(made.study.title, (tuple(_rows(made)), tuple(costs)))
 
 
 def nothing_to_compare() -> Page:

@@ -5,6 +5,8 @@ from dataclasses import asdict, replace
 from functools import partial
 
 from skipstack.dashboards.formats.page import (
+    ABLATION_TRIAL,
+    TRIAL,
     Block,
     Cell,
     Column,
@@ -110,9 +112,12 @@ def confirmed_table(
         **{column: write for column, write in COLUMNS.items() if asked or column.heading != RANDOMISED},
     }
     best = best_scores(records, split, measure)
+    # A row may be called "winner, trial 20", which is a trial of the search.
+    named = TRIAL if ablation is None else ABLATION_TRIAL
+    headings = [named if each.heading == TRIAL else heading_of(each.heading, measure) for each in columns]
     return Table(
         names=("of", "row"),
-        columns=tuple(replace(column, heading=heading_of(column.heading, measure)) for column in columns),
+        columns=tuple(replace(column, heading=text) for column, text in zip(columns, headings, strict=True)),
         rows=tuple(
             replace(
                 _row(numbers, label, measure, columns, reference, f"{split} %" if place in best else ""),
@@ -120,7 +125,7 @@ def confirmed_table(
             )
             for place, (numbers, label) in enumerate(zip(records, _labels(records), strict=True))
         ),
-        optional=("trial", "g"),
+        optional=(named, "g"),
         tight=True,
         caption=" ".join(filter(None, (sentence(about), BOLD))),
     )
@@ -212,6 +217,6 @@ COLUMNS: Mapping[Column, Writer] = {
     Column("g"): _effect,
     Column("p"): lambda numbers, _: p_text(numbers["p_holm"]),
     Column(RANDOMISED): lambda numbers, _: p_text(numbers["p_randomised"]),
-    Column("trial"): lambda numbers, _: NONE if numbers["trial"] is None else str(numbers["trial"]),
+    Column(TRIAL): lambda numbers, _: NONE if numbers["trial"] is None else str(numbers["trial"]),
 }
 """The printed columns after the score, with the functions that write their cells."""

@@ -44,6 +44,7 @@ def studies_report(studies: Studies) -> Report:
             "unknown_functions": list(studies.unknown),
             "rows": [{**record, "seeds": row.seeds} for record, row in zip(records, studies.rows, strict=True)],
             "explored": [asdict(each) for each in studies.explored],
+            "bases": studies.bases,
             "expected_best": studies.budgets.to_dict("records"),
         },
         records=records,
@@ -76,6 +77,10 @@ def _explored(studies: Studies) -> Iterator[tuple[Block, ...]]:
         tight=True,
     )
     yield Heading("explored"), table
+    if studies.bases:
+        first = next(each.study for each in studies.explored if each.study not in studies.unknown)
+        told = "; ".join(f"in {name}, {difference}" for name, difference in studies.bases.items())
+        yield (Sentence(f"Their bases differ from that of {first}: {told}."),)
     unknown = (Sentence(f"{', '.join(studies.unknown)}: {UNKNOWN}"),) if studies.unknown else ()
     yield *unknown, Sentence(DESCRIBED, style="dim")
 

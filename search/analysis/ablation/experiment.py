@@ -101,7 +101,8 @@ def experiment(
     )
     search = _search(study.search, number, proposer, seeds)
     name = f"{study.name}, ablation {number}"
-    return Experiment(number, StudyConfig(name=name, about=study.about, space=config, search=search), planned)
+    ablation = StudyConfig(name=name, settings=study.settings, about=study.about, space=config, search=search)
+    return Experiment(number, ablation, planned)
 
 
 def _proposer(

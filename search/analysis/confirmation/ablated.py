@@ -38,7 +38,7 @@ def ablated(record: StudyRecord, *, randomise: bool = False) -> Confirmation:
     corpora = tuple(dict.fromkeys(each.corpus for each in trained))
     own = record.study.space.base.title
     return Confirmation(
-        study=record.study.name,
+        study=record.study.title,
         corpus=", ".join(filter(None, corpora)) or own,
         measure=record.measure,
         rows=(*rows, *(_means(rows, len(corpora)) if len(corpora) > 1 else ())),

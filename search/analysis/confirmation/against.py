@@ -88,7 +88,7 @@ def compare(record: StudyRecord, name: str, table: PaperTable, *, randomise: boo
     rows = tuple(_row(row, table.base, each, split, record.measure) for row, each in zip(table.rows, ours, strict=True))
     pairs = [pair for row in rows if (pair := _pair(row, split)) is not None]
     return PaperComparison(
-        study=record.study.name,
+        study=record.study.title,
         corpus=base.title,
         table=name,
         title=table.title,

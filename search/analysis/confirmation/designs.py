@@ -69,7 +69,7 @@ def by_design(record: StudyRecord, *, randomise: bool = False) -> Confirmation |
         return None
     rows, split = list(_rows(record)), split_of(record)
     return Confirmation(
-        study=record.study.name,
+        study=record.study.title,
         corpus=record.study.space.base.title,
         measure=record.measure,
         rows=confirm(rows, split=split, randomise=randomise),

@@ -1,7 +1,7 @@
 """Compares several studies: tests the rows that more than one study confirmed, and describes the studies' searches."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import pandas as pd
 
@@ -56,6 +56,8 @@ class Studies:
     winners. A section has a row for each of its studies, compared with the section's first row. All rows are one
     family.
     ``split``: the split on which rows are compared.
+    ``bases``: the difference of a study's base from that of the first study, in words, by study; without studies whose
+    base is the same, or unknown.
     ``unknown``: the studies read from another tool, of which it is not known what function they called.
     """
 
@@ -65,6 +67,7 @@ class Studies:
     budgets: pd.DataFrame
     rows: tuple[ConfirmedRow, ...]
     split: Split = "test"
+    bases: Mapping[str, str] = field(default_factory=dict)
     unknown: tuple[str, ...] = ()
 
 
@@ -105,6 +108,7 @@ def compare_studies(records: Mapping[str, StudyRecord], *, randomise: bool = Fal
         budgets=pd.concat([each.assign(study=name) for name, each in budgets.items()], ignore_index=True),
         rows=confirm(rows, split=split, randomise=randomise),
         split=split,
+        bases=dict(_bases(one, {name: each for name, each in records.items() if name not in unknown})),
         unknown=unknown,
     )
 
@@ -137,6 +141,13 @@ def _confirmed(record: StudyRecord, fingerprint: str) -> Iterator[_Confirmed]:
             trial = None if row.trial is None else owner.trials[row.trial]
             if trial is not None and trial.whole and owner.fingerprint_of(trial.config) == fingerprint:
                 yield _Confirmed(_named(trial.config, record.study.space.base), _text(trial.config), trial)
+
+
+def _bases(first: StudyRecord, records: Mapping[str, StudyRecord]) -> Iterator[tuple[str, str]]:
+    """Yield the name of each study whose base differs from that of the ``first``, and the difference in words."""
+    for name, record in records.items():
+        if _text(record.study.space.base) != _text(first.study.space.base):
+            yield name, _named(record.study.space.base, first.study.space.base)
 
 
 def _named(config: Subject, base: Subject) -> str:

@@ -241,7 +241,7 @@ def explore(
     table = rows(seen, by or list(space.domains), space.domains, _named(baseline, study))
     best = ranked[0] if ranked else None
     return Exploration(
-        study=study.name,
+        study=study.title,
         measure=measure,
         rows=table,
         ends={reason: ends[reason] for reason in (*get_args(Reason), "running", "paused") if reason in ends},

@@ -173,7 +173,7 @@ class ExpectedRuns:
         self.study_id = self.study_id or study_id(event)
         self._code_version = event.code_version
         entry = self._entry()
-        entry.name, entry.start = study.name, _milliseconds(event.time)
+        entry.name, entry.start = study.title[:LONGEST_NAME], _milliseconds(event.time)
         entry.params = {
             "study": study.name,
             "proposer": search.proposer.kind,

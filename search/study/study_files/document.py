@@ -23,7 +23,9 @@ from skipstack.spaces.config import RECORDED, Axis
 from skipstack.spaces.trial import TrialConfig
 
 Raw = Mapping[str, Any]
-"""The data of a study before validation, with defaults: ``about``, ``base``, ``axes``, ``constraints``, ``search``."""
+"""The data of a study before validation, with defaults: ``name``, ``about``, ``base``, ``axes``, ``constraints``,
+``search``. ``name`` is None if the data has none.
+"""
 
 
 FORMER_KEYS: Final = {
@@ -65,6 +67,8 @@ class FileContent(Frozen):
     way. So a study at a scale is the preset at that scale, then the file, then the file's own scale.
     """
 
+    name: Annotated[str, Field(min_length=1)] | None = None
+    """The name of the study. By default, it is the name of the file, the preset or the function."""
     about: str | None = None
     """The question that the study answers, in one line."""
     extends: str | None = None
@@ -171,7 +175,7 @@ def document(data: Any, source: ValueSource, scale: str | None = None, base: Raw
     except ValidationError as error:
         raise UserError(explain(error, FileContent, lines=source.lines, file=source.name)) from None
     extended = _extended(file.extends, source, scale, base)
-    raw = _over(extended.raw, file, source)
+    raw = {**_over(extended.raw, file, source), "name": file.name}
     if file.about is not None:
         raw = {**raw, "about": file.about}
     if scale in file.scales:
@@ -184,7 +188,8 @@ def _extended(name: str | None, source: ValueSource, scale: str | None, base: Ra
     if name is None:
         own = TrialConfig().model_dump(mode="json") if base is None else base
         search = SearchConfig().model_dump(mode="json", exclude={"seeds"})  # the default of seeds is 1 with replicates
-        return Document(source, {"about": "", "base": own, "axes": {}, "constraints": (), "search": search}, ())
+        nothing = {"name": None, "about": "", "base": own, "axes": {}, "constraints": (), "search": search}
+        return Document(source, nothing, ())
     if base is not None:
         raise source.error(["extends"], f"got {name} for a function (allowed: none, since presets train networks)")
     if name not in presets():

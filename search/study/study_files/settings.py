@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from skipstack.data.basis.errors import UserError, unknown
+from skipstack.data.basis.explain import shown
 from skipstack.data.basis.fields import paths
 from skipstack.data.corpora.named import find_card, named_corpora
 from skipstack.data.labels.trees import TREES
@@ -53,6 +54,17 @@ class Setting:
                 return {**raw, "search": in_full(_put(raw["search"], rest, self.value), self.source)}
             case _:
                 return {**raw, first: self.value}
+
+    @property
+    def changes_space(self) -> bool:
+        """Whether this sets part of the base, an axis or the constraints."""
+        return self.path[0] in ("base", "axes", "constraints")
+
+    def __str__(self) -> str:
+        """The setting as ``--set`` takes it, as in ``model.stack.cell=gru``."""
+        path = ".".join(self.path[1:] if self.path[0] == "base" else self.path)
+        value = self.value if isinstance(self.value, str) else shown(self.value)
+        return f"{path}{'+' if self.adds else ''}={value}"
 
     def _varied(self, axes: Raw) -> Raw:
         """Return the axes without those that this setting of the base fixes."""
@@ -122,7 +134,7 @@ def _parts(path: str, value: Any, source: ValueSource, known_in_base: Known) -> 
     of fields of the base is optional.
     """
     first, _, rest = path.partition(".")
-    if path in ("about", "constraints", ADDED):
+    if path in ("name", "about", "constraints", ADDED):
         return (path.removesuffix("+"),)
     if first == "axes" and rest:
         return ("axes", rest)

@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, Field, ValidationError
 
 from skipstack.data.basis.errors import UserError, unknown
 from skipstack.data.basis.explain import explain, place
@@ -82,11 +82,11 @@ def load_study(
     the name of the study. ``corpus``: a named corpus or ``grammar``. ``overrides``: values that replace those of the
     study: texts ``PATH=VALUE`` with the value in YAML, or a mapping of Python values by path. A path is a field of the
     base (``model.stack.hidden=32``), a field of the search (``search.scheduler=none``), a whole axis
-    (``axes.model.stack.depth={choice: [1]}``; null removes it), ``constraints`` or ``about``. ``constraints+=NAME``
-    adds a constraint. ``trials``, ``hours``, ``epochs``, ``seeds``, ``seed``: values for the fields of these names.
-    ``function``: the function that trials call; None if they train networks. With a function, the base has values of
-    its arguments, and a study from a mapping gets its name. ``constraints``: constraints that are added to the study's
-    own.
+    (``axes.model.stack.depth={choice: [1]}``; null removes it), ``constraints``, ``name`` or ``about``.
+    ``constraints+=NAME`` adds a constraint. ``trials``, ``hours``, ``epochs``, ``seeds``, ``seed``: values for the
+    fields of these names. ``function``: the function that trials call; None if they train networks. With a function,
+    the base has values of its arguments, and a study from a mapping gets its name. ``constraints``: constraints that
+    are added to the study's own.
 
     ``constraints`` are applied first, then ``corpus``, then the numbers from ``trials`` to ``seed``, and ``overrides``
     last, in order. A setting of a field of the base fixes the field: axes at the field or inside it are removed.
@@ -113,16 +113,19 @@ def load_study(
     code = _loaded(file, corpora)
     with known(code):
         numbers = {"trials": trials, "hours": hours, "epochs": epochs, "seeds": seeds, "seed": seed}
-        settings = _settings(file.raw, corpus, overrides, valid, numbers)
-        raw = file.raw
+        overriding = _overriding(overrides, valid)
+        settings = [*_settings(file.raw, corpus, numbers), *overriding]
+        name = file.raw["name"] or name
+        raw: Raw = {**file.raw, "name": name if scale is None else f"{name}-{scale}"}
         if constraints:
             settings.insert(0, added_constraints(constraints))
         for setting in settings:
             raw = setting.applied(raw)
-        full_name = name if scale is None else f"{name}-{scale}"
         own = tuple(each for each in constraints if isinstance(each, ConstraintFunction))
         check = _Check(file.source, settings, constraints=len(file.raw["constraints"]))
-        return check.study(full_name, raw, code, own, function), corpora
+        config = check.study(raw, code, own, function)
+        told = tuple(str(each) for each in overriding if each.changes_space)
+        return config.model_copy(update={"settings": told}), corpora
 
 
 def _loaded(file: Document, folder: Path) -> tuple[CodeFile, ...]:
@@ -139,24 +142,23 @@ def _loaded(file: Document, folder: Path) -> tuple[CodeFile, ...]:
     return tuple(code)
 
 
-def _settings(
-    raw: Raw,
-    corpus: str | None,
-    overrides: Sequence[str] | Mapping[str, Any],
-    valid: Known,
-    numbers: Mapping[str, float | None],
-) -> list[Setting]:
-    """Create the settings of a study, in the order in which they are applied. ``numbers``: the values of the options
-    that abbreviate a path, by the option's name; None for an option that is not set.
+def _settings(raw: Raw, corpus: str | None, numbers: Mapping[str, float | None]) -> list[Setting]:
+    """Create the settings of the options that abbreviate a path, in the order in which they are applied. ``numbers``:
+    the values by the option's name; None for an option that is not set.
     """
     settings = [] if corpus is None else [corpus_setting(corpus, raw)]
     for option, value in numbers.items():
         if value is not None:
             at = "base.training.epochs" if option == "epochs" else f"search.{option}"
             settings.append(option_setting(option, at, value))
+    return settings
+
+
+def _overriding(overrides: Sequence[str] | Mapping[str, Any], valid: Known) -> list[Setting]:
+    """Create the settings of ``--set``, or of the library's argument ``settings``."""
     if isinstance(overrides, Mapping):
-        return settings + [given_setting(path, value, valid) for path, value in overrides.items()]
-    return settings + [parsed_setting(text, valid) for text in overrides]
+        return [given_setting(path, value, valid) for path, value in overrides.items()]
+    return [parsed_setting(text, valid) for text in overrides]
 
 
 def _with_epochs(function: FunctionSource, corpus: str | None, epochs: int | None) -> FunctionSource:
@@ -205,6 +207,7 @@ def find_study(name_or_path: str | Path) -> tuple[Path, str | None]:
 class _Whole(Frozen):
     """The content of a complete study, without its base."""
 
+    name: Annotated[str, Field(min_length=1)]
     about: str
     axes: dict[str, Axis]
     constraints: tuple[str, ...]
@@ -226,13 +229,12 @@ class _Check:
 
     def study(
         self,
-        name: str,
         raw: Raw,
         code: tuple[CodeFile, ...],
         functions: tuple[ConstraintFunction, ...],
         function: FunctionSource | None,
     ) -> StudyConfig:
-        """Return the validated config of the study ``name`` with the data ``raw``. Raises UserError for a mistake.
+        """Return the validated config of the study with the data ``raw``. Raises UserError for a mistake.
 
         ``code``: the user's code files. ``functions``: the constraints that are Python functions. ``function``: the
         function that trials call; None if they train networks.
@@ -256,7 +258,7 @@ class _Check:
             self._check_corpora(network, space)
             config = config.model_copy(update={"axes": typed_axes(space, config.axes)})
         config = config.model_copy(update={"constraints": in_full(space.rules, config.constraints)})
-        return StudyConfig(name=name, about=whole.about, space=config, search=whole.search)
+        return StudyConfig(name=whole.name, about=whole.about, space=config, search=whole.search)
 
     def _called(self, function: FunctionSource | None, values: Raw, whole: "_Whole") -> FunctionConfig:
         """Return the base config of a study whose trials call a function. If the objectives of the search have

@@ -47,7 +47,7 @@ class FinishedTrial:
 class FinishedSearch:
     """A search that was run by another tool.
 
-    ``name``: the name that its function gets. ``source``: a description of where it was read. ``direction``: whether
+    ``name``: its name in the other tool. ``source``: a description of where it was read. ``direction``: whether
     its scores are maximised or minimised. ``axes``: the axes that it varied. ``trials``: the trials that could be read.
     ``left_out``: the number of trials left out, by reason. ``unknown``: a description of what the tool does not record.
     ``lost``: descriptions of what the tool records and the axes cannot hold.
@@ -127,14 +127,14 @@ def json_value(name: str, value: Any) -> Any:
 def _events(search: FinishedSearch, trials: Sequence[FinishedTrial]) -> list[Event]:
     base: dict[str, Any] = {name: trials[0].values[name] for name in search.axes}
     function = FunctionSource(
-        name=search.name,
+        name="objective",
         file="",
         source=ELSEWHERE,
         direction=RECORDED[search.direction],
         epochs=max(1, *(len(each.curve) for each in trials)),
     )
     asked = {"proposer": "random", "scheduler": "none", "trials": len(trials), "seeds": 1}
-    given = {"about": search.about, "base": base, "axes": dict(search.axes), "search": asked}
+    given = {"name": search.name, "about": search.about, "base": base, "axes": dict(search.axes), "search": asked}
     study, _ = load_study(given, function=function)
     space = Space(study.space)
     opened = StudyOpened(time=trials[0].began, study=study.model_dump(mode="json"), code_version=code_version())

@@ -49,7 +49,7 @@ def optuna_search(study: Any) -> FinishedSearch:
         )
     axes = {name: axis for name, found in ranges.items() if (axis := _axis(name, found)) is not None}
     return FinishedSearch(
-        name="objective",
+        name=study.study_name,
         source=f"the Optuna study {study.study_name!r}",
         direction="minimize" if study.direction.name == "MINIMIZE" else "maximize",
         axes=axes,

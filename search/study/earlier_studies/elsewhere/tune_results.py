@@ -72,7 +72,7 @@ def tune_search(folder: Path, score: str, direction: Direction, axes: Mapping[st
         for name, value in trial.values.items():
             tried.setdefault(name, []).append(value)
     return FinishedSearch(
-        name="objective",
+        name=folder.name,
         source=f"the Ray Tune experiment {folder.name!r}",
         direction=direction,
         axes=axes or inferred_axes(tried),

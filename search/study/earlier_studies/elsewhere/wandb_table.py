@@ -58,7 +58,7 @@ def wandb_search(table: Path, score: str, direction: Direction, axes: Mapping[st
             )
         )
     return FinishedSearch(
-        name="objective",
+        name=table.stem,
         source=f"the table {table.name!r} of W&B",
         direction=direction,
         axes=axes,

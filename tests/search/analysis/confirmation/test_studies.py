@@ -61,6 +61,12 @@ def test_what_only_explored_is_only_described_and_budgets_are_made_alike() -> No
     assert drawn["expected_best"].to_dict() == {"a": pytest.approx(best_of_four), "b": pytest.approx(small.alike)}
 
 
+def test_bases_that_differ_are_named() -> None:
+    plain, shortcuts = record_of(study(AXES)), record_of(study(AXES, composition=2))
+    made = compare_studies({"a": plain, "b": shortcuts, "c": plain})
+    assert made.bases == {"b": "model.stack.composition=2"}
+
+
 @pytest.mark.slow
 def test_the_best_of_each_is_compared_as_its_ablation_trained_it_anew(tmp_path: Path) -> None:
     rates, depths = {RATE: {"choice": [0.01, 0.02]}}, {DEPTH: {"choice": [1, 2, 3]}}

@@ -194,9 +194,9 @@ def test_a_file_in_the_working_directory_goes_before_a_preset_but_a_folder_does_
         ("extends: wu2017/quik", "mine.yaml:1: unknown study 'wu2017/quik' (nearest: 'wu2017/quick'; allowed: "),
         (
             "about: x\nextnds: quickstart",
-            "mine.yaml:2: extnds: unknown key 'extnds' (nearest: 'extends'; allowed: about, ",
+            "mine.yaml:2: extnds: unknown key 'extnds' (nearest: 'extends'; allowed: name, about, ",
         ),
-        ("- a", 'mine.yaml:1: got ["a"] (allowed: a mapping of about, extends, base'),
+        ("- a", 'mine.yaml:1: got ["a"] (allowed: a mapping of name, about, extends, base'),
         ("about: x\nbase: 3", "mine.yaml:2: base: got 3 (allowed: a mapping)"),
         ("a: [", "mine.yaml:1: broken YAML: "),
         (
@@ -452,6 +452,31 @@ def test_settings_are_applied_in_order() -> None:
 def test_constraints_and_about_are_replaced() -> None:
     study, _ = load_study("wu2017/quick", overrides=["constraints=[]", "about=mine"])
     assert (study.space.constraints, study.about) == ((), "mine")
+
+
+@pytest.mark.parametrize(
+    ("file", "options", "name"),
+    [
+        ("extends: quickstart", {}, "mine"),
+        ("extends: quickstart", {"scale": "papers"}, "mine-papers"),
+        ("extends: quickstart\nname: rates", {}, "rates"),
+        ("extends: quickstart\nname: rates", {"scale": "papers"}, "rates-papers"),
+        ("extends: quickstart\nname: rates", {"scale": "papers", "overrides": {"name": "others"}}, "others"),
+    ],
+)
+def test_a_study_has_the_name_that_was_last_given(study: Any, file: str, options: Any, name: str) -> None:
+    study(file if "scale" not in options else f"{file}\nscales: {{papers: {{search: {{trials: 2}}}}}}")
+    assert load_study("mine.yaml", **options)[0].name == name
+
+
+def test_the_title_says_what_was_set_beside_the_file() -> None:
+    plain, _ = load_study("quickstart", trials=3, overrides=["search.proposer=random", "about=mine"])
+    assert (plain.title, "settings" in plain.model_dump()) == ("quickstart", False)  # ledgers are as they were
+    gru, _ = load_study("quickstart", overrides=["model.stack.cell=gru", "axes.model.stack.composition=null"])
+    assert gru.title == "quickstart, with model.stack.cell=gru, axes.model.stack.composition=null"
+    mapped, _ = load_study("quickstart", overrides={"model.stack.cell": "gru", "training.epochs": 3})
+    assert mapped.title == "quickstart, with model.stack.cell=gru, training.epochs=3"
+    assert type(gru).model_validate(gru.model_dump(mode="json")) == gru
 
 
 @pytest.mark.parametrize("given", [["constraints+=only_gui2019"], {"constraints+": ["only_gui2019"]}])
