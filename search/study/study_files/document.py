@@ -175,7 +175,7 @@ def document(data: Any, source: ValueSource, scale: str | None = None, base: Raw
     except ValidationError as error:
         raise UserError(explain(error, FileContent, lines=source.lines, file=source.name)) from None
     extended = _extended(file.extends, source, scale, base)
-    raw = {**_over(extended.raw, file, source), "name": file.name}
+    raw: Raw = {**_over(extended.raw, file, source), "name": file.name}
     if file.about is not None:
         raw = {**raw, "about": file.about}
     if scale in file.scales:
