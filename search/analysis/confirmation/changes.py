@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 
 from skipstack.search.study.record.domain_parts import value_text
-from skipstack.spaces.domains import Choice, Domain, Integer, Json
+from skipstack.search.study.record.study_record import StudyRecord
+from skipstack.spaces.domains import Choice, Domain, Json
 from skipstack.spaces.space import Point, Space
 
 
@@ -18,10 +19,15 @@ def base_of(space: Space) -> Point:
     return point
 
 
-def values_of(domain: Domain) -> Sequence[Json]:
-    """Return the values of an axis, in order. The domain must be finite: a choice or integers."""
-    assert isinstance(domain, Choice | Integer), "a grid is finite"
-    return domain.values
+def values_of(record: StudyRecord, axis: str) -> Sequence[Json]:
+    """Return the values of an axis, in order: all values of a choice, or the integers that were tried, since there may
+    be billions of others.
+    """
+    domain = record.space.domains[axis]
+    if isinstance(domain, Choice):
+        return domain.values
+    tried = (trial.point.get(axis) for trial in record.trials.values())
+    return sorted({value for value in tried if isinstance(value, int)})
 
 
 def name_of(domain: Domain, value: Json) -> str:

@@ -96,7 +96,7 @@ def _rows(record: StudyRecord) -> Iterator[RowToConfirm]:
     reference = trials.get(canonical_json(base))
     yield RowToConfirm(label="base", trial=reference, is_reference=True)
     for axis, domain in space.domains.items():
-        for value in values_of(domain):
+        for value in values_of(record, axis):
             point = space.moved(base, axis, value)
             text = canonical_json(point)
             if axis in point and text != canonical_json(base) and space.allowed(point):

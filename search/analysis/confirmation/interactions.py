@@ -17,7 +17,7 @@ from skipstack.search.statistics.multiple_testing import LEVEL, holm
 from skipstack.search.study.record.study_record import StudyRecord
 from skipstack.search.study.record.trial_record import TrialRecord
 from skipstack.spaces.domains import Json
-from skipstack.spaces.space import Point, Space
+from skipstack.spaces.space import Point
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ def _interactions(record: StudyRecord, split: Split) -> Iterator[Interaction]:
     base = whole.get(canonical_json(start))
     if base is None:
         return
-    for one, other in combinations(_changes(space, start, whole), 2):
+    for one, other in combinations(_changes(record, start, whole), 2):
         point = space.moved(space.moved(start, one.axis, one.value), other.axis, other.value)
         both = whole.get(canonical_json(point))
         if one.axis == other.axis or both is None or any(point.get(each.axis) != each.value for each in (one, other)):
@@ -75,9 +75,9 @@ def _interactions(record: StudyRecord, split: Split) -> Iterator[Interaction]:
             yield Interaction(axes=(one.axis, other.axis), values=names, trial=both.number, estimate=found)
 
 
-def _changes(space: Space, base: Point, whole: Mapping[str, TrialRecord]) -> Iterator[SingleChange]:
+def _changes(record: StudyRecord, base: Point, whole: Mapping[str, TrialRecord]) -> Iterator[SingleChange]:
     for axis, usual in base.items():
-        for value in values_of(space.domains[axis]):
-            trial = whole.get(canonical_json(space.moved(base, axis, value)))
+        for value in values_of(record, axis):
+            trial = whole.get(canonical_json(record.space.moved(base, axis, value)))
             if trial is not None and value != usual:
                 yield SingleChange(axis, value, trial)

@@ -9,7 +9,6 @@ from skipstack.search.analysis.confirmation.designs import split_of, why_not_by_
 from skipstack.search.analysis.confirmation.differences import Split, score_of
 from skipstack.search.statistics.estimates import Estimate
 from skipstack.search.study.record.study_record import StudyRecord
-from skipstack.spaces.domains import Domain
 
 FEWEST = 3
 """The minimum number of values of an axis for a trend."""
@@ -50,12 +49,12 @@ def trends_of(record: StudyRecord) -> tuple[Trend, ...]:
     """
     if why_not_by_design(record):
         return ()
-    base, domains, split = base_of(record.space), record.space.domains, split_of(record)
-    numbers = {axis: found for axis in base if len(found := _numbers(domains[axis])) >= FEWEST}
+    base, split = base_of(record.space), split_of(record)
+    numbers = {axis: found for axis in base if len(found := _numbers(record, axis)) >= FEWEST}
     drawn: dict[str, str | None] = dict.fromkeys(numbers)
     if numbers and record.study.search.proposer.kind == "grid":
         axis = max(numbers, key=lambda path: len(numbers[path]))
-        others = {path: len(values_of(domains[path])) for path in base if path != axis}
+        others = {path: len(values_of(record, path)) for path in base if path != axis}
         drawn = {axis: max(others, key=lambda path: others[path]) if others else None}
     made = (
         Trend(axis=axis, lines=lines, split=split, reached=tuple(_reached(record, axis, numbers[axis], lines, split)))
@@ -69,7 +68,7 @@ def _reached(
 ) -> Iterator[Reached]:
     space, base = record.space, base_of(record.space)
     trials = {canonical_json(trial.point): trial for trial in record.trials.values()}
-    for value in values_of(space.domains[lines]) if lines else (None,):
+    for value in values_of(record, lines) if lines else (None,):
         start = space.moved(base, lines, value) if lines else base
         for number in numbers:
             trial = trials.get(canonical_json(space.moved(start, axis, number)))
@@ -79,8 +78,8 @@ def _reached(
                 yield Reached(number=float(number), line=name, score=score)
 
 
-def _numbers(domain: Domain) -> tuple[int | float, ...]:
-    """Return the values of a domain in ascending order if all of them are numbers; otherwise an empty tuple."""
-    values = values_of(domain)
+def _numbers(record: StudyRecord, axis: str) -> tuple[int | float, ...]:
+    """Return the values of an axis in ascending order if all of them are numbers; otherwise an empty tuple."""
+    values = values_of(record, axis)
     numbers = [value for value in values if isinstance(value, int | float) and not isinstance(value, bool)]
     return tuple(sorted(numbers)) if len(numbers) == len(values) else ()

@@ -11,11 +11,12 @@ from scipy.stats import ttest_rel
 from skipstack.search.analysis.confirmation.confirmation import ConfirmedRow, RowToConfirm, confirm, reach
 from skipstack.search.analysis.confirmation.designs import Confirmation, by_design, why_not_by_design
 from skipstack.search.analysis.confirmation.differences import difference, difference_table
+from skipstack.search.analysis.confirmation.trends import trends_of
 from skipstack.search.ledger.events import Event
 from skipstack.search.ledger.sentences import SentenceCounts
 from skipstack.search.statistics.chance import chance, error
 from skipstack.search.statistics.estimates import ONE_SEED
-from tests.search.made_up import DEPTH, GATE, ended, measured, proposed, record_of, reported, study
+from tests.search.made_up import DEPTH, GATE, HIDDEN, ended, measured, proposed, record_of, reported, study
 
 AXES: dict[str, Any] = {DEPTH: {"choice": [1, 3, 5]}, GATE: {"choice": ["none", "sigmoid_below"]}}
 SEEDS, SENTENCES = 3, 60
@@ -60,6 +61,16 @@ def test_nobody_asks_for_randomisation_but_who_does() -> None:
     assert {row.p_randomised for row in rows_of(by_design(record_of(CONFIG, *trials()))).values()} == {None}
     asked = rows_of(by_design(record_of(CONFIG, *trials()), randomise=True)).values()
     assert [row.p_randomised is None for row in asked] == [True, False, False, False]
+
+
+@pytest.mark.parametrize("proposer", ["grid", "one_at_a_time"])
+def test_of_billions_of_integers_those_that_were_tried_are_rows(proposer: str) -> None:
+    config = study({HIDDEN: {"randint": [1, 10**12]}}, proposer=proposer, scheduler="none", seeds=SEEDS)
+    record = record_of(
+        config, *(proposed(config, number, {HIDDEN: size}) for number, size in enumerate((16, 9, 10**9)))
+    )
+    assert list(rows_of(by_design(record))) == ["base", "9", "1000000000"]
+    assert trends_of(record) == ()
 
 
 @pytest.mark.parametrize(("sentences", "counted"), [(1, None), (2, 2), (3, 3)])
