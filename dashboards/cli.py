@@ -5,9 +5,9 @@ The exit codes:
 - 0: done.
 - 1: an unexpected error; its traceback is shown.
 - 2: a user error, a missing library, or a full or failing disk; one line names it.
-- 3: a study finished, but faults ended some of its trials or prevented their test; or ``skipstack rerun`` got a number
-  other than the recorded one.
-- 130: the user, a full or lost disk, or a lost cluster interrupted the study, which can be resumed.
+- 3: a study finished, but faults ended some of its trials or prevented their evaluation on test. For ``skipstack
+  rerun``: a number differs from the recorded one.
+- 130: the study was interrupted by the user, a full or lost disk, or a lost cluster. It can be resumed.
 """
 
 import atexit
@@ -110,7 +110,7 @@ def _code() -> int:
 
 
 def _of_this_machine(error: Exception) -> str | None:
-    """The message for an error of this machine (a full or failing disk, a missing library); None for other errors."""
+    """The message for an error of this machine: a full or failing disk, or a missing library. None for other errors."""
     if (trouble := disk_trouble(error)) is not None:
         return f"a disk is full or fails ({trouble.words}; allowed: one with room)"
     if (
@@ -124,7 +124,7 @@ def _of_this_machine(error: Exception) -> str | None:
 
 
 def _of_typer(error: TyperException) -> str:
-    """The message for Typer's error about a command line. For an invalid choice, it names the nearest valid one."""
+    """The message for Typer's error about a command line. For an invalid choice, it names the nearest valid choice."""
     message = " ".join(error.format_message().split()).rstrip(".")
     choice = re.fullmatch(r"Invalid value for '(.+?)': (?:Value error, )?'(.*)' is not one of (.+)", message)
     if choice is None:

@@ -1,4 +1,4 @@
-"""Finds when axes are active: which kinds of components have their fields, and which axes no config activates."""
+"""Finds when axes are active: which kinds of components have their fields, and which axes are active in no config."""
 
 from collections.abc import Sequence
 
@@ -15,9 +15,9 @@ from skipstack.spaces.space import Space
 def owners(space: Space, path: str) -> dict[str, Sequence[Json]]:
     """Return the kinds that have the field at ``path``, by the path of the kind.
 
-    A kind matters only if an axis varies it and some values of this axis lack the field. For example, the result is
-    ``{"training.optimiser.kind": ["sgd"]}`` for the momentum if the axis has ``sgd`` and ``adam``. If no value of the
-    axis has the field, all kinds that have it are returned.
+    A path of a kind is included only if an axis varies it and some values of this axis lack the field. For example, the
+    result for the momentum is ``{"training.optimiser.kind": ["sgd"]}`` if the axis has ``sgd`` and ``adam``. If all
+    values of the axis lack the field, all kinds that have the field are returned.
     """
     found: dict[str, Sequence[Json]] = {}
     for tag, domain in space.domains.items():
@@ -36,7 +36,7 @@ def owners(space: Space, path: str) -> dict[str, Sequence[Json]]:
 
 
 def check_active(space: Space) -> None:
-    """Raise SpaceError for an axis whose conditions hold in some configurations but whose field exists in none of them.
+    """Raise SpaceError for an axis whose conditions hold in some configurations, none of which has its field.
 
     An axis whose conditions never hold is accepted, since a setting that fixes another axis may leave such axes behind.
     """
@@ -56,7 +56,7 @@ def check_active(space: Space) -> None:
 
 
 def condition(space: Space, path: str) -> str:
-    """Describe when an axis is active: its own conditions, and the kinds that have its field; empty if always."""
+    """Describe when an axis is active: under its own conditions, and with which kinds. Empty if it always is."""
     asked = {**owners(space, path), **space.conditions[path]}
     return " and ".join(f"{on} is {' or '.join(map(_plain, values))}" for on, values in asked.items())
 

@@ -1,4 +1,4 @@
-"""Prior beliefs: where on an axis the author of a study expects good values, as a probability distribution."""
+"""Prior beliefs: probability distributions over the values of an axis, from a study's author."""
 
 import math
 from dataclasses import dataclass
@@ -13,8 +13,8 @@ SPREAD = 0.25
 """The standard deviation of a belief about a number, as a share of the axis's range."""
 
 WEIGHED = 10_000
-"""The number of integers of an axis from which on they are no longer weighed one by one, but drawn as numbers between
-the bounds and rounded."""
+"""An integer axis with more values than this is treated as continuous, and drawn values are rounded. On a smaller axis,
+each integer gets a probability of its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,9 +22,9 @@ class Belief:
     """A probability distribution over the values of an axis, with its maximum at the value ``believed``.
 
     ``domain``: the axis's domain, which contains ``believed``. For a choice, half of the probability is on
-    ``believed``, and the other half is uniform over all values. For a number, the density is normal around
-    ``believed``, truncated at the ends of the axis, with a standard deviation of ``SPREAD`` times the axis's range. For
-    a ``log`` axis, the density is over the logarithm.
+    ``believed``, and the other half is uniform over all values. For a number, the density is normal around ``believed``
+    and truncated at the ends of the axis. Its standard deviation is ``SPREAD`` times the axis's range. For a ``log``
+    axis, the density is over the logarithm.
     """
 
     domain: Domain
@@ -43,7 +43,7 @@ class Belief:
                 return self._number(min(max(drawn, 0.0), 1.0))
 
     def support(self, value: Json) -> float:
-        """Return the log of the density at ``value`` relative to a uniform draw; it is above 0 near ``believed``."""
+        """Return the log of the density at ``value`` relative to a uniform draw. It is above 0 near ``believed``."""
         match self.domain:
             case Choice(values):
                 is_believed = canonical_json(value) == canonical_json(self.believed)
@@ -57,11 +57,11 @@ class Belief:
                 return math.log(self._normal().pdf(self._place(value)) / (above - below))
 
     def _normal(self) -> NormalDist:
-        """Return the normal density over positions on the axis (0 to 1) before truncation."""
+        """Return the normal density before truncation, over positions on the axis (0 to 1)."""
         return NormalDist(self._place(self.believed), SPREAD)
 
     def _cut(self) -> tuple[float, float]:
-        """Return the normal density's probability below the lower end of the axis, and below its upper end."""
+        """Return two probabilities of the normal density: below the lower end of the axis, and below the upper end."""
         normal = self._normal()
         return normal.cdf(0.0), normal.cdf(1.0)
 

@@ -1,9 +1,9 @@
-"""Blocks: groups of axes that rules (a study's own constraints) tie together. They make random draws fast.
+"""Blocks: groups of axes that rules tie together. Rules are a study's own constraints. Blocks make random draws fast.
 
-If rules allow one combination in a hundred, drawing points (a value for each axis) until the rules hold takes about a
-hundred draws of all axes. With blocks, only the axes of a block are redrawn until its rules hold. If the block has few
-combinations, the allowed combinations are listed once instead. Axes outside of blocks are drawn without regard to the
-rules. The distribution is the same, since the rules of a block depend on nothing outside of it.
+A point has a value for each axis. If rules allow one combination in a hundred, drawing points until the rules hold
+takes about a hundred draws of all axes. With blocks, only the axes of a block are redrawn until its rules hold. If the
+block has few combinations, the allowed combinations are listed once instead. Axes outside of blocks are drawn without
+regard to the rules. The distribution is the same, since the rules of a block depend on nothing outside of it.
 """
 
 from bisect import bisect
@@ -21,13 +21,13 @@ from skipstack.spaces.paths import Tree, changes
 from skipstack.spaces.rules import Rule
 
 LISTED: Final = 4096
-"""A block with at most this many combinations, allowed or not, lists the allowed ones instead of drawing them."""
+"""A block with at most this many combinations lists the allowed ones instead of drawing them."""
 
 TRIES: Final = 20_000
-"""The number of draws of a block after which the search for an allowed combination is given up."""
+"""After this many draws of a block, the search for an allowed combination is given up."""
 
 NEAR, NEAR_TRIES = 4, 200
-"""``Block.near`` draws up to ``NEAR_TRIES`` combinations until ``NEAR`` are allowed, and takes the nearest of these."""
+"""``Block.near`` draws up to ``NEAR_TRIES`` combinations until ``NEAR`` are allowed. It takes the nearest of these."""
 
 Point = dict[str, Json]
 
@@ -38,7 +38,7 @@ class Around(Protocol):
     base: Tree
 
     def active(self, path: str, tree: Tree) -> bool:
-        """Whether the axis at ``path`` is active in ``tree``, a config with the values of the axes before it."""
+        """Whether the axis at ``path`` is active in ``tree``. ``tree``: a config with the values of earlier axes."""
 
     def written(self, tree: Tree, path: str, value: Json) -> Tree:
         """Return the config ``tree`` with ``value`` on the axis at ``path``."""
@@ -48,8 +48,8 @@ class Around(Protocol):
 class Block:
     """A group of axes that rules tie together. Lists or draws their allowed combinations of values.
 
-    ``domains``: the domains of the axes that ``rules`` name, and of the axes that decide whether these are active, in
-    the order of the space. ``rules``: the rules of the block. ``space``: the space.
+    ``domains``: the domains of the axes, in the order of the space. These are the axes that ``rules`` name, and the
+    axes that decide whether those are active. ``rules``: the rules of the block. ``space``: the space.
     """
 
     def __init__(self, domains: Mapping[str, Domain], rules: Sequence[Rule], space: Around) -> None:
@@ -59,7 +59,7 @@ class Block:
 
     @cached_property
     def listed(self) -> Sequence[Point] | None:
-        """The allowed combinations of the block, in order; None if there are too many to list, or infinitely many."""
+        """The allowed combinations of the block, in order. None if there are too many to list, or infinitely many."""
         if any(not domain.finite for domain in self.domains.values()):
             return None
         if prod(len(_values(domain)) for domain in self.domains.values()) > LISTED:
@@ -74,26 +74,26 @@ class Block:
         return frozenset(map(canonical_json, found))
 
     def may_begin(self, point: Point) -> bool:
-        """Return whether ``point``, with values of the block's first axes, can be extended to an allowed combination.
+        """Return whether ``point`` can be extended to an allowed combination. It has values of the block's first axes.
 
-        The result is True if the combinations are not listed, since the answer is then not known.
+        If combinations are not listed, this is not known, and the result is True.
         """
         if self.listed is None:
             return True
         return canonical_json({path: point[path] for path in self.domains if path in point}) in self._beginnings
 
     def check(self) -> None:
-        """Raise UndecidedError if a rule is undecided at the point with the first value of every axis."""
+        """Raise UndecidedError if a rule is undecided at the point that has the first value of every axis."""
         point, tree = self._composed(lambda path, domain: domain.first)
         for rule in self.rules:
             rule.holds(tree, point)
 
     def allows(self, point: Point) -> bool:
-        """Whether the block's rules hold for the values that ``point`` has on the block's axes."""
+        """Whether the block's rules hold for the values of ``point`` on the block's axes."""
         return self._keeps(*self._composed(lambda path, domain: point[path]))
 
     def draw(self, generator: np.random.Generator) -> Point | None:
-        """Draw values of the block's active axes such that the rules hold; None if no such values are found."""
+        """Draw values of the block's active axes such that the rules hold. None if no such values are found."""
         if self.listed is not None:
             return self._from_list(self.listed, generator)
         return next(self._drawn(lambda path, domain: domain.sample(generator), TRIES), None)
@@ -101,9 +101,9 @@ class Block:
     def near(self, wanted: Point, generator: np.random.Generator) -> Point | None:
         """Find values that keep the rules, near the values ``wanted``, which break a rule.
 
-        In each draw, every axis that a broken rule names is redrawn with probability 1/2; the nearest of ``NEAR``
-        allowed combinations is returned. If there is none, all values are drawn at random (``draw``); None if that
-        fails as well.
+        In each draw, every axis that a broken rule names is redrawn with probability 1/2. The nearest of ``NEAR``
+        allowed combinations is returned. If there is none, all values are drawn at random (``draw``), which may return
+        None.
         """
         own, tree = self._composed(lambda path, domain: wanted[path])
         broken = [rule for rule in self.rules if rule.refusal(tree, own) is not None]
@@ -142,12 +142,12 @@ class Block:
 
     @cached_property
     def _odds(self) -> Sequence[float]:
-        """The cumulative sums of the listed combinations' probabilities, if each axis is drawn uniformly in turn."""
+        """The cumulative sums of the listed combinations' probabilities, if the axes are drawn uniformly in turn."""
         assert self.listed is not None, "only listed combinations have them"
         return list(accumulate(prod(1 / len(_values(self.domains[path])) for path in point) for point in self.listed))
 
     def _allowed(self, point: Point, tree: Tree, paths: Sequence[str]) -> Iterator[Point]:
-        """Yield every allowed extension of ``point`` by values of the active axes among ``paths``, in their order.
+        """Yield every allowed extension of ``point`` by values of the active axes among ``paths``, in order.
 
         ``tree``: the config with the values of ``point``.
         """
@@ -174,7 +174,7 @@ class Block:
 def blocks(
     rules: Sequence[Rule], domains: Mapping[str, Domain], conditions: Mapping[str, Iterable[str]], space: Around
 ) -> list[Block]:
-    """Return the blocks of a space, no two of which share an axis: rules that share an axis share a block.
+    """Return the blocks of a space. Rules that share an axis share a block, so no two blocks share an axis.
 
     ``rules``, ``domains``: the space's rules, and the domains of its axes. ``conditions``: the paths that the
     conditions of each axis name.
@@ -190,7 +190,7 @@ def blocks(
 
 
 def _tied(paths: Iterable[str], domains: Iterable[str], conditions: Mapping[str, Iterable[str]]) -> set[str]:
-    """Return the axes that can change the values at ``paths``, and the axes that decide whether these are active."""
+    """Return the axes that can change the values at ``paths``, and the axes that decide whether those are active."""
     found: set[str] = set()
     left = list(paths)
     while left:
@@ -208,7 +208,7 @@ def _values(domain: Domain) -> Sequence[Json]:
 
 
 def _apart(domain: Domain, one: Any, other: Any) -> float:
-    """Return the distance of two values of an axis: 0 or 1 for a choice, else a share of the axis's range."""
+    """Return the distance of two values of an axis: 0 or 1 for a choice, otherwise a share of the axis's range."""
     match domain:
         case Choice():
             return float(canonical_json(one) != canonical_json(other))

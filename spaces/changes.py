@@ -1,4 +1,4 @@
-"""Finds the differences of a config from another one, such as its base."""
+"""Finds the differences between a config and another one, such as its base."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -11,13 +11,13 @@ from skipstack.spaces.trial import CODE, TrialConfig
 
 
 def changes(config: Subject, base: Subject) -> dict[str, Scalar]:
-    """Return the leaves of ``config``, by dotted path, that ``base`` lacks or has with another value."""
+    """Return the leaves of ``config``, by dotted path, that ``base`` lacks or that have another value in ``base``."""
     theirs = {path: canonical_json(value) for path, value in base.flatten().items()}
     return {path: value for path, value in config.flatten().items() if theirs.get(path) != canonical_json(value)}
 
 
 def differences(ours: Subject, theirs: Subject) -> Iterator[tuple[str, Scalar, Scalar]]:
-    """Yield each path at which two configs differ, with the value in each config, None if a config lacks the path.
+    """Yield each path at which two configs differ, with its value in both. A config that lacks the path has None.
 
     The paths of ``ours`` come first.
     """
@@ -31,8 +31,8 @@ def chosen(changed: Mapping[str, Scalar], config: Subject) -> dict[str, Scalar]:
     """Return the settings that turn a base into ``config``, without settings that merely follow from others.
 
     ``changed``: the leaves in which ``config`` differs from the base, from ``changes``. Another ``kind`` in a mapping,
-    such as an optimiser's, brings that kind's defaults; so a mapping whose kind changed is compared with these defaults
-    and not with the base. The files of users' code are left out, since they follow from the kinds.
+    such as an optimiser's, brings that kind's defaults. So the settings in such a mapping are those that differ from
+    these defaults, whatever the base has. The files of users' code are left out, since they follow from the kinds.
     """
     if not isinstance(config, TrialConfig):
         return dict(changed)
@@ -40,7 +40,7 @@ def chosen(changed: Mapping[str, Scalar], config: Subject) -> dict[str, Scalar]:
     defaults: dict[str, Scalar] = {}
     switched = [path.removesuffix(".kind") for path in own if path in changed and path.endswith(".kind")]
     for path in switched:
-        with suppress(ValueError), known(config.code):  # raised for a kind with fields that have no default
+        with suppress(ValueError), known(config.code):  # raised for a kind with a field that has no default
             defaults |= dict(leaves(typed(path, {"kind": own[f"{path}.kind"]}), path))
     kinds = {f"{path}.kind" for path in switched}
     return {

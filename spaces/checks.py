@@ -20,7 +20,7 @@ Conditions = Mapping[str, tuple[Json, ...]]
 
 
 class SpaceError(UserError):
-    """A mistake in a space's config, at the keys and indices ``where``, such as ``("axes", path, "choice")``."""
+    """A mistake in a space's config. ``where``: the keys and indices that lead to it, as in ``("axes", path)``."""
 
     def __init__(self, message: str, *where: str | int) -> None:
         super().__init__(message)
@@ -28,10 +28,10 @@ class SpaceError(UserError):
 
 
 def in_order(axes: Mapping[str, Axis], fields: Fields) -> dict[str, Axis]:
-    """Return the axes, each after the axes that its conditions name and those of the kinds that have its field.
+    """Sort the axes so that each comes after the axes on which it depends.
 
-    Otherwise their order stays: axes that are in such an order already are returned as they are. Raises SpaceError for
-    conditions that lead back to their own axis.
+    An axis depends on the axes that its conditions name, and on those that decide whether its field exists. If the
+    order is right already, it does not change. Raises SpaceError for conditions that lead back to their own axis.
     """
     ordered: dict[str, Axis] = {}
 
@@ -57,10 +57,10 @@ def in_order(axes: Mapping[str, Axis], fields: Fields) -> dict[str, Axis]:
 
 
 def checked(config: SpaceConfig, base: Tree, fields: Fields) -> tuple[dict[str, Domain], dict[str, Conditions]]:
-    """Check the axes of a space and the names of its constraints, and return the axes' domains and conditions.
+    """Check the axes of a space and the names of its constraints. Returns the axes' domains and conditions.
 
-    ``config``: the config of the space. ``base``: its base as a tree. ``fields``: the fields of its configs. The values
-    returned have the types of the fields. Raises SpaceError for the first mistake.
+    ``config``: the config of the space. ``base``: its base as a tree. ``fields``: the fields of its configs. Values in
+    the result have the types of the fields. Raises SpaceError for the first mistake.
     """
     for number, name in enumerate(config.constraints):
         if name in config.constraints[:number]:
@@ -96,7 +96,7 @@ def checked(config: SpaceConfig, base: Tree, fields: Fields) -> tuple[dict[str, 
 
 
 def checked_rules(config: SpaceConfig, base: Tree, fields: Fields) -> list[Rule]:
-    """Return the rules of a space, the constraints that are not built in. Raises SpaceError for the first mistake."""
+    """Return the rules of a space: the constraints that are not built in. Raises SpaceError for the first mistake."""
     for name in functions_of(config):
         if name in CONSTRAINTS:
             raise SpaceError(f"constraint {name} is built in (allowed: a function of another name)", "constraints")
@@ -110,9 +110,9 @@ def checked_rules(config: SpaceConfig, base: Tree, fields: Fields) -> list[Rule]
 
 
 def believed(config: SpaceConfig, domains: Mapping[str, Domain], base: Tree, fields: Fields) -> dict[str, Belief]:
-    """Return the belief about each axis, around its prior or, without one, around the base's value.
+    """Return the belief about each axis. It is around the axis's prior or, without a prior, around the base's value.
 
-    An axis without a prior has no belief if the base has no value for it or its domain lacks that value. Raises
+    An axis without a prior has no belief if the base has no value for it, or a value outside of its domain. Raises
     SpaceError for a prior that is not a value of its axis.
     """
     beliefs = {}
@@ -130,7 +130,7 @@ def believed(config: SpaceConfig, domains: Mapping[str, Domain], base: Tree, fie
 
 
 def _prior(path: str, prior: Json, domain: Domain, fields: Fields) -> Json:
-    """Return the value that a prior means: on an axis with named values, a prior is one of the names."""
+    """Return the value that a prior means. On an axis with named values, a prior is the name of a value."""
     if isinstance(domain, Choice) and domain.names:
         if prior not in domain.names:
             raise SpaceError(
@@ -146,8 +146,8 @@ def _prior(path: str, prior: Json, domain: Domain, fields: Fields) -> Json:
 def _domain(path: str, axis: Axis, fields: Fields) -> Domain:
     """Return the domain of an axis, with its values in the type of the field at ``path``.
 
-    Raises SpaceError for an integer axis on a field of floats, for a real axis on a field of integers, and for values
-    that the field does not accept or that occur twice.
+    Raises SpaceError for an integer axis on a field of floats, and for a real axis on a field of integers. Also raises
+    it for values that the field does not accept or that occur twice.
     """
     domain = axis.domain
     if isinstance(domain, Choice):
@@ -168,14 +168,14 @@ def _domain(path: str, axis: Axis, fields: Fields) -> Domain:
                 f"axis {path}: the field is not an integer (allowed: choice, uniform, loguniform)", "axes", path, kind
             )
     if not isinstance(domain, Integer):
-        # Integer bounds fit a field of integers, but a continuous axis does not. So a value inside is checked too.
+        # A value inside is checked too: on a field of integers, integer bounds fit, but a continuous axis does not.
         for value in (domain.low, domain.high, domain.low + INSIDE * (domain.high - domain.low)):
             _typed(fields, path, value, kind)
     return domain
 
 
 def _key(domain: Choice) -> str:
-    """Return the key of a choice in the config of its axis: ``named`` or ``choice``."""
+    """Return the key under which an axis's config has a choice: ``named`` or ``choice``."""
     return "named" if domain.names else "choice"
 
 
@@ -214,7 +214,7 @@ def _condition(
 
 
 def _check_kind(path: str, axes: Mapping[str, Axis], base: Tree, fields: Fields) -> None:
-    """Raise SpaceError for an axis whose field depends on a kind, if the axis of this kind is declared later.
+    """Raise SpaceError if an axis's field depends on a kind, and the axis of this kind is declared later.
 
     Also raise it for an axis without conditions if the base's kind lacks the field and no earlier axis varies the kind.
     """
@@ -230,14 +230,14 @@ def _check_kind(path: str, axes: Mapping[str, Axis], base: Tree, fields: Fields)
 
 
 def inside(base: Tree, path: str) -> str:
-    """Return the fields of the base at ``path``, or at the nearest mapping above it, as a text."""
+    """Return the fields of the base at ``path``, as a text. If there are none, go up to the nearest mapping."""
     while not (present(base, path) and isinstance(fields := read(base, path), dict)):
         path = path.rpartition(".")[0]
     return ", ".join(f"{path}.{name}" for name in fields)
 
 
 def _check_choices(path: str, domain: Domain, axes: Iterable[str], base: Tree, fields: Fields) -> None:
-    """Raise SpaceError for a value of a choice that makes the base invalid in a field that no other axis varies."""
+    """Raise SpaceError if a value of a choice makes the base invalid in a field that no other axis varies."""
     if not isinstance(domain, Choice) or not present(base, path):
         return
     for value in domain.values:

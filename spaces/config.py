@@ -21,26 +21,26 @@ from skipstack.spaces.function import FUNCTION, FunctionConfig
 from skipstack.spaces.trial import TrialConfig, code_of
 
 DOMAINS = ("choice", "named", "randint", "uniform", "loguniform")
-"""The kinds of domains, by their keys in a study file."""
+"""The kinds of domains. They are keys in study files."""
 
 RECORDED: Final = {"randint": "integer", "uniform": "real", "loguniform": "log"}
 """The keys of domains in ledgers, by the keys in study files. Study files of earlier versions use the ledgers' keys."""
 
 LARGEST = 10**18
-"""The largest absolute bound of an integer axis, whose values are counted and drawn as 64-bit numbers."""
+"""The largest absolute bound of an integer axis. Values are counted and drawn as 64-bit numbers."""
 
 
 class Axis(Frozen):
     """An axis: the domain of the value at one path, and the conditions under which it varies.
 
-    Exactly one of the five domains is given. ``named`` is a choice whose values have names, which tables print instead
-    of the values. Bounds are inclusive with low < high; bounds of ``loguniform`` are above 0.
+    Exactly one of the five domains is given. ``named`` is a choice with names, which tables print instead of the
+    values. Both bounds of a range are included, with low < high. Bounds of ``loguniform`` are above 0.
     """
 
     choice: Annotated[tuple[Json, ...], Field(min_length=1)] | None = None
     """The values."""
     named: Annotated[dict[str, Json], Field(min_length=1)] | None = None
-    """The values by their names."""
+    """The values, by name."""
     randint: tuple[int, int] | None = None
     """The lowest and the highest integer, both included."""
     uniform: tuple[float, float] | None = None
@@ -48,12 +48,12 @@ class Axis(Frozen):
     loguniform: tuple[float, float] | None = None
     """The lowest and the highest number, sampled uniformly in the logarithm."""
     prior: Json = None
-    """The value near which good values are expected; ``proposer: prior`` tries values near it more often at first. Null
-    means the base's value, if the axis has it."""
+    """The value near which good values are expected. ``proposer: prior`` tries values near it more often at first. Null
+    means the base's value, if the axis has that value."""
     when: dict[str, Annotated[tuple[Json, ...], Field(min_length=1)]] = Field(default_factory=dict)
-    """The axis is active if each of these paths has one of these values; otherwise the base's value stays.
+    """The axis is active if each of these paths has one of these values. Otherwise the base's value stays.
 
-    A path is a field of the base, or another axis; if that axis is itself inactive, the base's value counts.
+    A path is a field of the base, or another axis. If that axis is itself inactive, the base's value counts.
     """
 
     @model_validator(mode="before")
@@ -88,7 +88,7 @@ class Axis(Frozen):
 
     @property
     def domain(self) -> Domain:
-        """The domain of the axis, with the values of the config, which are not yet converted to the field's type."""
+        """The domain of the axis. Its values are as in the config, not yet converted to the field's type."""
         if self.choice is not None:
             return Choice(self.choice)
         if self.named is not None:
@@ -102,7 +102,7 @@ class Axis(Frozen):
 
 
 def _about(base: Any) -> str:
-    """Return the tag of a base: ``function`` if it names a function to call, else ``network``."""
+    """Return the tag of a base: ``function`` if it names a function to call, otherwise ``network``."""
     named = isinstance(base, FunctionConfig) or (isinstance(base, dict) and FUNCTION in base)
     return FUNCTION if named else "network"
 
@@ -110,19 +110,19 @@ def _about(base: Any) -> str:
 AnySubject = Annotated[
     Annotated[TrialConfig, Tag("network")] | Annotated[FunctionConfig, Tag(FUNCTION)], Discriminator(_about)
 ]
-"""The config of any subject of a trial: of a network to train, or of a function to call."""
+"""The config of any subject of a trial: a network to train, or a function to call."""
 
 
 class SpaceConfig(Brief):
     """The config of a space.
 
-    ``code``: the files of users' code whose kinds the base and the axes may use, and whose functions may be
-    constraints; omitted in JSON if empty.
+    ``code``: the files of users' code. The base and the axes may use their kinds, and their functions may be
+    constraints. Omitted in JSON if empty.
     ``base``: the config from which trials differ in the values of the axes.
-    ``axes``: the axes by dotted path; their order is the order of enumeration.
+    ``axes``: the axes by dotted path, in the order of enumeration.
     ``constraints``: names of built-in constraints (``constraints.py``), expressions over axes (``expressions.py``), or
     names of Python functions.
-    ``constraint_functions``: the functions among the constraints that were passed in from Python; omitted in JSON if
+    ``constraint_functions``: the functions among the constraints that were passed in from Python. Omitted in JSON if
     empty.
     """
 

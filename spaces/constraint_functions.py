@@ -1,4 +1,4 @@
-"""Constraints that are Python functions passed in beside the objective, and their entries in a study's record."""
+"""Constraints that are Python functions, passed in beside the objective. A study's record has an entry for each."""
 
 import inspect
 import json
@@ -19,8 +19,8 @@ class ConstraintFunction(Frozen):
     """The entry of a Python function in a study's record. Functions with different entries are different constraints.
 
     ``name``, ``file``: the function's name, and the name of its file. ``parameters``: the names of its parameters.
-    ``source``: its whole source. ``reads``: the values that it reads from enclosing functions, globals and its
-    defaults, as far as they can be written as JSON.
+    ``source``: its whole source. ``reads``: the values that the function reads from enclosing functions, globals and
+    its defaults, as far as they can be written as JSON.
     """
 
     name: str
@@ -31,11 +31,11 @@ class ConstraintFunction(Frozen):
 
 
 _given: Final[dict[str, Callable[..., object]]] = {}
-"""The functions that this process can call, by the canonical JSON of their entries."""
+"""The functions that this process can call, by their entries as canonical JSON."""
 
 
 def constraint_function(function: Callable[..., object]) -> ConstraintFunction:
-    """Register a function, so that this process can call it as a constraint, and return its entry for the record.
+    """Register a function, so that this process can call it as a constraint. Returns its entry for the record.
 
     Raises UserError for a function without a name or a source, and as ``parameters_of`` does.
     """
@@ -59,7 +59,7 @@ def constraint_function(function: Callable[..., object]) -> ConstraintFunction:
 
 
 def given_function(record: ConstraintFunction) -> Callable[..., object] | None:
-    """Return the function of an entry; None if it was not registered in this process."""
+    """Return the function of an entry. None if it was not registered in this process."""
     return _given.get(canonical_json(record))
 
 
@@ -85,7 +85,7 @@ def _reads(function: Callable[..., object]) -> dict[str, Any]:
 
 
 def _plain(value: object) -> list[Any]:
-    """Return a list with the value as JSON; an empty list if it cannot be written as JSON."""
+    """Return a list with the value as JSON. The list is empty if the value cannot be written as JSON."""
     try:
         return [json.loads(canonical_json(value))]
     except (TypeError, ValueError, RecursionError):

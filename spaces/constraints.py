@@ -1,7 +1,7 @@
 """The built-in named constraints: conditions on a trial's config. Points that violate one are not in the space.
 
 Configs themselves already refuse meaningless settings, such as a source above its layer. Constraints refuse settings
-that are valid but give the same network as another point (a value for each axis) or have an option without effect. A
+that are valid but have an option without effect, or give the same network as another point (a value for each axis). A
 study names the constraints that it wants.
 """
 
@@ -27,7 +27,7 @@ class Constraint:
 
 
 def _of_stacks(holds: Callable[[ModelConfig, StackConfig], bool]) -> Callable[[TrialConfig], bool]:
-    """Turn a condition on stacks of recurrent layers into one on trials; trials of other networks meet it."""
+    """Turn a condition on stacks of recurrent layers into a condition on trials. Trials of other networks meet it."""
 
     def of_trial(trial: TrialConfig) -> bool:
         stack = trial.model.stack

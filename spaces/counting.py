@@ -1,10 +1,10 @@
 """Counts the configurations of a space, even if they are too many to list.
 
-A combination has a value for each active axis. Combinations that fit the conditions of axes are counted by dynamic
-programming: axis by axis. Partial combinations that later axes cannot tell apart are counted together. This does not
-work for constraints and invalid configs. So if there are few combinations, or few that keep the study's own rules, they
-are listed and checked one by one. If there are many, the share of allowed ones is estimated, with a standard error,
-from uniform draws, in which continuous axes that a rule names are drawn as well.
+A combination has a value for each active axis. Combinations that fit the conditions of axes are counted axis by axis,
+by dynamic programming. Partial combinations that later axes cannot tell apart are counted together. This does not work
+for constraints and invalid configs. So if there are few combinations, or few that keep the study's own rules, they are
+listed and checked one by one. If there are many, the share of allowed ones is estimated from uniform draws, with a
+standard error. Continuous axes that a rule names are drawn as well.
 """
 
 import json
@@ -35,8 +35,8 @@ class SpaceCount:
     counts as if it had a single value inside its range.
     ``allowed``: the number of combinations that are allowed; None if they were drawn instead of listed.
     ``continuous``: the continuous axes that are active in some combination.
-    ``idle``: the axes that are active in no combination, since their conditions never hold or their field never exists.
-    ``drawn``, ``drawn_allowed``: the number of combinations drawn, and how many of these are allowed; 0 if all
+    ``idle``: the axes that are active in no combination. Their conditions never hold, or their field never exists.
+    ``drawn``, ``drawn_allowed``: the number of combinations drawn, and how many of these are allowed. Both are 0 if all
     combinations were checked.
     """
 
@@ -49,7 +49,7 @@ class SpaceCount:
 
     @property
     def share(self) -> float:
-        """The share of combinations that are allowed, in [0, 1]: exact or estimated."""
+        """The share of combinations that are allowed, in [0, 1]. It is exact or estimated."""
         return self.drawn_allowed / self.drawn if self.allowed is None else self.allowed / self.combinations
 
     @property
@@ -57,7 +57,7 @@ class SpaceCount:
         """The standard error of ``share``; None if the share is exact.
 
         It is sqrt(p (1 - p) / (n + 4)) with p = (k + 2) / (n + 4) for k allowed of n drawn combinations (Agresti and
-        Coull, 1998), so that even estimates of 0 or 1 have an error above 0.
+        Coull, 1998). So it is above 0 even for estimates of 0 or 1.
         """
         if self.allowed is not None:
             return None
@@ -66,7 +66,7 @@ class SpaceCount:
 
     @property
     def estimate(self) -> int:
-        """The number of configurations, exact or estimated, as an integer that may be too large for a float."""
+        """The number of configurations, exact or estimated. It is an integer that may be too large for a float."""
         return self.combinations * self.drawn_allowed // self.drawn if self.allowed is None else self.allowed
 
 
@@ -98,7 +98,7 @@ def count(space: Space, generator: np.random.Generator, *, listed: int = LISTED,
 
 @dataclass(frozen=True, slots=True)
 class _AlikeValues:
-    """Values of one axis that make no difference to later axes, and so are counted together."""
+    """Values of one axis that make no difference to later axes, and are counted together for that reason."""
 
     values: Sequence[Json]
 
@@ -111,9 +111,9 @@ class _AlikeValues:
 class _View:
     """The state of earlier axes on which an axis and all later axes depend.
 
-    ``paths``: the axis and all later axes; the state says whether their fields exist. ``settled``: conditions (a path
-    and the texts of its allowed values) on paths that none of these axes changes; the state says whether they hold.
-    ``open``: other paths; the state has their values.
+    ``paths``: the axis and all later axes. The state says whether their fields exist. ``settled``: conditions on paths
+    that none of these axes changes. The state says whether they hold. A condition has a path and the texts of its
+    allowed values. ``open``: other paths. The state has their values.
     """
 
     paths: tuple[str, ...]
@@ -130,7 +130,7 @@ class Combinations:
     """The combinations of a space: the points that fit the axes and their conditions.
 
     Constraints, or the checks of configs, may exclude some of them. Iterating yields the combinations in lexicographic
-    order of the axes; ``draw`` draws one.
+    order of the axes.
     """
 
     def __init__(self, space: Space) -> None:
@@ -141,14 +141,14 @@ class Combinations:
         self._ways: dict[tuple[object, ...], int] = {}
         self._shares: dict[tuple[object, ...], list[float]] = {}
         self.met: set[str] = set()
-        """The axes whose conditions hold in some combination, whether their field exists in it or not."""
+        """The axes whose conditions hold in some combination, even if their field does not exist in it."""
         self.varying: set[str] = set()
         """The axes that are active in some combination."""
         self.number = self._count(0, space.base)
         """The number of combinations."""
 
     def draw(self, generator: np.random.Generator) -> Point:
-        """Draw a random combination; all are equally likely."""
+        """Draw a random combination. All are equally likely."""
         point: Point = {}
         tree = self._space.base
         for place, path in enumerate(self._paths):
@@ -176,7 +176,7 @@ class Combinations:
             yield from self._points(place + 1, self._space.fields.written(tree, path, value), point | {path: value})
 
     def _count(self, place: int, tree: Tree) -> int:
-        """Return the number of combinations that extend ``tree`` by values of the axes from index ``place`` on.
+        """Return the number of combinations that extend ``tree`` by values of the axes at index ``place`` and later.
 
         ``tree``: the config with the values of earlier axes.
         """
@@ -200,7 +200,7 @@ class Combinations:
         ]
 
     def _odds(self, place: int, tree: Tree) -> list[float]:
-        """Return the share of each group of values of axis ``place`` in all combinations that extend ``tree``."""
+        """Return, for each group of values of axis ``place``, its share of the combinations that extend ``tree``."""
         seen = (place, *self._views[place].of(tree))
         if seen not in self._shares:
             ways = self._by_group(place, tree)
@@ -221,7 +221,7 @@ class Combinations:
         return _View(tuple(later), tuple(settled), tuple(still_open))
 
     def _grouped(self, place: int) -> list[_AlikeValues]:
-        """Return the values of axis ``place`` in groups: a value that matters to a later axis is a group of its own."""
+        """Return the values of axis ``place`` in groups. A value that matters to a later axis is a group of its own."""
         path = self._paths[place]
         domain = self._space.domains[path]
         values = _values(domain)

@@ -1,4 +1,4 @@
-"""Domains of axes: the values that an axis can have, without its path in a config."""
+"""Domains of axes. A domain has the values of an axis, without the axis's path in a config."""
 
 import math
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ Json = JsonValue
 """A value of an axis: any JSON value, including mappings and lists."""
 
 INSIDE = math.exp(-1)
-"""The position of a fixed value inside a continuous axis, as a share of its range. It is irrational: between integer
+"""The position of a fixed value inside a continuous axis, as a share of its range. It is irrational. So between integer
 bounds, the value is no integer, and hardly any condition names it.
 """
 
@@ -53,7 +53,7 @@ class Choice:
     names: tuple[str, ...] = ()
     finite = True
     _places: dict[str, int] = field(init=False, repr=False, compare=False)
-    """The place of each value, by its JSON text."""
+    """The index of each value, by its JSON text."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_places", {canonical_json(value): at for at, value in enumerate(self.values)})
@@ -153,7 +153,7 @@ class Real(_Range):
         return self._clipped(self.low + (self.high - self.low) * float(generator.random()))
 
     def neighbours(self, value: Json) -> tuple[Json, ...]:
-        """Return the numbers a tenth of the range below and above, clipped to the bounds, but not ``value`` itself."""
+        """Return the numbers a tenth of the range below and above, clipped to the bounds. ``value`` is left out."""
         assert isinstance(value, int | float)
         step = STEP * (self.high - self.low)
         return tuple(other for other in (self._clipped(value - step), self._clipped(value + step)) if other != value)

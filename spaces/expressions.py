@@ -1,7 +1,7 @@
 """Parses and computes the expressions in a study's own constraints, such as ``batch * rate < 4``.
 
-Python's parser reads an expression, and each node of its tree must be one of a few operations, which this module
-computes. Nothing is ever run as Python, so that an expression from an untrusted study can do nothing but compute.
+Python's parser reads an expression. Each node of its tree must be one of a few operations, which this module computes.
+Nothing is ever run as Python. So an expression from an untrusted study can do nothing but compute.
 """
 
 import ast
@@ -16,7 +16,7 @@ from skipstack.data.basis.explain import shown
 from skipstack.spaces.domains import Json
 
 Values = Mapping[str, Json]
-"""The values of the names of an expression."""
+"""The values of the names in an expression."""
 
 Compute = Callable[[Values], Any]
 
@@ -38,7 +38,7 @@ Number = int | float
 
 
 def _numeric(compute: Callable[[Number, Number], Any]) -> Callable[[Any, Any], Any]:
-    """Restrict an operator to numbers, since Python's operators also repeat and format text, to any length."""
+    """Restrict an operator to numbers. Python's operators also repeat and format texts, which may become very long."""
 
     def of_numbers(left: Any, right: Any) -> Any:
         return compute(_number(left), _number(right))
@@ -101,8 +101,8 @@ FUNCTIONS: Final[Mapping[str, Callable[..., Any]]] = {"abs": abs, "len": len, "m
 class Expression:
     """A parsed expression.
 
-    ``text``: its text. ``names``: the names in it, in the order of their first use. ``compute``: a function from a
-    value for each name to the result. ``compute`` raises Python's errors, such as a TypeError for ``"a" < 1``.
+    ``text``: its text. ``names``: the names in it, in the order of their first use. ``compute``: a function that
+    computes the result from a value for each name. It raises Python's errors, such as a TypeError for ``"a" < 1``.
     """
 
     text: str
@@ -120,10 +120,10 @@ class Expression:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """A comparison in an expression of a name with written values, such as ``momentum > 2`` or ``kind in ["sgd"]``.
+    """A comparison of a name with values in an expression, such as ``momentum > 2`` or ``kind in ["sgd"]``.
 
-    ``values``: the values; several for a list. ``ordered``: whether its operator is one of ``< <= > >=``. ``holds``:
-    tells whether the comparison holds for a value of the name.
+    ``values``: the values, of which a list may have several. ``ordered``: whether the operator is one of ``< <= > >=``.
+    ``holds``: tells whether the comparison holds for a value of the name.
     """
 
     name: str
@@ -133,7 +133,7 @@ class Comparison:
 
 
 def comparisons(text: str) -> Iterator[Comparison]:
-    """Yield each comparison of a name to a literal in a valid expression, such as ``momentum > 2``."""
+    """Yield each comparison of a name with a literal, such as ``momentum > 2``. ``text``: a valid expression."""
     for node in ast.walk(_tree(text)):
         if isinstance(node, ast.Compare):
             sides = [node.left, *node.comparators]
@@ -155,7 +155,7 @@ def _comparison(left: ast.expr, kind: type[ast.cmpop], right: ast.expr) -> Itera
 
 
 def _written(node: ast.expr) -> list[Any]:
-    """Return a list with the value that a node writes out; an empty list if it is to be computed."""
+    """Return a list with the value of a literal. The list is empty for a node that is no literal."""
     try:
         return [ast.literal_eval(node)]
     except ValueError:
@@ -163,7 +163,7 @@ def _written(node: ast.expr) -> list[Any]:
 
 
 def parsed(text: str) -> Expression:
-    """Parse a text. Raises UserError if it is no expression, too long or deep, or has elements outside ``ALLOWED``."""
+    """Parse a text. Raises UserError if it is no expression, too long or deep, or has elements not in ``ALLOWED``."""
     text = " ".join(text.splitlines()).strip()
     if len(text) > LONGEST:
         raise UserError(f"got an expression of {len(text)} characters (allowed: {LONGEST})")
@@ -182,7 +182,7 @@ def _tree(text: str) -> ast.expr:
 
 
 def _named(tree: ast.expr) -> Iterator[ast.Name | ast.Attribute]:
-    """Yield the names in a valid tree; a dotted name such as ``stack.depth`` is yielded as a whole."""
+    """Yield the names in a valid tree. A dotted name such as ``stack.depth`` is a single name."""
     match tree:
         case ast.Name() | ast.Attribute():
             yield tree
@@ -196,7 +196,7 @@ def _named(tree: ast.expr) -> Iterator[ast.Name | ast.Attribute]:
 
 
 def _compiled(node: ast.expr, depth: int) -> Compute:
-    """Return the function that computes a node. ``depth``: the number of levels of nested operations still allowed."""
+    """Return the function that computes a node. ``depth``: how many further levels of operations may be nested."""
     if depth == 0:
         raise UserError(f"got operations that lie more than {DEEPEST} deep in one another (allowed: fewer)")
     match node:
@@ -259,7 +259,7 @@ def _joined(parts: Sequence[Compute], *, ends: bool) -> Compute:
 
 
 def _compared(operators: Sequence[Callable[[Any, Any], Any]], sides: Sequence[Compute]) -> Compute:
-    """Return the function that computes a chain of comparisons: ``0 < a < 4`` is ``0 < a and a < 4``."""
+    """Return the function that computes a chain of comparisons. For example, ``0 < a < 4`` is ``0 < a and a < 4``."""
     first, *others = sides
 
     def compared(values: Values) -> Any:

@@ -6,8 +6,8 @@ Only architecture counts. The following parts belong to no paper, and any networ
 - the inputs of a token: words, capitals, affixes, spelling and window;
 - sizes, directions and pooling;
 - a plain LSTM layer, on which four of the papers build;
-- the heads that tasks need: softmax and CRF, which none of these papers claims as its own (gui2019 tags with either,
-  chen2017 and dinarelli2016 compare with CRFs), and biaffine, the only head that predicts trees;
+- the heads that tasks need. Softmax and CRF are claimed by none of these papers (gui2019 tags with either, chen2017 and
+  dinarelli2016 compare with CRFs). Biaffine is the only head that predicts trees;
 - GRU, minGRU and minLSTM, and users' own components, which come from none of these papers.
 """
 
@@ -25,18 +25,17 @@ perceptron. (dinarelli2016 also has a simple network with one layer, which is a 
 
 
 def families(model: ModelConfig) -> frozenset[Family]:
-    """Return the papers of which a network has elements.
-
-    The result is empty, for example, for at most one layer of LSTMs over the vectors of tokens. The elements are:
+    """Return the papers of which a network has elements. The result is empty for a plain layer of LSTMs, for example.
 
     - dinarelli2016: a stack with label feedback, in all its variants. The paper's networks have one hidden layer that
       reads words, so feature maps below it count as elements of another paper.
     - chen2017: feature maps, with the pooling and the highway above them; the max-margin head; a feedforward layer.
-    - gui2019: a skip through time: the paper's dynamic skip, or the fixed or attention skip that it compares with.
+    - gui2019: a skip through time. This is the paper's dynamic skip, or the fixed or attention skip that it compares
+      with.
     - collins: the lecture's cells.
     - wu2017: several layers, with or without shortcuts, since depth is that paper's question and the plain stack its
-      baseline. Other papers have one layer, except for the language models of gui2019, which have two plain layers, one
-      of which has a skip.
+      baseline. Other papers have one layer. An exception is gui2019's language models: two plain layers, one with a
+      skip.
     """
     found = set[Family]()
     if isinstance(model.embedder, FeatureMapConfig) and model.embedder.layers != "none":
@@ -51,7 +50,7 @@ def families(model: ModelConfig) -> frozenset[Family]:
 
 
 def _of_layers(stack: StackConfig) -> set[Family]:
-    """Return the papers of a stack of recurrent layers; none for a stack without layers."""
+    """Return the papers of a stack of recurrent layers. A stack without layers has none."""
     if stack.depth == 0:
         return set()
     found = set[Family]()

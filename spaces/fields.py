@@ -1,4 +1,4 @@
-"""Access to the fields of a trial's subject by dotted path: fields of a network's config, or arguments of a function.
+"""Access by dotted path to the fields of a trial's subject: fields of a network's config, or arguments of a function.
 
 Most differences between spaces of networks and spaces of functions are in this module.
 """
@@ -22,7 +22,7 @@ from skipstack.spaces.trial import TrialConfig
 
 
 class Fields(ABC):
-    """The fields of a subject (a network or a function), whose config is a tree of mappings (``spaces/paths.py``)."""
+    """The fields of a subject, a network or a function. Its config is a tree of mappings (``spaces/paths.py``)."""
 
     model: type[Subject]
     """The config class that validates a complete tree."""
@@ -41,15 +41,15 @@ class Fields(ABC):
 
     @abstractmethod
     def written(self, tree: Tree, path: str, value: Json) -> Tree:
-        """Return the tree with ``value`` at ``path``; if ``value`` is another kind, with that kind's fields."""
+        """Return the tree with ``value`` at ``path``. If ``value`` is another kind, the tree gets the kind's fields."""
 
     @abstractmethod
     def kinds(self, path: str) -> Mapping[str, type[BaseModel]]:
-        """Return the config classes allowed at ``path`` by their kind; empty for fields without kinds."""
+        """Return the config class of each kind that is allowed at ``path``. Empty for fields without kinds."""
 
     @final
     def kinds_above(self, path: str) -> set[str]:
-        """Return the paths of the kinds that decide whether the field at ``path`` exists."""
+        """Return the paths of the kinds on which the existence of the field at ``path`` depends."""
         names = path.split(".")
         parents = (".".join(names[:length]) for length in range(1, len(names)))
         return {f"{parent}.kind" for parent in parents if self.kinds(parent)} - {path}
@@ -71,7 +71,7 @@ class NetworkFields(Fields):
         return path in trial_paths()
 
     def unknown(self, what: str, path: str) -> str:
-        """Return an error line that suggests the nearest field: for an axis, one that the base has."""
+        """Return an error line that suggests the nearest field. For an axis, this is a field that the base has."""
         return unknown_path(what, path, base=self._base if what == "axis" else None)
 
     def typed(self, path: str, value: Json) -> Json:
@@ -79,17 +79,17 @@ class NetworkFields(Fields):
         return typed(path, value)
 
     def written(self, tree: Tree, path: str, value: Json) -> Tree:
-        """Return the tree with ``value`` at ``path``; another ``kind`` resets its mapping to that kind's defaults."""
+        """Return the tree with ``value`` at ``path``. Another ``kind`` resets its mapping to that kind's defaults."""
         return written(tree, path, value)
 
     def kinds(self, path: str) -> Mapping[str, type[BaseModel]]:
-        """Return the config classes in the types of the field, by their kind."""
+        """Return the config class of each kind that the types of the field allow."""
         return {kind: model for types in trial_paths().get(path, ()) for kind, model in kinds(types).items()}
 
 
 @final
 class FunctionFields(Fields):
-    """The fields of a function: the values in its base. Each axis has the type of its domain."""
+    """The fields of a function: the values in its base. An axis has the type of its domain."""
 
     model = FunctionConfig
 
@@ -106,12 +106,12 @@ class FunctionFields(Fields):
         return unknown(what, path, (known for known, _ in leaves(self._values)))
 
     def typed(self, path: str, value: Json) -> Json:
-        """Return the value of an axis converted to the type of its domain; other values are not converted."""
+        """Return the value of an axis converted to the type of the axis's domain. Other values are not converted."""
         canonical_json(value)  # refuses NaN and infinity
         return as_typed(self._domains[path], value) if path in self._domains else value
 
     def written(self, tree: Tree, path: str, value: Json) -> Tree:
-        """Return the tree with ``value`` at ``path``; nothing else changes."""
+        """Return the tree with ``value`` at ``path``. Nothing else changes."""
         return replaced(tree, path.split("."), value)
 
     def kinds(self, path: str) -> Mapping[str, type[BaseModel]]:

@@ -18,7 +18,7 @@ SEED: Final = "seed"
 """The name of the argument in which a function gets its seed."""
 
 ELSEWHERE: Final = ""
-"""The ``source`` of a function whose calls were made by another tool and not by this project."""
+"""The ``source`` of a function that another tool called, and not this project."""
 
 RESERVED: Final = (FUNCTION, SEED)
 
@@ -33,32 +33,32 @@ RECORDED: Final[Mapping[str, RecordedDirection]] = {
     "maximise": "maximise",
     "minimise": "minimise",
 }
-"""The recorded spelling of each name of a direction. Earlier versions used the last two names."""
+"""The recorded spelling of each direction. Earlier versions used the last two names."""
 
 EPOCHS: Final = 100
-"""The default maximum number of reports per seed. A function that only returns a score counts as one report."""
+"""The default maximum number of reports per seed. If a function only returns a score, that is one report."""
 
 
 class FunctionSource(Brief):
     """The function to call.
 
-    ``name``: its name. ``file``: the file that defines it. ``source``: 16 digits of a SHA-256 of its source text; empty
-    (``ELSEWHERE``) if another tool called the function.
+    ``name``: its name. ``file``: the file that defines it. ``source``: 16 digits of the SHA-256 of its source text, or
+    ``ELSEWHERE``.
     """
 
     name: str
     file: str
     source: str
     direction: RecordedDirection = "maximise"
-    """Whether a higher score is better (``maximise``) or a lower one (``minimise``)."""
+    """``maximise`` if a higher score is better, ``minimise`` if a lower score is better."""
     score: Annotated[str, UNSAID] = SCORE
     """The name of the score."""
     epochs: PositiveInt = EPOCHS
-    """The maximum number of reports of a trial; a function may return after fewer."""
+    """The maximum number of reports of a trial. A function may return after fewer reports."""
 
 
 class FunctionConfig(Subject):
-    """The config of a trial that calls a function. The function's arguments are nested by the dots in their names."""
+    """The config of a trial that calls a function. Dots in the names of arguments become nested mappings."""
 
     model_config = ConfigDict(extra="allow")
     __pydantic_extra__: dict[str, JsonValue]
@@ -78,7 +78,7 @@ class FunctionConfig(Subject):
 
     @property
     def direction(self) -> Direction:
-        """The direction of the score, as Python is told it."""
+        """The direction of the score, as spelled in Python."""
         return "maximize" if self.function.direction == "maximise" else "minimize"
 
     @property
@@ -93,7 +93,7 @@ class FunctionConfig(Subject):
 
 
 def is_imported(base: Subject) -> bool:
-    """Whether the study with this base was read from another tool. It has no base of its own: ``base`` is the config of
-    its first trial.
+    """Whether the study with this base was read from another tool. Such a study has no base of its own, and ``base`` is
+    the config of its first trial.
     """
     return isinstance(base, FunctionConfig) and base.function.source == ELSEWHERE

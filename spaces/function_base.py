@@ -1,4 +1,4 @@
-"""Builds the base config of a study of a function: the user's fixed values, and a default for each other axis."""
+"""Builds the base config of a study of a function: the user's fixed values, and a default for every other axis."""
 
 import math
 from collections.abc import Mapping
@@ -19,7 +19,7 @@ def function_base(source: FunctionSource, given: Mapping[str, Any], axes: Mappin
 
     ``source``: the function. ``given``: the values that the user set, by name or dotted path. ``axes``: the axes. An
     axis that ``given`` lacks gets the ``middle`` of its domain. Raises UserError for values that are not JSON, for
-    names that are reserved or conflict, and for a value of a numeric axis that is not a number.
+    names that are reserved or conflict, and if the value of a numeric axis is not a number.
     """
     tree: Tree = {}
     for path, value in given.items():
@@ -38,7 +38,7 @@ def function_base(source: FunctionSource, given: Mapping[str, Any], axes: Mappin
 
 
 def middle(domain: Domain) -> Json:
-    """Return the middle of a range (the geometric mean of its ends for ``Log``), or the first value of a choice."""
+    """Return the middle of a range, or the first value of a choice. For ``Log``, it is the ends' geometric mean."""
     match domain:
         case Choice():
             return domain.first
@@ -51,13 +51,13 @@ def middle(domain: Domain) -> Json:
 
 
 def as_typed(domain: Domain, value: Json) -> Json:
-    """Return the value in the type of its axis: on a continuous axis, an integer becomes a float."""
+    """Return the value in the type of its axis. On a continuous axis, an integer becomes a float."""
     whole = isinstance(value, int) and not isinstance(value, bool) and not isinstance(domain, Choice | Integer)
     return float(value) if whole and isinstance(value, int) else value
 
 
 def _put(tree: Tree, path: str, value: Any) -> Tree:
-    """Return the tree with ``value`` at ``path``, with missing mappings created.
+    """Return the tree with ``value`` at ``path``. Missing mappings are created.
 
     Raises UserError for a reserved or invalid name, and if a mapping would replace a value that is no mapping.
     """

@@ -1,4 +1,4 @@
-"""Converts the values that a user typed to a point (a value for each active axis). Other axes are as in the base."""
+"""Makes a point from the values that a user typed. A point has a value for each active axis."""
 
 from collections.abc import Mapping
 
@@ -13,11 +13,10 @@ def given_point(space: Space, given: Mapping[str, Json]) -> Point:
     """Return the point with the values ``given`` by a user.
 
     ``given``: maps the dotted path of an axis, or an unambiguous end of the path, to a value. A named value may be
-    given by its name. An axis that is not given gets the base's value or, if its domain lacks that, its domain's first
-    value.
+    given by its name. An axis that is not given gets its default (``Space.usual``).
 
-    Raises UserError for an axis that the space does not have or that is not active at the point, for a value that does
-    not fit, and for a point that the space does not allow.
+    Raises UserError for an axis that is not in the space or is not active at the point. Also raises it for a value that
+    does not fit, and for a point that the space does not allow.
     """
     values: Point = {}
     for name, value in given.items():
@@ -33,7 +32,7 @@ def given_point(space: Space, given: Mapping[str, Json]) -> Point:
 
 
 def _typed(space: Space, path: str, value: Json) -> Json:
-    """Return the value in the type of its field; if ``value`` is the name of a value, the value with that name."""
+    """Return the value in the type of its field. The name of a value stands for that value."""
     domain = space.domains[path]
     if isinstance(domain, Choice) and isinstance(value, str) and value in domain.names:
         return domain.values[domain.names.index(value)]

@@ -1,7 +1,7 @@
 """Finds different points (values for the axes) that give the same network, and the axes that have no effect on it.
 
-Different points give different configs, but some fields have an effect only together with others: a gate needs a layer
-with a shortcut. ``models/configs/unread.py`` decides which fields a network does not read.
+Different points give different configs, but some fields have an effect only together with others. For example, a gate
+needs a layer with a shortcut. ``models/configs/unread.py`` decides which fields a network does not read.
 """
 
 from collections import defaultdict
@@ -20,10 +20,10 @@ from skipstack.spaces.subject import Subject
 from skipstack.spaces.trial import TrialConfig
 
 LISTED: Final = 400
-"""The maximum number of points of a space for which all of them are compared."""
+"""A space with at most this many points is compared completely."""
 
 DRAWN: Final = 30
-"""The number of points that are drawn and compared if the space has more than ``LISTED``."""
+"""The number of points that are drawn and compared in a space with more than ``LISTED`` points."""
 
 CREDIBLE: Final = 4
 """The minimum number of drawn points that must support a condition."""
@@ -45,7 +45,7 @@ def network_identity(subject: Subject) -> str:
 
 
 def apart(point: Point) -> str:
-    """Return the point's values on axes that every network reads, as JSON. Networks with other values always differ."""
+    """Return the point's values on axes that every network reads, as JSON. If they differ, so do the networks."""
     return canonical_json({path: value for path, value in point.items() if not _read_later(path)})
 
 
@@ -61,11 +61,11 @@ Condition = tuple[tuple[str, tuple[Json, ...]], ...]
 class OneNetwork:
     """Values of an axis that give the same network if all other axes are equal.
 
-    ``axis``, ``values``: the axis and its values.
-    ``whole``: whether these are all values of the axis that were compared, so that the axis seems to have no effect.
+    ``axis``, ``values``: the axis and these values.
+    ``whole``: whether they are all compared values of the axis. If so, the axis seems to have no effect.
     ``always``: whether they give the same network at all compared points at which the axis is active.
-    ``where``: if not ``always``, the conditions under which they give the same network, each on the values of one or
-    two axes; empty if too few points support a condition.
+    ``where``: if not ``always``, conditions under which they give the same network. Each is on the values of one or two
+    axes. Empty if too few points support a condition.
     """
 
     axis: str
@@ -76,7 +76,7 @@ class OneNetwork:
 
 
 def alike(space: Space, points: Mapping[int, Point]) -> list[tuple[int, ...]]:
-    """Group the ``points`` that give the same network. Returns the points' numbers, for each group of two or more."""
+    """Group the ``points`` that give the same network. Returns the points' numbers for each group of two or more."""
     rest: dict[str, list[int]] = defaultdict(list)
     for number, point in points.items():
         rest[apart(point)].append(number)
@@ -88,8 +88,8 @@ def alike(space: Space, points: Mapping[int, Point]) -> list[tuple[int, ...]]:
 
 
 def one_networks(space: Space, generator: np.random.Generator) -> list[OneNetwork]:
-    """Return, for each axis, the groups of its values that give the same network. All points of the space are compared
-    or, if there are too many, a random sample of them.
+    """Return the groups of values that give the same network, axis by axis. All points of the space are compared. If
+    there are too many, a random sample is compared.
     """
     known: dict[str, str] = {}
 
@@ -165,16 +165,16 @@ def _nearest(space: Space, axis: str) -> list[str]:
 
 
 def _contexts(points: Sequence[Point], axis: str) -> list[Point]:
-    """Return the ``points`` in which the axis is active, one for each combination of values of the other axes."""
+    """Return the ``points`` in which the axis is active. Of points that differ only on the axis, one is returned."""
     found = {canonical_json({**point, axis: None}): point for point in points if axis in point}
     return list(found.values())
 
 
 def _conditions(idle: Sequence[Point], busy: Sequence[Point], paths: Sequence[str], fewest: int) -> Iterator[Condition]:
-    """Yield conditions, on one of the ``paths`` or else on two, that some ``idle`` points and no ``busy`` points meet.
+    """Yield conditions, on one or two of ``paths``, that some ``idle`` points meet and no ``busy`` point meets.
 
-    ``idle``: points at which the values of an axis give the same network; ``busy``: points at which they do not. The
-    conditions are chosen greedily until every idle point is covered, or no further axes cover ``fewest`` of the rest.
+    ``idle``: points at which the values of an axis give the same network. ``busy``: the other points. Conditions on one
+    axis are tried first. They are chosen greedily, as long as each covers ``fewest`` further idle points.
     """
     left = list(idle) if busy else []
     for size in (1, 2):
@@ -188,14 +188,14 @@ def _conditions(idle: Sequence[Point], busy: Sequence[Point], paths: Sequence[st
 
 
 def _covered(idle: Sequence[Point], busy: Sequence[Point], chosen: Sequence[str]) -> list[Point]:
-    """Return the idle points whose values on the axes ``chosen`` no busy point has."""
+    """Return the idle points whose values on the axes ``chosen`` occur in no busy point."""
     taken = {_text(point, chosen) for point in busy}
     there = [point for point in idle if all(path in point for path in chosen)]
     return [point for point in there if _text(point, chosen) not in taken]
 
 
 def _as_conditions(chosen: tuple[str, ...], hits: Sequence[tuple[Json, ...]]) -> Iterator[Condition]:
-    """Yield a condition for each group of ``hits`` (values of axes ``chosen``) that differ only on the last axis."""
+    """Yield a condition for each group of ``hits`` that differ only on the last axis. ``chosen``: the axes of a hit."""
     by_first: dict[str, list[tuple[Json, ...]]] = defaultdict(list)
     for hit in hits:
         by_first[canonical_json(hit[:-1])].append(hit)

@@ -1,4 +1,4 @@
-"""Dotted paths into a trial's config: lists paths, converts values to their types, and reads and writes values."""
+"""Dotted paths into a trial's config. Lists paths, converts values to their types, and reads and writes values."""
 
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
@@ -31,11 +31,11 @@ def _paths_with(own: tuple[type[Frozen], ...]) -> Mapping[str, tuple[Any, ...]]:
 
 
 def unknown_path(kind: str, got: str, valid: Mapping[str, Any] | None = None, *, base: Tree | None = None) -> str:
-    """Return the error line for an unknown path, with the nearest path and the fields allowed at the first wrong name.
+    """Return the error line for an unknown path, with the nearest path and what is allowed at the first wrong name.
 
     ``kind``: what the path should be, such as ``axis``. ``got``: the unknown path. ``valid``: the valid paths; None
-    means those of a trial's config. The nearest path is a field of the same name that ``base`` has (None means the
-    config of all defaults), or else the most similar of all valid paths.
+    means those of a trial's config. The nearest path is a field of ``base`` with the same name. If there is none, it is
+    the most similar of all valid paths. ``base``: None means the config of all defaults.
     """
     valid = trial_paths() if valid is None else valid
     near = nearest_path(got, TrialConfig().model_dump(mode="json") if base is None else base)
@@ -50,7 +50,7 @@ def unknown_path(kind: str, got: str, valid: Mapping[str, Any] | None = None, *,
 
 
 def nearest_path(got: str, base: Tree) -> str | None:
-    """Return the path in ``base`` most similar to ``got`` that has the same last name; None if there is none."""
+    """Return the path in ``base`` that has the same last name and is most similar to ``got``. None if there is none."""
     same = [path for path in trial_paths() if path.rpartition(".")[2] == got.rpartition(".")[2] and present(base, path)]
     return next(iter(get_close_matches(got, same, n=1, cutoff=0.0)), None)
 
@@ -58,8 +58,8 @@ def nearest_path(got: str, base: Tree) -> str | None:
 def typed(path: str, value: Json) -> Json:
     """Return the value converted to the type of the field at ``path``, with defaults filled in.
 
-    For example, ``1`` becomes ``1.0`` for a float. Raises ValueError, in one line that says what is allowed, for a
-    value that no field at this path accepts.
+    For example, ``1`` becomes ``1.0`` for a float. Raises ValueError for a value that no field at this path accepts.
+    The message is one line that says what is allowed.
     """
     if value is None and may_be_null(path):
         return None
@@ -106,7 +106,7 @@ def _adapters(path: str, own: tuple[type[Frozen], ...]) -> tuple[TypeAdapter[Any
 
 
 def _tuples(value: Any) -> Any:
-    """Convert lists to tuples, at every depth, since strict validation of configs accepts no lists."""
+    """Convert lists to tuples, at every depth. Strict validation of configs accepts no lists."""
     match value:
         case list() | tuple():
             return tuple(_tuples(item) for item in value)
@@ -127,9 +127,9 @@ def overlap(path: str, other: str) -> bool:
 
 
 def changes(axis: str, path: str) -> bool:
-    """Whether another value of ``axis`` may change the value at ``path``: they are equal or one contains the other.
+    """Whether another value of ``axis`` may change the value at ``path``.
 
-    An axis of a kind may also change all other fields of its mapping, since another kind resets them.
+    It may if one path equals or contains the other. An axis of a kind may also change the other fields of its mapping.
     """
     whole = axis.removesuffix("kind") if axis.endswith(".kind") else f"{axis}."
     return f"{path}.".startswith(whole) or f"{axis}.".startswith(f"{path}.")
@@ -138,7 +138,7 @@ def changes(axis: str, path: str) -> bool:
 def present(tree: Tree, path: str) -> bool:
     """Whether the tree has a value at ``path``.
 
-    If a mapping with kinds is null, as its field allows, the path of its kind counts as present, with the value null.
+    A mapping with kinds may be null. Then the path of its kind counts as present, with the value null.
     """
     here: Any = tree
     for name in path.split("."):
@@ -176,8 +176,8 @@ def _null_kinds(own: tuple[type[Frozen], ...]) -> frozenset[str]:
 def written(tree: Tree, path: str, value: Json) -> Tree:
     """Return the tree with ``value`` at ``path``.
 
-    Another ``kind`` resets its mapping to the defaults of that kind, so that fields of the old kind are dropped; a kind
-    that is null makes the mapping null. Kinds may come from the users' code that the tree names.
+    Another ``kind`` resets its mapping to the defaults of that kind, so fields of the old kind are dropped. A kind that
+    is null makes the mapping null. Kinds may come from the users' code that the tree names.
     """
     parent, _, name = path.rpartition(".")
     if name == "kind" and value is None:

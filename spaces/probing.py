@@ -24,12 +24,12 @@ PROBES: Final = 64
 
 
 def check_rules(space: Space, constraints: Sequence[str]) -> None:
-    """Raise SpaceError for a rule that compares with an impossible value or is undecided at an extreme point, and if no
-    point that keeps the rules is found.
+    """Raise SpaceError for a rule that compares with an impossible value or is undecided at an extreme point. Also
+    raise it if no point that keeps the rules is found.
 
     ``constraints``: the texts of all constraints of the space. Each rule is computed at random extreme points: any
-    value of a choice, and an end of each range. A rule must be true or false there. If it is undecided at a point
-    between the extremes, nothing is raised here; that point is refused when it is proposed.
+    value of a choice, and an end of each range. A rule must be true or false there. Other points at which a rule is
+    undecided are refused when they are proposed.
     """
     for rule in space.rules:
         if rule.function is None and (why := _senseless(space, rule)):
@@ -57,10 +57,10 @@ def _end(domain: Domain, source: np.random.Generator) -> Json:
 
 
 def _senseless(space: Space, rule: Rule) -> str:
-    """Return why a comparison in an expression makes no sense, in a line; empty if all comparisons make sense.
+    """Return why a comparison in an expression makes no sense, in one line. Empty if all comparisons make sense.
 
-    A comparison makes no sense if its name never has the compared value. A number beyond the range of the name is
-    accepted for ``<`` and ``>`` if the comparison holds for some value of the axis: ``dropout < 1`` says nothing false.
+    A comparison makes no sense if its name never has the compared value. In a comparison with ``<`` or ``>``, a number
+    beyond the range of the name is accepted if the comparison holds for some value, as in ``dropout < 1``.
     """
     for each in comparisons(rule.text):
         path = rule.paths[each.name]
@@ -71,7 +71,7 @@ def _senseless(space: Space, rule: Rule) -> str:
 
 
 def _impossible(space: Space, path: str, value: Json) -> str:
-    """Return why the field at ``path`` never has ``value``, in a line; empty if it may have it."""
+    """Return why the field at ``path`` never has ``value``, in one line. Empty if it may have that value."""
     domain = space.domains.get(path)
     if space.fields.model is TrialConfig:
         return _not_of_type(space, path, value)
@@ -99,7 +99,7 @@ def _not_of_type(space: Space, path: str, value: Json) -> str:
 
 
 def _holds_somewhere(space: Space, path: str, comparison: Comparison) -> bool:
-    """Whether a comparison holds for some value of the axis at ``path``; also True if that cannot be computed."""
+    """Whether a comparison holds for some value of the axis at ``path``. Also True if that cannot be computed."""
     domain = space.domains.get(path)
     if domain is None:
         return True

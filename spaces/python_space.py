@@ -12,14 +12,14 @@ from skipstack.spaces.config import Axis
 from skipstack.spaces.domains import json_of
 
 When = Mapping[str, Sequence[JsonValue]]
-"""The condition under which an axis varies: other axes, each with the values that it may have."""
+"""The condition under which an axis varies. It maps other axes to the values that they may have."""
 
 
 def uniform(low: float, high: float, *, prior: float | None = None, when: When | None = None) -> Axis:
     """Return an axis whose values are the numbers from ``low`` to ``high``.
 
-    ``prior``: the value near which good values are expected, for ``proposer: prior``. ``when``: the axis varies only if
-    each of these other axes has one of these values, such as ``{"optimiser": ["sgd"]}``.
+    ``prior``: the value near which good values are expected, for ``proposer: prior``. ``when``: values of other axes,
+    such as ``{"optimiser": ["sgd"]}``. The axis varies only if each of the other axes has one of its given values.
     """
     return _axis("uniform", [low, high], prior, when)
 
@@ -42,7 +42,7 @@ def randint(low: int, high: int, *, prior: int | None = None, when: When | None 
 
 
 def choice(*values: Any, prior: JsonValue = None, when: When | None = None) -> Axis:
-    """Return an axis that is a choice of the values, given one by one or as a single list.
+    """Return an axis that is a choice of the values. They are given one by one or as a single list.
 
     A function gets them as JSON values: a tuple as a list, a number of NumPy's as Python's (``json_of``). ``prior`` and
     ``when``: as for ``uniform``.

@@ -1,8 +1,8 @@
 """Replicates: repeated calls of a user's function with the same seed, each on another fold or another value of a list.
 
 A trial of a function is one call for each seed or, with replicates, one call for each replicate of each seed. Calls are
-numbered, and ledgers record these numbers as the seeds of the trial: with k replicates, call c has the seed c // k and
-the replicate c % k. Without replicates the number of a call is its seed.
+numbered, and ledgers record these numbers as the seeds of the trial. With k replicates, call c has the seed c // k and
+the replicate c % k. Without replicates, the number of a call is its seed.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,13 +16,13 @@ from skipstack.spaces.domains import Json
 from skipstack.spaces.function import RESERVED, SEED
 
 MOST_FOLDS: Final = 10_000
-"""The largest number of folds."""
+"""The maximum number of folds."""
 
 TAKEN: Final = (
     *("trial", "epoch", "best_epoch", "score", "dev", "test", "seconds"),
     *("event", "best_event", "tested_event"),
 )
-"""Names that replicates cannot have, since they are columns of the tables with a row for each call."""
+"""Names that replicates cannot have. They are columns of the tables that have a row for each call."""
 
 ALLOWED: Final = "allowed: one name, with the number of folds or a list of values, such as {fold: 5}"
 
@@ -32,9 +32,8 @@ ALLOWED: Final = "allowed: one name, with the number of folds or a list of value
 class Replicates:
     """The replicates of each seed.
 
-    ``name``: the argument in which a call gets its replicate; empty if there are none and a call only gets its seed.
-    ``values``: the replicates. ``folds``: whether these are the numbers of folds of one data set, so that each call
-    trains on all folds but one.
+    ``name``: the argument in which a call gets its replicate; empty if there are none. ``values``: the replicates.
+    ``folds``: whether the replicates are folds of one data set. Each call then trains on all folds but one.
     """
 
     name: str = ""
@@ -76,7 +75,7 @@ class Replicates:
         return self.values[call % self.number]
 
     def arguments(self, call: int) -> dict[str, Json]:
-        """Return the arguments of a call besides the values of its trial: its seed and its replicate, if any."""
+        """Return the arguments of a call apart from the values of its trial: its seed, and its replicate if any."""
         return {SEED: self.seed(call), **({self.name: self.value(call)} if self.name else {})}
 
     def words(self, call: int) -> str:
@@ -90,7 +89,7 @@ class Replicates:
 
 
 SEEDS_ALONE: Final = Replicates()
-"""The value for studies without replicates: each seed is one call."""
+"""The value for studies without replicates, in which each seed is one call."""
 
 
 def checked(given: Any) -> Any:

@@ -1,7 +1,7 @@
 """Rules: a study's own constraints, which are expressions over axes or Python functions of their values.
 
-A rule names axes and fields of the base. If an axis that it names is inactive, or a field does not exist because
-another kind is chosen, the rule holds.
+A rule names axes and fields of the base. It holds if one of these axes is inactive. It also holds if one of these
+fields does not exist, because another kind is chosen.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -31,13 +31,13 @@ Decide = Callable[[Mapping[str, Json]], object]
 
 
 class UndecidedError(UserError):
-    """Raised if a rule is neither true nor false at a point, since it cannot be computed or gives another value."""
+    """Raised if a rule is neither true nor false at a point: it cannot be computed, or gives another value."""
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A constraint of a study's own.
+    """A study's own constraint.
 
     ``text``: the expression, or the name of the function.
     ``function``: the file of the Python function; None for an expression.
@@ -54,11 +54,11 @@ class Rule:
 
     @property
     def about(self) -> str:
-        """The rule's function and paths, in words; empty for an expression, whose text already shows them."""
+        """The rule's function and paths, in words. Empty for an expression, since its text already shows them."""
         return "" if self.function is None else f"a function of {self.function}, of {', '.join(self.paths.values())}"
 
     def refusal(self, tree: Tree, active: Iterable[str]) -> str | None:
-        """Return why the config ``tree``, with axes ``active``, breaks the rule or is undecided; None if it holds."""
+        """Return why the config ``tree`` breaks the rule, or why the rule is undecided. None if the rule holds."""
         try:
             return None if self.holds(tree, active) else f"constraint {self.text}"
         except UndecidedError as error:
@@ -86,7 +86,7 @@ class Rule:
 
 
 def rules_of(text: str, config: SpaceConfig, base: Tree, has: Callable[[str], bool]) -> list[Rule]:
-    """Return a list with the rule that a constraint's text means; an empty list for a built-in named constraint.
+    """Return a list with the rule that a constraint's text means. The list is empty for a built-in named constraint.
 
     ``base``: the base as a tree. ``has``: returns whether configs can have a path. Raises UserError for a text that is
     not a constraint.
@@ -98,7 +98,7 @@ def rules_of(text: str, config: SpaceConfig, base: Tree, has: Callable[[str], bo
 
 
 def in_full(rules: Sequence[Rule], constraints: Sequence[str]) -> tuple[str, ...]:
-    """Return the texts of a space's constraints with short names replaced by whole paths.
+    """Return the texts of a space's constraints with whole paths in place of short names.
 
     Texts with whole paths keep their meaning if other axes are added. ``rules``: the rules among the constraints.
     """
@@ -148,7 +148,7 @@ def _function(text: str, config: SpaceConfig, meaning: "_Names") -> Rule | None:
 
 
 class _Names:
-    """Resolves names to paths. A name is a path, or the unambiguous end of an axis's path or else of a field's."""
+    """Resolves names to paths. A name is a path, or an unambiguous end of an axis's path or else of a field's."""
 
     def __init__(self, config: SpaceConfig, base: Tree, has: Callable[[str], bool]) -> None:
         self._axes = tuple(config.axes)
@@ -158,11 +158,11 @@ class _Names:
 
     @property
     def short(self) -> Sequence[str]:
-        """The short names of the axes; if the space has no axes, those of the fields of the base."""
+        """The short names of the axes. If the space has no axes, those of the fields of the base."""
         return names(self._axes or self._fields)
 
     def of(self, name: str, dotted: str | None = None) -> str:
-        """Return the path that a name means. ``dotted``: another spelling of the name, tried if the first means none.
+        """Return the path that a name means. ``dotted``: another spelling, tried if ``name`` means no path.
 
         Raises UserError if the name means no path, or several.
         """
@@ -175,7 +175,7 @@ class _Names:
         return meant(name, self._axes) or meant(name, self._fields)
 
     def axes(self, paths: Iterable[str]) -> tuple[str, ...]:
-        """Return the axes that vary the fields at ``paths``, or mappings that contain them."""
+        """Return the axes that vary a field in ``paths``, or a mapping that contains one."""
         return tuple(dict.fromkeys(axis for path in paths for axis in self._axes if inside(path, axis)))
 
     def _is_mapping(self, path: str) -> bool:

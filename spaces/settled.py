@@ -1,7 +1,7 @@
 """Converts the values of axes to the types of their fields, for the record of a space.
 
-Later readers of the record may not have the users' code of a space, and could not know that 8 in a field of floats
-means 8.0. Nor do they know which defaults a value of several fields, such as a whole stack, had when it was recorded.
+Later readers of the record may not have the users' code of a space. So they could not know that 8 in a field of floats
+means 8.0. A value of several fields, such as a whole stack, is recorded with the defaults of its time.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,7 +18,7 @@ from skipstack.spaces.space import Space
 def typed_axes(space: Space, axes: Mapping[str, Axis]) -> dict[str, Axis]:
     """Return the axes with the values of choices and conditions in the types of their fields.
 
-    In a space without users' code, only the axes change of which a value is a mapping.
+    In a space without users' code, only axes that have a mapping among their values are changed.
     """
     return {
         path: _typed_axis(space, path, axis) if space.code or _has_parts(space.domains[path]) else axis
@@ -41,11 +41,11 @@ def _typed_axis(space: Space, path: str, axis: Axis) -> Axis:
 
 
 def typed_choices(space: Space, choices: Mapping[str, Sequence[Json]]) -> dict[str, list[Json]]:
-    """Return values that are to be added to axes, in the types of their fields. In a space without users' code, only
-    those of axes change of which a value is a mapping.
+    """Return values that are to be added to axes, in the types of their fields. In a space without users' code, this
+    changes only axes that have a mapping among their values.
 
     ``choices``: the values by axis. On an axis with named values, each is a mapping of one name to its value. Raises
-    UserError for a value that is changed and that no field accepts.
+    UserError for a value that no field accepts, if the value is to be converted.
     """
     networks = FUNCTION not in space.base
     with known(space.code):

@@ -1,4 +1,4 @@
-"""Short names of dotted paths: the shortest ends of the paths that distinguish them from each other."""
+"""Short names of dotted paths. A short name is the shortest end of a path that distinguishes it from the others."""
 
 from collections.abc import Iterable, Sequence
 
@@ -6,7 +6,7 @@ from skipstack.data.basis.errors import UserError, unknown
 
 
 def names(paths: Iterable[str]) -> list[str]:
-    """Return the shortest unambiguous end of each path, without a final ``kind``; the whole path if there is none."""
+    """Return the shortest unambiguous end of each path, without a final ``kind``. If there is none, the whole path."""
     whole = list(paths)
     parts = [path.removesuffix(".kind").split(".") for path in whole]
     return [
@@ -16,7 +16,7 @@ def names(paths: Iterable[str]) -> list[str]:
 
 
 def names_by_path(paths: Iterable[str]) -> dict[str, str]:
-    """Map each path to its short name; ``paths`` may contain a path several times."""
+    """Map each path to its short name. ``paths`` may contain a path several times."""
     each = list(dict.fromkeys(paths))
     return dict(zip(each, names(each), strict=True))
 
@@ -30,7 +30,7 @@ def meant(name: str, paths: Iterable[str]) -> list[str]:
 def only(name: str, found: Sequence[str], short: Iterable[str]) -> str:
     """Return the only path in ``found``, the paths that a name may mean.
 
-    Raises UserError if there is none (it lists the names ``short``) or if there are several.
+    Raises UserError if there is none or if there are several. ``short``: the short names to list if there is none.
     """
     if not found:
         raise UserError(unknown("axis", name, short))

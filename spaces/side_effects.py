@@ -1,5 +1,5 @@
-"""Finds changes of a config that come with an axis but are not its own: a shortcut in a layer that a depth adds, or
-another learning rate with another kind of optimiser.
+"""Finds changes of a config that come with an axis but are not its own. Examples are a shortcut in a layer that a depth
+adds, and another learning rate with another kind of optimiser.
 
 A study that varies such an axis compares more than its name says, so its descriptions and reports name the rest.
 """
@@ -33,11 +33,11 @@ def side_effects(config: Subject, base: Subject, axes: Collection[str]) -> tuple
     - A layer takes a shortcut that ``base`` lacks, although no axis is the composition: ``layer 3 takes a shortcut``.
     - A layer has lost its shortcut in the same way: ``layer 3 has no shortcut any more``.
     - A layer with a shortcut is an LSTM, whatever the other layers are: ``layer 3 is an LSTM``. Another cell leaves it
-      as it is: ``layer 3 has a shortcut and stays an LSTM``. Nor does it skip back to earlier states.
+      as it is: ``layer 3 has a shortcut and stays an LSTM``. Such a layer does not skip back to earlier states, either.
     - Another kind has its own default for a field that both kinds have: ``learning_rate is 0.001 instead of 0.02``.
 
-    A layer that is missing in one of the configs counts as one without a shortcut. Returns nothing for a user's
-    function; layers are not described without recurrent layers, and if an axis sets the whole stack.
+    A layer that is missing in a config counts as one without a shortcut. Layers are not described if there are no
+    recurrent layers, or if an axis sets the whole stack. Returns nothing for a user's function.
     """
     if not isinstance(config, TrialConfig) or not isinstance(base, TrialConfig):
         return ()
@@ -49,10 +49,10 @@ def side_effects(config: Subject, base: Subject, axes: Collection[str]) -> tuple
 
 
 def side_effects_of_axes(space: Space, base: Subject) -> Iterator[tuple[str, Json, tuple[str, ...]]]:
-    """Yield each axis and value that has side effects if nothing else in ``base``, the base of ``space``, is changed,
-    with descriptions of the side effects.
+    """Yield each axis and value that has side effects, with their descriptions. ``base``: the base of ``space``, in
+    which nothing else is changed.
 
-    Only the first ``VALUES`` values of an axis are tried; values that the space refuses on their own are left out.
+    Only the first ``VALUES`` values of an axis are tried. Values that the space refuses on their own are left out.
     """
     for axis, domain in space.domains.items():
         for value in islice(domain.values, VALUES) if isinstance(domain, Choice | Integer) else ():
@@ -69,7 +69,7 @@ def _set_by(axes: Collection[str], path: str) -> bool:
 
 
 def _of_kinds(config: TrialConfig, base: TrialConfig, axes: Collection[str]) -> Iterator[str]:
-    """Describe the fields that another kind brings with it."""
+    """Describe the fields whose values came with another kind."""
     ours, theirs = (each.model_dump(mode="json") for each in (config, base))
     for axis in axes:
         parent, _, name = axis.rpartition(".")
@@ -82,7 +82,7 @@ def _of_kinds(config: TrialConfig, base: TrialConfig, axes: Collection[str]) -> 
 
 
 def _of_layers(ours: StackConfig, theirs: StackConfig, axes: Collection[str]) -> Iterator[str]:
-    """Describe layers that differ by their shortcuts, and layers that another cell or skip does not reach."""
+    """Describe layers that differ in their shortcuts. Also describe layers that another cell or skip does not reach."""
     here, there = (dict(enumerate(sources(each.composition, each.depth), start=1)) for each in (ours, theirs))
     blocks = [layer for layer, source in here.items() if source]
     gained = [layer for layer in blocks if not there.get(layer)]
@@ -102,6 +102,6 @@ def _of_layers(ours: StackConfig, theirs: StackConfig, axes: Collection[str]) ->
 
 
 def _layers(numbers: Collection[int], of_one: str, of_several: str) -> str:
-    """Return what holds of layers, as in ``layer 3 takes a shortcut`` or ``layers 3, 5 and 7 take a shortcut``."""
+    """Describe layers, as in ``layer 3 takes a shortcut`` or ``layers 3, 5 and 7 take a shortcut``."""
     *first, last = map(str, numbers)
     return f"layers {', '.join(first)} and {last} {of_several}" if first else f"layer {last} {of_one}"

@@ -1,4 +1,4 @@
-"""Spaces: the sets of possible trials, which can be enumerated, sampled or searched axis by axis."""
+"""Spaces: sets of possible trials. A space can be enumerated, sampled or searched axis by axis."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -29,25 +29,25 @@ from skipstack.spaces.trial import as_network, with_code
 __all__ = ["Axis", "Point", "Space", "SpaceConfig"]
 
 Point = dict[str, Json]
-"""A point of a space: the value of each active axis by its dotted path, in axis order."""
+"""A point of a space: the value of each active axis by its dotted path. Axes are in the order of the space."""
 
 TRIES = 1000
-"""The number of draws without an allowed point after which ``sample`` stops drawing."""
+"""After this many draws without an allowed point, ``sample`` stops drawing."""
 
 SEARCHED = 10_000
-"""The maximum number of points of a finite space that are checked one by one, to find that none is allowed or to draw
-an allowed one."""
+"""The maximum number of points of a finite space that are checked one by one. The aim is to find that none is allowed,
+or to draw an allowed point."""
 
 
 class Space:
     """The set of allowed points (values for the active axes) of a base config and its axes.
 
-    A point is allowed if every active axis has a value of its domain, the config is valid, and every constraint
-    holds. Different points give different configs: conditions depend on earlier axes only, so the first axis in which
-    two points differ is active in both, and its value is in the config unchanged.
+    A point is allowed if every active axis has a value of its domain, the config is valid, and every constraint holds.
+    Different points give different configs. The reason is that conditions depend on earlier axes only. So the first
+    axis in which two points differ is active in both, and its value is in the config unchanged.
 
-    The constructor raises SpaceError, a UserError, for a mistake in ``config``, and for a finite space if it finds that
-    no point is allowed.
+    The constructor raises SpaceError, a UserError, for a mistake in ``config``. It also raises SpaceError if it finds
+    that no point of a finite space is allowed.
     """
 
     def __init__(self, config: SpaceConfig) -> None:
@@ -64,9 +64,9 @@ class Space:
         self.domains: Mapping[str, Domain] = domains
         """The domain of each axis, with its values in the types of the config's fields."""
         self.beliefs: Mapping[str, Belief] = beliefs
-        """The belief about good values of each axis that has one."""
+        """The belief about good values of an axis, for each axis that has a belief."""
         self.conditions: Mapping[str, Conditions] = conditions
-        """The conditions of each axis: paths, each with the values that the config may have there."""
+        """The conditions of each axis. A condition is a path with the values that the config may have there."""
         self._allowed_texts = {
             path: [(on, frozenset(map(canonical_json, values))) for on, values in each.items()]
             for path, each in conditions.items()
@@ -80,11 +80,11 @@ class Space:
 
     @property
     def finite(self) -> bool:
-        """Whether no axis is continuous; a continuous axis counts even if its conditions never hold."""
+        """Whether no axis is continuous. A continuous axis counts even if its conditions never hold."""
         return all(domain.finite for domain in self.domains.values())
 
     def count(self) -> int | None:
-        """Return the number of allowed points, found by enumerating them; None for an infinite space."""
+        """Return the number of allowed points, found by enumerating them. None for an infinite space."""
         return sum(1 for _ in self.enumerate()) if self.finite else None
 
     def enumerate(self) -> Iterator[Point]:
@@ -93,11 +93,11 @@ class Space:
         return (point for point in self.everything() if self.allowed(point))
 
     def one_at_a_time(self) -> Iterator[Point]:
-        """Yield the base, then each other value of each axis with the other axes as in the base; allowed points only.
+        """Yield the base, then each other value of each axis with the other axes as in the base.
 
-        No point is yielded twice. An axis that a value activates gets the base's value or, if its domain lacks that,
-        its domain's first value. A base outside of the space is moved into it in the same way. Raises UserError for an
-        infinite space.
+        Only allowed points are yielded, and none twice. An axis that a value activates gets its default (``usual``). In
+        a base outside of the space, values that are not in their axis's domain are replaced by the default, too. Raises
+        UserError for an infinite space.
         """
         self._check_finite()
         return self._one_at_a_time()
@@ -120,7 +120,7 @@ class Space:
         return point
 
     def draw(self, generator: np.random.Generator) -> Point:
-        """Draw a random point that keeps the rules, each axis uniformly (in the logarithm for ``log``).
+        """Draw a random point that keeps the rules. Each axis is drawn uniformly (in the logarithm for ``log``).
 
         The point may violate named constraints, and its config may be invalid. If the code of a rule is not loaded, all
         rules are ignored. Raises UserError if points that keep the rules are too rare to be found.
@@ -133,9 +133,9 @@ class Space:
         return self.compose(lambda path, domain: settled[path] if path in settled else domain.sample(generator))
 
     def repaired(self, point: Point, generator: np.random.Generator) -> Point:
-        """Return the point if it keeps the rules; otherwise a point near it that keeps them.
+        """Return the point if it keeps the rules. Otherwise return a point near it that keeps them.
 
-        Some of the axes that a broken rule names get other values, and axes that become active by this get random ones.
+        Some of the axes that a broken rule names get other values. Axes that become active by this get random values.
         If no such values are found, all axes that rules tie to these are drawn at random. If that fails too, the rule
         stays broken.
         """
@@ -149,10 +149,10 @@ class Space:
         return self.compose(lambda path, domain: wanted[path] if path in wanted else domain.sample(generator))
 
     def sample(self, generator: np.random.Generator) -> Point:
-        """Draw a random allowed point, each axis uniformly (in the logarithm for ``log``).
+        """Draw a random allowed point. Each axis is drawn uniformly (in the logarithm for ``log``).
 
-        Points that are not allowed are redrawn. After ``TRIES`` draws, the points of a small finite space are listed
-        and one of the allowed ones is drawn; for other spaces, UserError is raised with the two most frequent reasons.
+        Points that are not allowed are redrawn. After ``TRIES`` draws, an allowed point is drawn from the list of all
+        points if the space is small and finite. Otherwise UserError is raised with the two most frequent reasons.
         """
         refused = Counter[str]()
         for _ in range(TRIES):
@@ -171,10 +171,9 @@ class Space:
     def neighbours(self, point: Point, source: np.random.Generator | None = None) -> Iterator[Point]:
         """Yield every allowed point that differs from ``point`` by one change on one axis.
 
-        The order is that of the axes, or a random order drawn from ``source``. A change of a choice is any other value;
-        of an integer, one less or one more; of a continuous axis, a tenth of its range (for ``log``, of the logarithm's
-        range) down or up, clipped. An axis that the change activates gets the base's value or, if its domain lacks
-        that, its domain's first value.
+        The order is that of the axes, or a random order drawn from ``source``. A choice changes to any other value, and
+        an integer by one. A continuous axis changes by a tenth of its range (for ``log``, of the logarithm's range),
+        clipped. An axis that the change activates gets its default (``usual``).
         """
         seen = {canonical_json(point)}
         active = [path for path in self.domains if path in point]
@@ -186,9 +185,9 @@ class Space:
                 yield other
 
     def moved(self, point: Point, path: str, value: Json) -> Point:
-        """Return the point with ``value`` on the axis ``path``; it may violate rules and constraints.
+        """Return the point with ``value`` on the axis ``path``. It may violate rules and constraints.
 
-        Axes that the change activates get values as in ``neighbours``, and axes that it deactivates are dropped.
+        Axes that the change activates get their defaults (``usual``), and axes that it deactivates are dropped.
         """
         return self.compose(partial(self._kept, point | {path: value}))
 
@@ -222,7 +221,7 @@ class Space:
                 raise UserError(explain(error, self.fields.model)) from None
 
     def refusal(self, point: Point) -> str | None:
-        """Return why a point is not allowed, in one line; None if it is. Rules are checked first: this is fastest."""
+        """Return why a point is not allowed, in one line; None if it is. Rules, the fastest check, come first."""
         try:
             tree = self.tree(point)
             if (why := next((why for rule in self.rules if (why := rule.refusal(tree, point))), None)) is not None:
@@ -238,7 +237,7 @@ class Space:
         return self.refusal(point) is None
 
     def point(self, config: Subject) -> Point:
-        """Return the point that the method ``config`` turns into this config. Raises UserError if there is none."""
+        """Return the point whose config is ``config``. Raises UserError if there is none."""
         tree: Tree = config.model_dump(mode="json")
         point = self.compose(lambda path, domain: _within(tree, path, domain))
         if (nearest := self.config(point)) != config:
@@ -247,14 +246,14 @@ class Space:
         return point
 
     def base_point(self) -> Point:
-        """Return the base's values on the axes active in the base, even values outside of the axes' domains."""
+        """Return the base's values on the axes that are active in the base, even values that these axes do not have."""
         return {path: read(self.base, path) for path in self.domains if self.active(path, self.base)}
 
     @property
     def base_removed_by(self) -> str | None:
-        """The constraint that removes the base from the space, in a line; None if none does.
+        """The constraint that removes the base from the space, in a line. None if none does.
 
-        Also None if the base has values which are not on the axes, or if the code of a rule is not loaded.
+        Also None if the base has values outside of the axes' domains, or if the code of a rule is not loaded.
         """
         point = self.base_point()
         known_rules = all(rule.decide is not None for rule in self.rules)
@@ -266,7 +265,7 @@ class Space:
         return present(tree, path) and self.meets(path, tree)
 
     def written(self, tree: Tree, path: str, value: Json) -> Tree:
-        """Return the tree with ``value`` on the axis ``path``; if ``value`` is another kind, with its fields."""
+        """Return the tree with ``value`` on the axis ``path``. If ``value`` is another kind, its fields are added."""
         return self.fields.written(tree, path, value)
 
     def meets(self, path: str, tree: Tree) -> bool:
@@ -278,8 +277,7 @@ class Space:
     def everything(self) -> Iterator[Point]:
         """Yield every combination of values of active axes, allowed or not. The space must be finite.
 
-        Combinations that break rules are left out if the combinations of the rules' block are listed
-        (``Block.listed``).
+        If the combinations of a block are listed (``Block.listed``), those that break its rules are left out.
         """
         return self._points(list(self.domains), self.base, {})
 
@@ -346,7 +344,7 @@ class Space:
         raise SpaceError(f"no point of the space is allowed; {shown(first)}: {self.refusal(first)}", "axes")
 
     def _rare(self, block: Block) -> str:
-        """Return why no values of a block keep its rules: a rule cannot be computed, or all tried values break them."""
+        """Return why no values of a block keep its rules: a rule cannot be computed, or all tried values break one."""
         try:
             block.check()
         except UndecidedError as error:

@@ -1,4 +1,4 @@
-"""The subject of a trial: a network to train, or a user's function to call. This module has their common base class."""
+"""The subject of a trial: a network to train, or a user's function to call. Their base class is in this module."""
 
 import json
 from abc import abstractmethod
@@ -33,7 +33,7 @@ class Subject(Frozen):
 
     @property
     def network_code(self) -> tuple[CodeFile, ...]:
-        """The files of users' code for training and prediction, without files only for the corpus; none by default."""
+        """The files of users' code for training and prediction, not those only for the corpus; none by default."""
         return ()
 
     @property
@@ -42,7 +42,7 @@ class Subject(Frozen):
         return identity(self)
 
     def flatten(self) -> dict[str, Scalar]:
-        """Return every leaf of the config by its dotted path, for MLflow and pandas; a list becomes its JSON text."""
+        """Return every leaf of the config by its dotted path, for MLflow and pandas. A list becomes its JSON text."""
         return dict(leaves(self.model_dump(mode="json")))
 
 

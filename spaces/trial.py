@@ -35,7 +35,7 @@ _FILES: Final = TypeAdapter(tuple[CodeFile, ...])
 class TrialConfig(Subject):
     """The config of a trial that trains a network: its data, its model, and its training.
 
-    With users' components, such as a cell or a head, its JSON also has the key ``code``: the files that define them.
+    If it uses users' components, such as a cell or a head, its JSON also has the files that define them (``code``).
     """
 
     keeps_weights: ClassVar[bool] = True
@@ -130,5 +130,5 @@ def code_of(tree: Mapping[str, Any]) -> tuple[CodeFile, ...]:
 
 
 def with_code(tree: dict[str, Any], code: Sequence[CodeFile]) -> dict[str, Any]:
-    """Return the JSON ``tree`` of a config with the files ``code`` under its key ``code``; unchanged without files."""
+    """Return the JSON ``tree`` of a config with the files ``code`` under the key ``code``. Unchanged without files."""
     return {**tree, CODE: [file.model_dump(mode="json") for file in code]} if code else tree

@@ -39,7 +39,7 @@ def agreement(frame: pd.DataFrame) -> Any:
 
 
 def _told(frame: pd.DataFrame) -> str:
-    """The chart's title: the rank correlation of scores after the fewest and after the most epochs, if it is known."""
+    """The chart's title, with the rank correlation between scores after the fewest epochs and after the most."""
     known = frame[frame["correlation"].notna() & (frame["one"] < frame["other"])]
     if not len(known):
         return "Rank correlation of scores after different numbers of epochs"

@@ -14,19 +14,19 @@ from skipstack.data.tasks.measure import Measure
 TRAINS, NEEDED = LOOKS = (Look("trains now", BLUE), Look("needed now to go on there", ORANGE, "stroke", (5, 3)))
 
 MOST: Final = 20
-"""The maximum number of curves that are drawn. Of more trials, those with the best scores are drawn."""
+"""The maximum number of curves. Of more running trials, only those with the best scores are drawn."""
 
 NAMED: Final = 8
-"""The maximum number of curves whose ends are labelled with the trials' numbers."""
+"""Curves are labelled with the numbers of their trials if at most this many are drawn."""
 
 
 def running_curves(curves: pd.DataFrame, thresholds: pd.DataFrame, measure: Measure, *, epochs: int) -> Any:
-    """Draw the learning curve of each running trial, the mean over its seeds, and a stroke at the score that each rung
-    requires.
+    """Draw each running trial's learning curve, averaged over its seeds. Strokes mark the scores that rungs require.
 
     ``curves``: a frame of the running trials with the columns trial, epoch, seed and dev. ``thresholds``: a frame with
     the columns ``rung``, ``results`` (the number of trials that have reached the rung) and ``needed`` (the score that a
-    trial needs to continue; NaN if there is no threshold yet). ``epochs``: the number of epochs of a complete trial.
+    trial needs to continue). ``needed`` is NaN if there is no threshold yet. ``epochs``: the number of epochs of a
+    complete trial.
     """
     means = curves.groupby(["trial", "epoch"])["dev"].mean().reset_index()
     means = means[np.isfinite(means["dev"])].assign(value=lambda rows: rows["dev"] * shown(measure))

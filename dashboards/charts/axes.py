@@ -14,7 +14,7 @@ FEW: Final = 8
 
 
 def is_quantity(values: "pd.Series[Any]") -> bool:
-    """Whether the values get a numeric scale: they are numbers, not booleans, and too many for categories."""
+    """Whether the values get a numeric scale: they are numbers (not booleans) and too many for categories."""
     numbers = pd.api.types.is_numeric_dtype(values) and values.dtype != "boolean"
     return numbers and values.nunique() > (FEW // 2 if values.dtype == "float64" else FEW)
 
@@ -38,10 +38,10 @@ def texts(values: "pd.Series[Any]") -> "pd.Series[str]":
 
 
 IN_LINES: Final = r"split(trim(datum.label), '\n')"
-"""The Vega expression that draws a label in several lines, as broken by ``in_lines``."""
+"""The Vega expression that draws a label in the lines that ``in_lines`` made."""
 
 BREAK: Final = "\x0b"
-"""A temporary mark in a label where a line may be broken within a word."""
+"""A temporary mark at a place within a word where a line may be broken."""
 
 
 def in_lines(name: str, letters: int) -> str:
@@ -54,9 +54,8 @@ def in_lines(name: str, letters: int) -> str:
 def channel(kind: Any, field: str, values: "pd.Series[Any]", title: str, *, log: bool = False) -> Any:
     """The X or Y channel of a chart for an axis of the search space.
 
-    ``kind``: ``alt.X`` or ``alt.Y``. ``field``: the column of the chart's data with the values as converted by
-    ``placed``. ``values``: the original values. ``title``: the title, which is cut to ``LETTERS`` characters. ``log``:
-    whether a numeric scale is logarithmic.
+    ``kind``: ``alt.X`` or ``alt.Y``. ``field``: the column of the chart's data that ``placed`` made from ``values``.
+    ``title``: is cut to ``LETTERS`` characters. ``log``: whether a numeric scale is logarithmic.
     """
     if is_quantity(values):
         spaced: dict[str, Any] = {"type": "log"} if log else {"type": "linear", "zero": False}

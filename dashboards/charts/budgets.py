@@ -13,9 +13,9 @@ from skipstack.data.tasks.measure import Measure
 def expected_best(frame: pd.DataFrame, measure: Measure, *, cost: Literal["trials", "epochs"] = "trials") -> Any:
     """Draw the expected best score over the number of trials: a line for each study, with a mark at its end.
 
-    Columns of ``frame``: ``trials``, ``expected_best`` (an unscaled value of the measure: an accuracy in [0, 1]),
-    ``study`` (if there are several studies), and ``epochs`` (if ``cost`` is ``epochs``). ``cost``: the column on the x
-    axis. Use epochs if the trials of one study train longer than those of another.
+    Columns of ``frame``: ``trials``, ``expected_best`` (unscaled: accuracies are in [0, 1]), ``study`` (if there are
+    several studies), and ``epochs`` (if ``cost`` is ``epochs``). ``cost``: the column on the x axis. Use ``epochs`` if
+    trials train longer in one study than in another.
     """
     named = frame if "study" in frame else frame.assign(study="")
     rows = named.dropna(subset=["expected_best"]).assign(value=lambda rows: rows["expected_best"] * shown(measure))
@@ -44,7 +44,7 @@ def expected_best(frame: pd.DataFrame, measure: Measure, *, cost: Literal["trial
 
 
 def _half(rows: pd.DataFrame, measure: Measure, cost: str) -> str:
-    """The chart's title for a single study: the best score expected after half of the cost, and after all of it."""
+    """The chart's title for a single study: the best scores expected after half the cost and after the whole cost."""
     if not len(rows):
         return f"The best that one expects after so many {cost}"
     places = (rows[cost].argmax(), (rows[cost] - rows[cost].max() / 2).abs().argmin())

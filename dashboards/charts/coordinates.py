@@ -16,10 +16,10 @@ MOST: Final = 150
 """The maximum number of trials drawn: the best, and others evenly spaced over the ranking."""
 
 INACTIVE: Final = -0.15
-"""The height of a trial's line at an axis that is inactive in the trial. Heights at active axes are in [0, 1]."""
+"""The height of a trial's line at an inactive axis. Heights at active axes are in [0, 1]."""
 
 ABREAST: Final = 12
-"""The maximum number of characters in a line of an axis's name, so that neighbouring names do not overlap."""
+"""An axis's name is broken into lines of at most this many characters, so that neighbouring names do not overlap."""
 
 STEP: Final = 110
 """The distance between neighbouring axes, in pixels."""
@@ -28,8 +28,8 @@ STEP: Final = 110
 def parallel_coordinates(
     trials: pd.DataFrame, measure: Measure, axes: Sequence[str], *, names: Mapping[str, str], log: Collection[str] = ()
 ) -> Any:
-    """Draw a line for each trial with a score, coloured by its rank; at most ``MOST`` trials are drawn. The rightmost
-    axis is the score on dev.
+    """Draw a line for each trial with a score, coloured by the trial's rank. The rightmost axis is the score on dev. At
+    most ``MOST`` trials are drawn.
 
     ``trials``: a frame with the columns score and dev and a column for each of ``axes``, indexed by the number of the
     trial. ``names``: the names of the axes in the chart. ``log``: the axes with a logarithmic scale.
@@ -86,10 +86,10 @@ def parallel_coordinates(
 def _heights(
     every: "pd.Series[Any]", own: "pd.Series[Any]", *, log: bool
 ) -> "tuple[pd.Series[float], dict[str, float]]":
-    """The heights of the drawn trials' values on one axis, and the heights of the axis's labels by label.
+    """Return the heights of the drawn trials' values on one axis, and the height of each of the axis's labels.
 
-    Heights are in [0, 1], or ``INACTIVE``. ``every``: the values of all trials with a score, which set the limits of
-    the axis. ``own``: the values of the drawn trials.
+    ``every``: the values of all trials with a score. They set the limits of the axis. ``own``: the drawn trials'
+    values.
     """
     if every.notna().any() and is_quantity(every):
         turn = np.log if log else np.asarray
@@ -105,8 +105,8 @@ def _heights(
 
 
 def _scores(known: pd.DataFrame, drawn: pd.DataFrame, measure: Measure) -> "tuple[pd.Series[float], dict[str, float]]":
-    """The heights of the drawn trials' scores, in [0, 1], and the heights of the labels by label. Better scores are
-    higher. ``known``: all trials with a score, the worst first, which set the limits of the axis.
+    """Return the heights of the drawn trials' scores (in [0, 1], better scores higher), and the height of each label.
+    ``known``: all trials with a score, the worst first. They set the limits of the axis.
     """
     low, high = float(known["score"].min()), float(known["score"].max())
     ends = {measure.written(float(known["score"].iloc[place])): float(place != 0) for place in (0, -1)}

@@ -19,15 +19,15 @@ TITLES: Final[dict[Cost, str]] = {
     "parameters": "parameters of one network",
     "latency": "seconds for 1,000 tokens",
 }
-"""The title of the x axis for each cost. For ``seconds``, the chart puts a unit in front, such as ``minutes``."""
+"""The title of the x axis for each cost. For ``seconds``, the chart puts the unit of time before the title."""
 
 MOST: Final = 1000
-"""The maximum number of trials that are drawn in addition to the Pareto front."""
+"""The maximum number of trials that are drawn, apart from the Pareto front."""
 
 
 def score_against_cost(trials: pd.DataFrame, measure: Measure, cost: Cost = "seconds") -> Any:
-    """Draw the score on dev over the cost: a point for each trial with a score and a positive cost, and the Pareto
-    front as a step line. Of more than ``MOST`` trials, evenly spaced ones and the whole front are drawn.
+    """Draw the score on dev over the cost. Each trial with a score and a positive cost is a point, and the Pareto front
+    is a step line. If there are more than ``MOST`` trials, only the front and every n-th trial are drawn.
 
     ``trials``: a frame of trials with the columns state and dev and a column named as the ``cost``.
     """
@@ -40,7 +40,7 @@ def score_against_cost(trials: pd.DataFrame, measure: Measure, cost: Cost = "sec
 def score_against_objective(
     trials: pd.DataFrame, measure: Measure, column: str, name: str, *, larger_is_better: bool
 ) -> Any:
-    """Draw the chart of ``score_against_cost`` with another objective instead of the cost.
+    """Draw the chart of ``score_against_cost`` over another objective instead of a cost.
 
     ``column``: the column of ``trials`` with the objective. ``name``: the objective's name in the chart.
     ``larger_is_better``: whether larger values of the objective are better.
@@ -104,8 +104,8 @@ def _drawn(
 
 
 def pareto_front(rows: pd.DataFrame, *, larger_is_better: bool, larger_costs_less: bool = False) -> pd.DataFrame:
-    """The rows on the Pareto front, the best ``cost`` first. A row is on the front if its ``value`` is better than that
-    of every row with an equal or better cost; of equal rows, only the first is on the front.
+    """The rows on the Pareto front, the best ``cost`` first. A row is on the front if no row with an equal or better
+    cost has an equal or better ``value``. Of equal rows, only the first is on the front.
 
     ``larger_is_better``: whether a larger ``value`` is better. ``larger_costs_less``: whether a larger ``cost`` is
     better.

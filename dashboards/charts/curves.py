@@ -24,9 +24,9 @@ MOST: Final = 150
 
 
 def learning_curves(curves: pd.DataFrame, trials: pd.DataFrame, measure: Measure, *, rungs: Sequence[int] = ()) -> Any:
-    """Draw the learning curve of each trial, the mean over its seeds, with a cross where the trial was stopped and a
-    vertical line at each rung. The best trial has no cross. Of more than ``MOST`` trials, the best and others evenly
-    spaced over the ranking are drawn.
+    """Draw each trial's learning curve, averaged over its seeds. A cross marks where a trial was stopped, but the best
+    trial has none. A vertical line marks each rung. If there are more than ``MOST`` trials, the best is drawn, and
+    others evenly spaced over the ranking.
 
     ``curves``: a frame with the columns trial, epoch, seed and dev. ``trials``: a frame with the columns state and
     score, indexed by the number of the trial. ``rungs``: the epochs at which trials are compared.
@@ -85,7 +85,7 @@ def learning_curves(curves: pd.DataFrame, trials: pd.DataFrame, measure: Measure
 
 
 def rules(rungs: Iterable[int], x: alt.X) -> list[Any]:
-    """A list with one layer of vertical lines at ``rungs``; empty if there are no rungs. ``x``: the axis of epochs."""
+    """A layer of vertical lines at ``rungs``, in a list that is empty without rungs. ``x``: the axis of epochs."""
     at = pd.DataFrame({"epoch": sorted(set(rungs))})
     return [alt.Chart(data(at)).mark_rule(color=LINE, strokeWidth=2).encode(x=x)] if len(at) else []
 

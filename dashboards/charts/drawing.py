@@ -16,7 +16,7 @@ VERSION: Final = ".".join(alt.SCHEMA_VERSION.lstrip("v").split(".")[:2])
 """The version of Vega-Lite that Altair writes."""
 
 UNDRAWN: Final = re.compile("[\ud800-\udfff\ufffe\uffff]")
-"""Matches the characters that XML forbids, apart from control characters. Each makes vl-convert kill the process."""
+"""Matches the characters that XML forbids, except control characters. Any of them makes vl-convert kill the process."""
 
 
 def specification(chart: Any) -> dict[str, Any]:
@@ -40,8 +40,8 @@ def as_png(chart: Any, *, scale: float = 2) -> bytes:
 
 
 def unchecked() -> AbstractContextManager[None]:
-    """Return a context in which Altair does not validate charts against Vega-Lite's schema, since validating takes
-    longer than creating the charts. The tests validate all charts.
+    """Return a context in which Altair does not validate charts against Vega-Lite's schema. Validation takes longer
+    than creating the charts, and the tests validate all charts.
     """
     return debug_mode(False)
 

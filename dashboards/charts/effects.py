@@ -40,9 +40,9 @@ def effects(
 ) -> Any:
     """Draw a forest plot with a row for each value of each axis.
 
-    A significant difference (marked *) is drawn as a filled point, a difference that is not significant (open) as a
-    hollow square, and an exploratory effect as a hollow diamond with a thin band. An interval many times as wide as the
-    others is cut off with an arrow.
+    A significant difference (marked *) is a filled point. A difference that is not significant (open) is a hollow
+    square. An exploratory effect is a hollow diamond with a thin band. An interval many times as wide as the others is
+    cut off with an arrow.
 
     Columns of ``frame``: ``axis``, ``value``, ``effect`` (the difference or the exploratory effect), ``low`` and
     ``high`` (the ends of the interval or band). Effects and ends are unscaled (0.01 for a point of accuracy). Confirmed
@@ -112,7 +112,7 @@ def _explored(rows: pd.DataFrame, measure: Measure, apart: Collection[str]) -> s
 
 
 def _limits(rows: pd.DataFrame) -> tuple[float, float]:
-    """The limits of the x axis. Only intervals that are many times as wide as the others may exceed them."""
+    """The limits of the x axis. Intervals end within them, unless they are many times as wide as the others."""
     sure = rows[rows["kind"] == MARKED.name]
     core = pd.concat([rows["effect"], sure["low"], sure["high"], pd.Series([0.0])]).dropna()
     low, high = float(core.min()), float(core.max())
@@ -126,8 +126,9 @@ def _limits(rows: pd.DataFrame) -> tuple[float, float]:
 def _lined(rows: pd.DataFrame) -> tuple[pd.DataFrame, list[str], dict[str, str]]:
     """Assign the rows and the headings to lines of the chart.
 
-    Returns the rows with the label of their line in the column ``line``; the labels of all lines, made unique by
-    trailing blanks; and the text of each heading (the name of an axis, or a part of it) by the label of its line.
+    Returns the rows, with their lines' labels in the column ``line``. Also returns the labels of all lines, and the
+    text of each heading by its line's label. Trailing blanks make labels unique. A long axis name becomes several
+    headings.
     """
     lines, headings, at = list[str](), dict[str, str](), dict[Any, str]()
 
@@ -157,7 +158,7 @@ def _rows(lines: Sequence[str]) -> alt.Y:
 
 
 def _arrow(lines: "pd.Series[str]", colour: str, shape: str, edge: float) -> Any:
-    """Draw arrows at ``edge``, the limit of the x axis, where the intervals of these ``lines`` are cut off."""
+    """Draw arrows where the intervals of ``lines`` are cut off: at ``edge``, the limit of the x axis."""
     return (
         alt.Chart(data(pd.DataFrame({"line": lines, "edge": edge})))
         .mark_point(filled=True, shape=shape, size=50, color=colour, opacity=1)

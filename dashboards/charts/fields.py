@@ -13,17 +13,17 @@ from skipstack.dashboards.charts.titles import not_drawn, shown, some_of, value_
 from skipstack.data.tasks.measure import Measure
 
 PARTS: Final = 6
-"""The number of intervals, of equal width on the axis's scale, into which a numeric axis is divided."""
+"""The number of intervals into which a numeric axis is divided. On the axis's scale, they have equal widths."""
 
 MOST: Final = 1000
-"""The maximum number of trials that are drawn one by one."""
+"""The maximum number of trials that are drawn as points."""
 
 
 def means_over(
     trials: pd.DataFrame, measure: Measure, one: str, other: str, *, names: Mapping[str, str], log: Collection[str] = ()
 ) -> Any:
-    """Draw a heat map over two axes, in which the colour of a cell is the mean dev score of its trials. A cell is a
-    pair of values, or of intervals of values; a cell without a trial stays empty.
+    """Draw a heat map over two axes. A cell is a pair of values, or of intervals of values. Its colour is the mean dev
+    score of its trials; a cell without a trial stays empty.
 
     ``trials``: a frame of trials with the columns dev, ``one`` and ``other``. ``one``, ``other``: the two axes.
     ``names``: the names of the axes in the chart. ``log``: the axes with a logarithmic scale.
@@ -80,8 +80,8 @@ def _between(start: Any, end: Any) -> str:
 def ranks_over(
     trials: pd.DataFrame, measure: Measure, one: str, other: str, *, names: Mapping[str, str], log: Collection[str] = ()
 ) -> Any:
-    """Draw a point over two axes for each trial that has a score and in which both axes are active, coloured by the
-    trial's rank in percent (0 % is the best). Of more than ``MOST`` trials, evenly spaced ones are drawn.
+    """Draw a point over two axes for each scored trial in which both axes are active. The colour is the trial's rank in
+    percent (0 % is the best). If there are more than ``MOST`` trials, only every n-th is drawn.
 
     ``trials``: a frame of trials with the columns score, dev, ``one`` and ``other``. The other arguments are those of
     ``means_over``.
@@ -128,7 +128,7 @@ def ranks_over(
 
 
 def _parts(values: "pd.Series[Any]", *, log: bool) -> tuple[list[Any], list[Any]]:
-    """The start and the end of the interval that contains each value. Without intervals, both are the value's label."""
+    """Return the start and the end of each value's interval. On an axis of categories, both are the value's label."""
     if not is_quantity(values):
         own = placed(values).tolist()
         return own, own

@@ -12,12 +12,12 @@ from skipstack.dashboards.charts.titles import not_drawn, shown, some_of, value_
 from skipstack.data.tasks.measure import Measure
 
 MOST: Final = 2000
-"""The maximum number of trials that are drawn in addition to those that were the best so far."""
+"""The maximum number of trials that are drawn, apart from those that were the best so far."""
 
 
 def history(trials: pd.DataFrame, measure: Measure) -> Any:
-    """Draw a point for each trial with a score, and the best score so far as a step line. Of more than ``MOST`` trials,
-    evenly spaced ones and all that were the best so far are drawn.
+    """Draw a point for each trial with a score, and the best score so far as a step line. If there are more than
+    ``MOST`` trials, only every n-th is drawn, and each that was the best so far.
 
     ``trials``: a frame with the columns state, score and dev, indexed by the number of the trial.
     """

@@ -14,8 +14,8 @@ MOST: Final = 6
 
 
 def pairs(frame: pd.DataFrame, measure: Measure) -> Any:
-    """Draw a heat map of interactions for each pair of axes, with the number in each cell. Of more than ``MOST`` pairs,
-    those with the strongest interactions are drawn. A cell without an interaction stays empty.
+    """Draw a heat map for each pair of axes. A cell shows the interaction of two values, and is empty if none is known.
+    Of more than ``MOST`` pairs, those with the strongest interactions are drawn.
 
     Columns of ``frame``: ``axis_one``, ``value_one``, ``axis_two``, ``value_two``, ``interaction`` (unscaled: 0.01 for
     a point of accuracy), and ``n`` (the number of trials that have both values).

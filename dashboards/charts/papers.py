@@ -17,8 +17,8 @@ OURS, EXPLORED, PAPER = LOOKS = (
 
 
 def against_paper(frame: pd.DataFrame, measure: Measure, *, split: str = "test") -> Any:
-    """Draw the differences in each row of a paper's table except the base: the paper's difference from its base as a
-    hollow diamond, and the study's difference from its own base as a filled mark.
+    """Draw two differences for each row of a paper's table except the base. A hollow diamond is the paper's difference
+    from its base, and a filled mark is the study's difference from its own base.
 
     Columns of ``frame``: ``row`` (the name of the table's row), ``paper`` and ``ours`` (the two differences on
     ``split``), ``low`` and ``high`` (the ends of the 95 % interval of the study's difference). Differences are unscaled

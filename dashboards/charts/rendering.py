@@ -1,7 +1,7 @@
 """Renders Vega-Lite specifications as pictures with vl-convert, which needs no network and has its own fonts.
 
-vl-convert runs V8, which reserves many gigabytes of address space, and ends the process if it does not get them, for
-example under ``ulimit -v``. Therefore the pictures of reports are rendered in a subprocess
+vl-convert runs V8, which reserves many gigabytes of address space. If it does not get them, for example under ``ulimit
+-v``, it ends the process. Therefore the pictures of reports are rendered in a subprocess
 (``reports/pictures/drawing_process.py``).
 """
 

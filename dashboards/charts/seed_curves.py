@@ -20,7 +20,7 @@ SEED, MEAN, BASE, BEST = LOOKS = (
 )
 
 NAMED: Final = 5
-"""The maximum number of seeds whose curves are labelled at their ends. With more seeds, no curve is labelled."""
+"""Curves are labelled at their ends if there are at most this many seeds."""
 
 APART: Final = 0.06
 """The minimum distance between two labels, as a fraction of the chart's height."""
@@ -35,12 +35,12 @@ def seed_curves(
     rungs: Sequence[int] = (),
     epochs: int,
 ) -> Any:
-    """Draw the learning curve of each seed of a trial, the mean curve if there are several seeds, and a vertical line
-    at each rung.
+    """Draw the learning curve of each seed of a trial. With several seeds, also draw the mean curve. A vertical line
+    marks each rung.
 
     ``curves``: a frame with the columns trial, epoch, seed and dev. ``trial``: the number of the trial. ``beside``: the
-    trials whose mean curves are drawn for comparison; maps an entry's name in ``LOOKS`` to a trial's number. ``rungs``:
-    the epochs at which trials are compared. ``epochs``: the number of epochs of a complete trial.
+    numbers of the trials whose mean curves are drawn for comparison, by the names of their ``LOOKS``. ``rungs``: the
+    epochs at which trials are compared. ``epochs``: the number of epochs of a complete trial.
     """
     finite = curves[np.isfinite(curves["dev"])].assign(value=lambda rows: rows["dev"] * shown(measure))
     own = finite[finite["trial"] == trial]

@@ -20,8 +20,8 @@ MOST: Final = 1000
 def slices(
     trials: pd.DataFrame, measure: Measure, axes: Sequence[str], *, names: Mapping[str, str], log: Collection[str] = ()
 ) -> Any:
-    """Draw a panel for each of ``axes``, with a point for each trial that has a score and in which the axis is active.
-    Of more than ``MOST`` trials with a score, evenly spaced ones are drawn.
+    """Draw a panel for each of ``axes``, with a point for each scored trial in which the axis is active. If more than
+    ``MOST`` trials have a score, only every n-th is drawn.
 
     ``trials``: a frame of trials with the columns state and dev and a column for each axis. ``names``: the names of the
     axes in the chart. ``log``: the axes with a logarithmic scale.

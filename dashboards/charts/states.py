@@ -14,7 +14,7 @@ WHOLE, STOPPED, OTHER = LOOKS = (
 )
 
 NAMES: Final = {"completed": WHOLE.name, "stopped": STOPPED.name}
-"""The name of the look for a trial's state. All states that are not listed have the look ``OTHER``."""
+"""The names of the looks, by the state of a trial. All other states have the look ``OTHER``."""
 
 
 def kinds(states: "pd.Series[str]") -> "pd.Series[str]":
@@ -23,6 +23,6 @@ def kinds(states: "pd.Series[str]") -> "pd.Series[str]":
 
 
 def present(names: Iterable[str]) -> list[Look]:
-    """The looks with the given names, each once, in the order of ``LOOKS``: the entries of a chart's legend."""
+    """The looks with the given names, each once, in the order of ``LOOKS``. They form a chart's legend."""
     there = set(names)
     return [look for look in LOOKS if look.name in there]

@@ -11,12 +11,12 @@ ON, STOPPED = LOOKS = (Look("went on", BLUE), Look("stopped there", ORANGE))
 
 
 def survival(frame: pd.DataFrame, *, unit: str = "epochs") -> Any:
-    """Draw, for each rung, a bar of the trials that reached it, divided into continued and stopped ones; and below the
-    bars the rank correlations, if any is known.
+    """Draw a bar for each rung, divided into continued and stopped trials. Rank correlations, if known, are below.
 
     Columns of ``frame``: ``rung`` (its level in ``unit``), ``n`` (the number of trials that reached the rung),
-    ``stopped`` (the number of trials stopped at it), and ``correlation`` (Spearman's, between the scores at the rung
-    and the final scores of the trials that were trained to their ends; NaN if there are too few such trials).
+    ``stopped`` (the number of trials stopped at it), and ``correlation``: Spearman's rank correlation between the
+    scores at the rung and the final scores, over the trials that were trained to their ends. It is NaN if there are too
+    few such trials.
     """
     counts = frame.assign(on=frame["n"] - frame["stopped"])
     rows = counts.melt(["rung"], ["on", "stopped"], "which", "count")
@@ -47,8 +47,8 @@ def survival(frame: pd.DataFrame, *, unit: str = "epochs") -> Any:
 
 
 def _correlations(frame: pd.DataFrame, x: alt.X) -> Any:
-    """Draw the rank correlation at each rung. At 1, the scores at the rung order the trials as the final scores do; at
-    0, they say nothing about the final order.
+    """Draw the rank correlation at each rung. At 1, the scores at the rung rank the trials as the final scores do. At
+    0, they say nothing about the final ranking.
     """
     y = alt.Y(
         "correlation:Q", title="rank correlation", scale=alt.Scale(domain=[-1, 1]), axis=alt.Axis(values=[-1, 0, 1])

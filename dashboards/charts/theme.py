@@ -18,11 +18,11 @@ INK, PAPER, LINE = "#1f2328", "#ffffff", "#d0d7de"
 BLUE, ORANGE, PURPLE, GREEN, SKY, VERMILLION = "#0072b2", "#e69f00", "#cc79a7", "#009e73", "#56b4e9", "#d55e00"
 
 WIDTH: Final = 380
-"""The width of a chart's plot area in pixels, so that the chart with its axes is readable in a column of print."""
+"""The width of a chart's plot area in pixels. With its axes, the chart is then readable in a printed column."""
 
 FONTS: Final = "Liberation Sans, Arial, Helvetica, sans-serif"
-"""The fonts of charts. vl-convert has the first one built in. The letters of the next two fonts have the same widths,
-so that text still fits if a browser uses one of these fonts.
+"""The fonts of charts. The first is built into vl-convert. The letters of the next two have the same widths, so that
+text also fits in a browser that uses one of these two.
 """
 
 LETTERS: Final = 72
@@ -108,7 +108,7 @@ CONFIG: Final[Mapping[str, Any]] = {
 
 
 def finished(chart: Any, title: str, *sentences: str) -> Any:
-    """Complete a chart: add its title, the sentences below the title except empty ones, and the common style."""
+    """Add a title, the sentences below the title and the common style to a chart. Empty sentences are left out."""
     lines = [line for sentence in sentences if sentence for line in textwrap.wrap(sentence, LETTERS)]
     words = alt.TitleParams(text=textwrap.wrap(title, LETTERS - 6), subtitle=lines)
     return chart.properties(title=words).configure(**CONFIG)
@@ -128,14 +128,14 @@ def gradient(values: "pd.Series[Any]") -> alt.Legend:
 
 
 def named(names: Iterable[str]) -> alt.Scale:
-    """The scale of an axis with these names, in this order. The ``sort`` option of an axis is not used, since it fails
-    for a name like ``constructor``, a property of JavaScript objects.
+    """The scale of an axis with these names, in this order. An axis's ``sort`` option would fail for a name that is a
+    property of JavaScript objects, such as ``constructor``.
     """
     return alt.Scale(domain=list(dict.fromkeys(names)))
 
 
 def looks(names: Sequence[str]) -> tuple[Look, ...]:
-    """The looks of several series without an order, by the names of the series. The looks repeat after seven."""
+    """Give a look to each of several series without an order. The looks repeat after the seventh series."""
     return tuple(Look(name, *SERIES[place % len(SERIES)]) for place, name in enumerate(names))
 
 
@@ -155,8 +155,8 @@ def dashes(of: Sequence[Look]) -> alt.Scale:
 
 
 def symbols(of: Sequence[Look], field: str = "kind:N", *, columns: int = 2) -> dict[str, Any]:
-    """The channels stroke, fill and shape for marks with these looks, with a common legend. ``field``: the column with
-    the names of the looks. ``columns``: the number of columns of the legend.
+    """The channels stroke, fill and shape for marks with these looks. The channels share a legend. ``field``: the
+    column with the names of the looks. ``columns``: the number of columns of the legend.
     """
     legend = alt.Legend(columns=columns)
     names = [look.name for look in of]

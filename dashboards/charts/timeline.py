@@ -19,15 +19,15 @@ MEASURED, WAITED = Look("measured on test", INK), Look("waited for a worker", LI
 LOOKS = (*TRAINED, MEASURED, WAITED)
 
 OTHER: Final = {"measuring": MEASURED.name, "waiting": WAITED.name}
-"""The name of the look of each phase except training. A training trial has the look of its state."""
+"""The names of the looks by phase. In the phase ``training``, the look depends on the trial's state instead."""
 
 WAITING: Final = "waiting"
 """The label of the line for all waiting trials."""
 
 
 def timeline(spans: pd.DataFrame) -> Any:
-    """Draw a bar for each period in which a trial was trained, was measured or waited for a worker. Training and
-    measuring take as many lines as workers were busy at the same time; waiting takes one line.
+    """Draw a bar for each period in which a trial was trained, was measured or waited for a worker. Bars of training
+    and measuring that overlap in time are on different lines. All waiting is on one line.
 
     ``spans`` has a row for each period, with the columns ``trial``, ``phase`` (training, measuring or waiting),
     ``began`` and ``until`` (in seconds of the same clock), and ``state`` (why the trial ended or paused).
@@ -83,7 +83,7 @@ def timeline(spans: pd.DataFrame) -> Any:
 
 
 def lines(spans: pd.DataFrame) -> np.ndarray[Any, Any]:
-    """The line for each bar, from 1: the lowest line free when the span begins. ``spans``: sorted by beginning."""
+    """The line of each span, from 1: the lowest line free when the span begins. ``spans``: sorted by ``began``."""
     ends: list[float] = []
     found = []
     for began, until in zip(spans["began"], spans["until"], strict=True):

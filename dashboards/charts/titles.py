@@ -14,8 +14,8 @@ def shown(measure: Measure) -> float:
 
 
 def value_scale(measure: Measure, **further: Any) -> alt.Scale:
-    """The scale of an axis with values of a measure. The axis need not begin at 0, and a logarithmic axis need not end
-    at powers of ten. ``further``: more options of the scale.
+    """The scale of an axis with values of a measure. The axis may begin at any value, and a logarithmic axis may end at
+    any value. ``further``: more options of the scale.
     """
     if measure.scale == "log":
         return alt.Scale(type="log", nice=False, padding=10, **further)
@@ -37,15 +37,15 @@ def difference_title(measure: Measure, what: str) -> str:
 
 
 def not_drawn(count: int, noun: str, why: str) -> str:
-    """A sentence that says what a chart leaves out, such as ``Not drawn: 1 trial without a score.``; empty if ``count``
+    """Say what a chart leaves out, such as ``Not drawn: 1 trial without a score.`` Returns an empty text if ``count``
     is 0. ``noun``: such as ``trial``. ``why``: such as ``without a score``.
     """
     return f"Not drawn: {counted(count, noun)} {why}." if count else ""
 
 
 def some_of(drawn: int, there: int, what: str) -> str:
-    """A sentence that says how much a chart shows, such as ``150 of 10,000 trials are drawn.``; empty if everything is
-    drawn. ``drawn``: the number drawn. ``there``: the total number. ``what``: such as ``trials``.
+    """Say how much a chart shows, such as ``150 of 10,000 trials are drawn.`` Returns an empty text if everything is
+    drawn. ``there``: the total number. ``what``: such as ``trials``.
     """
     return f"{drawn:,} of {there:,} {what} are drawn." if drawn < there else ""
 
@@ -55,5 +55,5 @@ UNITS: Final = (("days", 86400.0), ("hours", 3600.0), ("minutes", 60.0), ("secon
 
 
 def time_unit(seconds: float) -> tuple[str, float]:
-    """The largest unit that fits twice into ``seconds`` (or else seconds), and its length in seconds."""
+    """The largest unit of time that fits twice into ``seconds``, and its length in seconds; by default, seconds."""
     return next(((name, unit) for name, unit in UNITS if seconds >= 2 * unit), UNITS[-1])

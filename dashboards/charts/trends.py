@@ -13,17 +13,16 @@ MOST: Final = len(SERIES)
 """The maximum number of lines that are drawn: the number of different looks."""
 
 WIDE: Final = 8
-"""The x axis is logarithmic if the largest number is at least this many times the smallest, and all are positive."""
+"""The x axis is logarithmic if all numbers are positive and the largest is at least this many times the smallest."""
 
 
 def trends(frame: pd.DataFrame, measure: Measure, *, axis: str, lines: str, split: str) -> Any:
     """Draw scores with their intervals over a numeric axis, joined by a line for each value of another axis.
 
     Columns of ``frame``: ``number`` (the value on the x axis), ``line`` (the value of the other axis), ``value`` (the
-    score), ``low`` and ``high`` (the ends of the score's 95 % interval, or NaN without an interval). Scores and ends
-    are unscaled (accuracies in [0, 1]); ends in percent are cut off at 0 and 100. Lines keep their order; only the
-    first ``MOST`` are drawn. ``axis``: the name of the x axis. ``lines``: the name of the other axis; empty if there is
-    a single line. ``split``: the split of the scores.
+    score), ``low`` and ``high`` (the ends of the score's 95 % interval; NaN if unknown). Scores and ends are unscaled
+    (accuracies in [0, 1]). Lines keep their order, and only the first ``MOST`` are drawn. ``axis``: the name of the x
+    axis. ``lines``: the name of the other axis; empty if there is a single line.
     """
     names = list(dict.fromkeys(frame["line"]))
     known = frame[frame["line"].isin(names[:MOST])].dropna(subset=["value"])

@@ -79,9 +79,10 @@ def ablate(
 ) -> int:
     """Test which changes of the best config improve the score.
 
-    Trains configs again with fresh seeds. Each config is a row of the report: the base; the best config; the best
-    config of each search given by --beside; the best config without the changes given by --without, and without each
-    single change; the base with each change alone. No trial is stopped early, and every row is measured on test once.
+    Trains configs again with fresh seeds, and reports a row for each: the base, the best config, the best config
+    without each change, and the base with each change alone. With --beside, also trains the best configs of other
+    searches; with --without, the best config without some of its changes. No trial is stopped early; each row is
+    measured on test once.
 
     If left out, --tracking-uri, --address, --gpus-per-trial, --cpus-per-trial, --concurrent, --device, --engine and
     --system-metrics keep their values from the previous command; the defaults shown below are for a new study.

@@ -176,8 +176,8 @@ def verify(
 ) -> None:
     """Check that a bundle reproduces its recorded results.
 
-    Evaluates the network again on its corpus, and compares every count with the recorded one. For the model of a user's
-    function, compares the files with their recorded hashes, and runs none of them.
+    Evaluates the network again on its corpus, and compares every count with the recorded one. The files of a model from
+    a user's function are only compared with their recorded hashes, and never run.
     """
     from skipstack.search.publishing.bundles.files import is_own
 
@@ -231,9 +231,9 @@ def predict(
     """Predict the tags, labels or trees of text.
 
     A bundle that tags words reads words separated by blanks and writes columns. A bundle that tags characters, for
-    example Chinese ones, reads raw text, drops its blanks, finds the words and writes lines. --format chooses the other
-    form. A text classifier writes `label<TAB>text` for each text, in either format. A parser writes columns of word,
-    head and relation; the head is the number of a word, or 0 for the root. The output is UTF-8, as the input.
+    example Chinese ones, reads raw text without its blanks, finds the words and writes lines. Choose columns or lines
+    with --format. A text classifier always writes `label<TAB>text` for each text. A parser writes columns of word, head
+    and relation; the head is the number of a word, or 0 for the root. Input and output are UTF-8.
     """
     from skipstack.models.ground.device import choose_device
     from skipstack.search.publishing.bundles.bundle import load_bundle

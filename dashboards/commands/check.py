@@ -19,10 +19,10 @@ def check(
 ) -> None:
     """Test your own gates, cells, heads, embedders and formats.
 
-    Tests each gate, cell, head and embedder in a small network, with the defaults of its config: shapes, lanes (seeds
-    trained in one computation), gradients, resuming. Tests a format on the example that it gives. Prints a line for
-    each check; after a failure, checks that would fail for the same reason are skipped. Constraints are not run; the
-    axes that they read are printed.
+    Builds a small network for each gate, cell, head and embedder, with the defaults of its config. Tests its shapes,
+    lanes (seeds trained in one computation), gradients and resuming. Tests a format on the format's own example. Prints
+    a line for each check, and skips checks that would fail for the same reason as an earlier one. Constraints are not
+    run; the axes that they read are printed.
     """
     import skipstack.spaces.trial  # noqa: F401 (imported to register the kinds that come with skipstack)
 

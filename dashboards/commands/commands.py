@@ -34,7 +34,7 @@ FILES: Final[Mapping[str, str]] = {
     "check": "check",
     "data": "corpora",
 }
-"""Maps each command's name to the file in this folder whose ``add_to`` adds the command, in the order of ``--help``."""
+"""Maps each command to the file in this folder that adds it by ``add_to``. The order is that of ``--help``."""
 
 
 class Commands(TyperGroup):
@@ -44,7 +44,7 @@ class Commands(TyperGroup):
         super().__init__(**{**attributes, "commands": dict.fromkeys(FILES)})
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """The command with this name; None if there is none."""
+        """The command with the name ``cmd_name``; None if there is none."""
         if cmd_name not in FILES:
             return None
         with collection_put_off():

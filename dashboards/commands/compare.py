@@ -32,9 +32,9 @@ def compare(
     """Compare several studies of one corpus.
 
     Compares the rows that more than one study confirmed, and describes what each study explored. Confirmed rows come
-    from `skipstack ablate`, or from a study that tries a grid, or one value at a time, and stops no trial early. Rows
-    with the same config and corpus are compared across studies. The best configs that the studies' ablations confirmed
-    are compared as well, each with its interval. All studies must have the same sentences and the same measure.
+    from `skipstack ablate`, or from a study that stops no trial early and tries a grid or one value at a time. Rows are
+    compared across studies if they have the same config and corpus. The best configs that the studies' ablations
+    confirmed are also compared, with their intervals. All studies must have the same sentences and the same measure.
     """
     from skipstack.dashboards.reports.confirmation.studies_report import studies_report
     from skipstack.search.analysis.confirmation.studies import compare_studies

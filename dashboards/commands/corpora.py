@@ -92,7 +92,7 @@ def fetch_corpus(
 def check_corpus(name: Name, data_dir: DataDir = None) -> None:
     """Check that every file of a corpus is present and unchanged.
 
-    A file is unchanged if it has the SHA-256 of the file on which the published figures were measured.
+    A file is unchanged if its SHA-256 is that of the file on which the published figures were measured.
     """
     if name not in named_corpora() and (Path(name).exists() or name in presets()):
         raise UserError(f"{name}: is no named corpus (allowed: one; `skipstack data describe {name}` reads yours)")

@@ -1,4 +1,4 @@
-"""Suggests commands to type after a study, besides the first one, which the report names."""
+"""Suggests further commands to type after a study. The report names the first one."""
 
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
@@ -25,8 +25,8 @@ def next_steps(
     data: Sequence[Path] = (),
     code: Sequence[str] = (),
 ) -> list[str]:
-    """Lines to print to stderr after the report: commands that export and check the best network or model, if there is
-    one, and views in a browser.
+    """Lines to print to stderr after the report: commands that export and check the best network or model, and
+    addresses of views in a browser.
 
     ``path``: the folder of the study. ``record``: the study. ``private_runs``: whether the MLflow store is in the
     study's folder. ``pages``: the addresses of views of the study's runs in a browser, by name; empty if none is known.
@@ -50,8 +50,8 @@ def next_steps(
 
 
 def to_look_at(path: Path, *, private_runs: bool, pages: Mapping[str, str] = NO_PAGES) -> list[str]:
-    """Lines that say where the runs of a study are shown in a browser: a command, if the MLflow store is in the study's
-    folder, and the addresses in ``pages``, by name.
+    """Lines that say how to see a study's runs in a browser: the addresses in ``pages``, by name. If the MLflow store
+    is in the study's folder, a command comes first.
     """
     looks = [*_typed([_served(path)] if private_runs else []), *seen(pages)]
     return [ALSO, *looks] if looks else []
@@ -65,7 +65,7 @@ def seen(pages: Mapping[str, str]) -> Iterator[str]:
 
 
 def _served(path: Path) -> list[str]:
-    """The command that shows a study's runs in a browser, if their store is a file in the study's folder."""
+    """The command that shows the runs in a browser, for an MLflow store that is a file in the study's folder."""
     port = [] if ui_port() == UI_PORT else ["--port", str(ui_port())]
     return ["mlflow", "ui", "--backend-store-uri", sqlite_uri(StudyFolder(path).runs_database), *port]
 

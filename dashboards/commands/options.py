@@ -112,7 +112,7 @@ BundlePath = Annotated[Path, typer.Argument(help="A bundle: its folder, or its .
 KINDS: Final[Mapping[str, tuple[Any, Option]]] = {
     name: get_args(kind) for name, kind in get_type_hints(RunOptions, include_extras=True).items()
 }
-"""The type and the help of each run option, by the name of the field of ``RunOptions``."""
+"""The type and the help of each run option, by its field in ``RunOptions``."""
 
 
 def run_option(name: str) -> Any:
@@ -129,8 +129,8 @@ def run_option(name: str) -> Any:
 
 
 def _given(name: str) -> Any:
-    """The type annotation with which Typer parses the run option ``name``. None is allowed, since options may be left
-    out. Options that are neither integers, flags nor choices are passed on as text, which ``RunOptions`` parses.
+    """The type with which Typer parses the run option ``name``. It includes None, since an option may be left out.
+    Integers, flags and choices have their own types. Any other option is a text, which ``RunOptions`` parses.
     """
     kind, _ = KINDS[name]
     if get_origin(kind) is Sequence:
@@ -149,8 +149,8 @@ Command = TypeVar("Command", bound=Callable[..., object])
 def with_run_options(*names: str) -> Callable[[Command], Command]:
     """Return a decorator that adds run options to a command's signature, after the command's own options.
 
-    The command receives them in its last parameter, ``**run``. ``names``: the options to add; by default all but
-    ``code``, since a new study names its code in its file, and other commands declare ``code`` themselves.
+    The command receives the run options in its last parameter, ``**run``. ``names``: the options to add; by default all
+    but ``code``. (A new study names its code in its file; other commands declare ``code`` themselves.)
     """
 
     def extended(command: Command) -> Command:

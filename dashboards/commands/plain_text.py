@@ -12,8 +12,8 @@ from skipstack.data.formats.plain_lines import tokens_in
 def sentences(file: Path | None, unit: Unit) -> Iterator[list[str]]:
     """Yield the tokens of each line of a file, or of stdin if ``file`` is None.
 
-    ``unit`` says what a token is: a word, a character (blanks are dropped), or a word or punctuation mark of running
-    text. A byte order mark is skipped. Raises UserError if the file cannot be read or is not UTF-8.
+    ``unit`` says what a token is: a word between blanks, a character (blanks are dropped), or a word or punctuation
+    mark of running text. A byte order mark is skipped. Raises UserError if the file cannot be read or is not UTF-8.
     """
     return (tokens_in(line, unit) for line in _lines(file))
 

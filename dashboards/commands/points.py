@@ -15,8 +15,8 @@ ALLOWED = "AXIS=VALUE, ..., such as 'depth=7, learning_rate=0.01', or a YAML fil
 
 
 def given_points(text: str) -> Sequence[dict[str, Json]]:
-    """The points of one ``--point``, each a dictionary of values by the names of axes. Values are parsed as YAML.
-    Raises UserError for a text that is neither a point nor a readable file of points.
+    """Parse the text of one ``--point``. Returns each point as a dictionary of values by axis. Values are parsed as
+    YAML. Raises UserError for a text that is neither a point nor a readable file of points.
     """
     if "=" in text:
         named = (part.partition("=") for part in re.split(r",\s*(?=[\w.]+\s*=)", text))

@@ -37,8 +37,8 @@ def published(
 ) -> Publication:
     """Collect the content to write into the MLflow runs of a study.
 
-    ``record``: the study. ``folder``: its folder. ``found``: the exploration of its search; None computes it. ``warn``:
-    called with a line if pictures are missing.
+    ``record``: the study. ``folder``: its folder. ``found``: the exploration of its search; computed here if None.
+    ``warn``: called with a line if pictures are missing.
     """
     tables = list(confirmed_tables(record))
     reports = [_with_pictures(ablated_report(own, table)) for own, table in tables]
@@ -106,10 +106,10 @@ def _encoded(files: Mapping[str, str]) -> dict[str, bytes]:
 
 
 def _note(about: str, report: Report, *, titled: bool = False) -> str:
-    """The note on a run, in Markdown: the verdict, the description ``about``, and the report, cut to the length that
-    MLflow accepts.
+    """The note on a run, in Markdown: the report, with the description ``about`` below its verdict. The note is cut to
+    the length that MLflow accepts.
 
-    ``titled``: whether to include the report's title. The study's own run needs no title, since the title is its name.
+    ``titled``: whether to include the report's title. The study's own run needs none, since the title is its name.
     """
     above = (*((Sentence(about),) if about else ()), *((Heading(report.page.title),) if titled else ()))
     groups = (above, *report.page.groups) if above else report.page.groups
@@ -119,8 +119,8 @@ def _note(about: str, report: Report, *, titled: bool = False) -> str:
 
 
 def _best(record: StudyRecord, folder: StudyFolder) -> BestBundle | None:
-    """The bundle of the best trial; None if no trial has a score, or if the best trial has neither weights nor a model
-    of the user's function. Weights and models are read only when the bundle is written.
+    """The bundle of the best trial. None if there is no best trial, or if it has neither weights nor a model of the
+    user's function. Weights and models are read only when the bundle is written.
     """
     trial = next(iter(record.ranked()), None)
     if trial is None or not (trial.config.keeps_weights or models_of(trial, folder.trial(trial.number))):
@@ -158,8 +158,8 @@ def bundle_of(record: StudyRecord, folder: StudyFolder, trial: TrialRecord, devi
 def _calls(folder: StudyFolder, trial: TrialRecord) -> Sequence[int]:
     """The calls of a trial whose scores may be stored with the trial's bundle.
 
-    For a network, these are the calls of all seeds. For a user's function, it is the call whose model is exported, if
-    this model is from the trial's best epoch; otherwise there is none.
+    For a network, these are the calls of all seeds. For a user's function, only the call whose model is exported is
+    returned, and only if the model is from the trial's best epoch.
     """
     if trial.config.keeps_weights:
         return trial.seeds

@@ -12,9 +12,9 @@ from skipstack.search.study.record.study_record import StudyRecord
 def by_run(record: StudyRecord, table: Confirmation, ablation: int | None) -> dict[RunKey, ConfirmedRow]:
     """The rows of a confirmed table, by the keys of their MLflow runs.
 
-    ``ablation``: the number of the table's ablation; None if the rows are trials of the search. A row gets a run of its
-    own if its comparison is not the first one of its trial, or if the row is a mean over corpora, which has no trial. A
-    mean without a difference is left out.
+    A row is a trial's comparison with a reference. The first comparison of a trial belongs to the trial's own run. A
+    further comparison has its own run, and so has a mean over corpora, which has no trial. A mean without a difference
+    is left out. ``ablation``: the number of the table's ablation; None if the rows are trials of the search.
     """
     if ablation is None:
         return {(None, row.trial): row for row in table.rows if row.trial is not None}
@@ -35,12 +35,12 @@ def by_run(record: StudyRecord, table: Confirmation, ablation: int | None) -> di
 
 
 def metrics_of(key: RunKey, row: ConfirmedRow, measure: Measure) -> dict[str, float]:
-    """The metrics of a row, by name: its difference, the ends of the difference's 95 % interval, p (corrected), the
-    effect size in standard deviations over seeds, and the ends of the intervals of its scores.
+    """The metrics of a row, by name: its difference with the 95 % interval, p (corrected), the effect size, and the
+    ends of the intervals of its scores. The effect size is in standard deviations over seeds.
 
-    If the row has a run of its own, which trained nothing (its ``key`` then has three elements), the scores themselves
-    are included too. A positive difference means that the row is better than its reference. For ``best_score`` (on
-    dev), larger is always better; test scores are in the measure's own unit, so for perplexity smaller is better.
+    A ``key`` with three elements is that of a run that trained nothing; its metrics also include the scores themselves.
+    A positive difference means that the row is better than its reference. Larger values of ``best_score`` (on dev) are
+    always better. Test scores are in the measure's own unit: smaller perplexities are better.
     """
     found: dict[str, float | None] = {"p": row.p, "effect_size": row.effect_size}
     if row.difference is not None:
@@ -56,8 +56,8 @@ def metrics_of(key: RunKey, row: ConfirmedRow, measure: Measure) -> dict[str, fl
 
 
 def _key(ablation: int, trial: int, own: RowComparison, first: RowComparison) -> RunKey:
-    """The key of the MLflow run for ``own``, one of the comparisons of a trial. The trial's ``first`` comparison
-    belongs to the run that trained it; any further comparison gets a run of its own.
+    """The key of the MLflow run for ``own``, one of the comparisons of a trial. The ``first`` comparison has the
+    trial's run; any further comparison has its own run.
     """
     return (ablation, trial) if own is first else (ablation, trial, part_of(own.row, own.reference))
 

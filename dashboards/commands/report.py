@@ -53,10 +53,10 @@ def report(
 ) -> None:
     """Print the report of a study.
 
-    The verdict comes first, in a sentence, and then the confirmed rows: those of `skipstack ablate`, and those of a
-    study that tries a grid, or one value at a time, and stops no trial early. Below them are the best trial of the
-    search beside base and baseline, its changes, the cost of the search, and the next command to type. --full adds what
-    the search explored: the score that each value of each axis reached, and which axes matter.
+    The verdict comes first, in a sentence. Below it are the confirmed rows: those of `skipstack ablate`, or of a study
+    that stops no trial early and tries a grid or one value at a time. They are followed by the best trial of the search
+    beside base and baseline, its changes, the cost of the search, and the next command to type. With --full, the report
+    adds what the search explored: the score that each value of each axis reached, and which axes matter.
     """
     if against is not None and (by or confirmed):
         raise UserError("--against excludes --by and --confirmed (allowed: one of them)")

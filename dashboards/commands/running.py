@@ -43,8 +43,8 @@ INTERRUPTED = 130
 
 
 def execution(before: Path | None = None, **options: Any) -> Execution:
-    """The run options by name, with progress and messages on stderr. Options that are None get the values that the
-    existing study in the folder ``before`` recorded.
+    """The run options, with progress and messages on stderr. An option of None gets the value that the study in the
+    folder ``before`` recorded.
     """
     return watched(execution_of(options, before))
 
@@ -118,8 +118,8 @@ def _ablated(run: Run) -> int:
 
 
 def _printed(run: Run) -> AbstractContextManager[None]:
-    """Return a context for printing the report of a study. If stdout is lost, the exit code does not change, and a line
-    names the command that prints the report.
+    """Return a context in which a report may be printed. A lost stdout does not change the exit code; a line then names
+    the command that prints the report again.
     """
     return unless_lost(f"`{shlex.join(['skipstack', 'report', str(run.folder.path)])}` prints the report")
 

@@ -57,7 +57,7 @@ def search(
 ) -> int:
     """Train the trials of a study and report the results.
 
-    Proposes trials, trains them, stops the worse ones early, records and ranks all of them, and prints the report.
+    Proposes and trains trials, stops the worse ones early, records and ranks all, and prints the report.
     """
     config, corpus_folder = studied(
         study,

@@ -134,11 +134,11 @@ def simulate(
 
 
 def _proposed(own: SearchConfig, names: Sequence[str], trials: int, seed: int | None) -> list[SearchConfig]:
-    """Copies of the study's search config, one for each proposer in ``names``; if ``names`` is empty, one with the
-    study's own proposer.
+    """Copies of the study's search config, one for each proposer in ``names``. Without names, the study's proposer is
+    kept.
 
-    ``trials``: the number of trials of each copy. ``seed``: the random seed of each copy; None keeps the study's. The
-    study's own proposer keeps its options. Raises UserError for an unknown proposer.
+    ``trials``: the number of trials of each copy. ``seed``: the random seed of each copy; None keeps the study's seed.
+    The study's own proposer keeps its options. Raises UserError for an unknown proposer.
     """
     for name in names:
         if name not in get_args(ProposerName):

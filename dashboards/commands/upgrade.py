@@ -30,7 +30,7 @@ def upgrade(
 
 
 def _upgrades(path: Path) -> list[tuple[Path, Callable[[], list[str]]]]:
-    """The study or bundle at ``path``, with the function that rewrites it; an empty list if there is neither."""
+    """The study or bundle at ``path``, with the function that rewrites it. The list is empty if there is neither."""
     from skipstack.search.publishing.bundles import upgrading as bundles
     from skipstack.search.study import upgrading as studies
 

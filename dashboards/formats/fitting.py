@@ -18,7 +18,7 @@ NARROWEST_TEXT = 16
 """The minimum width to which a left-justified column is narrowed, in characters; longer texts wrap."""
 
 GAP, NARROW_GAP = 2, 1
-"""The number of characters between columns: normally, and in a tight table."""
+"""The number of characters between columns, normally and in a tight table."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +39,8 @@ class Layout:
 
 
 def fitted(table: Table, width: int) -> Layout:
-    """Lay out a table with as many columns as fit into ``width``. If it does not fit even without its optional columns,
-    its texts and labels are narrowed and wrap.
+    """Lay out a table with as many columns as fit into ``width``. If the table is too wide even without its optional
+    columns, texts and labels are narrowed and wrap.
     """
     layout = _layout(table, range(len(table.columns)), GAP)
     for name in (None, *table.optional):
@@ -70,7 +70,7 @@ def _layout(table: Table, shown: Sequence[int], gap: int) -> Layout:
 
 
 def _in_two_lines(table: Table, room: int) -> bool:
-    """Whether each label fits into two lines of whole words, ``room`` characters wide. False if ``room`` is small."""
+    """Whether each label fits into two lines of ``room`` characters with whole words. False if ``room`` is small."""
     return room >= NARROWEST_LABEL and all(
         len(wrap(row.label, room, break_long_words=False, break_on_hyphens=False)) <= 2
         and all(cell_len(word) <= room for word in row.label.split())
@@ -79,7 +79,7 @@ def _in_two_lines(table: Table, room: int) -> bool:
 
 
 def _broken(layout: Layout, columns: Sequence[Column], excess: int) -> Layout:
-    """Narrow a layout by up to ``excess`` characters: first left-justified columns, widest first, then the labels."""
+    """Narrow a layout by up to ``excess`` characters: first left-justified columns (from the widest), then labels."""
     widths = list(layout.widths)
     texts = [number for number, place in enumerate(layout.shown) if columns[place].justify == "left"]
     for number in sorted(texts, key=lambda number: -widths[number]):

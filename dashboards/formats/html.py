@@ -1,8 +1,8 @@
 """Renders a page and its pictures as a single HTML file that needs no network and contains no script.
 
-Pictures are inline SVG. Vega's script, which would draw them in the browser, would add 0.8 MB to each file, and
-browsers that run no scripts would show no pictures. The file's ``Content-Security-Policy`` makes the browser run no
-script and load nothing, whatever the names in a study contain.
+Pictures are inline SVG. Drawing them in the browser would need Vega's script, 0.8 MB in each file, and browsers without
+scripts would show none. The file's ``Content-Security-Policy`` makes the browser run no script and load nothing,
+whatever the names in a study contain.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -65,10 +65,10 @@ def as_html(page: Page, pictures: Sequence[Picture]) -> str:
 
 
 def as_elements(page: Page, address: AddressOf | None = None) -> Iterator[str]:
-    """Yields the verdict and the blocks of a page as HTML elements, to embed them in another page. Details are folded;
-    the title and pictures are left out.
+    """Yields the verdict and the blocks of a page as HTML elements for another page. Details are folded. The title and
+    the pictures are left out.
 
-    ``address``: returns the address of a trial's page, to which the trial's rows link; None means no links.
+    ``address``: returns the address of a trial's page. The trial's rows link to this page. None means no links.
     """
     if page.verdict:
         yield f'<p class="verdict">{escape(page.verdict)}</p>'
@@ -145,8 +145,8 @@ def _sections(table: Table, address: AddressOf | None) -> Iterator[str]:
 
 
 def _row(row: TableRow, table: Table, address: AddressOf | None) -> str:
-    """The HTML of a row. If the row describes a trial that has a page, the cell in the column ``TRIAL`` or
-    ``ABLATION_TRIAL`` links to the page; in a table without such a column, the label links to it.
+    """The HTML of a row. If ``address`` is given, a row of a trial has a link to the trial's page. The link is on the
+    cell in the column ``TRIAL`` or ``ABLATION_TRIAL`` or, without such a column, on the label.
     """
     href = "" if address is None or row.trial is None else address(row.trial)
     numbered = any(column.heading in (TRIAL, ABLATION_TRIAL) for column in table.columns)
@@ -160,7 +160,7 @@ def _row(row: TableRow, table: Table, address: AddressOf | None) -> str:
 
 
 def _cell(cell: Cell, column: Column, href: str) -> str:
-    """The HTML of a cell, which links to ``href`` unless it is empty. Trailing blanks are kept: they align numbers."""
+    """The HTML of a cell. A nonempty ``href`` becomes a link. Trailing blanks are kept: they align numbers."""
     return f"<td{_class(f'{column.justify} {cell.style}')}>{_linked(escape(cell.text), href)}</td>"
 
 
@@ -169,8 +169,8 @@ def _linked(element: str, href: str) -> str:
 
 
 def _pictures(pictures: Sequence[Picture]) -> Iterator[str]:
-    """Yields the HTML of the pictures (pictures of details are folded), then a sentence that names the pictures that
-    could not be drawn, with the reasons.
+    """Yields the HTML of the pictures; those of details are folded. A last sentence names the pictures that could not
+    be drawn, with the reasons.
     """
     drawn = [(f"picture-{place}", picture) for place, picture in enumerate(pictures) if picture.svg]
     missing: dict[str, list[str]] = {}
@@ -200,5 +200,5 @@ def _code(text: str, *, code: bool) -> str:
 
 
 def _class(names: str) -> str:
-    """The HTML attribute with the words of a Rich style as CSS classes; empty for an empty style."""
+    """The HTML attribute ``class`` with the words of a Rich style; empty for an empty style."""
     return f' class="{" ".join(names.split())}"' if names.strip() else ""

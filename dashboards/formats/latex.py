@@ -35,8 +35,8 @@ BEGINNING: Final = r"""% Compile this file as it is, or \input it in a document,
 \raggedright
 \fi
 """
-r"""The beginning of the file. It detects whether another document includes the file. If so, the document's
-``\begin{document}`` has made ``\@nodocument`` do nothing; otherwise ``\@nodocument`` still raises an error.
+r"""The beginning of the file, which detects whether another document includes the file. ``\@nodocument`` raises an
+error until a document's ``\begin{document}`` makes it do nothing.
 """
 
 END: Final = r"""\ifskipstackwhole\else\expandafter\endinput\fi
@@ -50,11 +50,11 @@ WIDEST_TEXT: Final = 40
 """The maximum number of characters of a cell or label that does not wrap."""
 
 SHRUNK: Final = r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{"
-"""The beginning of a command that shrinks a table if it is wider than the line."""
+"""The beginning of a command that shrinks tables that are wider than the line."""
 
 
 def as_latex(page: Page) -> str:
-    """Render a page as a LaTeX file that ends in a line break. Notes are printed below the table before them."""
+    """Render a page as a LaTeX file that ends in a line break. Notes are printed below the preceding table."""
     blocks = [block for group in page.groups for block in group]
     lines = _aside([rf"\section*{{{latex_text(page.title)}}}"] if page.title else [])
     lines += _aside([rf"\textbf{{{latex_text(page.verdict)}}}\par"] if page.verdict else [])
@@ -75,7 +75,7 @@ def as_latex(page: Page) -> str:
 
 
 def _aside(lines: Sequence[str]) -> list[str]:
-    """Enclose lines in a condition, so that documents that include the file skip them: they get only the tables."""
+    """Enclose lines in a condition. A document that includes the file skips these lines: it gets only the tables."""
     return [r"\ifskipstackwhole", *lines, r"\fi", ""] if lines else []
 
 
@@ -95,8 +95,8 @@ def _text(block: Heading | Sentence | Listing) -> list[str]:
 
 
 def _tables(table: Table, caption: str, notes: Sequence[str], labels: set[str]) -> Iterator[str]:
-    """Yields the lines of a table, split into several tables if it is longer than a page. ``notes``: the sentences
-    below the table. ``labels``: the labels used so far, to which the labels of the new tables are added.
+    """Yields the lines of a table. A table longer than a page is split into several. ``notes``: the sentences below the
+    table. ``labels``: the labels used so far; the new labels are added.
     """
     parts = list(_parts(table.rows))
     columns = "".join(column.justify[0] for column in table.columns)
@@ -120,7 +120,7 @@ def _tables(table: Table, caption: str, notes: Sequence[str], labels: set[str]) 
 
 
 def _label(caption: str, labels: set[str]) -> str:
-    """Make a label that is not in ``labels`` from the letters and digits of a caption, and add it to ``labels``."""
+    """Make a label from the letters and digits of a caption, unlike any in ``labels``, and add it to ``labels``."""
     name = re.sub(r"[^A-Za-z0-9]+", "-", caption).strip("-") or "skipstack"
     names = chain([name], (f"{name}-{number}" for number in count(2)))
     label = next(each for each in names if each not in labels)
@@ -150,7 +150,7 @@ def _headings(table: Table) -> Iterator[str]:
 
 
 def _groups(columns: Sequence[Column]) -> Iterator[str]:
-    """Yields the lines with the name of each group above its columns, and a rule below each name."""
+    """Yields two lines: the names of the groups of columns, each above its columns, and a rule below each name."""
     cells, rules, place = [], [], 3
     for name, group in groupby(columns, lambda column: column.group):
         width = len(list(group))

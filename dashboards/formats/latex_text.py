@@ -1,8 +1,8 @@
 r"""Escapes text for LaTeX, so that it is printed unchanged and no part of it is read as a command.
 
-Characters with a LaTeX command become that command. Other characters beyond ASCII become an argument of
-``\skipstacksign``, which prints the character if the fonts of the document have it, and otherwise its number, such as
-``<U+4E2D>``, so that no character is lost.
+A character with a LaTeX command becomes this command. Any other character beyond ASCII becomes an argument of
+``\skipstacksign``. This command prints the character if the document's fonts have it, and otherwise the character's
+number, such as ``<U+4E2D>``.
 """
 
 import re
@@ -16,8 +16,8 @@ DEFINITIONS: Final = r"""\protected\def\skipstacknumber#1{\texttt{\textless U+#1
   \else
     \ifcsname u8:\detokenize{#1}\endcsname#1\else\skipstacknumber{#2}\fi
   \fi}"""
-"""The definition of ``\\skipstacksign``. LuaTeX and XeTeX can tell whether a font has a character. Under pdfTeX the
-character is printed if ``inputenc`` has a definition for it.
+"""The definition of ``\\skipstacksign``. LuaTeX and XeTeX can tell whether a font has a character. pdfTeX cannot: it
+prints the character if ``inputenc`` defines it.
 """
 
 MATHEMATICS: Final = r"""
@@ -70,7 +70,7 @@ LIGATURES: Final = re.compile(r"([-,'])(?=\1)")
 
 
 def latex_text(text: str, *, code: bool = False) -> str:
-    """Escape a text for LaTeX, reducing successive blanks to one. ``code``: whether to use a typewriter font."""
+    """Escape a text for LaTeX. Successive blanks become one blank. ``code``: whether to use a typewriter font."""
     words = re.split(r"[ \t\n\r]+", unicodedata.normalize("NFC", text))
     written = LIGATURES.sub(r"\1{}", " ".join(map(_word, words)))
     if not code or not written.strip():
@@ -109,5 +109,5 @@ def _character(character: str) -> str:
 
 
 def _width(character: str) -> int:
-    """The maximum printed width of a character; its number may be printed instead if the font lacks the character."""
+    """The maximum printed width of a character. Its number is printed if the font lacks the character."""
     return 1 if character.isascii() or character in COMMANDS else len(f"<U+{ord(character):04X}>")

@@ -37,7 +37,7 @@ def _block(block: Block) -> Iterator[str]:
 
 
 def table_headings(table: Table) -> Iterator[str]:
-    """Yields the headings of all columns of a table, beginning with those of the rows' subjects."""
+    """Yields the headings of a table's columns: first those of the rows' subjects, then those of the cells."""
     yield from table.names
     yield from (column.name for column in table.columns)
 
@@ -54,8 +54,8 @@ def _row(cells: Sequence[str]) -> str:
 
 
 def _code(text: str) -> str:
-    """Format text as code. Bars are escaped, since they would end a table's cell even within code. A text with a
-    backtick is escaped as plain text instead.
+    """Format text as code. Bars are escaped, since a bar ends a table's cell even within code. A text with a backtick
+    becomes plain text.
     """
     return _escaped(text) if "`" in text else f"`{text.replace('|', chr(92) + '|')}`"
 

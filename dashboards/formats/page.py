@@ -14,7 +14,7 @@ Numbers = Mapping[str, Scalar]
 """The numbers of one row of a table, or of one line of CSV, by their full names."""
 
 TrialKey = tuple[int | None, int]
-"""A trial: the number of its ablation (None for a trial of the search), and its number."""
+"""A trial: the number of its ablation (None for a trial of the search), and the trial's own number."""
 
 TRIAL: Final = "trial"
 ABLATION_TRIAL: Final = "ablation trial"
@@ -49,11 +49,11 @@ class Cell:
 class TableRow:
     """A row of a table: its subject (the thing that the row is about) and its cells.
 
-    ``names``: the subject in Markdown, a text for each of ``Table.names``. ``cells``: a cell for each of
-    ``Table.columns``. ``label``: the subject in the other formats. ``section``: a heading above successive rows with
-    the same section, in the other formats. ``mark``: a sign before the subject. ``style``: the Rich style of the row.
-    ``code``: whether the subject is shown as code. ``trial``: the trial that the row describes; None if it describes
-    none.
+    ``names``: the subject in Markdown, with a text for each of ``Table.names``. ``cells``: a cell for each of
+    ``Table.columns``. ``label``: the subject in formats other than Markdown. ``section``: the heading above successive
+    rows with the same section, in formats other than Markdown. ``mark``: a sign before the subject. ``style``: the Rich
+    style of the row. ``code``: whether the subject is shown as code. ``trial``: the trial that the row describes; None
+    if it describes none.
     """
 
     names: tuple[str, ...]
@@ -70,12 +70,11 @@ class TableRow:
 class Table:
     """A table of a page.
 
-    Markdown output spreads the subjects of the rows over several columns; the other formats have one column for them.
-    ``names``: the headings of these columns in Markdown output. ``heading``: the heading of the one column in the other
-    formats. ``columns``: the columns of the cells. ``optional``: the names of
-    columns that may be dropped if the page is narrow, in the order of dropping. ``tight``: whether gaps are narrowed
-    and labels wrap into a second line before a column is dropped. ``caption``: sentences for the table's caption, such
-    as the meaning of bold cells; formats without captions leave them out.
+    The subjects of the rows take several columns in Markdown, and a single column in the other formats. ``names``: the
+    headings of the columns of subjects in Markdown. ``heading``: the heading of the single column of subjects.
+    ``columns``: the columns of the cells. ``optional``: the names of columns that a narrow page may drop, the first to
+    drop first. ``tight``: whether a narrow page narrows gaps and wraps labels before it drops a column. ``caption``:
+    sentences for the caption, such as the meaning of bold cells; left out in formats without captions.
     """
 
     names: tuple[str, ...]
@@ -88,7 +87,7 @@ class Table:
 
 
 def captioned(table: Table, part: str) -> str:
-    """The name of a table, with which its caption begins. ``part``: the heading above the table on the page."""
+    """The name of a table, at the beginning of its caption. ``part``: the heading above the table on the page."""
     return ": ".join(filter(None, (part, table.heading))) or "table"
 
 
@@ -139,8 +138,8 @@ class FoldedPart:
 @dataclass(frozen=True, slots=True)
 class Page:
     """A report as a page. ``groups``: the blocks to read first. ``verdict``: the main result in a sentence, shown below
-    the title. ``details``: further parts of the page. ``whole``: the command that prints the page with its details,
-    shown where the details are left out.
+    the title. ``details``: further parts of the page. ``whole``: the command that prints the page with its details. A
+    page without them names this command.
     """
 
     title: str
@@ -151,14 +150,12 @@ class Page:
 
 
 def about(page: Page, heading: str) -> str:
-    """The subject of the tables below a heading: the heading itself if it begins with the page's title; otherwise
-    ``TITLE: HEADING``.
-    """
+    """The subject of the tables below a heading: ``TITLE: HEADING``, or the heading if it begins with the title."""
     return heading if not page.title or heading.startswith(page.title) else f"{page.title}: {heading}"
 
 
 def shortened(page: Page) -> Page:
-    """Leave out the details of a page, and add a sentence at the end that names them."""
+    """Leave out the details of a page, and name them in a sentence at its end."""
     if not page.details:
         return page
     named = "; ".join(part.heading for part in page.details)
@@ -177,8 +174,8 @@ def unfolded(page: Page) -> Page:
 class Picture:
     """A picture below a page, in formats that show pictures.
 
-    ``about``: the description. ``svg``: the drawing; if it is empty, the picture could not be drawn, and ``about``
-    gives the reason, as a part of a sentence. ``folded``: whether the picture belongs to the details.
+    ``about``: the description. ``svg``: the drawing. It is empty if the picture could not be drawn; ``about`` is then
+    the reason, as a phrase. ``folded``: whether the picture belongs to the details.
     """
 
     heading: str

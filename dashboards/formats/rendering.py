@@ -26,10 +26,10 @@ def render(report: Report, form: Format, *, width: int = PAGE, terminal: bool = 
 
     ``form``: the format. ``text`` is laid out to ``width`` columns. ``markdown`` is GitHub's. ``latex`` compiles as it
     is, and another document can include its tables. ``html`` is a single file that includes the pictures. ``csv`` has a
-    line for each record and ``json`` has the whole report; both have unrounded numbers by their full names, and
-    unscaled scores: 0.91, not 91 %. ``terminal``: whether ``text`` has colours. ``full``: whether the page has its
-    details; without this, ``html`` folds them, and other formats leave them out. Control characters are escaped in all
-    formats (``data.basis.printable``).
+    line for each record. ``json`` has the whole report. In ``csv`` and ``json``, numbers are unrounded and have their
+    full names, and scores are unscaled: 0.91, not 91 %. ``terminal``: whether ``text`` has colours. ``full``: whether
+    to show the details. If False, ``html`` folds them, and other formats leave them out. Control characters are escaped
+    in all formats (``data.basis.printable``).
     """
     page = all_visible(unfolded(report.page) if full else report.page if form == "html" else shortened(report.page))
     match form:
@@ -51,7 +51,7 @@ def render(report: Report, form: Format, *, width: int = PAGE, terminal: bool = 
 
 
 def rendered(report: Report, form: FileFormat, *, width: int = PAGE, full: bool = False) -> bytes:
-    """Render a report as the bytes of a file, as ``render``; ``parquet`` has the rows and columns of ``csv``, typed."""
+    """Render a report as the bytes of a file. ``parquet`` has the rows of ``csv``, with typed columns."""
     if form == "parquet":
         return as_parquet(report.records, report.names)
     return render(report, form, width=width, full=full).encode(errors="backslashreplace")

@@ -23,7 +23,7 @@ LIGHT, DARK = (" ".join(f"--{name}: {both[dark]};" for name, both in COLOURS.ite
 """The CSS variables of the colours in light mode, and in dark mode."""
 
 EITHER: Final = " ".join(f"--{name}: light-dark({light}, {dark});" for name, (light, dark) in COLOURS.items())
-"""The CSS variables of the colours, for a page that selects light or dark mode by its ``color-scheme``."""
+"""The CSS variables of the colours for a page in which ``color-scheme`` selects light or dark mode."""
 
 PICTURES: Final = "\n".join(
     f'svg [{part}="{COLOURS[name][0]}"] {{ {part}: var(--{name}); }}'

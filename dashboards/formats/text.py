@@ -14,8 +14,8 @@ from skipstack.dashboards.formats.fitting import MARK, Layout, fitted, left_out
 from skipstack.dashboards.formats.page import Block, Column, Heading, Listing, Page, Sentence, Table, TableRow
 
 PAGE: Final = 80
-"""The width, in characters, of text that is not printed to a terminal but read in mail, diffs and editors. Columns that
-do not fit may be dropped, and are named below the page.
+"""The width in characters of text that is not printed to a terminal, but read in mail, diffs and editors. Columns that
+do not fit are dropped, and are named below the page.
 """
 
 HARD: Final = "\u00a0"
@@ -126,5 +126,5 @@ def _cells(row: TableRow, table: Table, layout: Layout) -> Iterator[RenderableTy
 
 
 def _spaced(cell: Text, column: Column, layout: Layout) -> RenderableType:
-    """Put the gap before the text of a left-justified cell. Right-justified columns have the gap in their width."""
+    """Put the gap between columns before the text of a left-justified cell. Right-justified cells need none."""
     return Padding(cell, (0, 0, 0, layout.gap)) if column.justify == "left" else cell

@@ -1,8 +1,8 @@
 """Counts of a running study: trials by rung and state, epochs, pace and time left.
 
-Counts come from the record of the whole study, so they include trials from before a resume. Rates use only the trials
-that ended in this session (since the study was last started or resumed), since the time between two sessions is not
-training time.
+A session lasts from the start or a resumption of a study to its end or interruption. Counts come from the record of the
+whole study, so they include trials of earlier sessions. Rates use only trials that ended in this session, since the
+time between two sessions is not training time.
 """
 
 import math
@@ -35,12 +35,12 @@ MEASURING = "measuring on test"
 """The ``state`` of a study whose trials have ended, while the selected trials are measured on the test split."""
 
 COUNTED = 1000
-"""Spaces of at most this many combinations are counted, since they may have too few points for a study's trials."""
+"""The points of a space are counted only if it has at most this many combinations."""
 
 
 FEWEST = 20
-"""The pace is computed from the last ``FEWEST`` trials that ended in this session, or from the later half of this
-session's trials if that is more.
+"""The pace is computed from the later half of the trials that ended in this session, but from at least the last
+``FEWEST``.
 """
 
 
@@ -59,7 +59,7 @@ class RungCounts:
 
 @dataclass(frozen=True, slots=True)
 class _TrialCounts:
-    """A trial's contribution to the counts. ``rung``: the trial's last rung; 0 if none; None if the trial completed."""
+    """A trial's contribution to the counts. ``rung``: the trial's last rung; 0 means none, None a completed trial."""
 
     state: str
     rung: int | None
@@ -85,7 +85,7 @@ class _Tally:
         self._epochs = self._tested = 0
 
     def note(self, event: Event) -> None:
-        """Mark the trials that an event changes, to be recounted. The record must already contain the event."""
+        """Mark for a recount the trials that an event changes. The record must already contain the event."""
         if isinstance(event, Extended | Interrupted | Resumed):
             self._stale |= set(self._record.trials)  # these events can change the state of every trial
         elif (number := getattr(event, "trial", None)) is not None:
@@ -129,9 +129,8 @@ class _Tally:
 class StudyCounts:
     """Counts a study's trials event by event, and computes their pace.
 
-    Pass each event with its time in seconds to ``apply``, which also adds it to ``record``; if the record already
-    contains the event, pass it to ``note`` instead. The session in which the pace is measured begins when this object
-    is made.
+    Pass each event with its time in seconds to ``apply``, which also adds the event to ``record``. Pass an event that
+    the record already contains to ``note`` instead. The session begins when this object is made.
     """
 
     def __init__(self, record: StudyRecord) -> None:
@@ -141,7 +140,7 @@ class StudyCounts:
         """The best trial so far; None if no trial has a score."""
         self._began: float | None = None
         self._ends: list[float] = []
-        """The times at which trials ended in this session, except reused trials, which were not trained."""
+        """The times at which trials ended in this session. Reused trials are left out, since they were not trained."""
         self.ended = sum(trial.reason is not None for trial in record.trials.values())
         """The number of trials that have ended."""
         self._total: int | None = None
@@ -184,11 +183,10 @@ class StudyCounts:
 
     @property
     def total(self) -> int:
-        """The number of trials of the whole study: as many as the study asks for or, if the space has fewer points, the
-        number of points; but at least the number of started trials.
+        """The number of trials of the whole study. It is the number that the study asks for, or the number of points if
+        the space has fewer. It is never less than the number of started trials.
 
-        For an ablation with a path, it is the number known so far, since each step of the path depends on the previous
-        one.
+        For an ablation with a path, it is the number known so far: each step of the path depends on the step before.
         """
         if self._total is None:
             asked, points = self.record.study.search.trials, self._points()
@@ -220,7 +218,7 @@ class StudyCounts:
         return sum(number for (of, _), number in self._tally.states.items() if of == state)
 
     def levels(self) -> list[RungCounts]:
-        """The trials by the last rung that they reached, from the lowest. The last item has the completed trials."""
+        """The trials by their last rung, the lowest rung first. The last item has the completed trials."""
         study = self.record.study
         subject = scheduler(study.search.scheduler, study.space.base.epochs, seeds=study.search.lanes_of_a_trial)
         resource, whole = subject.spending.resource, subject.spending.whole
@@ -231,10 +229,10 @@ class StudyCounts:
         return list(levels.values())
 
     def per_minute(self, now: float) -> float | None:
-        """The pace at time ``now``: trials that end in a minute, measured on the last trials of this session
-        (``FEWEST``). None until a trial of this session has ended.
+        """The pace at time ``now``: the number of trials that end in a minute. It is measured on the last trials of
+        this session (``FEWEST``). None until a trial of this session has ended.
 
-        Recent trials let the pace follow a machine that other programs slow down; many trials make the pace stable.
+        Recent trials let the pace follow the changing load of the machine; many trials make the pace stable.
         """
         recent = max(FEWEST, len(self._ends) // 2)
         since = self._ends[-recent - 1] if len(self._ends) > recent else self._began
@@ -243,8 +241,8 @@ class StudyCounts:
         return 60 * min(recent, len(self._ends)) / (now - since)
 
     def seconds_left(self, now: float) -> float | None:
-        """The seconds until all trials have ended at this pace, or until the study's hours are over if that is sooner.
-        None if the pace is not known, or if all trials have ended.
+        """The seconds until all trials have ended at this pace, or until the study's hours are over, whichever is
+        sooner. None if the pace is not known, or if all trials have ended.
         """
         rate, hours = self.per_minute(now), self.record.study.search.hours
         if rate is None or self.left == 0:
@@ -253,11 +251,11 @@ class StudyCounts:
         return seconds if hours is None else min(seconds, max(hours * HOUR - self.record.working.seconds(now), 0.0))
 
     def _rank(self, trial: TrialRecord, report: Reported) -> None:
-        """Update the best trial after a report, by comparing it with the reporting trial only: ranking all trials at
-        every report would get slower and slower.
+        """Update the best trial after a report. It is compared only with the reporting trial, since ranking all trials
+        at every report would get slower and slower.
 
-        In a race of seeds (``trial.raced``), a further seed may lower a trial's score. Therefore all trials are ranked
-        after each seed's last epoch, and as long as there is no best trial.
+        In a race of seeds (``trial.raced``), a further seed may lower a trial's score. All trials are then ranked after
+        the last epoch of each seed, and at each report until there is a best trial.
         """
         if trial.raced:
             if report.epoch == trial.config.epochs or self.best is None:
@@ -270,8 +268,8 @@ class StudyCounts:
             self.best = trial
 
     def _points(self) -> int | None:
-        """The number of trials that the proposer can find in the space. None if the space is infinite, or too large to
-        be counted quickly (``COUNTED``). For an ablation with a path, it is the number known so far.
+        """The number of trials that the proposer can find in the space; for an ablation with a path, the number known
+        so far. None if the space is infinite, or too large to be counted quickly (``COUNTED``).
         """
         space, proposer = self.record.space, self.record.study.search.proposer
         if isinstance(proposer, PathConfig):

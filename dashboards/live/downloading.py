@@ -13,7 +13,7 @@ from skipstack.data.corpora.downloads import Watch
 
 @contextmanager
 def downloading() -> Iterator[Watch]:
-    """Yield a callback for downloads, called with a file's name, the bytes received, and its size or None."""
+    """Yield a callback for downloads. Its arguments: a file's name, the bytes received, and the file's size or None."""
     console = Console(file=shown(sys.stderr))
     columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:

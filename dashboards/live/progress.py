@@ -26,10 +26,10 @@ from skipstack.search.study.record.study_record import StudyRecord
 from skipstack.search.study.record.trial_record import TrialRecord
 
 SECONDS_BETWEEN_LINES = 2.0
-"""Without a terminal: the minimum seconds between two progress lines, except before the last line."""
+"""Without a terminal: the minimum seconds between two progress lines. The last line may come sooner."""
 
 LONGEST_SILENCE = 30.0
-"""Without a terminal: the seconds without a progress line after which the next finished epoch prints one."""
+"""Without a terminal: after this many seconds without a progress line, the next finished epoch prints a line."""
 
 REFRESHED_PER_SECOND = 4
 """The number of redraws of the table per second, so that rate and time left change between events."""
@@ -39,12 +39,12 @@ BAR = 30
 
 
 class Progress:
-    """Shows the progress of a study on stderr within a ``with`` block. Call it with each event after the event is
-    written to the ledger.
+    """Shows the progress of a study on stderr within a ``with`` block. Call this object with each event once the event
+    is written to the ledger.
 
     ``record``: the study with all earlier events; this object adds the further events to it. ``folder``: the study's
-    folder, for the paths of trials' logs; None names no logs. ``clock``: returns the time in seconds, and is the only
-    source of time. ``console``: where to print, by default stderr. If stderr is lost, nothing is shown.
+    folder, for the paths of trials' logs. None means that no logs are named. ``clock``: returns the time in seconds,
+    and is the only source of time. ``console``: where to print, by default stderr. If stderr is lost, nothing is shown.
 
     Nothing is written to stdout. The terminal is restored however the block ends.
     """
@@ -113,9 +113,7 @@ class Progress:
         return now - (self._begun if self._last_line is None else self._last_line) >= LONGEST_SILENCE
 
     def _tell(self, now: float) -> None:
-        """Print the progress line after a trial ended or after a long silence. The line is left out if another was just
-        printed, except after the last trial.
-        """
+        """Print a progress line, unless another was just printed. The line after the last trial is always printed."""
         last = self._counts.left == 0
         self._unprinted = not last and self._last_line is not None and now - self._last_line < SECONDS_BETWEEN_LINES
         if not self._unprinted:
@@ -213,7 +211,7 @@ def _best(counts: StudyCounts) -> Text:
 
 
 def differences(record: StudyRecord, trial: TrialRecord) -> list[str]:
-    """The values in which a trial differs from the base config, each with a short axis name: ``depth 5``."""
+    """The values in which a trial differs from the base, each after the short name of its axis: ``depth 5``."""
     base = record.space.base_point()
     names = dict(_short_names(list(record.space.domains)))
     return [
@@ -224,7 +222,7 @@ def differences(record: StudyRecord, trial: TrialRecord) -> list[str]:
 
 
 def _short_names(paths: list[str]) -> Iterator[tuple[str, str]]:
-    """Yield each path with its last name, or its last two names if the last one is ambiguous or is ``kind``."""
+    """Yield each path with a short name: its last part, or the last two if the last is ambiguous or is ``kind``."""
     last = [path.rpartition(".")[2] for path in paths]
     for path, name in zip(paths, last, strict=True):
         alone = last.count(name) == 1 and name != "kind"
@@ -236,7 +234,7 @@ def _score(trial: TrialRecord) -> str:
 
 
 def _pace(counts: StudyCounts, now: float) -> list[str]:
-    """Trials per minute and the time left, in words; a number that is not known yet is left out."""
+    """Trials per minute and the time left, in words. A number that is not known yet is left out."""
     rate, left = counts.per_minute(now), counts.seconds_left(now)
     return [
         *([] if rate is None else [f"{rate:.1f} trials/min"]),

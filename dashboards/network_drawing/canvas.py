@@ -1,4 +1,4 @@
-"""Draws lines, boxes and text as a self-contained SVG for light and dark pages, readable in colour and grey."""
+"""Draws lines, boxes and text as a self-contained SVG that is readable on light and dark pages, in colour and grey."""
 
 from collections.abc import Sequence
 from math import hypot
@@ -9,7 +9,7 @@ Point = tuple[float, float]
 Anchor = Literal["start", "middle", "end"]
 
 WIDTH: Final = 390
-"""The width of a drawing in pixels: it fits a small phone without scaling."""
+"""The width of a drawing in pixels, which fits a small phone without scaling."""
 
 MARGIN, BETWEEN = 10, 26
 """The margin around a drawing and the distance between its parts, in pixels."""
@@ -18,7 +18,7 @@ INK, PAPER = "#1f2328", "#ffffff"
 """The colours of text and lines, and of the background. ``DARK`` replaces them on dark screens."""
 
 BLUE, VERMILLION = "#0072b2", "#d55e00"
-"""The colours of shortcuts and skips, and of fed-back labels (Okabe and Ito, 2008). Fed-back labels are also dashed."""
+"""The colours (Okabe and Ito, 2008) of shortcuts and skips, and of fed-back labels. Fed-back labels are also dashed."""
 
 DASHED = "6 3"
 
@@ -44,7 +44,7 @@ def wide(words: str, letters: float = LETTERS) -> float:
 
 
 class Canvas:
-    """Collects shapes, with later ones on top; x points right and y down, in pixels."""
+    """Collects shapes; later shapes lie on top of earlier ones. x points right and y down, in pixels."""
 
     def __init__(self) -> None:
         self._shapes = ET.Element("svg")
@@ -80,7 +80,7 @@ class Canvas:
         arrow: bool = True,
         bend: float = 5,
     ) -> None:
-        """Add a line through points, with corners rounded by ``bend`` pixels, and an arrowhead if ``arrow``."""
+        """Add a line through points. ``bend``: the radius of its corners. ``arrow``: whether it ends in an arrow."""
         tip, behind = points[-1], points[-2]
         path = f"M {_at(points[0])}"
         for before, corner, after in zip(points, points[1:], points[2:], strict=False):
@@ -95,7 +95,7 @@ class Canvas:
             self._add("path", d=f"M {' L '.join(map(_at, corners))} Z", fill=colour)
 
     def svg(self, height: float, *, title: str, about: str) -> str:
-        """The drawing as SVG, ``height`` pixels high, with ``title`` and description ``about`` for screen readers."""
+        """The drawing as SVG, ``height`` pixels high. ``title`` and ``about`` describe it for screen readers."""
         size = {"width": f"{WIDTH}", "height": f"{height:.5g}"}
         shown = {**size, "viewBox": f"0 0 {WIDTH} {height:.5g}", "font-family": FONTS, "role": "img"}
         page = ET.Element("svg", {"xmlns": "http://www.w3.org/2000/svg", **shown, "aria-labelledby": "title about"})

@@ -8,16 +8,14 @@ from skipstack.models.configs.skips import AttentionSkipConfig, DynamicSkipConfi
 from skipstack.models.views.diagram.graph import Diagram, Reading
 
 MOST: Final = 10
-"""The maximum number of earlier steps drawn. If there are more, the nearest steps and the farthest one are drawn."""
+"""The maximum number of earlier steps drawn. Of more steps, the nearest ones and the farthest one are drawn."""
 
 STEP, OWN = 30, 76
 """The pixels between two earlier steps, and between the latest earlier step and the current step."""
 
 
 def earlier_steps(canvas: Canvas, diagram: Diagram, top: float) -> float:
-    """Draw the skips and fed-back labels of ``diagram`` below ``top``. Returns the top for the next part of the
-    drawing: ``top`` itself if there are none.
-    """
+    """Draw the skips and fed-back labels of ``diagram`` below ``top``. Returns the top of the next part."""
     if diagram.skip is not None:
         return _skips(canvas, diagram.skip, top) + BETWEEN
     of_one = next((part.direction for part in diagram.of_kind("layer")), None)  # the other direction mirrors it
@@ -29,7 +27,7 @@ def earlier_steps(canvas: Canvas, diagram: Diagram, top: float) -> float:
 
 
 def steps_of(each: Reading, to: str) -> str:
-    """The number of steps back of a reading, as text: ``3``, ``1 to 3`` or ``1 and 3``. ``to``: the text for "to"."""
+    """Say how many steps back ``each`` reads: ``3``, ``1 to 3`` or ``1 and 3``. ``to``: the text for " to "."""
     if each.first == each.last:
         return f"{-each.first}"
     return f"{-each.last}{to if each.between else ' and '}{-each.first}"
@@ -86,7 +84,7 @@ def _chosen(canvas: Canvas, skip: DynamicSkipConfig, states: Mapping[int, Point]
 
 
 def _mixed(canvas: Canvas, states: Mapping[int, Point], own: Point) -> None:
-    """Draw a line with the factor 1-λ: the share of the previous state, added to the state that the skip reads."""
+    """Draw a line with the factor 1-λ for the previous state, which is added to the state that the skip reads."""
     last = states[1]
     y = last[1] + 12
     canvas.line([(last[0] + 13, y), (own[0] - 14, y)], width=2.2)
@@ -110,15 +108,15 @@ def _context(canvas: Canvas, each: Reading, top: float) -> float:
 def _gathered(
     canvas: Canvas, states: Mapping[int, Point], meets: Point, own: Point, colour: str = BLUE, dash: str = ""
 ) -> None:
-    """Draw lines from the ``states`` that join at the height of ``meets`` into one line, which enters ``own``."""
+    """Draw lines from the ``states``. At the height of ``meets``, they join into a single line that enters ``own``."""
     for at in states.values():
         canvas.line([at, (at[0], meets[1])], colour=colour, dash=dash, arrow=False)
     canvas.line([(states[max(states)][0], meets[1]), meets, own], colour=colour, dash=dash, width=1.8)
 
 
 def _steps(canvas: Canvas, reach: int, middle: float, what: str) -> tuple[Mapping[int, Point], Point]:
-    """Draw a box for each earlier step and for the current step. Returns the points where lines start, by steps back,
-    and the point where they end.
+    """Draw a box for each earlier step and for the current step. Returns the points above the earlier steps' boxes, by
+    the number of steps back, and the point above the current step's box.
 
     ``reach``: the number of earlier steps. ``middle``: the height of the boxes' centres. ``what``: the text in a box.
     """

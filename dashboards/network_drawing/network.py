@@ -1,7 +1,7 @@
-"""Draws a network: its parts in rows by depth and columns by reading direction, and lines for their inputs.
+"""Draws a network: its parts in rows (by depth) and columns (by reading direction), and lines for their inputs.
 
-Shortcuts and fed-back labels run in tracks on the outer side of a column. Recurrent connections leave and enter a layer
-on the inner side. General tools for layered graphs (dot, ELK) are not used: they have no columns, and would draw
+Shortcuts and fed-back labels run in tracks (vertical lines) on the outer side of a column. Recurrent connections leave
+and enter a layer on the inner side. General tools for layered graphs (dot, ELK) have no columns, and would draw
 shortcuts through the layers in between.
 """
 
@@ -38,16 +38,16 @@ LOOP: Final = 50
 """The pixels between a layer and the middle of the drawing, enough for the layer's recurrent connection."""
 
 PASSING: Final = 34
-"""The pixels to the right of the last of several inputs, for the line of an input that a highway passes on."""
+"""If there are several inputs, the pixels to their right for the line of an input that a highway passes on."""
 
 LABELS: Final = (12, 84)
-"""A box of label vectors, in pixels: its shift outwards, which leaves space for lines from below, and its width."""
+"""A label box's shift outwards and its width, in pixels. The shift leaves space for lines from below."""
 
 PAST: Final = 38
 """The pixels from the centre of a layer to a line that passes a box of label vectors."""
 
 LOW, HIGH = 7, -7
-"""The pixels below the centre of a layer where shortcuts enter, and where they leave (negative: above)."""
+"""The heights at which shortcuts enter and leave a layer, in pixels below its centre (negative: above)."""
 
 TAGS: Final = 40
 """The pixels above the network for the predicted tags."""
@@ -107,10 +107,10 @@ def network(canvas: Canvas, diagram: Diagram, top: float) -> float:
 
 
 def _tracks(diagram: Diagram) -> Mapping[str, float]:
-    """The pixels between a column and the track of each source of shortcuts, by the source's name.
+    """The distance in pixels from a column to the track of each source of shortcuts, by the source's name.
 
-    All shortcuts from one source share a track. Two sources share a track if the last shortcut of the first source ends
-    at or below the layer where the second source begins.
+    All shortcuts from one source share a track. Two sources share a track if the shortcuts of the lower source end at
+    or below the upper source.
     """
     last: dict[int, int] = {}  # the highest layer that shortcuts reach, by their source's layer (0: the input)
     sources = {}
@@ -128,8 +128,8 @@ def _tracks(diagram: Diagram) -> Mapping[str, float]:
 
 
 def _boxes(diagram: Diagram, top: float, room: float) -> tuple[Mapping[str, Box], float]:
-    """The box of each part, by name, and the lower end of the lowest box. The highest box begins at ``top``. ``room``:
-    the pixels that tracks take beside the columns.
+    """Return the box of each part by name, and the lower end of the lowest box. The highest box begins at ``top``.
+    ``room``: the width of the tracks beside a column, in pixels.
     """
     rows = _rows(diagram)
     columns = _columns(diagram, room)
@@ -153,7 +153,7 @@ def _rows(diagram: Diagram) -> Sequence[Sequence[Part]]:
 
 
 def _columns(diagram: Diagram, room: float) -> Mapping[str | None, float]:
-    """The horizontal centre of each direction's column. ``room``: the pixels that tracks take beside the columns."""
+    """The horizontal centre of each direction's column. ``room``: the width of the tracks beside it, in pixels."""
     directions = {part.direction for part in diagram.of_kind("layer")}
     if len(directions) < 2:
         return dict.fromkeys(directions, WIDTH / 2)
@@ -167,8 +167,8 @@ def _across(
 ) -> Sequence[tuple[float, float]]:
     """The horizontal centre and the width of each part of a row.
 
-    A part computed from one other part is directly above that part. ``columns``: the centre of each direction's column.
-    ``below``: the boxes of the lower rows.
+    A part that is computed from a single other part lies directly above that part. ``columns``: the centre of each
+    direction's column. ``below``: the boxes of the lower rows.
     """
     first = row[0]
     if first.direction:
@@ -191,8 +191,8 @@ def _across(
 
 
 def _part(canvas: Canvas, part: Part, box: Box, *, takes: bool) -> None:
-    """Draw the box of a part with its text, darker if the part ``takes`` a shortcut. A part that reads several tokens
-    shows a square for each token, with the current token dark.
+    """Draw the box of a part with its text. The box is darker if the part ``takes`` a shortcut. A part that reads
+    several tokens shows a square for each token; that of the current token is dark.
     """
     shade = 0.14 if takes else 0.05 if part.kind in ("join", "head", "text") else 0.0
     canvas.box((box.x, box.y), box.width, box.height, shade=shade)
@@ -207,7 +207,7 @@ def _part(canvas: Canvas, part: Part, box: Box, *, takes: bool) -> None:
 
 
 def _lines(part: Part, width: float) -> Sequence[str]:
-    """The lines of text in a box of this width. The second line loses its note if it would not fit."""
+    """The lines of text in a box of this width. The second line loses its note if the note does not fit."""
     size = "" if part.size is None else str(part.size)
     if part.layer is not None:
         arrow = {"forward": "{} →", "backward": "← {}", None: "{}"}[part.direction]
@@ -233,7 +233,7 @@ def _reads(canvas: Canvas, diagram: Diagram, each: Reading, boxes: Mapping[str, 
 
 
 def _passed(canvas: Canvas, each: Reading, boxes: Mapping[str, Box]) -> None:
-    """Draw the line of an unchanged input, with its gate, on the right of the parts that it passes."""
+    """Draw the line, with its gate, of an input that a highway passes on. It runs to the right of all parts."""
     start, end = boxes[each.start], boxes[each.end]
     out = start.x + start.width / 2 + 22
     canvas.line([start.side(1, 0), (out, start.y), (out, end.y), end.side(1, 0)], colour=BLUE, width=1.8)
@@ -241,8 +241,8 @@ def _passed(canvas: Canvas, each: Reading, boxes: Mapping[str, Box]) -> None:
 
 
 def _shortcut(canvas: Canvas, diagram: Diagram, each: Reading, boxes: Mapping[str, Box], track: float) -> None:
-    """Draw a shortcut to the outer side of a layer, through its gate. The line begins at the outer side of its source,
-    or goes straight up from the network's input.
+    """Draw a shortcut through its gate to the outer side of a layer. It leaves a layer on the outer side, and the
+    network's input on top.
     """
     assert diagram.shortcut is not None, "a shortcut has a config"
     start, end = boxes[each.start], boxes[each.end]
@@ -257,10 +257,11 @@ def _shortcut(canvas: Canvas, diagram: Diagram, each: Reading, boxes: Mapping[st
 
 
 def _state(canvas: Canvas, part: Part, each: Reading, box: Box) -> None:
-    """Draw a recurrent connection: a loop on the inner side of a layer, labelled with the states that it carries.
+    """Draw a recurrent connection: a loop on the inner side of a layer, labelled with the states that the layer
+    carries.
 
-    The line is thick if the layer carries more than one state, such as a hidden state and a memory. If the states are
-    not those of the previous step, the label gives the steps back.
+    The line is thick for more than one state, such as a hidden state and a memory. The label also gives the number of
+    steps back if it is not 1.
     """
     far = each.first < -1
     start, end = box.side(-box.outside, -9), box.side(-box.outside, 9)
@@ -283,7 +284,7 @@ def _fed_back(canvas: Canvas, each: Reading, boxes: Mapping[str, Box]) -> None:
 
 
 def _tags(canvas: Canvas, diagram: Diagram, box: Box) -> None:
-    """Draw the predictions: five circles for tokens, linked for chains and trees, or one circle for a whole text."""
+    """Draw the predictions: five circles for tokens (linked for chains and trees), or one circle for a whole text."""
     head, (x, y) = diagram.parts[-1], box.top
     y -= GAP + 6
     count = 1 if diagram.of_kind("text") else 5

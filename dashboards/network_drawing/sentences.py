@@ -9,7 +9,7 @@ from skipstack.models.views.diagram.graph import Diagram, Part, Reading
 
 
 def heading(diagram: Diagram) -> str:
-    """The network in one line: its depth, units and reading direction, or a sentence that it has no layers."""
+    """The network in one line: its depth, units and reading direction, or that it has no layers."""
     layers = diagram.of_kind("layer")
     depth = max((part.layer or 0 for part in layers), default=0)
     if not depth:
@@ -20,7 +20,7 @@ def heading(diagram: Diagram) -> str:
 
 
 def described(diagram: Diagram) -> Iterator[str]:
-    """Describe the network in sentences, bottom up. If both directions are equal, only the forward one is described."""
+    """Describe the network in sentences, bottom up. A backward layer with a forward counterpart is left out."""
     yield f"A network of {heading(diagram)}."
     yield f"Looked up: {'; '.join(_sized(part.label, part) for part in diagram.of_kind('input'))}."
     for part in diagram.parts:
@@ -68,7 +68,7 @@ def _read(diagram: Diagram, each: Reading) -> str:
 
 
 def _called(part: Part) -> str:
-    """The name of a part: a layer is named without its direction, an input or a text by its label."""
+    """The name of a part. A layer is named without its direction; an input, a token or a text has its label as name."""
     if part.kind in ("input", "token", "text"):
         return part.label
     return part.name.removesuffix(" forward").removesuffix(" backward")

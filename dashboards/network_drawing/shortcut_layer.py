@@ -9,7 +9,7 @@ from skipstack.models.configs.cells import GATES, ShortcutConfig
 from skipstack.models.configs.topologies import TOPOLOGIES, Link, Links
 
 SPINE, MEMORY, SKIP, GATE = 250, 170, 30, 100
-"""The x positions, in pixels, of the line from the input up to h, the memory, the skip, and the skip's gates."""
+"""The x positions (in pixels) of four parts: the line from the input up to h, the memory, the skip and its gates."""
 
 PLUS: Final = 9
 """The radius of the circle that marks a sum, in pixels."""
@@ -41,12 +41,12 @@ def equations(config: ShortcutConfig) -> list[str]:
 
 
 def _equation(config: ShortcutConfig) -> str:
-    """The equation of the layer's gate, or the name of the kind for a gate of the user's own."""
+    """The equation of the layer's gate. For a gate of the user's own, the name of its kind."""
     return f"g: {config.gate.kind}" if isinstance(config.gate, OwnConfig) else GATES[config.gate]
 
 
 def sign(config: ShortcutConfig) -> str:
-    """The sign in a gate's circle: W for a matrix, p for a random gate, σ for any other. Empty without a gate."""
+    """The sign in a gate's circle: W for a matrix, p for a random gate, σ for any other gate. Empty without a gate."""
     equation = _equation(config)
     if TOPOLOGIES[config.topology].gates == 0 or equation.startswith("g = 1"):
         return ""
@@ -83,7 +83,7 @@ def shortcut_layer(canvas: Canvas, config: ShortcutConfig, top: float) -> float:
 
 
 def _memory(canvas: Canvas, links: Links, kept: float) -> None:
-    """Draw the memory c as a loop on the left, from the height ``kept`` through the forget gate f to the sum below."""
+    """Draw the memory c as a loop on the left, from the height ``kept`` through the forget gate f to a sum."""
     between, enters = (SPINE + MEMORY) / 2, kept + 42
     joined = links.internal != "none"
     if joined:
@@ -98,7 +98,7 @@ def _memory(canvas: Canvas, links: Links, kept: float) -> None:
 
 
 def _sum(canvas: Canvas, at: Point, link: Link, signs: Mapping[str, str]) -> None:
-    """Draw the sum at ``at``, which the skip enters from the left. If ``link`` is "none", nothing is drawn.
+    """Draw a sum at the point ``at``, with the skip entering from the left. Nothing is drawn if ``link`` is "none".
 
     ``signs``: the sign of the skip's gate, by link; empty or absent for a link without a gate.
     """

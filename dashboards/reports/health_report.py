@@ -26,7 +26,7 @@ from skipstack.data.health.spoiling import percent
 SOUND: Final = "Nothing was found that spoils a comparison."
 
 _CHANGED: Final = {"tokens with blanks around, now removed": "stripped", "tags rewritten by the scheme": "rewritten"}
-"""The fields of the numbers that say what reading changed, by their labels."""
+"""The fields with the numbers of tokens and tags that reading a corpus changed, by their labels."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ def _sizes(health: Health) -> Table:
 
 
 def _column(name: str, split: SplitHealth, health: Health) -> dict[str, str]:
-    """The figures of a split, by label. All splits of a corpus have the same labels."""
+    """The figures of a split, by label. The labels are the same for all splits of a corpus."""
     shares = {f"in sentences of {before}": split.repeated_tokens.get(before) for before in SPLITS[:-1]} | {
         "of words that train lacks": None if name == SPLITS[0] else split.unknown_tokens
     }

@@ -10,16 +10,16 @@ from skipstack.models.views.insight import LayerView
 from skipstack.search.publishing.bundles.inspection import SentenceView
 
 STEPS = 20
-"""The number of first steps whose shares of the gradient are shown, as in gui2019 Figure 4."""
+"""The number of steps, from the first, for which gradients are shown, as in gui2019 Figure 4."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Summary:
     """A summary of one direction of a layer over all sentences.
 
-    ``gates``: the mean opening of each gate, by name. ``shares``: for each of the first steps, the mean gradient norm
-    over the sentences that have this step, divided by the sum of these means over all steps. None if gradients were not
-    measured.
+    ``gates``: the mean opening of each gate, by name. ``shares``: the share of each of the first steps in the gradient.
+    It is the mean gradient norm over the sentences that have the step, divided by the sum of these means over all
+    steps. None if gradients were not measured.
     """
 
     layer: int

@@ -15,14 +15,13 @@ from skipstack.spaces.subject import Subject
 from skipstack.spaces.trial import TrialConfig
 
 FILES = re.compile(r"\s*\(``[\w/.]+``\)|[;,] ``[\w/.]+/[\w.]+``(?: has the equations)?")
-"""Matches the references to source files in a docstring. The meaning leaves these references out."""
+"""Matches references to source files in a docstring, which meanings leave out."""
 
 
 def meaning(path: str, base: Subject) -> str:
     """The docstring of the config field at a dotted path; empty if it has none.
 
-    If several kinds of config have the field, the docstring is taken from the kind in ``base``, or otherwise from the
-    first kind.
+    If several kinds of config have the field, the kind in ``base`` is used, or else the first kind with a docstring.
     """
     *parents, name = path.split(".")
     owners: list[type[BaseModel]] = [TrialConfig]

@@ -1,4 +1,4 @@
-"""Adds to a report's details the trials ended by faults, and the commands that print their logs."""
+"""Adds the trials that faults ended, with the commands that print their logs, to a report's details."""
 
 from dataclasses import replace
 
@@ -14,11 +14,10 @@ NAMED = 5
 
 
 def with_logs(report: Report, trials: pd.DataFrame, folder: StudyFolder) -> Report:
-    """Add a part at the end of a report's details: for each kind of fault, the trials that it ended, and the commands
-    that print their logs.
+    """Add a last part to a report's details. It names the trials that each kind of fault ended, and the commands that
+    print their logs.
 
-    ``trials``: the table of the study's trials. A kind of fault is left out if none of its trials has a log. The report
-    is unchanged if all kinds are left out.
+    ``trials``: the table of the study's trials. A kind of fault is left out if none of its trials has a log.
     """
     blocks: list[Block] = []
     for reason in FAULTS:

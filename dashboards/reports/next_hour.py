@@ -1,6 +1,6 @@
 """Says what the next hour of a running study is likely to bring, at its pace so far.
 
-The best score is forecast only for proposers for which such forecasts are known to hold.
+The best score is forecast only for proposers with which such forecasts are known to hold.
 """
 
 from collections.abc import Iterator
@@ -58,7 +58,7 @@ def _the_last(left: int) -> str:
 
 
 def _best(coming: int, continued: Continued | None, proposer: str, *, several: bool, measure: Measure) -> str:
-    """The sentence on the best score after ``coming`` more trials: a bound on the mean rise, or why it is unknown."""
+    """The sentence on the best score after ``coming`` more trials: a bound on its mean rise, or why none is known."""
     if several:
         return "No forecast of the best score is made: the study has several objectives."
     if proposer not in HELD:

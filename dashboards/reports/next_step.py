@@ -46,7 +46,7 @@ class NextStep:
 
 
 def next_step(verdict: Verdict, seen: Exploration, folder: str = DIR) -> tuple[Block, ...]:
-    """The commands to type next, or, if no trial has a score, remedies for the reasons why trials ended.
+    """The commands to type next. If no trial has a score, remedies for the ends of the trials come first.
 
     ``seen``: the exploration of the search. ``folder``: the study's folder, as shown in the commands.
     """
@@ -112,7 +112,7 @@ def _export(base: Subject, folder: str) -> Iterator[NextStep]:
 
 
 def _command(name: str, base: Subject, folder: str, **options: str) -> str:
-    """The command ``skipstack NAME``; for a user's function, the Python call, which needs the function again."""
+    """The command ``skipstack NAME``. For a user's function, the Python call: a command cannot pass a function."""
     if isinstance(base, FunctionConfig):
         given = [repr(folder), base.function.name, *(f"{key}={value}" for key, value in options.items())]
         return f"skipstack.{name}({', '.join(given)})"

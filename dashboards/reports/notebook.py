@@ -17,7 +17,7 @@ BEST: Final = 10
 
 
 def notebook_page(study: Study) -> str:
-    """The study as HTML that loads nothing from the network. Pictures are SVG; empty ones are left out."""
+    """The study as HTML that loads nothing from the network. Pictures are SVG. Empty pictures are left out."""
     said = in_a_sentence(verdict(study.explored(), list(confirmed_tables(study.record))))
     return "\n".join([f"<p>{escape(repr(study))}</p>", f"<p>{escape(said)}</p>", _table(study), *_pictures(study)])
 

@@ -44,7 +44,7 @@ Content = Mapping[str, Any]
 
 
 def _content(plan: Plan) -> Content:
-    """The numbers of a plan by their full names: sizes in bytes, times in seconds or hours, shares in [0, 1]."""
+    """The numbers of a plan by their full names. Sizes are in bytes, times in seconds or hours, shares in [0, 1]."""
     study, search, small = plan.study, plan.study.search, small_space(plan.study)
     return {
         "study": study.title,
@@ -210,7 +210,7 @@ def _assumed(machine: Content, networks: Sequence[Content]) -> str:
 
 
 def _ends_before(content: Content) -> Iterator[str]:
-    """Yield a sentence if the study's limit of hours is reached before its trials are expected to end."""
+    """Yield a sentence if the limit of hours is expected to end the study before its trials end."""
     hours = content["search"]["hours"]
     (typical,) = (each["elapsed_hours"] for each in content["forecasts"] if each["case"] == "typical")
     if hours is not None and typical is not None and hours < typical:

@@ -28,8 +28,8 @@ TWINS: Final = {"–": "-", "±": "+-", "²": "^2", "†": "+", "›": ">", "≠
 def print_everywhere() -> None:
     """Make printing succeed in any encoding, by changing how ``sys.stdout`` and ``sys.stderr`` handle errors.
 
-    Characters that the encoding lacks are replaced: the special characters of reports by ASCII, the undecodable bytes
-    of file names by these bytes, other characters by their code numbers.
+    Characters that the encoding lacks are replaced: the special characters of reports by ASCII (``TWINS``), and other
+    characters by their code numbers. Undecodable bytes of file names are printed as they are.
     """
     codecs.register_error("skipstack", _twin)
     for stream in (sys.stdout, sys.stderr):
@@ -38,7 +38,7 @@ def print_everywhere() -> None:
 
 
 def write_utf8() -> None:
-    """Make stdout UTF-8, whatever the locale's encoding, for results that programs read rather than people."""
+    """Make stdout UTF-8, whatever the locale's encoding. Call this for results that other programs read."""
     if (reconfigure := getattr(sys.stdout, "reconfigure", None)) is not None:  # a text buffer of a test has none
         reconfigure(encoding="utf-8", errors="strict")
 
@@ -46,9 +46,9 @@ def write_utf8() -> None:
 def print_report(report: Report, form: FileFormat = "text", out: Path | None = None, *, full: bool = False) -> None:
     """Print a report, or write it to the file ``out``.
 
-    On a terminal, the report has the terminal's width and colours; elsewhere it is plain, and ``page_width`` wide.
-    ``full``: whether to print the details. Raises UserError if the file cannot be written, and for a binary format
-    without a file.
+    On a terminal, the report has colours and the terminal's width. Elsewhere it is plain, and ``page_width`` wide.
+    ``full``: whether to print the details. Raises UserError if the file cannot be written, or if a binary format has no
+    file.
     """
     if out is not None:
         write_report(report, form, out, full=full)
@@ -102,10 +102,10 @@ def say(line: str) -> None:
 
 @contextmanager
 def unless_lost(again: str) -> Iterator[None]:
-    """Return a context in which a lost stdout is no error. The first loss prints a line to stderr, with the text
-    ``again``, which says how to print the output again.
+    """Return a context in which a lost stdout is no error. Only the first loss prints a line to stderr. ``again``: the
+    end of this line, which says how to print the output again.
 
-    Use this for output that describes finished work, so that losing the output does not make the work fail.
+    Use this for output on finished work: the work does not fail if its output is lost.
     """
     try:
         yield
@@ -116,7 +116,7 @@ def unless_lost(again: str) -> Iterator[None]:
 
 
 def _say_undrawn(form: FileFormat) -> None:
-    """If pictures of an HTML report are missing, print the reason to stderr."""
+    """Print to stderr why pictures of an HTML report are missing, if any are."""
     if form == "html" and DRAWING.trouble is not None:
         say(f"pictures are left out: {DRAWING.trouble}")
 

@@ -48,7 +48,7 @@ def repeats_report(
 
 
 def several(reports: Sequence[Report]) -> Report:
-    """Join the reports of several studies. If all have simulations with many seeds, a table across studies follows."""
+    """Join the reports of several studies. A table across studies follows if all have simulations with many seeds."""
     groups: list[tuple[Block, ...]] = []
     for report in reports:
         first, *rest = report.page.groups
@@ -63,7 +63,7 @@ def several(reports: Sequence[Report]) -> Report:
 def _content(
     record: StudyRecord, recorded: Recordings, goal: Goal, workers: int, settings: Sequence[Repeated]
 ) -> Content:
-    """The numbers of the report. Larger scores are better. Quartiles beyond the end of the simulation are None."""
+    """The numbers of the report. Larger scores are better. A quartile is None if it is beyond the simulation's end."""
     return {
         **recorded_content(record, recorded),
         "workers": workers,
@@ -151,7 +151,7 @@ def _across(contents: Sequence[Content]) -> Table:
 
 
 def share(quartiles: Quartiles, grid: int) -> float | None:
-    """The median of ``quartiles`` (None if unknown) as a share of ``grid``, the epochs of all trials without stops."""
+    """The median of ``quartiles``, if known, as a share of ``grid``: the epochs of all trials if none is stopped."""
     return None if quartiles["median"] is None else quartiles["median"] / grid
 
 

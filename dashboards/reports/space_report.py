@@ -55,9 +55,9 @@ Content = Mapping[str, Any]
 class DescribedStudy:
     """A study to describe, with facts that need no training.
 
-    ``counted``: the size of its space. ``origins``: the origin of each field's value, by dotted path; absent fields
-    have their defaults. ``epoch``: the size of an epoch, or a line with the reason why it is not known.
-    ``one_network``: values of axes that give the same network. ``scales``: the names of the sizes that the study
+    ``counted``: the size of its space. ``origins``: the origin of each field's value, by dotted path. A field without
+    an origin has its default. ``epoch``: the size of an epoch, or a line that says why it is not known.
+    ``one_network``: the values of axes that give the same network. ``scales``: the names of the sizes that the study
     defines. ``papers``: the names of the papers' tables with which the study can be compared.
     """
 
@@ -101,7 +101,7 @@ def space_report(described: DescribedStudy) -> Report:
 
 
 def space_content(study: StudyConfig, counted: SpaceCount) -> Content:
-    """The size of a space, and its constraints with their reasons, by name."""
+    """The numbers on a space's size by name, and its constraints with their reasons."""
     return {
         "combinations": counted.combinations,
         "configurations": counted.estimate,
@@ -170,7 +170,7 @@ def axis_lines(axes: Sequence[Content]) -> Iterator[str]:
 
 
 def one_network_lines(space: Space, found: Sequence[OneNetwork]) -> Iterator[str]:
-    """Yield a line for each set of values of an axis that give the same network, with the conditions for this."""
+    """Yield a line for each set of values of an axis that give the same network, and the conditions for this."""
     for each in found:
         named = listed([short_name(space.domains[each.axis], value) for value in each.values])
         where = "; or ".join(_where(space, condition) for condition in each.where)
@@ -184,7 +184,7 @@ def one_network_lines(space: Space, found: Sequence[OneNetwork]) -> Iterator[str
 
 
 def side_effect_lines(space: Space, base: Subject) -> Iterator[str]:
-    """Yield a line for each axis that has a value which changes more than the axis says. If some of these changes are
+    """Yield a line for each axis with a value that has side effects on other settings. If a side effect is on
     shortcuts, a last line names the field that decides about shortcuts. ``base``: the base config of the space.
     """
     found: dict[str, list[str]] = {}
@@ -248,7 +248,7 @@ def _walked(content: Content) -> Iterator[str]:
 
 
 def _epoch_lines(epoch: Content) -> Iterator[str]:
-    """Yield lines on the batch of an update and the updates of an epoch, and a hint on a slow default batch size."""
+    """Yield lines on the batch size and the updates of an epoch. A hint follows if the batch size is a slow default."""
     size = epoch["batch_size"]
     of_base = " (the base's; an axis varies it)" if epoch["batch_size_varies"] else ""
     if epoch["unknown"] is not None:
@@ -282,7 +282,7 @@ def _options(content: Content) -> Iterator[str]:
 
 
 def _setting_records(described: DescribedStudy) -> Iterator[Numbers]:
-    """Yield every field of the base and the search: its value, the value's origin, and the axis that varies it."""
+    """Yield every field of the base and the search, with its value, the value's origin, and any axis that varies it."""
     study = described.study
     search = leaves(study.search.model_dump(mode="json"), "search")
     for path, value in [*study.space.base.flatten().items(), *search]:
@@ -313,10 +313,10 @@ def _settings(records: Sequence[Numbers]) -> Table:
 
 
 def _rounded(count: int) -> str:
-    """An estimated number as text, rounded to three digits, since the estimate has no more."""
+    """An estimated number as text, rounded to three digits: the estimate has no more."""
     return _whole(round(count, min(0, 3 - len(str(count)))))
 
 
 def _whole(count: int) -> str:
-    """A number as text, in full if it has at most ``LONGEST_COUNT`` digits, and otherwise rounded."""
+    """A number as text. It is rounded if it has more than ``LONGEST_COUNT`` digits."""
     return f"{count:,}" if len(str(count)) <= LONGEST_COUNT else f"{Decimal(count):.2e}"

@@ -29,10 +29,10 @@ def study_report(
 ) -> Report:
     """The report of a study: the verdict, the confirmed rows, the results of the search, and the next step.
 
-    ``frames``: the study as tables. ``against``: a paper's table with its name; the report is then only the comparison
-    with this table. ``by``: the axes to show; the report is then only that of the search. ``confirmed``: report only
-    the confirmed rows. ``randomise``: also test confirmed differences by approximate randomisation. ``folder``: the
-    study's folder, as shown in suggested commands.
+    ``frames``: the study as tables. ``against``: a paper's table with its name. If given, the report is only the
+    comparison with this table. ``by``: the axes to show. If given, the report is only that of the search.
+    ``confirmed``: report only the confirmed rows. ``randomise``: also test confirmed differences by approximate
+    randomisation. ``folder``: the study's folder, as shown in suggested commands.
 
     Raises UserError if only confirmed rows are requested and there are none.
     """
@@ -52,8 +52,8 @@ def study_report(
 
 
 def whole_report(seen: "Exploration", tables: "Tables", by: Sequence[str] = (), *, folder: str = DIR) -> Report:
-    """The report of a search with exploration ``seen``, and of the confirmed ``tables`` of the study. The table that
-    decides the verdict comes before the exploration; the others are in the details.
+    """The report of a search and of the study's confirmed ``tables``. The table that decides the verdict comes before
+    the search; the others are in the details. ``seen``: the exploration of the search.
     """
     from skipstack.dashboards.reports.exploration.report import exploration_report
 

@@ -86,8 +86,8 @@ def _at_rung(trial: TrialRecord, resource: Resource) -> str:
 
 
 def _done(trial: TrialRecord) -> str:
-    """The completed training of a trial, such as ``3 of 12 epochs``; in a race of seeds, ``12 epochs of each of 2
-    seeds`` once the first seeds have all their epochs.
+    """The completed training of a trial, such as ``3 of 12 epochs``. In a race of seeds, once the first seeds have all
+    their epochs, it is ``12 epochs of each of 2 seeds``.
     """
     whole = trial.config.epochs
     if trial.raced and len(trial.reports) >= whole:

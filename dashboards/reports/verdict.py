@@ -32,11 +32,11 @@ KINDS: Final[Mapping[type[Verdict], str]] = {
 """The name of each kind of verdict in machine-readable reports."""
 
 OPEN = 3
-"""The maximum number of open changes (not shown to help or harm) that are named; more are only counted."""
+"""Open changes (not shown to help or harm) are named if there are at most this many, and otherwise only counted."""
 
 NAMED = 2
-"""Up to this number, all rows better than the base are named, and likewise all rows worse than the base. Of more rows,
-only the row with the largest difference is named.
+"""Up to this number, all rows that are better than the base are named. Of more rows, only the row with the largest
+difference is named. The same holds for rows that are worse.
 """
 
 MESSAGE = 200
@@ -44,7 +44,7 @@ MESSAGE = 200
 
 
 def in_a_sentence(verdict: Verdict) -> str:
-    """The verdict in words, with the numbers that support it, or the reason why there is no verdict."""
+    """The verdict in words, with the numbers that support it. If there is no verdict, the reason why."""
     match verdict:
         case WinnerTested():
             said = "; ".join(_winner_tested(verdict))
@@ -113,7 +113,7 @@ def _of_changes(verdict: WinnerTested) -> Iterator[str]:
 
 
 def _without(changes: Mapping[str, WinnerChange], measure: Measure) -> str:
-    """The difference made by taking back each change, such as ``without it -6.21 ± 1.10 points``."""
+    """The differences that taking back each change makes, such as ``without it -6.21 ± 1.10 points``."""
     halves = [
         with_half(change.without.difference, measure, unit=place == len(changes))
         for place, change in enumerate(changes.values(), start=1)
@@ -123,7 +123,7 @@ def _without(changes: Mapping[str, WinnerChange], measure: Measure) -> str:
 
 
 def _alone(earned: Mapping[str, WinnerChange]) -> Iterator[str]:
-    """Yield clauses on changes that help only together with others: alone they harm, or are not shown to help."""
+    """Yield clauses on changes that help only together with others. Alone, they harm or are not shown to help."""
     rows = {name: change.alone for name, change in earned.items() if change.alone is not None}
     known = {name: row for name, row in rows.items() if row.difference is not None and row.p is not None}
     harmful = [name for name, row in known.items() if row.marked and row.difference and row.difference.value < 0]
@@ -135,9 +135,9 @@ def _alone(earned: Mapping[str, WinnerChange]) -> Iterator[str]:
 
 
 def _beside(other: Other, measure: Measure) -> Iterator[str]:
-    """Yield the clause that compares another network with the winner; nothing if the difference has no interval.
+    """Yield the clause that compares another network with the winner, if the difference has an interval.
 
-    Only a significant difference (by the corrected mark) counts as ahead or behind.
+    Only a marked difference (significant after correction) counts as ahead or behind.
     """
     name = f"the best of {other.name}" if other.kind == "search" else f"the winner without its changes of {other.name}"
     difference = other.row.difference
@@ -189,7 +189,7 @@ def _marked(rows: Sequence[ConfirmedRow], how: str, measure: Measure) -> Iterato
 
 
 def _row_name(row: ConfirmedRow) -> str:
-    """The name of a row: ``depth 5`` with its axis, or ``fixed skip`` if the label contains the axis's name."""
+    """The name of a row: its axis and label, such as ``depth 5``, or the label alone if it contains the axis's name."""
     if not row.axis or names([row.axis])[0] in row.label.split():
         return row.label
     return settings({row.axis: row.label})[0]
@@ -223,7 +223,7 @@ def _explored(verdict: Explored) -> Iterator[str]:
 
 
 def _cut_short(verdict: Explored) -> str:
-    """The clause that says whether the best trial or the base was not trained to its end; empty if both were."""
+    """The clause that says if the best trial or the base was not trained to its end. Empty otherwise."""
     compared = {"it": verdict.whole or verdict.stop is not None, "the base": verdict.base_whole or verdict.base is None}
     cut = [name for name, whole in compared.items() if not whole]
     said = [_stopped(verdict)] if verdict.stop is not None else []
@@ -233,7 +233,7 @@ def _cut_short(verdict: Explored) -> str:
 
 
 def _stopped(verdict: Explored) -> str:
-    """The clause on a best trial that was stopped because of its last score, though an earlier epoch is the best."""
+    """The clause on a best trial that was stopped because of its last score, although an earlier epoch was better."""
     assert verdict.stop is not None, "only of a trial that was stopped"
     stop, epochs = verdict.stop, counted(verdict.epochs, "epoch")
     score = _with_unit(stop.score, verdict.measure)
@@ -296,7 +296,7 @@ def _unfinished(verdict: Unfinished) -> str:
 
 
 def _over(score: float, other: float, name: str, measure: Measure, *, unit: bool) -> str:
-    """The difference of two scores: ``+8.41 points over the base``, or ``as much as`` if they are printed alike."""
+    """The difference of two scores, such as ``+8.41 points over the base``, or ``as much as the base``."""
     if measure.written(score) == measure.written(other):
         return f"as much as {name}"
     where = "against" if not measure.in_points else "over" if score > other else "below"
@@ -315,7 +315,7 @@ def _amount(difference: float, measure: Measure, *, unit: bool = True) -> str:
 
 
 def with_half(difference: Estimate, measure: Measure, *, unit: bool = True) -> str:
-    """A difference, which must have an interval, with half its 95 % interval, such as ``-6.21 ± 1.10 points``."""
+    """A difference with half its 95 % interval (which it must have), such as ``-6.21 ± 1.10 points``."""
     assert difference.half is not None
     half = size_of(difference.half, measure)
     return f"{measure.written(difference.value, '+')} ± {half}{' points' if unit and measure.in_points else ''}"

@@ -55,18 +55,18 @@ def heading_of(heading: str, measure: Measure) -> str:
 
 
 def scored(score: Scalar, measure: Measure, sign: str = "") -> str:
-    """A score, difference or deviation as text: ``96.41``; – if missing. ``sign``: "+" to show plus signs."""
+    """A score, difference or deviation as text, such as ``96.41``; – if missing. ``sign``: "+" to show plus signs."""
     return measure.written(score, sign) if isinstance(score, float) else NONE
 
 
 def size_of(deviation: Scalar, measure: Measure) -> str:
-    """A deviation, or the size of a difference, as text without a sign. A missing value is printed as –."""
+    """A deviation or a difference as text, without its sign. A missing value is printed as –."""
     return scored(deviation, measure).lstrip("-")
 
 
 def with_error(mean: Scalar, error: Scalar, measure: Measure, sign: str = "") -> str:
     """A mean with its error as text, such as ``96.41 ± 0.12``. A missing error is printed as –, padded so that means
-    stay aligned; a missing mean is printed as – alone.
+    stay aligned. If the mean is missing, the text is –.
     """
     if not isinstance(mean, float):
         return NONE
@@ -102,7 +102,7 @@ def _value(value: Json) -> str:
 def hours_over_in_words(over: HoursOver, cut: Mapping[str, Sequence[int]]) -> str:
     """The sentences that say that a study's hours were over before all its trials had ended.
 
-    ``cut``: the numbers of the trials that were therefore not trained to their ends, by how they ended.
+    ``cut``: the numbers of the trials that this limit cut short, by how they ended.
     """
     hours = f"{over.hours:g} hour was" if over.hours == 1 else f"{over.hours:g} hours were"
     left = f", and {counted(over.left_out, 'trial')} of those asked for had not started" if over.left_out else ""

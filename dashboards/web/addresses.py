@@ -12,12 +12,12 @@ from skipstack.dashboards.formats.page import TrialKey
 from skipstack.dashboards.web.page_names import STUDIES, TRIAL
 
 SEARCH: Final = "the search"
-"""The entry for the search on the trial page, where a user selects the search or an ablation."""
+"""The entry for the search in the list on the trial page from which a user selects the search or an ablation."""
 
 NAMED: Final = re.compile(r"(<a\b[^>]*>.*?</a>|<[^>]*>)|(?<![-\w])(?:(?<!, )|(?<=winner, ))trial (\d+)\b(?! of )")
 """Matches a link, another HTML tag, or the name of a trial of the page's study.
 
-Names of other studies' trials do not match: these have the form ``STUDY, trial 3`` or ``trial 3 of STUDY``.
+Names of other studies' trials do not match. They have the form ``STUDY, trial 3`` or ``trial 3 of STUDY``.
 """
 
 POINTS: Final = ("point", "circle", "square", "bar", "rect")
@@ -25,7 +25,7 @@ POINTS: Final = ("point", "circle", "square", "bar", "rect")
 
 
 def of_ablation(number: int | None) -> str:
-    """The entry for an ablation (None for the search) on the trial page and in addresses."""
+    """The entry for an ablation on the trial page and in addresses. ``number``: None means the search."""
     return SEARCH if number is None else f"ablation {number}"
 
 
@@ -37,7 +37,7 @@ def trial_address(study: str, trial: TrialKey) -> str:
 
 
 def trial_addresses() -> AddressOf | None:
-    """A function that returns the address of a trial of the page's study; None if the page is not about one study."""
+    """A function that returns the address of a trial of the page's study. None if the page is not about one study."""
     study = st.session_state.get("study")
     if study is None or st.session_state.get("page") in (None, STUDIES):
         return None
@@ -65,7 +65,7 @@ def linked(html: str, addresses: AddressOf, ablation: int | None = None) -> str:
 
 
 def with_linked_marks(chart: Any, ablation: int | None = None) -> Any:
-    """Copy a chart so that marks of single trials are links to the trials' pages. On a page that is not about one
+    """Copy a chart, with links to trials' pages on the marks that stand for trials. On a page that is not about one
     study, return the chart itself. ``ablation``: as in ``with_links``.
     """
     import altair as alt
@@ -85,7 +85,7 @@ def with_linked_marks(chart: Any, ablation: int | None = None) -> Any:
 
 
 def _parts(chart: Any) -> Iterator[Any]:
-    """Yield the charts that have marks of their own: a simple chart itself, or the simple charts in a compound one."""
+    """Yield the charts with marks of their own: a simple chart itself, or the simple charts in a compound chart."""
     import altair as alt
 
     if isinstance(chart, alt.Chart):

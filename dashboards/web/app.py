@@ -30,8 +30,8 @@ PAGES: Final[Mapping[str, Callable[[Path], None]]] = {
 def dashboard(folders: Sequence[Path], received: Mapping[str, Path]) -> None:
     """Show the chosen page, with a choice of studies: those below ``folders`` and those ``received`` from MLflow.
 
-    Page and study are query parameters of the address, so that a view can be bookmarked. Streamlit's own multi-page
-    feature is not used: its pages have paths of their own, from which the browser would not find the server.
+    Page and study are query parameters of the address, so that a view can be bookmarked. In Streamlit's own multi-page
+    feature, pages have paths instead, from which the browser would not find the server.
     """
     st.set_page_config(page_title="skipstack", layout="wide", page_icon=ICON)
     studies = all_studies(folders, received)

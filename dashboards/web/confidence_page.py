@@ -46,8 +46,8 @@ def confidence_page(path: Path) -> None:
 
 
 def confidence_charts(seen: "Exploration") -> Iterator[Drawn]:
-    """Yield the charts that check the search: the trials at each rung, the expected best score of fewer trials, and
-    whether short trainings rank the trials as long ones do.
+    """Yield the charts that check the search. They show the trials at each rung, the best score expected of fewer
+    trials, and whether short trainings rank the trials as long trainings do.
     """
     from skipstack.dashboards.charts.agreement import agreement
     from skipstack.search.analysis.exploration.rungs import LEAST

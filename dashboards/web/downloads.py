@@ -26,14 +26,14 @@ FORMATS: Final[dict[FileFormat, tuple[str, str, str]]] = {
     "markdown": ("Report (Markdown)", "md", "text/markdown"),
     "json": ("Everything (JSON)", "json", "application/json"),
 }
-"""The label of each format's button, its file suffix and its MIME type."""
+"""The button's label, the file suffix and the MIME type of each format."""
 
 
 NO_MODEL: Final = "No bundle: trials call a function of your own, which gave no model."
 
 
 def downloads(of: Snapshot, ranked: Sequence[int]) -> None:
-    """Show a download button for each format of the report, and one for the bundle of a chosen trial.
+    """Show download buttons for the report in each format, and for the bundle of a chosen trial.
 
     ``ranked``: the trials with a score, the best first. A file is made only when its button is pressed.
     """

@@ -22,8 +22,8 @@ VALUES, AXES, TRIALS, COSTS = "Which values?", "Which axes, and which together?"
 
 
 def effects_page(path: Path) -> None:
-    """Show the page "What works?" of the study in the folder ``path``. It answers one question at a time, so that only
-    the charts for this question are drawn.
+    """Show the page "What works?" of the study in the folder ``path``. Only the charts for the chosen question are
+    drawn.
     """
     of = snapshot(path)
     seen = of.explored

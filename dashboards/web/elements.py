@@ -26,7 +26,7 @@ PANELS: Final = 3
 """The maximum number of panels of a chart that are shown side by side."""
 
 WIDE: Final = "@media (min-width: 1000px)"
-"""The CSS media query for windows with the navigation rail on the left."""
+"""The CSS media query for windows so wide that the navigation rail is on the left."""
 
 STYLE: Final = f"""<style>
 .stApp {{ {EITHER} }}
@@ -63,8 +63,8 @@ STYLE: Final = f"""<style>
   .st-key-rail [role="radiogroup"] label {{ padding: 0.2rem 0.45rem; }}
 }}
 </style>"""
-"""The CSS of all pages: tables as in reports, the navigation rail, and charts in the colours of the theme. The theme,
-light or dark, is that of the system. Charts do not fade while they are redrawn.
+"""The CSS of all pages: tables as in reports, the navigation rail, and charts in the colours of the theme (light or
+dark, as in the reader's system). Charts do not fade while they are redrawn.
 """
 
 ICON: Final = "data:image/svg+xml," + quote(
@@ -95,7 +95,7 @@ def empty(text: str) -> None:
 
 
 def chart(drawn: Drawn, key: str) -> None:
-    """Show a chart below its headline, as wide as its column or page, or the reason why there is no chart.
+    """Show a chart below its headline, as wide as its column or page. Without a chart, show the reason.
 
     The panels of a wide chart are side by side, up to ``PANELS`` in a row.
     """
@@ -115,8 +115,8 @@ def chart(drawn: Drawn, key: str) -> None:
 
 
 def charts(drawn: Iterable[Drawn], key: str) -> None:
-    """Show charts in two columns (one on a narrow page), and a line that names the charts that cannot be drawn. A wide
-    chart takes the whole width. Each chart is shown before the next is computed.
+    """Show charts in two columns, or in one on a narrow page. A wide chart takes the whole width. A last line names the
+    charts that cannot be drawn. Each chart is shown before the next is computed.
     """
     row, missing, any_drawn = list[Any](), list[str](), False
     for each in drawn:
@@ -134,8 +134,8 @@ def charts(drawn: Iterable[Drawn], key: str) -> None:
 
 
 def panels(spec: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Split the specification of a chart into its panels, to show them one by one. A chart without panels is its only
-    panel. Each panel fits the width of its column; only the first keeps its legend.
+    """Split the specification of a chart into its panels. A chart without panels is its only panel. Each panel fits the
+    width of its column. Only the first panel keeps its legend.
     """
     common = {
         name: spec[name] for name in ("$schema", "config", "data", "usermeta") if name in spec
@@ -177,8 +177,7 @@ def _without_legend(part: Any) -> Any:
 def report(made: Report, *, titled: bool = True, said: str = "") -> None:
     """Show the page of a report, without its pictures.
 
-    ``titled``: whether to show the report's title. ``said``: the verdict already shown on the page, which is not
-    repeated.
+    ``titled``: whether to show the report's title. ``said``: a verdict that the page already shows; it is not repeated.
     """
     page = made.page if made.page.verdict != said else replace(made.page, verdict="")
     if titled and page.title:
@@ -187,7 +186,7 @@ def report(made: Report, *, titled: bool = True, said: str = "") -> None:
 
 
 def table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """Show a small table of texts. The first column names the rows; columns of numbers are right-justified."""
+    """Show a small table of texts. The first column names the rows. Columns of numbers are right-justified."""
     body = [[shown(each) for each in row] for row in rows]
     places = range(len(headings))
     left = [place for place in places if not place or any(re.search("[^\\W\\d_]{2}", row[place]) for row in body)]

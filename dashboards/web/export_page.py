@@ -1,4 +1,4 @@
-"""The page "What do I take away?": downloads, networks and configs of trials, and a network on a typed sentence."""
+"""The page "What do I take away?": downloads, the networks and configs of trials, and a network on a typed sentence."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from skipstack.spaces.subject import Scalar, Subject
 
 BASE: Final = -1
-"""The number of the base config in the list of trials."""
+"""Stands for the base config among the numbers of trials."""
 
 
 def export_page(path: Path) -> None:
@@ -64,8 +64,8 @@ def config_of(of: Snapshot, number: int) -> "Subject":
 
 
 def differing(first: "Subject", second: "Subject") -> "tuple[list[Row], list[Row]]":
-    """The settings in which two configs differ, and the settings that are equal, each with its path and both values.
-    The files of the user's own code are left out.
+    """Return the settings in which two configs differ, and the settings that are equal. The files of the user's own
+    code are left out.
     """
     one, other = first.flatten(), second.flatten()
     if first.code or second.code:

@@ -1,7 +1,7 @@
-"""Makes the first screen of a page about a study: the top of the page down to its first chart, as HTML.
+"""Makes the first screen of a page about a study: the part of the page down to its first chart, as HTML.
 
-A browser shows the first screen until Streamlit's own page has as much (``first_screen_serving.py``). Its texts and
-charts come from the same functions as those of Streamlit's page.
+A browser shows the first screen until Streamlit's own page shows as much (``first_screen_serving.py``). Texts and
+charts of both come from the same functions.
 """
 
 import json
@@ -41,12 +41,12 @@ MARGIN: Final = {"bottom": 20}
 """The padding that Streamlit gives a chart, in pixels by side."""
 
 NOTHING_TRAINS: Final = "<div></div>"
-"""An empty element in place of the chart of training trials, if the first screen lacks this chart."""
+"""An empty element that takes the place of a missing chart of training trials."""
 
 
 @dataclass(frozen=True, slots=True)
 class PlacedChart:
-    """A chart and its width: that of the page, or of one of two columns if ``half``."""
+    """A chart as wide as the page or, if ``half``, as wide as one of two columns."""
 
     drawn: Drawn
     half: bool = False
@@ -76,7 +76,7 @@ def _going(_name: str, path: Path) -> Iterator[str | PlacedChart]:
         of = snapshot(path)
         seen = of.explored
         yield _text(markup.verdict(of.verdict if of.frames.finished else in_a_sentence(verdict_so_far(seen))))
-        yield '<div class="room"></div>'  # space for the numbers, which would require reading the ledger
+        yield '<div class="room"></div>'  # space for the numbers, which are read from the ledger later
         yield from () if of.frames.finished else (NOTHING_TRAINS,)
         yield _history(of.frames.trials, of.frames.measure)
     else:
@@ -87,7 +87,7 @@ def _going(_name: str, path: Path) -> Iterator[str | PlacedChart]:
 
 
 def _going_now(path: Path) -> Iterator[str | PlacedChart]:
-    """Yield the parts of the first screen of a study whose ledger is short, so that it can be read at once."""
+    """Yield the parts of the first screen of a study with a short ledger, which can be read at once."""
     found, of = followed(str(path)), snapshot(path)
     standing = found.look()
     yield _text(markup.verdict(of.verdict if of.frames.finished else verdict_now(path)))
@@ -176,7 +176,7 @@ def _chart(placed: PlacedChart, width: int) -> str | None:
 
 @lru_cache(maxsize=64)
 def _drawing(specification: str) -> str:
-    """The SVG of a Vega-Lite specification, which is passed as JSON text so that the result can be cached."""
+    """The SVG of a Vega-Lite specification. It is passed as JSON text, so that the result can be cached."""
     return DRAWING.svg(json.loads(specification), VERSION)
 
 

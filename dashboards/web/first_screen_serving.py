@@ -1,9 +1,9 @@
 """Shows the first screen of a page at once, until Streamlit's own page shows as much.
 
 Streamlit loads about a hundred files before it shows anything. Therefore each page gets a script that requests the
-first screen from this server, and lays it over Streamlit's page. Streamlit's files wait up to half a second for the
-first screen: a browser opens only six connections to a server, so that the request would otherwise wait for the files.
-Each page also contains our ``STYLE``, so that Streamlit's page has it from the start.
+first screen from this server, and lays it over Streamlit's page. The script makes Streamlit's files wait for up to half
+a second. Otherwise the request would wait for them, since a browser opens only six connections to a server. Each page
+also contains our ``STYLE`` from the start.
 
 This module wraps Streamlit's ASGI application without changing it.
 """
@@ -70,16 +70,15 @@ SCRIPT: Final = """<script>
   Promise.race([shown, late]).then(() => parsed).then(load);
 }
 </script>""".replace("PLACE", PLACE)
-"""The script in each page. If the address names a page, and nothing else but a study, the script requests the first
-screen. It shows the first screen until the page below shows as much, or has finished running without a chart, or a
-minute has passed.
+"""The script in each page. It requests the first screen if the address names a page and, at most, a study. The first
+screen is shown until Streamlit's page shows as much or ends without a chart, for at most a minute.
 """
 
 FILES: Final = re.compile(rb'(?:<(?:script type="module"[^>]*></script>|link rel="modulepreload"[^>]*>)\s*)+')
 """Matches the successive HTML tags that make a browser load Streamlit's scripts."""
 
 Screen = Callable[[str, str, int], str | None]
-"""A function that makes a first screen as HTML from the name of a page, the name of a study, and the width of the
+"""A function that makes a first screen as HTML. Its arguments are the names of a page and a study, and the width of the
 window in pixels. It returns None if there is no first screen.
 """
 
@@ -117,7 +116,7 @@ async def _send(send: Send, html: str | None) -> None:
 
 
 def _with_script(send: Send) -> Send:
-    """Wrap ``send`` so that a whole HTML page gets our script and style. Other messages are passed unchanged."""
+    """Wrap ``send`` so that HTML pages get our script and style. Other messages are passed unchanged."""
     start: Message | None = None
     page = bytearray()
 
@@ -145,7 +144,7 @@ def _is_page(start: Message) -> bool:
 
 
 def _headers(start: Message, length: int) -> list[tuple[bytes, bytes]]:
-    """The headers of a page whose new size is ``length`` bytes, without headers that describe the unchanged page."""
+    """The headers of a page with the new size ``length``, without those that describe the unchanged page."""
     others = (b"content-length", b"etag", b"last-modified", b"accept-ranges")
     kept = [(name, value) for name, value in start["headers"] if name.lower() not in others]
     return [*kept, (b"content-length", b"%d" % length)]

@@ -1,4 +1,4 @@
-"""The style of a first screen: as on Streamlit's page with ``STYLE``, so that nothing moves when that page is shown."""
+"""The style of a first screen. It equals that of Streamlit's page, so that nothing moves when that page appears."""
 
 from typing import Final
 
@@ -6,7 +6,7 @@ from skipstack.dashboards.formats.style import EITHER, FONT
 from skipstack.dashboards.web.elements import WIDE
 
 COLUMN: Final = 640
-"""The maximum width, in pixels, of windows in which columns are placed below each other."""
+"""Columns are placed below each other in windows of at most this width, in pixels."""
 
 REM: Final = 16
 """The CSS unit rem, in pixels."""

@@ -62,19 +62,19 @@ class ShownFault:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class StudyNow:
-    """The state of a study at the last event that was read, which happened at ``time`` (Unix seconds).
+    """The state of a study at the last event that was read. ``time``: the time of this event, in Unix seconds.
 
     ``state``: the current step of the study, in words. ``total``: the number of trials of the whole study. ``trials``,
     ``ended``: the numbers of trials that have started and that have ended. ``epochs``, ``seconds``: the epochs and the
-    seconds of training so far, over all trials. ``per_minute``, ``seconds_left``: the trials that end in a minute and
-    the time left, at the pace since the study was last started or resumed; None if the pace is not known. ``levels``:
-    the trials by the last rung that they reached. ``running``: for each trial in training, by its number: its last
-    epoch, and its differences from the base. ``waiting``: the number of trials that wait for a worker. ``measuring``:
-    the trials that are being measured on test. ``usage``: for each trial in training, by its number: the last resource
-    usage that its worker reported. ``faults``: all faults, the earliest first. ``placed``: where and how the study was
-    last run; None if the ledger does not say. ``best``: the number and score of the best trial. ``enough``: the
-    expected gain from further trials, if the study started none because this gain was too small. ``hours``: the limit
-    that ended the study, if its hours were over. ``cut``: the trials that this limit cut short, by how they ended.
+    seconds of training so far, over all trials. ``per_minute``: the number of trials that end in a minute, since the
+    study was last started or resumed. ``seconds_left``: the time left at this pace. Both are None if the pace is not
+    known. ``levels``: the trials by the last rung that they reached. ``running``: maps each trial in training to its
+    last epoch and its differences from the base. ``waiting``: the number of trials that wait for a worker.
+    ``measuring``: the trials that are being measured on test. ``usage``: maps trials in training to the last resource
+    usage that their workers reported. ``faults``: all faults, the earliest first. ``placed``: where and how the study
+    was last run; None if the ledger does not say. ``best``: the number and score of the best trial. ``enough``: the
+    expected gain from further trials, if it was too small to start any. ``hours``: the limit of hours, if it ended the
+    study. ``cut``: the trials that this limit cut short, by how they ended.
     """
 
     state: str
@@ -102,9 +102,9 @@ class StudyNow:
 
 @dataclass(frozen=True, slots=True)
 class SearchSoFar:
-    """The exploration of a running study so far, and the rungs ahead of each trial in training, by the trial's number.
+    """The exploration of a running study so far. ``ahead``: the rungs ahead of each trial in training, by its number.
 
-    ``ahead`` is None for a study with several objectives, since no single score decides which trials continue.
+    With several objectives, ``ahead`` is None, since no single score decides which trials continue.
     """
 
     search: "Exploration"
@@ -112,11 +112,11 @@ class SearchSoFar:
 
 
 class Followed:
-    """Follows the study in a folder. The constructor and all methods raise UserError if there is no study, or if it is
+    """Follows the study in a folder. The constructor and all methods raise UserError if the study is missing or
     damaged.
 
-    A look reads the new lines of the ledger, and recounts only the trials that they concern. ``progressed`` describes
-    all trials, so it takes longer for longer studies.
+    A look reads the new lines of the ledger, and recounts only the trials in these lines. ``progressed`` describes all
+    trials, so it takes longer for longer studies.
     """
 
     def __init__(self, path: Path) -> None:
@@ -127,16 +127,14 @@ class Followed:
         self._counts = StudyCounts(StudyRecord())
         self._time = 0.0
         self._since = 0.0
-        """The time of the last event of the search (not of an ablation). The pace in trials per minute is measured up
-        to this time.
-        """
+        """The time of the last event of the search (not of an ablation), up to which the pace is measured."""
         self._phases = Phases()
         self._faults: list[ShownFault] = []
         self._usage: dict[int, Usage] = {}
         self._placed: Placed | None = None
         self._standing: StudyNow | None = None
         self._frames: StudyFrames | None = None
-        """The tables of the events read so far. New events reset them to None; they are made again when needed."""
+        """The tables of the events read so far; None if new events have been read since the tables were last needed."""
         self._progressed: SearchSoFar | None = None
         self._scores: dict[int, ScoreRow] = {}
         self._stale: set[int] = set()
@@ -165,7 +163,7 @@ class Followed:
     def scores(self) -> pd.DataFrame:
         """A table of the state, score and dev score of each trial so far, by number. Thread-safe.
 
-        This is much faster than an exploration. Only the rows of trials with new events are made again.
+        This is much faster than an exploration: only the rows of trials with new events are made again.
         """
         with self._lock:
             self._look()
@@ -208,8 +206,8 @@ class Followed:
         return found
 
     def _begin(self) -> bool:
-        """Read a long ledger from its start, faster than event by event: plain reports are read as columns, other lines
-        as events. Returns False, and changes nothing, if the ledger cannot be read in this way.
+        """Read a long ledger from its start. Plain reports are read as columns, which is faster than event by event,
+        and other lines as events. If that is impossible, returns False and changes nothing.
         """
         news, told = Following(self._ledger.folder), list[Event]()
         lines = list(news.lines())
@@ -291,7 +289,7 @@ class Followed:
         return self._frames
 
     def _ahead(self) -> dict[int, tuple[Ahead, ...]] | None:
-        """The rungs ahead of each training trial, by number; None if the study has several objectives."""
+        """The rungs ahead of each training trial, by its number. None if the study has several objectives."""
         record, training = self._counts.record, self._phases.now("training")
         if len(record.study.search.objectives) > 1:
             return None

@@ -1,6 +1,6 @@
 """Serves the dashboard under allowed host names only, so that no foreign web page can read studies by DNS rebinding.
 
-In this attack, a foreign page maps its own host name to 127.0.0.1, and then sends requests to this server as if the
+In this attack, a foreign page maps its own host name to 127.0.0.1. Its requests then reach this server, as if the
 server were the page's own. The browser still sends the foreign name as ``Host`` and ``Origin``. A request with a name
 that is not allowed is answered with status 403.
 """
@@ -42,7 +42,7 @@ def is_allowed(headers: Collection[tuple[bytes, bytes]], named: Collection[str] 
     """Whether a request with these headers comes from one of our pages, or from no page.
 
     The request must have exactly one ``Host``, with a name in ``LOCAL`` or ``named``. An ``Origin`` must have the same
-    host and port, or a name in ``named``, since a proxy may send the server another host than that of the page.
+    host and port, or a name in ``named``. (A proxy may replace the host of the page in ``Host``.)
     """
     hosts = [value.decode("latin-1") for name, value in headers if name.lower() == b"host"]
     if len(hosts) != 1 or _name(f"//{hosts[0]}") not in {*LOCAL, *named}:
@@ -52,7 +52,7 @@ def is_allowed(headers: Collection[tuple[bytes, bytes]], named: Collection[str] 
 
 
 def _name(address: str) -> str | None:
-    """The host name in an address, in lower case; None if there is none, or if the address has a user or a path."""
+    """The host name in an address, in lower case. None if there is none, or if the address has a user or a path."""
     try:
         parts = urlsplit(address)
         return None if "@" in parts.netloc or parts.path not in ("", "/") else parts.hostname
@@ -61,7 +61,7 @@ def _name(address: str) -> str | None:
 
 
 def _place(origin: str) -> str | None:
-    """The host and port of an HTTP origin, in lower case; None for any other origin, such as ``null``."""
+    """The host and port of an HTTP origin, in lower case. None for any other origin, such as ``null``."""
     try:
         parts = urlsplit(origin)
     except ValueError:

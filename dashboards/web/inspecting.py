@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def inspecting(of: Snapshot, ranked: Sequence[int]) -> None:
-    """Show an input for a sentence, and the network's tags, gates, choices and gradients on it.
+    """Show an input field for a sentence, and the network's tags, gates, choices and gradients on this sentence.
 
     ``ranked``: the trials with a score, the best first. Only networks with weights in the study's folder are offered.
     """

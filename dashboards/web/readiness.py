@@ -26,8 +26,8 @@ WIDTH: Final = 1280
 def make_ready(folders: Sequence[Path], received: Mapping[str, Path]) -> None:
     """Load the modules that first screens need, start the process that draws charts, and make a first screen.
 
-    The first screen is that of the study that changed last, since this study is the most likely to be opened. Making
-    the screen also reads the study.
+    The first screen is that of the study that changed last, which is the most likely to be opened. Making the screen
+    also reads the study.
     """
     from skipstack.dashboards.reports.pictures.drawing_process import DRAWING
 
@@ -50,8 +50,8 @@ def _changed(path: Path) -> float:
 
 
 def first_screen_of(folders: Sequence[Path], received: Mapping[str, Path]) -> Screen:
-    """A function that makes first screens of pages about studies below ``folders`` or ``received`` from MLflow. The
-    function returns None if there is no such study, or the study cannot be read.
+    """Return a function that makes first screens of pages about studies below ``folders`` or ``received`` from MLflow.
+    The function returns None if there is no such study, or if the study cannot be read.
     """
 
     def screen(page: str, name: str, width: int) -> str | None:

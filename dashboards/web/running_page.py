@@ -41,7 +41,7 @@ EVERY: Final = 3.0
 """The minimum seconds between two updates of a part of the page. Updates happen in place."""
 
 SHARE: Final = 5
-"""The minimum interval between two updates of a part, as a multiple of the seconds that one update takes. Long ledgers
+"""The minimum interval between two updates of a part is this multiple of the time that an update takes. Long ledgers
 are therefore read less often.
 """
 
@@ -50,7 +50,7 @@ FAULTS: Final = 20
 
 
 def running_page(path: Path) -> None:
-    """Show the page "Is it going well?" of the study in the folder ``path``. Unless the study is already finished, the
+    """Show the page "Is it going well?" of the study in the folder ``path``. If the study is not finished yet, the
     parts of the page update themselves, slow parts less often.
     """
     if are_at_hand(path) and (of := snapshot(path)).frames.finished:
@@ -63,7 +63,7 @@ def running_page(path: Path) -> None:
     _fragment(_numbers, path, found.seconds, over=over)
     training = st.container()
     left, right = st.columns(2, gap="medium")
-    with left:  # shown before the exploration, which takes as long as reading the ledger if the study is long
+    with left:  # shown before the exploration, which takes long for a long study
         _fragment(_history, path, found.seconds, over=over)
     with st.spinner("Reading the search", show_time=True):
         found.progressed()
@@ -89,7 +89,7 @@ def _finished(path: Path, of: Snapshot) -> None:
 
 
 def _fragment(show: Callable[[Path], None], path: Path, seconds: float, *, over: bool) -> None:
-    """Show a part of the page, and update it unless the study is ``over``. ``seconds``: the time of one update."""
+    """Show a part of the page, and update it unless the study is ``over``. ``seconds``: how long one update takes."""
     every = None if over else max(EVERY, SHARE * seconds)
     st.fragment(partial(show, path), run_every=every, key=f"{show.__name__} {path}")()
 
@@ -184,7 +184,7 @@ def numbers_of(standing: StudyNow) -> dict[str, str]:
 
 
 def sentences_of(standing: StudyNow) -> Iterator[str]:
-    """Yield a sentence with further numbers, and the reason if the study ended itself early."""
+    """Yield a sentence with further numbers, and the reason why the study ended itself early, if it did."""
     yield ". ".join(_further(standing, over=standing.state == "finished")) + "."
     if standing.enough is not None:
         yield enough_in_words(standing.enough, standing.measure)
@@ -226,7 +226,7 @@ def _rungs(levels: tuple[RungCounts, ...]) -> tuple[list[str], list[list[str]]]:
 
 
 def _workers(standing: StudyNow) -> tuple[list[str], list[list[str]]]:
-    """The headings and rows of the table of training trials, with their workers' resource usage if it is measured."""
+    """The headings and rows of the table of training trials, with the resource usage of their workers, if measured."""
     used = standing.usage
     rows = [
         [f"trial {number}", str(epoch), *(_taken(used.get(number)) if used else ()), has]

@@ -1,4 +1,4 @@
-"""Shows the training trials: their curves, and the score that each needs at its next rung to continue."""
+"""Shows the trials in training: their curves, and the score that each trial needs at its next rung to continue."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
@@ -29,7 +29,7 @@ MOST: Final = 20
 
 
 def running_trials(progressed: "SearchSoFar", key: str) -> None:
-    """Show the curves of the training trials, and the score that each needs at its next rung.
+    """Show the curves of the trials in training, and the score that each trial needs at its next rung.
 
     With several objectives, a sentence says instead that no single score decides. Without training trials, nothing is
     shown.
@@ -50,8 +50,8 @@ def running_trials(progressed: "SearchSoFar", key: str) -> None:
 
 
 def training_chart(progressed: "SearchSoFar") -> Drawn:
-    """The chart of the trials that are being trained: their curves and, if rungs are numbers of epochs, the scores
-    needed at the rungs ahead. There is no chart in a race of seeds.
+    """The chart of the trials in training: their curves and, if rungs are numbers of epochs, the scores needed at the
+    rungs ahead. There is no chart in a race of seeds.
     """
     search, ahead = progressed.search, progressed.ahead or {}
     curves, resource = search.curves(), resource_of(search.config)
@@ -68,7 +68,7 @@ def _drawn(curves: "pd.DataFrame", thresholds: "pd.DataFrame", measure: Measure,
 
 
 def _thresholds(ahead: dict[int, tuple[Ahead, ...]]) -> "pd.DataFrame":
-    """A row for each rung ahead of any trial: the rung, its number of results, and the score needed there."""
+    """A row for each rung ahead of any trial: the rung, the number of its results, and the score that it requires."""
     import pandas as pd
 
     every = dict.fromkeys((each.rung, each.results, each.needed) for rungs in ahead.values() for each in rungs)
@@ -87,7 +87,7 @@ def _row(
 
 
 def next_hour_of(standing: "StudyNow", progressed: "SearchSoFar") -> None:
-    """Show what the next hour is likely to bring; nothing if the study is over, interrupted, or has no trial left."""
+    """Show what the next hour is likely to bring. Nothing is shown if the study is over or interrupted."""
     search = progressed.search
     if standing.state in ("finished", "interrupted"):
         return
@@ -106,8 +106,8 @@ def next_hour_of(standing: "StudyNow", progressed: "SearchSoFar") -> None:
 
 
 def needed_in_words(ahead: Ahead, resource: Resource, measure: Measure) -> str:
-    """The score that a rung requires, in words: ``at least 91.20 at 3 epochs (5 there)``, if 5 trials have reached the
-    rung; or a note that it has no threshold yet.
+    """The score that a rung requires, in words, or a note that it has no threshold yet. ``at least 91.20 at 3 epochs (5
+    there)`` means that 5 trials have reached the rung of 3 epochs.
     """
     place = f"at {counted_rung(ahead.rung, resource)} ({ahead.results:,} there)"
     if ahead.needed is None:

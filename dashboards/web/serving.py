@@ -93,8 +93,8 @@ def serve(
 
 
 def listening(port: int | None) -> socket.socket:
-    """A socket that listens on ``port``; None takes the first free port from ``PORT`` on. Raises UserError if none is
-    free.
+    """A socket that listens on ``port``; None takes the first free port from ``PORT`` on. Raises UserError if no port
+    is free.
 
     The socket listens before the server runs, so that a browser that connects early waits instead of failing.
     """

@@ -1,4 +1,4 @@
-"""Reads a study once, and again when its ledger has changed. All sessions share the result: do not change it."""
+"""Reads a study, and reads it again once its ledger has changed. All sessions share the result: do not change it."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -21,7 +21,7 @@ MOST: Final = 64
 """The maximum number of studies that are kept in memory."""
 
 SECONDS: Final = 30
-"""If a snapshot of a long ledger is requested at this age in seconds or later, it is read again in the background."""
+"""The age in seconds from which a requested snapshot of a long ledger is read again in the background."""
 
 Version = tuple[tuple[str, int, int], ...]
 """The names, sizes and modification times of a ledger's files, which change when the ledger grows."""
@@ -29,7 +29,7 @@ Version = tuple[tuple[str, int, int], ...]
 
 @dataclass(frozen=True)
 class Snapshot:
-    """A study at the time when it was read. ``path``: its folder. ``frames``: its tables."""
+    """A study as it was when it was read. ``path``: its folder. ``frames``: its tables."""
 
     path: Path
     frames: "StudyFrames"
@@ -51,7 +51,7 @@ class Snapshot:
 
     @property
     def ranked(self) -> list[int]:
-        """The numbers of the trials with a score, the best first. Only a race of seeds needs the exploration."""
+        """The numbers of the trials with a score, the best first. This needs the exploration only if seeds race."""
         if resource_of(self.frames.study) == "seeds":
             return list(self.explored.seen.ranked)
         scores = self.frames.trials["score"].dropna()
@@ -70,7 +70,7 @@ class Snapshot:
 
 def snapshot(path: Path) -> Snapshot:
     """A snapshot of the study in a folder. It may be out of date if the ledger is long (``SECONDS``). Raises UserError
-    if there is no study, or if it is damaged.
+    if the study is missing or damaged.
     """
     version = version_of(path)
     return _read(str(path), version) if is_short(version) else _long(str(path))

@@ -33,7 +33,7 @@ CONFIG: Final[Mapping[str, Any]] = {
 """The labels, formats and help texts of the columns."""
 
 PATIENCE: Final = 1.0
-"""The seconds after which the rows read so far are shown, while others are still being read."""
+"""The seconds after which the rows read so far are shown, while other studies are still being read."""
 
 
 def studies_page(studies: Mapping[str, Path]) -> None:
@@ -89,7 +89,7 @@ def _described(of: Snapshot) -> dict[str, Any]:
 
 
 def _read(base: Subject) -> str:
-    """The name of the corpus that a study reads, or of the function that it calls. ``base``: its base config."""
+    """The name of a study's corpus or function. ``base``: the base config of the study."""
     return called(base.data.corpus) if isinstance(base, TrialConfig) else base.title
 
 

@@ -72,8 +72,8 @@ def chosen_of(seen: "Exploration") -> Chosen:
 
 
 def logarithmic(domains: Mapping[str, object]) -> frozenset[str]:
-    """The columns of the axes to draw on a logarithmic scale: logarithmic ranges, and lists of widely differing numbers
-    (``WIDE``). ``domains``: the domain of each axis by its path.
+    """The columns of the axes to draw on a logarithmic scale: logarithmic ranges, and lists of numbers that differ
+    widely (``WIDE``). ``domains``: the domain of each axis by its path.
     """
     return frozenset(
         axis_column(axis) for axis, domain in domains.items() if isinstance(domain, Log) or _is_wide(domain)
@@ -88,8 +88,8 @@ def _is_wide(domain: object) -> bool:
 
 
 def _values_of(seen: "Exploration", short: dict[str, str]) -> dict[str, tuple[str, Any]]:
-    """The entries of the filter by value, such as ``depth 3``, each with its axis and value. Numeric axes have no
-    entries. ``short``: the short names of axes, by column.
+    """The entries of the filter by value, such as ``depth 3``, each with its axis and value. Axes with a numeric scale
+    have none. ``short``: the short names of axes, by column.
     """
     found = dict[str, tuple[str, Any]]()
     for axis, name in short.items():

@@ -14,7 +14,7 @@ SHOWN: Final = 200
 
 
 def trial_log(path: Path, number: int, ablation: int | None = None) -> None:
-    """Show the end of the log of trial ``number``, of the study in the folder ``path`` or of one of its ablations."""
+    """Show the end of a trial's log. ``path``: the study's folder. ``ablation``: None means a trial of the search."""
     folder = StudyFolder(path, ablation)
     lines = LogFile(folder.log(number)).whole().splitlines()
     if not lines:

@@ -1,4 +1,4 @@
-"""The page of a trial: its end, its differences from base and best trial, curves, network, faults, log and files."""
+"""The page of a trial: its end, its comparison with base and best trial, curves, network, faults, log and files."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -44,18 +44,18 @@ PHASES: Final[dict[Phase, tuple[str, str]]] = {
     "paused": ("was paused", "is paused"),
     "measuring": ("was measured on test", "is measured on test"),
 }
-"""The words for each phase of a trial: after it has ended, and while it lasts."""
+"""The words for each phase of a trial: once the phase has ended, and while it lasts."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ComparedTrials:
     """A trial with the base's trial and the best trial, read from the ledger to compare them.
 
-    ``trial``: the trial of the page. ``record``: the record of the search with these trials only, or of an ablation
-    with all its trials. ``events``: the events from which ``record`` is made. ``base``, ``best``: the numbers of the
-    base's trial and of the best trial; None if there is none. ``ranked``: the numbers of all trials with a score, the
-    best first. ``folder``: the folder of the search or ablation. ``runs``: whether a process is running the study,
-    according to the ledger. ``written``: the time of the last write to the ledger, in Unix seconds.
+    ``trial``: the trial of the page. ``record``: the record of the search with only these three trials, or of an
+    ablation with all its trials. ``events``: the events from which ``record`` is made. ``base``, ``best``: the numbers
+    of the base's trial and of the best trial; None if there is none. ``ranked``: the numbers of all trials with a
+    score, the best first. ``folder``: the folder of the search or ablation. ``runs``: whether a process is running the
+    study, according to the ledger. ``written``: the time of the last write to the ledger, in Unix seconds.
     """
 
     trial: "TrialRecord"
@@ -80,9 +80,9 @@ class ComparedTrials:
 
 
 def trial_page(path: Path) -> None:
-    """Show the page of a trial, with an input for its number, which is also in the page's address.
+    """Show the page of a trial, with an input field for its number. The number is also in the page's address.
 
-    The page updates itself, unless the search or ablation of the trial was already finished.
+    The page updates itself if the search or ablation of the trial is not finished yet.
     """
     of = snapshot(path)
     with st.container(horizontal=True, vertical_alignment="bottom", key="which trial"):
@@ -107,7 +107,7 @@ def trial_page(path: Path) -> None:
 
 
 def _ablation(of: Snapshot) -> int | None:
-    """Show a choice of the search and its ablations. Returns the ablation's number, or None for the search."""
+    """Let the user choose the search or an ablation. Returns the ablation's number, or None for the search."""
     ablations = {of_ablation(number): number for number in of.record.ablations} if of.frames.ablated else {}
     if not ablations:
         return None
@@ -122,8 +122,8 @@ def _trials(of: Snapshot, ablation: int | None) -> "pd.DataFrame":
 
 
 def _seen(of: Snapshot, number: int, ablation: int | None) -> ComparedTrials:
-    """The trial and the trials with which it is compared, as they are in the ledger now. ``ablation``: the number of
-    the trial's ablation; None for a trial of the search.
+    """Read the trial, and the trials with which it is compared, from the ledger. ``ablation``: the number of the
+    trial's ablation; None for a trial of the search.
     """
     if ablation is None:
         base, best, ranked = of.frames.base, of.best, tuple(of.ranked)
@@ -206,7 +206,7 @@ def _numbers(seen: ComparedTrials) -> None:
 
 
 def _beside(seen: ComparedTrials, number: int | None) -> str:
-    """The trial's score minus that of trial ``number``, or words if both are the same trial or a score is missing."""
+    """The trial's score minus that of trial ``number``, or words if they are the same trial or a score is missing."""
     other = None if number is None else seen.record.trials[number]
     if other is seen.trial:
         return "it is it"
@@ -268,7 +268,7 @@ def _differences(seen: ComparedTrials) -> None:
 
 
 def _rounded(value: str) -> str:
-    """The text of a value, rounded to four digits if it is a number with a point or an exponent."""
+    """Round the text of a value to four digits, if it is a number with a point or an exponent."""
     try:
         return f"{float(value):.4g}" if "." in value or "e" in value else value
     except ValueError:
@@ -304,7 +304,7 @@ def _spans(seen: ComparedTrials) -> Iterator[PhaseSpan]:
 
 
 def _did(span: PhaseSpan) -> str:
-    """The words for a phase of the trial, with the reason why it ended unless the next phase makes this clear."""
+    """The words for a phase of the trial, with the reason for its end unless the next phase shows the reason."""
     did, does = PHASES[span.phase]
     if span.under_way:
         return does
@@ -313,7 +313,7 @@ def _did(span: PhaseSpan) -> str:
 
 
 def _length(span: PhaseSpan, seen: ComparedTrials) -> float:
-    """The seconds of a phase. An unfinished phase of a running study lasts until the last write to the ledger."""
+    """The seconds of a phase. While the study runs, an unfinished phase lasts until the last write to the ledger."""
     return (max(span.until, seen.written) if span.under_way and seen.runs else span.until) - span.began
 
 

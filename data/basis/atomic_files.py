@@ -1,4 +1,4 @@
-"""Writes files and folders atomically: each is filled under a temporary name in the same folder, then renamed.
+"""Writes files and folders atomically. Each is filled under a temporary name in the same folder, then renamed.
 
 If the process is killed before the renaming, the old file is unchanged and the temporary file ``.NAME.RANDOM`` stays.
 """
@@ -23,9 +23,9 @@ def write_atomically(path: Path, content: bytes, *, fsync: bool = False) -> None
 def atomic_file(path: Path, *, fsync: bool = False) -> Iterator[Path]:
     """Yield a temporary path to write a file to. When the context ends, that file replaces ``path``.
 
-    ``fsync``: whether the content is flushed to disk before the renaming, and the folder after it, so that the new file
-    survives a power cut. If writing or renaming fails, ``path`` is unchanged and the temporary file is deleted. Raises
-    OSError, which names ``path``, if the disk refuses.
+    ``fsync``: whether the new file must survive a power cut. Its content is then flushed to disk, and so is the
+    renaming. If writing or renaming fails, ``path`` is unchanged and the temporary file is deleted. An OSError names
+    ``path``.
     """
     temporary = _temporary(path)
     try:
@@ -53,7 +53,7 @@ def atomic_folder(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def temporary_folder_beside(path: Path) -> Iterator[Path]:
-    """Yield a new folder beside ``path``, on the same disk. At the end, delete it and the empty parents made for it."""
+    """Yield a new folder beside ``path``. At the end, delete the folder and the empty parents that were made for it."""
     temporary = _temporary(path)
     made = [parent for parent in path.parents if not parent.exists()]
     try:
@@ -70,7 +70,7 @@ def temporary_folder_beside(path: Path) -> Iterator[Path]:
 def refused_where_unwritable(path: Path) -> Iterator[None]:
     """Context that turns an OSError about ``path`` into a UserError which says that ``path`` cannot be written.
 
-    This includes errors about parents of ``path``, paths inside it and its temporary file. Other errors stay unchanged.
+    An OSError about a parent of ``path``, a path inside it, or its temporary file is converted too. Others are not.
     """
     try:
         yield
@@ -84,13 +84,13 @@ def refused_where_unwritable(path: Path) -> Iterator[None]:
 
 
 def _concerns(named: Path, path: Path) -> bool:
-    """Whether the path ``named`` is ``path``, one of its parents, inside it, or its temporary file."""
+    """Whether ``named`` is ``path``, a parent of ``path``, a path inside ``path``, or its temporary file."""
     beside = str(path.with_name(_beginning(path))) if path.name else str(path)
     return named.is_relative_to(path) or path.is_relative_to(named) or str(named).startswith(beside)
 
 
 def fsync_path(path: Path | str) -> None:
-    """Flush a file, or the names in a folder, to disk, so that they survive a power cut."""
+    """Flush a file to disk, so that it survives a power cut. If ``path`` is a folder, its list of names is flushed."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -99,10 +99,10 @@ def fsync_path(path: Path | str) -> None:
 
 
 def _temporary(path: Path) -> Path:
-    """A temporary path beside ``path``. Its random name is used by no other writer and cannot be guessed."""
+    """A temporary path beside ``path``. No other writer uses its random name, and nobody can guess it."""
     return path.with_name(_beginning(path) + secrets.token_hex(8))
 
 
 def _beginning(path: Path) -> str:
-    """The prefix of temporary names for ``path``: its name, cut to 100 bytes, since names have at most 255."""
+    """The prefix of temporary names for ``path``: its name, cut to 100 bytes since file names have at most 255."""
     return f".{os.fsencode(path.name)[:100].decode(errors='ignore')}."

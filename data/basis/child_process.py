@@ -1,4 +1,4 @@
-"""Runs a function in a child process, which ends whenever its parent ends, even if the parent is killed.
+"""Runs a function in a child process. The child ends whenever its parent ends, even if the parent is killed.
 
 Parent and child exchange plain values by pickle, which is safe because both run our own code.
 """
@@ -30,15 +30,15 @@ signal reached another thread."""
 
 
 class NoAnswerError(Exception):
-    """Raised if no answer will come: the process has ended, or nobody waits any longer. The message says why."""
+    """Raised if no message will come, since the process has ended or nobody waits any longer. The message says why."""
 
 
 class ChildProcess:
-    """A child process that calls ``work``, a function of one of our modules, with the child's end of the link.
+    """A child process that calls a function of one of our modules, ``work``, with the child's end of the link.
 
-    The child does not load the parent's main program, so a script needs no ``if __name__ == "__main__"``. It searches
-    the same folders for modules as the parent. ``settings``: environment variables for the child; the parent's own
-    values take precedence. ``TMPDIR`` is a folder that is deleted with the child.
+    The child does not load the parent's main program, so a script needs no ``if __name__ == "__main__"``. The child
+    searches the same folders for modules as the parent. ``settings``: environment variables for the child. A variable
+    that the parent also has keeps the parent's value. ``TMPDIR`` is a folder that is deleted with the child.
     """
 
     def __init__(self, work: Callable[[Link], None], settings: Mapping[str, str] | None = None) -> None:
@@ -60,7 +60,7 @@ class ChildProcess:
                     **(settings or {}),
                     **os.environ,
                     "TMPDIR": self._scratch.name,
-                },  # of its own, since the child may be killed while it writes a temporary file
+                },  # a folder for this child alone, since a killed child leaves temporary files
                 pass_fds=[theirs.fileno()],
                 start_new_session=True,  # Ctrl-C reaches only the parent, which decides what is still written
             )
@@ -106,10 +106,10 @@ class ChildProcess:
 def do(work: Callable[[Link], None], descriptor: int) -> NoReturn:
     """Run ``work`` as the main program of the child process, then exit without waiting for other threads.
 
-    ``descriptor``: the file descriptor of the child's end of the link. The exit code is 0 if ``work`` returned, and 1
-    if it raised an exception or the parent ended first.
+    ``descriptor``: the file descriptor of the child's end of the link. The exit code is 0 if ``work`` returned. It is 1
+    if ``work`` raised an exception or the parent ended first.
     """
-    for sent_to_all in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):  # ignored, since the parent decides
+    for sent_to_all in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):  # ignored: the parent decides when to end
         signal.signal(sent_to_all, lambda *_: None)
     os.set_inheritable(descriptor, False)
     watching = threading.Thread(target=_end_with_the_parent, args=(descriptor,), daemon=True)
@@ -124,7 +124,7 @@ def do(work: Callable[[Link], None], descriptor: int) -> NoReturn:
 
 
 def _end_with_the_parent(descriptor: int) -> None:
-    """Wait until the parent is gone, even if it was killed, then delete the temporary folder and exit.
+    """Wait until the parent is gone, even if it was killed. Then delete the temporary folder and exit.
 
     A restarted parent may write to the same store, so no child of the killed parent may still be running.
     """

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def collection_put_off() -> Iterator[None]:
-    """Context in which garbage collection is off. Creating millions of objects in it takes a tenth of the time."""
+    """Context in which garbage collection is off. Millions of objects are created in a tenth of the usual time."""
     before = gc.isenabled()
     gc.disable()
     try:
@@ -19,7 +19,7 @@ def collection_put_off() -> Iterator[None]:
 
 @contextmanager
 def collection_left_to_the_end() -> Iterator[None]:
-    """Context for the rest of a process: garbage collection is off, and the exit does not scan the objects either."""
+    """Context for the rest of a process. Garbage collection is off, and is not even done when the process exits."""
     with collection_put_off():
         try:
             yield

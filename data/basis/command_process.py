@@ -21,9 +21,9 @@ _claimed = False
 def claim() -> None:
     """Record that this process belongs to the command ``skipstack``, and hide the passwords in its command line.
 
-    If an argument has a password, the process restarts itself with the password masked, and hands the typed arguments
-    on in ``ARGUMENTS``. All users of a machine can list its command lines, and Ray stores them in its cluster; only the
-    owner of a process sees its environment variables.
+    If an argument has a password, the process restarts itself with the password masked. The variable ``ARGUMENTS`` then
+    has the typed arguments. All users of a machine can list its command lines, and Ray stores them in its cluster. Only
+    the owner of a process sees its environment variables.
     """
     global _claimed
     _claimed = True

@@ -1,7 +1,7 @@
 """Recognises errors of a full or failing disk by their numbers or, if a library hides these, by their messages.
 
-Errors of a path or a process do not count, since they would happen on any disk: a missing file, a missing permission, a
-limit on the size of files (``EFBIG``).
+An error that would happen on any disk does not count, such as a missing file, a missing permission, or a limit on the
+size of files (``EFBIG``).
 """
 
 import errno
@@ -39,8 +39,8 @@ FAILING: Final = frozenset(
 """The error numbers of a disk that fails or is gone."""
 
 SILENT: Final = frozenset({errno.ETIMEDOUT, errno.ESHUTDOWN, errno.EHOSTDOWN})
-"""The error numbers of a server that does not answer. If the error names a file, the server is a file server, which
-counts as a disk."""
+"""The error numbers of a server that does not answer. Such an error counts as a failing disk only if it names a file,
+which shows that the server is a file server."""
 
 PAUSES: Final = (1.0, 5.0)
 """The waiting times before the retries after an error of a failing disk, in seconds. A full disk is not retried."""
@@ -75,7 +75,7 @@ class DiskTrouble:
 
 
 def disk_trouble(error: BaseException) -> DiskTrouble | None:
-    """Find the error of a full or failing disk among ``error`` and the errors behind it; None if there is none."""
+    """Find the error of a full or failing disk: ``error`` or an error behind it. None if there is none."""
     for found in origins(error):
         kind = _kind(found)
         if kind is not None:
@@ -125,9 +125,9 @@ def _kind_of_number(number: int) -> str | None:
 
 
 def _places(error: BaseException, found: BaseException) -> list[str]:
-    """Say where ``error`` comes from: its notes or, if it has none, the code line that raised ``found``.
+    """Say where ``error`` comes from, by its notes. If it has none, name the code line that raised ``found``.
 
-    ``found``: the error of the disk: ``error`` or an error behind it. If ``found`` names a path, nothing is added.
+    ``found``: the disk's error, which is ``error`` or an error behind it. If ``found`` names a path, no line is named.
     """
     if notes := getattr(error, "__notes__", ()):
         return [redacted(" ".join(note.split())) for note in notes]

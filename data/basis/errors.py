@@ -36,8 +36,8 @@ def unknown(kind: str, got: object, allowed: Iterable[object]) -> str:
 
 
 def unreadable(path: Path, error: OSError) -> UserError:
-    """The error for a file that cannot be read. If the file does not exist, it is a MissingFileError, with the nearest
-    name in the folder.
+    """The error for a file that cannot be read. For a file that does not exist, it is a MissingFileError, which
+    suggests the nearest name in the folder.
     """
     message = f"cannot read {path}: {error.strerror}"
     return MissingFileError(message + _nearest(path)) if isinstance(error, FileNotFoundError) else UserError(message)
@@ -54,7 +54,7 @@ def _nearest(path: Path) -> str:
 
 
 def newer(what: str, got: int, known: int) -> UserError:
-    """The error for ``what``, a file whose format ``got`` is newer than ``known``, the newest that can be read."""
+    """The error for ``what``, a file in the format ``got``. The newest format that can be read, ``known``, is older."""
     return UserError(f"{what} of format {got} (allowed: up to {known}; a newer version of skipstack reads this one)")
 
 
@@ -66,5 +66,5 @@ def older(what: str, path: Path) -> UserError:
 
 
 def one_line(error: BaseException) -> str:
-    """Another library's error as one line without secrets: ``RuntimeError: out of memory``."""
+    """The error of another library as one line without secrets, such as ``RuntimeError: out of memory``."""
     return redacted(f"{type(error).__name__}: {' '.join(str(error).split())}")

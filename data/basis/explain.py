@@ -22,7 +22,7 @@ def explain(
     """Describe the first error in one line: ``file:line: model.stack.dpeth: unknown key 'dpeth' (nearest: 'depth';
     allowed: ...)``.
 
-    ``lines``: the line of each path; a path without a line takes that of the nearest enclosing mapping or list.
+    ``lines``: the line of each path. A path without a line gets the line of the nearest mapping or list around it.
     ``file``: the name of the file, or the option that holds the value, such as ``--set model.stack.depth=x``.
     """
     path, message = _reading(error, model)
@@ -30,12 +30,12 @@ def explain(
 
 
 def place(error: ValidationError, model: type[BaseModel]) -> Path:
-    """The path of the first error, as the user would write it: without the tags that pydantic adds for unions."""
+    """The path of the first error as the user would write it, without the tags that pydantic adds for unions."""
     return _reading(error, model)[0]
 
 
 def at(path: Sequence[str | int], *, lines: Mapping[Path, int] | None, file: str) -> str:
-    """The prefix ``file:line: `` of a message about ``path``; without the line if unknown, empty without a file."""
+    """The prefix ``file:line: `` of a message about ``path``. An unknown line is omitted. Empty without a file."""
     around = (tuple(path[:length]) for length in range(len(path), -1, -1))
     line = next((lines[each] for each in around if each in lines), None) if lines else None
     return ":".join(str(part) for part in (file, line) if part not in ("", None)) + ": " if file else ""
@@ -86,9 +86,9 @@ def _reading(error: ValidationError, model: type[BaseModel]) -> tuple[Path, str]
 def _walk(location: Sequence[str | int], model: type[BaseModel]) -> tuple[Path, Any, int]:
     """Follow pydantic's ``location`` through the types of ``model``.
 
-    Returns the path without pydantic's tags, the type at its end, and a position in ``location``. The walk stops at a
-    union of several plain types, where ``location`` continues with the label of one member: the position is that of the
-    label. Without such a union, the position is 0. For an unknown key, the type is the config that lacks the key.
+    Returns the path without pydantic's tags, the type at the end of the path, and a position in ``location``. For an
+    unknown key, the type is the config that lacks the key. The walk stops at a union of several plain types, where
+    ``location`` goes on with a label of pydantic's. The position is that of the label, or 0 without such a union.
     """
     path: Path = ()
     annotation: Any = model

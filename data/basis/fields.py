@@ -1,4 +1,4 @@
-"""Reads the fields of a config from its types: their dotted paths, and their allowed values in words."""
+"""Reads the fields of a config from its types: their dotted paths, and descriptions of their allowed values."""
 
 import types
 from collections.abc import Iterator, Mapping
@@ -20,7 +20,7 @@ def fields(model: type[BaseModel]) -> Mapping[str, Any]:
 
 
 def paths(model: type[BaseModel]) -> dict[str, tuple[Any, ...]]:
-    """The types of each field of a config and of its inner configs, by dotted path; a union's members may add types."""
+    """The types of each field of a config and its inner configs, by dotted path. Members of a union may add types."""
     found: dict[str, tuple[Any, ...]] = {}
     for path, annotation in _descend(model, ""):
         if annotation not in found.setdefault(path, ()):
@@ -36,7 +36,7 @@ def _descend(model: type[BaseModel], prefix: str) -> Iterator[tuple[str, Any]]:
 
 
 def bare(annotation: Any) -> tuple[Any, tuple[Any, ...]]:
-    """Split a type into the type without ``Annotated`` and its annotations, each ``Field`` followed by its bounds."""
+    """Split a type into the type without ``Annotated`` and its annotations. A ``Field`` is followed by its bounds."""
     if get_origin(annotation) is not Annotated:
         return annotation, ()
     inner, *constraints = get_args(annotation)
@@ -69,7 +69,7 @@ def models(annotation: Any) -> tuple[type[BaseModel], ...]:
 
 
 def kinds(annotation: Any) -> Mapping[str, type[BaseModel]]:
-    """The config class of each kind, if the type is a union of configs distinguished by ``kind``; otherwise empty."""
+    """The config class of each kind. Empty if the type is not a union of configs distinguished by ``kind``."""
     if (opened := _open_to(annotation)) is not None:
         return {**kinds(opened.built_in), **own_configs(opened.part)}
     _, constraints = bare(annotation)

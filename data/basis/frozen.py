@@ -11,17 +11,17 @@ _CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=F
 
 
 class Frozen(BaseModel):
-    """The base of configs. A config cannot change, unknown keys are errors, and no number may be NaN or infinite."""
+    """The base of configs. A config is immutable and refuses unknown keys, NaN and infinity."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
 
 UNSAID: Final = object()
-"""A mark in a field's ``Annotated``: the JSON text of a ``Brief`` config omits the field if it has its default."""
+"""A mark in a field's ``Annotated``. A ``Brief`` config omits the field from its JSON text if it has its default."""
 
 
 class Brief(Frozen):
-    """A config whose JSON text omits the fields that are marked with ``UNSAID`` and have their defaults.
+    """A config whose JSON text omits every field that is marked with ``UNSAID`` and has its default.
 
     So adding such a field does not change the identities of configs that were recorded before.
     """
@@ -46,8 +46,8 @@ def _unsaid(kind: type[Brief]) -> dict[str, Any]:
 def canonical_json(value: Any) -> str:
     """The canonical JSON text of a value: keys sorted, no spaces, ``-0.0`` written as ``0.0``.
 
-    A config has already converted its fields to their types, so learning rates given as ``1`` and as ``1.0`` have the
-    same text. Raises ValueError for NaN and infinity.
+    A config converts its fields to their types, so the learning rates ``1`` and ``1.0`` give the same text. Raises
+    ValueError for NaN and infinity.
     """
     plain = value.model_dump(mode="json") if isinstance(value, BaseModel) else value
     return _CANONICAL.encode(_positive_zero(plain))

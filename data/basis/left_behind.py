@@ -14,7 +14,7 @@ def leave_behind(thread: Thread) -> None:
 
 
 def leave(code: int) -> NoReturn:
-    """Exit this process with ``code``: at once if a registered thread is still running, otherwise normally.
+    """Exit this process with ``code``. If a registered thread is still running, exit at once, without Python's cleanup.
 
     A normal exit would unload the code in which such a thread waits. The thread would crash and change the exit code.
     """

@@ -16,7 +16,7 @@ _looked = False
 
 @contextmanager
 def uncollected() -> Iterator[None]:
-    """Context in which garbage collection is off, in all threads, until the last such context ends."""
+    """Context in which garbage collection is off in all threads. It is off until the last such context ends."""
     global _within, _looked
     with _lock:
         if _within == 0:

@@ -1,4 +1,4 @@
-"""Reads files whose paths come from users; refuses devices, which may be endless, and pipes, which may block."""
+"""Reads files whose paths come from users. Refuses devices, which may be endless, and pipes, which may block."""
 
 import errno
 import os

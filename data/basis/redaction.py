@@ -28,7 +28,7 @@ _known: set[str] = set()
 
 
 def hide(address: str) -> None:
-    """Make ``redacted`` hide the user, password and query of an address, apart from those shorter than ``SHORTEST``."""
+    """Make ``redacted`` hide the user, password and query of an address, except texts shorter than ``SHORTEST``."""
     head, _, query = address.partition("?")
     place = head.partition("://")[2]
     user = "" if place.startswith("/") else place.rpartition("@")[0]
@@ -50,15 +50,15 @@ def without_secrets(address: str) -> str:
 def redacted(text: str) -> str:
     """``text`` with ``***`` for every secret in it.
 
-    Secrets are: parts of addresses given to ``hide``; users and passwords in any address; and values of arguments,
-    headers and environment variables with names such as ``token``. Values of environment variables that are shorter
-    than ``SHORTEST_VARIABLE`` or absolute paths are not secret.
+    Secrets are the parts of addresses given to ``hide``, and the user and password in any address. Values of arguments,
+    headers and environment variables with names such as ``token`` are secrets too. The value of an environment variable
+    is no secret if it is shorter than ``SHORTEST_VARIABLE`` or an absolute path.
     """
     return redacting()(text)
 
 
 def redacting() -> Callable[[str], str]:
-    """Return a function like ``redacted`` that uses the secrets known now. Collecting them takes most of the time."""
+    """Return a function like ``redacted`` that uses the secrets known now. Collecting these takes most of the time."""
     secrets = sorted(_known | _of_environment(), key=len, reverse=True)
 
     def redact(text: str) -> str:

@@ -18,4 +18,4 @@ def tried(say: Say) -> Say:
 
 
 def unsaid(line: str) -> None:
-    """Do nothing: the ``Say`` that shows no line."""
+    """Drop the line. This is the ``Say`` of callers that want no output."""

@@ -7,7 +7,7 @@ import numpy as np
 
 
 def derive(seed: int, *names: str | int) -> int:
-    """A 63-bit seed for the stream called ``names`` under ``seed``, from the SHA-256 of both: the same everywhere."""
+    """A 63-bit seed for the stream called ``names`` under ``seed``, from a SHA-256: the same on every machine."""
     path = json.dumps([seed, *names], separators=(",", ":"))
     return int.from_bytes(hashlib.sha256(path.encode()).digest()[:8], "big") >> 1
 

@@ -51,8 +51,8 @@ class _Stream:
 
 
 class Shown(_Stream):
-    """A stream for messages that drops text which cannot be written. After any error but a full non-blocking pipe, it
-    drops all later text as well.
+    """A stream for messages that drops text which cannot be written. After an error it drops all later text too, except
+    if the error was a full non-blocking pipe.
     """
 
     def write(self, text: str) -> int:
@@ -110,7 +110,7 @@ class Result(_Stream):
 
 
 def shown(stream: TextIO | None) -> TextIO:
-    """Wrap a stream for messages, such as stderr. None stands for a missing stderr: nothing is shown."""
+    """Wrap a stream for messages, such as stderr. For None, a missing stderr, nothing is shown."""
     return cast("TextIO", Shown(stream if stream is not None else StringIO()))
 
 
@@ -119,9 +119,9 @@ def standard_streams() -> Iterator[None]:
     """Context in which stdout is a ``Result`` and stderr is a ``Shown``. Use it only in a process of our own, since it
     changes descriptors.
 
-    A closed descriptor is opened on the null device. Otherwise a file that is opened later would get the same number,
+    A closed descriptor is opened on the null device. Otherwise the next opened file would get the descriptor's number,
     and text for stdout or stderr would be written into that file. At the end, buffered text that cannot be written is
-    discarded, so that Python does not try again to write it at exit.
+    discarded, so that Python does not try again at exit.
     """
     for number in NUMBERS:
         try:

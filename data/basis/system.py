@@ -1,4 +1,4 @@
-"""Refuses Windows, and hides the differences between the systems that skipstack runs on, Linux and macOS."""
+"""Refuses Windows, and hides the differences between Linux and macOS."""
 
 import os
 import sys
@@ -10,8 +10,7 @@ from typing import Final, TypeVar
 from skipstack.data.basis.errors import UserError
 
 GPU_CONTEXT: Final = 700 * 2**20
-"""An estimate of the GPU memory, in bytes, that a process takes for CUDA's context and libraries before it holds a
-tensor."""
+"""An estimate of the GPU memory, in bytes, that CUDA's context and libraries take in a process without tensors."""
 
 
 RAY_NICENESS: Final = "RAY_worker_niceness"
@@ -50,13 +49,13 @@ def load_average() -> float | None:
 
 
 def niceness() -> int:
-    """The niceness of this process: from -20 to 19; the higher it is, the more other programs come first."""
+    """The niceness of this process, from -20 to 19. A process of higher niceness gives way to other processes."""
     return os.getpriority(os.PRIO_PROCESS, 0)
 
 
 def niceness_on_ray() -> int:
-    """The niceness of a trial on a Ray that this process starts: at least the niceness of this process. Raises
-    UserError if the variable ``RAY_NICENESS`` is no number.
+    """The niceness of trials on a Ray that this process starts, which is at least the niceness of this process. Raises
+    UserError if the variable ``RAY_NICENESS`` is no integer from 0 to 19.
     """
     given = os.environ.get(RAY_NICENESS, "15")
     if not given.isdecimal() or int(given) > 19:
@@ -65,10 +64,9 @@ def niceness_on_ray() -> int:
 
 
 def at_niceness(number: int, work: Callable[[], Result]) -> Result:
-    """Call ``work`` at niceness ``number`` if that is above the niceness of this process, which does not change.
+    """Call ``work`` at niceness ``number`` if that is above the niceness of this process, which stays the same.
 
-    On Linux a thread has a niceness of its own. Elsewhere a niceness belongs to a whole process, which could not lower
-    it again, so ``work`` is called at the same niceness.
+    The niceness is set for a new thread, which only Linux can do. On macOS, ``work`` is called at the old niceness.
     """
     if number <= niceness() or sys.platform != "linux":
         return work()

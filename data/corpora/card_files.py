@@ -12,7 +12,7 @@ from skipstack.data.formats.files import SourceFile, joint_sha256
 
 
 def read_files(card: Card, split: str, data_dir: Path | None) -> tuple[SourceFile, ...]:
-    """Read the files of a split and check their digests, if the card has these.
+    """Read the files of a split, and check their digests if the card has digests.
 
     Raises UserError if a file is missing or differs from the card, AbsentCorpusError if the corpus has no folder.
     """

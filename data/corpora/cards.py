@@ -1,4 +1,4 @@
-"""Cards of named corpora: the files, digests, format and licence of each, for use without having the files."""
+"""Cards of named corpora. A card has the files, digests, format and licence of a corpus, for use without the files."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, Self
@@ -50,7 +50,7 @@ class FileListCard(Frozen):
 class FilesCard(Frozen):
     """Files numbered ``first`` to ``last``, with one joint SHA-256 (``data.formats.files.joint_sha256``).
 
-    ``name``: the name of a file, with the number in braces, in Python's format syntax: ``wsj_{:04}.dp``.
+    ``name``: the pattern of the files' names in Python's format syntax, such as ``wsj_{:04}.dp``.
     """
 
     name: Text
@@ -65,10 +65,10 @@ class FilesCard(Frozen):
 
 
 class SectionsCard(Frozen):
-    """Sections of a corpus that cannot be distributed: the locations of the files are known, but not their digests.
+    """Sections of a corpus that cannot be distributed. The locations of the files are known, but not their digests.
 
-    The files of section 2 are ``<root>/02/wsj_02NN<suffix>``, in lower or upper case, under the first of ``roots`` that
-    exists. ``numbers``: the sections. Every section must have a file.
+    ``numbers``: the sections. Every section must have a file. ``roots``: possible folders of the sections; the first
+    that exists is used. The files of section 2 are ``<root>/02/wsj_02NN<suffix>``, in lower or upper case.
     """
 
     roots: tuple[Text, ...]
@@ -83,12 +83,12 @@ class Card(Frozen):
     """The facts about a corpus, for use without having its files.
 
     ``place``: the position of the corpus in lists. ``about``: a description. ``folder``: its folder in the data
-    directory. ``files``: the files of each split that has some. ``format``: how the files are read, as in a study file,
-    but without ``train``, ``dev`` and ``test``. ``tags``: the names of the layers of tags, the default first; empty if
-    the layers are the format's. ``licence``: a description of the licence. ``open``: whether the licence allows
-    everybody any use. ``origin``: the source of the corpus. ``obtain``: why skipstack may not or cannot fetch the
-    corpus, and who has it; None if skipstack fetches it. ``division``: how the splits without files are taken from the
-    training split; None if every split has files.
+    directory. ``files``: the files of each split that has files. ``format``: how the files are read, as in a study
+    file, but without ``train``, ``dev`` and ``test``. ``tags``: the names of the layers of tags, the default first. If
+    empty, the format's layers are used. ``licence``: a description of the licence. ``open``: whether the licence allows
+    everybody any use. ``origin``: the source of the corpus. ``obtain``: why skipstack does not fetch the corpus, and
+    who has it. None if skipstack fetches it. ``division``: how splits without files are taken from the training split.
+    None if every split has files.
     """
 
     name: Text
@@ -134,10 +134,10 @@ class Card(Frozen):
         return name
 
     def divided(self, held_out: float | None) -> Division | None:
-        """The division that takes the splits without files from the training split; None if every split has files.
+        """The division that takes the splits without files from the training split. None if every split has files.
 
-        ``held_out``: the share of the training split that becomes dev, if dev is drawn at random; None means the
-        division on the card. Raises UserError for a share if dev is not drawn at random.
+        ``held_out``: the share of the training split to draw as dev. None means the division on the card. Raises
+        UserError for a share if the corpus does not draw dev at random.
         """
         if held_out is None:
             return self.division

@@ -1,4 +1,4 @@
-"""Configs of corpora and vocabularies. This module loads no torch, so that spaces can be described without it."""
+"""Configs of corpora and vocabularies. This module loads no torch, so that spaces can be described without torch."""
 
 from pathlib import PurePath
 from typing import Annotated, Literal
@@ -19,15 +19,15 @@ from skipstack.data.labels.schemes import Scheme
 
 
 class NamedCorpus(Frozen):
-    """A named corpus (``data/corpora/named.py``): found under the data directory, checked by SHA-256."""
+    """A named corpus (``data/corpora/named.py``). Its files are in the data directory, and are checked by SHA-256."""
 
     kind: Literal["named"] = "named"
     name: str
     """The name, as printed by ``skipstack data list``."""
     tags: str | None = None
-    """The annotation layer to learn, for example ``upos`` or ``xpos``; None: the corpus's default."""
+    """The layer of tags to learn, for example ``upos`` or ``xpos``. None means the corpus's default layer."""
     held_out: Share | None = None
-    """The share of the training split drawn as dev, for a corpus without a dev split; None: as on its card."""
+    """The share of the training split to draw as dev if the corpus lacks dev. None means the share on its card."""
     held_out_seed: Annotated[int, Field(ge=0)] = 0
     """The random seed for drawing dev."""
 
@@ -41,7 +41,7 @@ Corpus = Annotated[OurCorpus | OwnFormatCorpus, OpenTo("format", OurCorpus, OwnF
 
 
 def called(corpus: Corpus) -> str:
-    """The name of a corpus in messages: a named corpus's name, the training files, or the kind of any other corpus."""
+    """The name of a corpus in messages. For a corpus in files, the training files. For a generated corpus, its kind."""
     match corpus:
         case NamedCorpus():
             return corpus.name
@@ -52,7 +52,7 @@ def called(corpus: Corpus) -> str:
 
 
 def title_of(corpus: Corpus) -> str:
-    """The name of a corpus in tables and captions: as ``called``, but only the first training file, with its folder."""
+    """The name of a corpus in tables and captions. For a corpus in files, the first training file with its folder."""
     if not isinstance(corpus, FileCorpus):
         return called(corpus)
     first, *others = (corpus.train,) if isinstance(corpus.train, str) else corpus.train
@@ -66,14 +66,14 @@ class VocabularyConfig(Brief):
     minimum_count: PositiveInt = 1
     """Words that occur fewer times than this in the training split are unknown words."""
     lowercase: bool = True
-    """Whether forms that differ only in case are one word; characters and capitals keep their case."""
+    """Whether forms that differ only in case are one word. The other features of a form still show its case."""
     digits_to_nine: bool = True
     """Whether every digit of a word is read as 9, so that numbers of one length are one word."""
     word_classes: tuple[str, ...] = ()
-    """Slot families, such as ``city_name``, whose words have a class (``data/store/word_classes.py``)."""
+    """Families of slots, such as ``city_name``. Each is a class of words (``data/store/word_classes.py``)."""
     classes: Annotated[Literal["instead", "beside"], UNSAID] = "instead"
-    """``instead``: all words of a class are read as one word. ``beside``: a word keeps its vector, and the vector of
-    its class is put beside it (``model.embedder.class_size``)."""
+    """``instead``: all words of a class are read as one word. ``beside``: each word keeps its vector, to which the
+    vector of its class is appended (``model.embedder.class_size``)."""
 
 
 class DataConfig(Frozen):
@@ -82,11 +82,11 @@ class DataConfig(Frozen):
     corpus: Corpus = GrammarCorpus()
     vocabulary: VocabularyConfig = VocabularyConfig()
     scheme: Scheme | None = None
-    """The label scheme to learn, if the corpus has one; None: the corpus's own. F1 is the same for all."""
+    """The label scheme to learn, if the corpus has one. None means the corpus's own. F1 is the same in any scheme."""
     minimum_tag_count: PositiveInt | None = None
-    """Tags that occur fewer times than this in the training split become RARE (``data/store/rare.py``); None: all tags
+    """Tags that occur fewer times than this in the training split become RARE (``data/store/rare.py``). None: all tags
     stay, without RARE."""
     longest: PositiveInt | None = None
-    """The maximum length of texts to classify, in tokens; longer ones are cut; None: no limit."""
+    """The maximum length of texts to classify, in tokens. Longer texts are cut. None means no limit."""
     vectors: str | None = None
     """Pretrained word vectors in GloVe's text format (``data/store/vectors.py``), by a path from the study's folder."""

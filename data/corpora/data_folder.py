@@ -11,7 +11,7 @@ VARIABLE: Final = "SKIPSTACK_DATA_DIR"
 
 
 def data_folder(chosen: Path | None) -> Path:
-    """Choose the data directory: ``chosen``, or else the one named by ``VARIABLE``, or else one in the user's cache.
+    """Return the data directory: ``chosen``, or else the folder in ``VARIABLE``, or else a folder in the user's cache.
 
     On Linux, the cache is ``$XDG_CACHE_HOME/skipstack/corpora``, by default under ``~/.cache``.
     """

@@ -20,7 +20,7 @@ class HeldOut(Frozen):
 
 
 class Consecutive(Frozen):
-    """The division of a corpus with a single split: first train, then ``dev`` percent dev, ``test`` percent test."""
+    """The division of a single split. Its last ``test`` percent become test, the ``dev`` percent before them dev."""
 
     dev: PositiveInt
     test: PositiveInt
@@ -33,10 +33,9 @@ Splits = dict[str, list[Sentence]]
 def held_out(splits: Mapping[str, list[Sentence]], shares: Mapping[str, float], seed: int) -> Splits:
     """Take random parts of the training split as the splits that ``shares`` names. Each split keeps the text order.
 
-    ``shares``: the share of the training split that each split gets, rounded to whole sentences. ``seed``: the random
-    seed. If the files mark documents, whole documents are drawn, so that no document is in two splits and the shares
-    are only approximate; otherwise sentences are drawn. Raises UserError if a split, or the rest of the training split,
-    would be empty.
+    ``shares``: the share of the training split that each split gets. ``seed``: the random seed. If the files mark
+    documents, whole documents are drawn, so shares are approximate but no document is in two splits. Otherwise
+    sentences are drawn. Raises UserError if a split would be empty, or if the training split would.
     """
     train = splits["train"]
     documents = _documents(train)
@@ -63,7 +62,7 @@ def _documents(sentences: Sequence[Sentence]) -> list[list[int]]:
 
 
 def _drawn(documents: Sequence[Sequence[int]], order: Sequence[int], wanted: int) -> Sequence[int]:
-    """Take one or more documents from the start of ``order``: so many that the sentences are nearest to ``wanted``."""
+    """Take one or more documents from the start of ``order``, with the number of sentences nearest to ``wanted``."""
     counts = np.cumsum([len(documents[each]) for each in order])
     return order[: int(np.argmin(np.abs(counts - wanted))) + 1]
 

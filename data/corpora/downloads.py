@@ -1,7 +1,7 @@
-"""Downloads files over HTTP: a file gets its name once its digest is checked, and broken downloads are resumed.
+"""Downloads files over HTTP. A file gets its name only after its digest is checked. Broken downloads are resumed.
 
-pooch checks digests, and renames a file once it is complete. Its own downloader restarts after each fault, so this
-module replaces it: partial files are kept, and the server is asked for the rest.
+pooch checks digests, and renames a file once it is complete. pooch's own downloader restarts after each fault. This
+module replaces that downloader: it keeps partial files and asks the server for the rest.
 """
 
 import logging
@@ -25,7 +25,7 @@ PATIENCE: Final = 30
 """Seconds without a byte after which a connection counts as broken."""
 
 CHUNK: Final = 1 << 14
-"""The size of a write, in bytes. If a connection breaks, at most this many bytes are downloaded again."""
+"""The size of a write, in bytes. If a connection breaks, at most this many bytes have to be downloaded again."""
 
 BROKEN: Final = (requests.ConnectionError, requests.Timeout, requests.exceptions.ChunkedEncodingError)
 """The errors that mean a broken connection."""
@@ -43,8 +43,8 @@ class Download:
 def download(wanted: Download, folder: Path, watch: Watch) -> Path:
     """Download a file to ``folder``, unless it is there with the right digest. Returns its path.
 
-    ``watch``: the progress callback. Raises UserError if the file cannot be downloaded or written, or has another
-    digest and was deleted for that. A partial download is kept for the next call.
+    ``watch``: the progress callback. Raises UserError if the file cannot be downloaded or written. Also raises it for a
+    wrong digest; the file is then deleted. A partial download is kept for the next call.
     """
     pooch.get_logger().setLevel(logging.WARNING)
     address = without_secrets(wanted.url)
@@ -97,7 +97,7 @@ class _Resuming:
         return self._begun.stat().st_size if self._begun.exists() else 0
 
     def _go_on(self, url: str, here: int) -> None:
-        """Download from byte ``here`` on, or from the start if the server cannot send a part of the file."""
+        """Download from byte ``here`` on. If the server cannot send a part of the file, download from the start."""
         headers = {"Accept-Encoding": "identity"} | ({"Range": f"bytes={here}-"} if here else {})
         with requests.get(url, headers=headers, stream=True, timeout=PATIENCE) as answer:
             if here and answer.status_code == HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE:

@@ -19,9 +19,9 @@ MIRROR: Final = "SKIPSTACK_DATA_MIRROR"
 
 
 def downloads(card: Card, mirror: str | None) -> list[Download]:
-    """List the files, or the single archive, to download for a corpus. ``mirror``: an address in place of the card's.
+    """List the files to download for a corpus, or its single archive. ``mirror``: an address in place of the card's.
 
-    Raises UserError for an invalid address of a mirror, and, with advice, for a corpus that cannot be fetched.
+    Raises UserError for a mirror with an invalid address, and for a corpus that cannot be fetched.
     """
     if mirror is not None and not mirror.startswith(("http://", "https://")):
         raise UserError(f"{MIRROR}: got {without_secrets(mirror)!r} (allowed: an address, http://... or https://...)")
@@ -38,11 +38,11 @@ def downloads(card: Card, mirror: str | None) -> list[Download]:
 
 
 def fetch(card: Card, data_dir: Path, *, accepted: bool, mirror: str | None, watch: Watch) -> Iterator[Path]:
-    """Download the files of a corpus, or their archive, under ``data_dir``, and yield each path once it is complete.
+    """Download the files of a corpus, or its archive, under ``data_dir``. Yields each path once the file is complete.
 
     Files that exist with the right digest are not downloaded again. ``accepted``: whether the user has accepted a
     licence that is not open. ``mirror``: as in ``downloads``. ``watch``: the progress callback. The call raises
-    UserError as ``downloads`` does, and for a licence that was not accepted. The iteration raises UserError as
+    UserError as ``downloads`` does, and if the licence was not accepted. The iteration raises UserError as
     ``downloads.download`` does, and if the files differ from the card.
     """
     wanted = downloads(card, mirror)
@@ -65,7 +65,7 @@ def _address(card: Card, origin: Repository, file: FileCard | Archive, mirror: s
 
 
 def _unpack(card: Card, archive: Path) -> None:
-    """Extract the files of an archive beside it, each atomically, after checking their digests."""
+    """Check the digests of an archive's files, then extract them beside the archive. Each is written atomically."""
     with ZipFile(archive) as opened:
         members = {Path(member).name: member for member in opened.namelist()}
         for files in card.files.values():

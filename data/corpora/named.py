@@ -1,7 +1,7 @@
-"""Finds the cards of named corpora, which have the source, the files and the digests of each.
+"""Finds the cards of named corpora. A card has the source, the files and the digests of a corpus.
 
-Each card is a file in ``data/corpora/named/``. No corpus is part of this project: the data is in a data directory, as
-``<folder>/<file>``.
+Each card is a file in ``data/corpora/named/``. No corpus is part of this project: corpora are files in a data
+directory, as ``<folder>/<file>``.
 """
 
 from collections.abc import Mapping
@@ -26,7 +26,7 @@ def named_corpora() -> Mapping[str, Card]:
 
 
 def read_card(path: Path) -> Card:
-    """Read the card in a YAML file, which is named after the corpus. Raises UserError for an invalid card."""
+    """Read the card in a YAML file. The file is named after the corpus. Raises UserError for an invalid card."""
     try:
         return Card.model_validate({**yaml.safe_load(path.read_text(encoding="utf-8")), "name": path.stem})
     except ValidationError as error:

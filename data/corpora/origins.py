@@ -22,7 +22,7 @@ class Archive(Frozen):
 
 
 class Repository(Frozen):
-    """A GitHub repository at a commit. ``folder``: its folder with the files, or with the ``archive`` of them."""
+    """A GitHub repository at a commit. ``folder``: its folder that has the corpus's files or their ``archive``."""
 
     repository: Annotated[str, Field(pattern=r"^[\w.-]+/[\w.-]+$")]
     commit: Annotated[str, Field(pattern="^[0-9a-f]{40}$")]

@@ -27,13 +27,13 @@ SplitFiles = Mapping[str, tuple[SourceFile, ...]]
 class Source:
     """A corpus that was located but not yet read.
 
-    ``key``: a digest of the config and of the source of the sentences: the digests of the corpus's files, and of the
-    code that reads them if the format is the user's own; for a generated corpus, the edition of its generator.
-    ``read``: a function that returns every split. ``scheme``: the label scheme; None for tags of single tokens.
-    ``task``: the name of the task (``data.tasks.tasks.TASKS``).
+    ``key``: a digest of the config and of what the sentences come from. For a corpus in files, these are the files'
+    digests and, for a user's format, the digest of its code. For a generated corpus, it is the edition of the
+    generator. ``read``: a function that returns every split. ``scheme``: the label scheme; None for tags of single
+    tokens. ``task``: the name of the task (``data.tasks.tasks.TASKS``).
 
-    Files whose digests are not known beforehand are held in memory. So a file that changes later cannot be stored under
-    the key of its earlier content.
+    Files whose digests are not on a card are held in memory. So a file that changes later cannot be stored under the
+    key of its earlier content.
     """
 
     key: str
@@ -45,9 +45,9 @@ class Source:
 def open_source(corpus: Corpus, *, data_dir: Path | None, folder: Path) -> Source:
     """Locate a corpus. ``data_dir``: the folder of named corpora. ``folder``: where relative paths of own files start.
 
-    Raises UserError for an unknown name or layer, and for unreadable files that are read at once: own files, and files
-    of a named corpus without digests on its card. ``Source.read`` raises UserError for other unreadable files, and for
-    invalid content of any files.
+    Raises UserError for an unknown name or layer. A user's own files, and files of a named corpus without digests on
+    its card, are read at once, and UserError is raised if they are unreadable. ``Source.read`` raises UserError for
+    other unreadable files, and for invalid content of any file.
     """
     behind: Mapping[str, Json]
     match corpus:
@@ -95,7 +95,7 @@ def token_unit(corpus: Corpus) -> Unit:
 def _named(corpus: NamedCorpus, data_dir: Path | None) -> tuple[Mapping[str, Json], Callable[[], Splits]]:
     """The facts that identify the content of a named corpus, and a function that reads the corpus.
 
-    The facts are the digest of each split's files, from the card if possible, and the division, if there is one.
+    The facts are the digest of each split's files and the corpus's division, if it has one.
     """
     card = find_card(corpus.name)
     layer, division = card.layer(corpus.tags), card.divided(corpus.held_out)
@@ -138,7 +138,7 @@ def _files(form: FileCorpus, paths: Sequence[Path]) -> tuple[SourceFile, ...]:
 
 
 def _read(form: FileCorpus, layer: str, files: SplitFiles, divide: Callable[[Splits], Splits]) -> Splits:
-    """Read the splits that have files. Then ``divide`` takes the others from the training split."""
+    """Read the splits that have files. ``divide`` takes the other splits from the training split."""
     splits: Splits = {}
     for split, those in files.items():
         sentences = [sentence for file in those for sentence in form.read(file, layer)]
@@ -153,6 +153,6 @@ def _read(form: FileCorpus, layer: str, files: SplitFiles, divide: Callable[[Spl
 
 
 def _digests(form: FileCorpus, files: Sequence[SourceFile]) -> str | list[str]:
-    """The digests of the files' content. File names matter only if the format reads something in them."""
+    """The digests of the files' content. They depend on the file names only if the format reads something in these."""
     digests = [form.digest(file) for file in files]
     return digests[0] if len(digests) == 1 else digests

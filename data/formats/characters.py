@@ -26,8 +26,8 @@ def in_characters(words: Sequence[str], tags: Sequence[str]) -> Sentence:
 def in_words(characters: Sequence[str], tags: Sequence[str], scheme: Scheme) -> list[tuple[str, str]]:
     """Convert tagged characters to words, each with its tag. For legal tags this is the inverse of ``in_characters``.
 
-    For illegal tags, the words are the spans that conlleval reads (``data.labels.schemes.spans_of``). A character in no
-    span is a word of its own, with its tag.
+    For illegal tags, the words are the spans that conlleval reads (``data.labels.schemes.spans_of``). A character
+    outside of every span is a word with its own tag.
     """
     words: list[tuple[str, str]] = []
     for alone, run in groupby(zip(characters, tags, strict=True), key=lambda pair: pair[1] in (OUTSIDE, RARE)):

@@ -38,14 +38,14 @@ class ColumnCorpus(FileCorpus):
     separator: Separator = "tab"
     """The separator of columns: one tab, or any run of tabs and spaces."""
     comment: str | tuple[str, ...] | None = None
-    """Lines that start with this text, or with one of several, are skipped."""
+    """Lines that start with this text are skipped. Several texts can be given."""
     encoding: Encoding = "utf-8"
     scheme: Scheme | None = None
-    """The label scheme of the tags (``data/labels/schemes.py``). With a scheme, tags are scored as spans by F1; None:
-    they are scored one by one, by accuracy."""
+    """The label scheme of the tags (``data/labels/schemes.py``). With a scheme, tags are scored as spans by F1. With
+    None, they are scored one by one, by accuracy."""
     documents: Annotated[Literal["docstart", "empty_lines"], UNSAID] = "docstart"
-    """The marks between documents, if the files have any: lines that start with ``-DOCSTART-``, or two or more empty
-    lines. Confidence intervals then hold for new documents, not only for new sentences."""
+    """The marks between documents: lines that start with ``-DOCSTART-``, or two or more empty lines. If the files have
+    such marks, confidence intervals hold for new documents, not only for new sentences."""
 
     @property
     def label_scheme(self) -> Scheme | None:
@@ -56,9 +56,9 @@ class ColumnCorpus(FileCorpus):
         """Read the sentences of a file. Illegal sequences of tags are repaired (``data.labels.schemes.repaired``), and
         blanks around words and tags are removed.
 
-        Raises UserError with file and line for another number of columns than in the first line, too few columns for
-        word and tag, an empty word or tag, a tag that is not in the scheme (``SpanTags``), and bytes that are not text
-        in the encoding.
+        Raises UserError, with file and line, if a line has another number of columns than the first line, or too few
+        for word and tag. Also raises it for an empty word or tag, a tag that is not in the scheme, and text in another
+        encoding.
         """
         sentences = []
         columns: int | None = None
@@ -104,9 +104,9 @@ def _fields(line: str, separator: Separator) -> list[str]:
 
 
 def _columns(file: SourceFile, line: str, separator: Separator) -> str:
-    """The number of columns in words, with hints: ``1 column (separator: tab; 4 with separator: whitespace)``.
+    """The number of columns in words, with a hint: ``1 column (separator: tab; 4 with separator: whitespace)``.
 
-    A wrong number usually comes from a wrong separator, or from a file of words whose tags are in a second file.
+    A wrong number usually comes from a wrong separator, or from a file of words that has its tags in a second file.
     """
     count = len(_fields(line, separator))
     other: Separator = "whitespace" if separator == "tab" else "tab"

@@ -17,8 +17,8 @@ _HEAD = 6
 _TAG = {"upos": 3, "xpos": 4, "heads": 7}
 _NAME = {"upos": "the upos tag", "xpos": "the xpos tag", "heads": "the relation"}
 _NO_WORD = re.compile(r"[0-9]+[-.][0-9]+")
-"""Matches the ID of a multiword range (``3-4``, whose words follow) or of an empty node (``3.1``, which is not in the
-text)."""
+"""Matches the ID of a multiword range (``3-4``) or of an empty node (``3.1``). The words of a range follow it. An empty
+node is not in the text."""
 
 
 class ConlluCorpus(LayeredCorpus):
@@ -30,16 +30,16 @@ class ConlluCorpus(LayeredCorpus):
     kind: Literal["conllu"] = "conllu"
     tags: Literal["upos", "xpos", "heads"] | None = None
     """The layer to learn: universal parts of speech (``upos``), language-specific ones (``xpos``), or dependency trees
-    (``heads``); None: ``upos``."""
+    (``heads``). None means ``upos``."""
 
     def read(self, file: SourceFile, layer: str) -> list[Sentence]:
         """Read the syntactic words of a file with one layer of their tags.
 
-        In the layer ``heads``, which is the basic tree, the tag of a word is the relation to its head, with subtype
-        (``nsubj:pass``). Blanks around words and tags are removed. A word ``_`` is an underscore in the text; a tag
-        ``_`` is a missing annotation. Raises UserError with file and line for a missing tag, an empty word, a wrong
-        number of columns, an ID that does not follow the one before it, heads that are no tree with exactly one word
-        under the root, and bytes that are not UTF-8.
+        In the layer ``heads``, the basic tree, the tag of a word is the relation to its head, with subtype
+        (``nsubj:pass``). Blanks around words and tags are removed. A word ``_`` is an underscore in the text. A tag
+        ``_`` is a missing annotation. Raises UserError, with file and line, for a missing tag, an empty word, a wrong
+        number of columns, an ID out of sequence, and bytes that are not UTF-8. Also raises it unless the heads are a
+        tree with one word under the root.
         """
         sentences = []
         documents = Documents(file, "utf-8", _DOCUMENT)

@@ -22,13 +22,13 @@ class DerivationCorpus(LayeredCorpus):
 
     kind: Literal["ccgbank_auto"] = "ccgbank_auto"
     tags: Literal["category", "pos"] | None = None
-    """The layer to learn: lexical categories, or the Penn Treebank's parts of speech; None: categories."""
+    """The layer to learn: lexical categories, or the Penn Treebank's parts of speech. None means categories."""
 
     def read(self, file: SourceFile, layer: str) -> list[Sentence]:
         """Read the words of each derivation with their lexical categories or parts of speech.
 
-        A file is one document. Of the two parts of speech of a leaf, the layer ``pos`` has the second, the Penn
-        Treebank's own; the first was changed by the translation to CCG. Raises UserError with file and line for a
+        A file is one document. A leaf has two parts of speech. The layer ``pos`` has the second, which is the Penn
+        Treebank's own. The first was changed by the translation to CCG. Raises UserError, with file and line, for a
         derivation that is missing or has no ID, a node of another form, unbalanced brackets, and bytes that are not
         UTF-8.
         """
@@ -52,7 +52,7 @@ class DerivationCorpus(LayeredCorpus):
 
 def _leaves(file: SourceFile, number: int, line: str, layer: str) -> Sentence:
     words, tags = [], []
-    missing = [1]  # how many children each open node still lacks; the first node is the line, whose child is the tree
+    missing = [1]  # by open node, how many children it lacks; the first node is the line, and its child the tree
     place = 0
     text = line.rstrip(" ")
     while place < len(text):

@@ -9,7 +9,7 @@ from skipstack.data.formats.sentences import Sentence
 
 
 class Documents:
-    """The documents of a file. Each begins with ``mark`` or, if that is None, after two or more lines of ``blanks``."""
+    """The documents of a file. Each begins with a line ``mark``. If that is None, empty lines separate documents."""
 
     def __init__(self, file: SourceFile, encoding: str, mark: str | None, blanks: str = "") -> None:
         self._path = file.path
@@ -28,7 +28,7 @@ class Documents:
 def document_sizes(sentences: Sequence[Sentence]) -> tuple[int, ...]:
     """The number of sentences of each document of a split, in order.
 
-    Empty if the files do not mark documents, if the split is a single document, or if each sentence is a document.
+    Empty if the files do not mark documents, if the split is a single document, or if every document has one sentence.
     """
     if any(each.document is None for each in sentences):
         return ()
@@ -37,7 +37,7 @@ def document_sizes(sentences: Sequence[Sentence]) -> tuple[int, ...]:
 
 
 def _after_empty_lines(lines: Iterator[tuple[int, str]], blanks: str) -> Iterator[int]:
-    """Yield the number of each line after two or more empty lines, apart from empty lines at the start of the file."""
+    """Yield the number of each line after two or more empty lines. Empty lines at the start of the file are ignored."""
     empty, begun = 0, False
     for number, line in lines:
         if not line.strip(blanks):

@@ -1,4 +1,4 @@
-"""Reads files, each only once, so that the checked digest and the parsed lines come from the same bytes."""
+"""Reads files. Each is read only once, so that the checked digest and the parsed lines come from the same bytes."""
 
 import glob
 import hashlib
@@ -36,9 +36,9 @@ class SourceFile:
     def lines(self, encoding: str) -> Iterator[tuple[int, str]]:
         r"""Yield every line without its end, and its number, counted from 1.
 
-        A line ends at ``\n`` or ``\r\n``, or at ``\r`` in a file that has no ``\n``, and nowhere else, since a word may
-        contain U+2028 or U+0085. A byte order mark is skipped. Raises UserError for an unknown encoding, and for bytes
-        that are not text in the encoding.
+        A line ends at ``\n`` or ``\r\n``, or at ``\r`` in a file without any ``\n``. It does not end at U+2028 or
+        U+0085, which a word may contain. A byte order mark is skipped. Raises UserError for an unknown encoding, and
+        for bytes that are not text in the encoding.
         """
         try:
             text = self.content.decode(encoding)
@@ -55,7 +55,7 @@ class SourceFile:
             yield number, line.removesuffix("\r")
 
     def blocks(self, encoding: str, *, comments: tuple[str, ...], blanks: str) -> Iterator[list[tuple[int, str]]]:
-        """Yield every run of numbered lines between empty lines, which contain nothing but ``blanks``.
+        """Yield every run of numbered lines between empty lines. A line of nothing but ``blanks`` counts as empty.
 
         Lines that start with one of ``comments`` are skipped, even inside a run. Raises UserError as ``lines`` does,
         and for a carriage return within a line.
@@ -80,9 +80,7 @@ class SourceFile:
 
 
 def between_blanks(line: str) -> list[str]:
-    """Split a text into words at blanks, tabs and line ends, but not at other Unicode spaces: a word may contain
-    U+00A0.
-    """
+    """Split a text into words at blanks, tabs and line ends. Other Unicode spaces, such as U+00A0, may be in words."""
     for blank in "\t\r\n":
         line = line.replace(blank, " ")
     return list(filter(None, line.split(" ")))
@@ -94,7 +92,7 @@ def joint_sha256(files: Sequence[SourceFile]) -> str:
 
 
 def joint_of(each: Iterable[tuple[str, str]]) -> str:
-    """The joint digest of several files, as in ``joint_sha256``. ``each``: the digest and the name of each file."""
+    """The joint digest of several files, as in ``joint_sha256``. ``each``: the digest and the name of every file."""
     lines = "".join(f"{sha256}  {name}\n" for sha256, name in each)
     return hashlib.sha256(lines.encode()).hexdigest()
 
@@ -103,7 +101,7 @@ def matching(folder: Path, paths: Sequence[str]) -> tuple[Path, ...]:
     """Find the files that ``paths`` name, relative to ``folder``. A wildcard stands for all its matches, in text order.
 
     ``*`` and ``?`` stand for text within a name, ``**`` for folders at any depth. The path of an existing file is never
-    read as a wildcard. Raises UserError for a wildcard that matches no file.
+    taken for a wildcard. Raises UserError for a wildcard that matches no file.
     """
     found: list[Path] = []
     for path in paths:

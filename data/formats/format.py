@@ -1,4 +1,4 @@
-"""The base of file formats. A format is the config of a corpus in files, and also reads these files."""
+"""The base of file formats. A format is the config of a corpus in files. It also reads the files."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
@@ -13,11 +13,11 @@ from skipstack.data.formats.sentences import Sentence
 from skipstack.data.labels.schemes import Scheme
 
 Unit = Literal["word", "character", "text"]
-"""The unit of tokens. ``word``: words between blanks. ``character``: single characters, if text is to be segmented into
-words as well. ``text``: the words and punctuation marks of running text."""
+"""The unit of tokens. ``word``: words between blanks. ``character``: single characters, for texts that are to be
+segmented into words. ``text``: the words and punctuation marks of running text."""
 
 TaskOfLayer = Literal["tagging", "classification", "parsing", "language_modelling"]
-"""The task that a layer of tags is for, by the name of the task (``data/tasks/tasks.py``)."""
+"""The name of the task that a layer of tags is for (``data/tasks/tasks.py``)."""
 
 Paths = str | Annotated[tuple[str, ...], Field(min_length=1)]
 """A file, or several in order. The wildcards ``*``, ``?`` and ``**`` stand for all matching files, in text order."""
@@ -54,18 +54,18 @@ class FileCorpus(Brief, ABC):
     kind: str
     train: Paths
     dev: Paths | None = None
-    """The files of dev; null: ``held_out`` says how dev is drawn."""
+    """The files of dev. If null, dev is drawn from the training split (``held_out``)."""
     test: Paths | None = None
-    """The files of test; null: ``held_out_test`` says how test is drawn."""
+    """The files of test. If null, test is drawn from the training split (``held_out_test``)."""
     held_out: Share | None = None
-    """The share of the training split drawn as dev if ``dev`` is null: whole documents if marked, else sentences."""
+    """The share of the training split drawn as dev if ``dev`` is null. Whole documents are drawn if they are marked."""
     held_out_test: Share | None = None
     """The share of the training split drawn as test if ``test`` is null."""
     held_out_seed: Annotated[int, Field(ge=0)] = 0
     """The random seed for drawing ``held_out`` and ``held_out_test``."""
 
     def _left_out(self) -> set[str]:
-        """The fields to omit from the JSON text: also ``HELD_OUT`` if nothing is held out, to keep older identities."""
+        """The fields to omit from the JSON text. If nothing is held out, ``HELD_OUT`` is among them."""
         return super()._left_out() | (set() if self.shares else {*HELD_OUT})
 
     @model_validator(mode="after")
@@ -114,7 +114,7 @@ class FileCorpus(Brief, ABC):
         """Read the sentences of a file, with tags of ``layer``. Raises UserError with file and line for wrong text."""
 
     def beside(self, path: Path) -> Path | None:
-        """The file of tags for a file of words; None if both are in one. Raises UserError if the path does not fit."""
+        """The file of tags for a file of words; None if one file has both. Raises UserError for an unsuitable path."""
         return None
 
     def digest(self, file: SourceFile) -> str:
@@ -122,11 +122,11 @@ class FileCorpus(Brief, ABC):
         return file.sha256
 
     def check(self, splits: Mapping[str, Sequence[Sentence]]) -> None:
-        """Raise UserError if the splits do not fit together. Most formats accept all."""
+        """Raise UserError if the splits do not fit together. Most formats accept any splits."""
 
 
 class LayeredCorpus(FileCorpus):
-    """A corpus in files whose option ``tags`` chooses the layer to learn; None means the first layer."""
+    """A corpus in files with several layers of tags. Its field ``tags`` chooses the layer to learn. None: the first."""
 
     tags: str | None = None
 

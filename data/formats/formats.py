@@ -1,4 +1,4 @@
-"""The list of built-in formats: a new one needs a line here."""
+"""The list of built-in formats. A new format needs a line here."""
 
 from skipstack.data.formats.columns import ColumnCorpus
 from skipstack.data.formats.conllu import ConlluCorpus

@@ -1,6 +1,6 @@
-"""Reads word vectors from text files: a word and its numbers a line (GloVe), or the same after two counts (word2vec).
+"""Reads word vectors from text files in GloVe's format (a word and its numbers on each line) or word2vec's.
 
-Array legend: W words found, E numbers per word.
+word2vec's format has two counts in the first line. Array legend: W words found, E numbers per word.
 """
 
 import hashlib
@@ -23,8 +23,8 @@ class FoundVectors:
     """The vectors of the wanted words in a file.
 
     ``words``: the wanted words that were found. ``values_WE``: the vector of each. ``sha256``: the SHA-256 of the whole
-    file. ``cut_line``: the number of a truncated last line that was skipped; None if there was none. ``repeated``: the
-    number of lines whose word an earlier line has; they were skipped, too.
+    file. ``cut_line``: the number of a truncated last line, which was skipped; None if there was none. ``repeated``:
+    the number of lines that were skipped because an earlier line has their word.
     """
 
     words: tuple[str, ...]
@@ -37,13 +37,13 @@ class FoundVectors:
 def read_vectors(path: Path, wanted: Container[str]) -> FoundVectors:
     """Read the vectors of ``wanted`` words from a file. Every line is checked, and the file is read once, as a stream.
 
-    Numbers follow the word after single blanks or tabs. Empty lines are skipped. Words may contain blanks, as a few do
-    in some files: everything before the last ``E`` numbers is the word, unless a part of it after a blank is a number
-    as well. An invalid last line without a line end was truncated; it is skipped, and ``cut_line`` has its number. Of a
-    word that occurs several times, as one does in GloVe's 840B, the first vector counts. A byte order mark is skipped.
+    Numbers follow the word after single blanks or tabs. Empty lines and a byte order mark are skipped. A word may
+    contain blanks, as a few do in some files: it is everything before the last ``E`` numbers. A part of the word after
+    a blank may not be a number, though. An invalid last line without a line end was truncated. It is skipped, and
+    ``cut_line`` is its number. If a word occurs several times, as one does in GloVe's 840B, its first vector counts.
 
-    Raises UserError for a file without vectors, and with file and line for another count of numbers than in the first
-    line, text in place of numbers, wrong counts in the first line, and bytes that are not UTF-8.
+    Raises UserError for a file without vectors. Also raises it, with file and line, for another count of numbers than
+    in the first line, text in place of numbers, wrong counts in the first line, and bytes that are not UTF-8.
     """
     file = _File(path, wanted)
     try:
@@ -125,7 +125,7 @@ class _File:
             values = [float(part) for part in parts]
         except ValueError:
             values = []
-        # One check for all, since a file may have a billion numbers: the sum is NaN or infinite if one of them is.
+        # A file may have a billion numbers, so only their sum is checked. It is NaN or infinite if one of them is.
         if values and sum(map(abs, values)) <= _LARGEST and "_" not in "".join(parts):
             return values
         wrong = next((part for part in parts if _number(part) is None), None)
@@ -138,7 +138,7 @@ class _File:
 
 
 def _number(text: str) -> float | None:
-    """Parse a finite number; None for any other text. ``1_000`` is refused, since only Python reads it as a number."""
+    """Parse a finite number. Returns None for other text, such as ``1_000``, which only Python reads as a number."""
     try:
         value = float(text)
     except ValueError:

@@ -1,4 +1,4 @@
-"""Texts to classify whose label is in the path of their file: one file per class, or one folder per class."""
+"""Texts to classify. The label of a text is in the path of its file: there is one file per class, or one folder."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -13,8 +13,8 @@ from skipstack.data.formats.texts import labelled
 
 
 class LabelledFilesCorpus(FileCorpus):
-    """Texts to classify whose label is in the path of their file (``data/formats/labelled_files.py``), such as
-    ``train/pos/*.txt`` and ``train/neg/*.txt``.
+    """Texts to classify in files such as ``train/pos/*.txt`` and ``train/neg/*.txt``, whose paths contain the labels
+    (``data/formats/labelled_files.py``).
     """
 
     layers = ("label",)
@@ -22,7 +22,7 @@ class LabelledFilesCorpus(FileCorpus):
 
     kind: Literal["labelled_files"] = "labelled_files"
     label: Literal["folder", "name", "ending"] = "folder"
-    """The part of the path that is the label: ``pos`` is the folder of ``pos/1.txt``, the name of ``pos.txt`` without
+    """The part of the path that is the label. ``pos`` is the folder of ``pos/1.txt``, the name of ``pos.txt`` without
     its ending, and the ending of ``polarity.pos``."""
     text: Literal["file", "line"] = "file"
     """Whether a text is a whole file, or a line of it."""
@@ -34,14 +34,13 @@ class LabelledFilesCorpus(FileCorpus):
         return "text"
 
     def digest(self, file: SourceFile) -> str:
-        """The digest of a file's bytes and of its label, which is a part of its path."""
+        """The digest of a file's bytes and its label, which is a part of its path."""
         return identity([self._label_in(file.path), file.sha256])
 
     def read(self, file: SourceFile, layer: str) -> list[Sentence]:
-        """Read the tokens of each text and, as their single tag, the label of the file. Empty lines are skipped.
+        """Read the tokens of each text, with the label of the file as their single tag. Empty lines are skipped.
 
-        Raises UserError for a path without a label, for a text without tokens, with its line, and for bytes that are
-        not text in the encoding.
+        Raises UserError for a path without a label, a text without tokens, and bytes that are not text in the encoding.
         """
         label = self._label_in(file.path)
         lines = [*file.lines(self.encoding)]

@@ -38,7 +38,7 @@ class CorpusFiles(Frozen):
 
 
 class FormatFacts(Frozen):
-    """The facts about a user's format that are recorded, so that they are known without running its code.
+    """The recorded facts about a user's format. They are known without running the format's code.
 
     ``unit``: the unit of tokens. ``layers``: the layers of tags, the default first. ``tasks``: the task of each layer
     that is not for tagging.
@@ -58,7 +58,7 @@ class FormatFacts(Frozen):
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A small text in a user's format and its sentences, with which ``skipstack check`` tests the format.
+    """A small text in a user's format, with its sentences. ``skipstack check`` tests the format with it.
 
     ``text``: a str, which is encoded as UTF-8, or bytes, which are used unchanged. ``sentences``: the sentences that
     must be read. ``layer``: the layer of their tags; None means the default.
@@ -70,14 +70,14 @@ class Example:
 
 
 class OwnFormat(ABC):
-    """The base of users' formats. An instance reads files, and is created from its ``Config``, a subclass of
-    ``CorpusFiles``.
+    """The base of users' formats. A format has a class ``Config``, a subclass of ``CorpusFiles``. An instance is
+    created from a config, and reads files.
 
-    ``layers``: the layers of tags that can be learned, the default first; a field ``tags`` of the Config chooses
-    another. ``tasks``: the task of each layer that is not for tagging. For ``classification``, a sentence has one tag;
-    for ``parsing``, it has ``heads``; for ``language_modelling``, the tags are the next words, the last one ``<eos>``.
-    ``unit``: the unit of tokens. ``example``: one or more texts with which ``skipstack check`` tests the format. All
-    four are class attributes, independent of the Config.
+    These class attributes are the same for all configs. ``layers``: the layers of tags that can be learned, the default
+    first. A field ``tags`` of the Config chooses another layer. ``tasks``: the task of each layer that is not for
+    tagging. For ``classification``, a sentence has one tag. For ``parsing``, it has ``heads``. For
+    ``language_modelling``, its tags are the next words, and the last tag is ``<eos>``. ``unit``: the unit of tokens.
+    ``example``: one or more texts with which ``skipstack check`` tests the format.
     """
 
     part: ClassVar[Part] = "format"
@@ -96,18 +96,18 @@ class OwnFormat(ABC):
 
     @abstractmethod
     def read(self, file: SourceFile, layer: str) -> Iterable[Sentence]:
-        """Read the sentences of a file with the tags of ``layer``, and return them as a list or an iterator.
+        """Read the sentences of a file with the tags of ``layer``. Returns a list or an iterator.
 
         ``file.lines`` and ``file.blocks`` yield numbered lines. ``file.error`` creates an error about a line, to be
         raised.
         """
 
     def check(self, splits: Mapping[str, Sequence[Sentence]]) -> None:  # noqa: B027 (nothing to refuse by default)
-        """Raise UserError if the splits do not fit together. Most formats accept all."""
+        """Raise UserError if the splits do not fit together. Most formats accept any splits."""
 
     @classmethod
     def recorded(cls) -> dict[str, Any]:
-        """The facts about the format, as recorded. Raises ValueError if they are invalid."""
+        """The facts to record about the format. Raises ValueError if they are invalid."""
         said = {"unit": cls.unit, "layers": cls.layers, "tasks": cls.tasks}
         try:
             return FormatFacts.model_validate(said).model_dump(mode="json")

@@ -1,4 +1,4 @@
-"""Reads files in a user's format: checks the sentences, and reports errors in one line with their place in the file."""
+"""Reads files in a user's format. Checks the sentences, and reports errors in one line with file and line number."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -21,10 +21,10 @@ from skipstack.data.labels.schemes import PREFIXES, Scheme, by_name, repaired
 
 @dataclass(frozen=True, slots=True)
 class WatchedFile(SourceFile):
-    """A file that records the line that its reader has reached, for messages about errors."""
+    """A file that records which line its reader has reached, for error messages."""
 
     reached: list[int] = field(default_factory=list, compare=False)
-    """The number of the current line, as the only entry. Empty before the first line, and after the last."""
+    """The number of the current line, in a list. Empty before the first line is read, and after the last."""
 
     def lines(self, encoding: str) -> Iterator[tuple[int, str]]:
         """Yield the lines like any file, and record the number of each."""
@@ -56,7 +56,7 @@ class OwnFormatCorpus(FileCorpus):
 
     @classmethod
     def of(cls, own: OwnConfig) -> Self:
-        """Create the corpus of a config. Raises ValueError for invalid recorded facts or a layer the format lacks."""
+        """Create the corpus of a config. Raises ValueError for invalid recorded facts, and for an unknown layer."""
         said = own.fields
         corpus = cls(own=own, **{name: said.get(name) for name in CorpusFiles.model_fields})
         if corpus.layer not in corpus.facts.layers:
@@ -74,7 +74,7 @@ class OwnFormatCorpus(FileCorpus):
 
     @property
     def layer(self) -> str:
-        """The layer to learn: the config's field ``tags`` or, if it is not set, the first of the format's layers."""
+        """The layer to learn: the config's field ``tags`` or, if that is not set, the format's first layer."""
         return self.own.fields.get("tags") or self.facts.layers[0]
 
     def task(self, layer: str) -> TaskOfLayer:
@@ -83,7 +83,7 @@ class OwnFormatCorpus(FileCorpus):
 
     @property
     def label_scheme(self) -> Scheme | None:
-        """The label scheme, if any. Raises UserError for an invalid scheme, missing code, and an error of the code."""
+        """The label scheme, if any. Raises UserError if the scheme is invalid, or if code fails or is not loaded."""
         with self._errors_placed(self.own.kind):
             scheme = by_name(self._reader().scheme)
         if scheme is not None and scheme not in PREFIXES:
@@ -96,7 +96,7 @@ class OwnFormatCorpus(FileCorpus):
         return self.facts.unit
 
     def check(self, splits: Mapping[str, Sequence[Sentence]]) -> None:
-        """Raise UserError if the format's check refuses the splits, or if ``train`` lacks a word to be predicted."""
+        """Raise UserError if the format's check refuses the splits, or if a word to predict is not in ``train``."""
         with self._errors_placed(self.own.kind):
             self._reader().check(splits)
         if self.task(self.layer) == "language_modelling":
@@ -134,7 +134,7 @@ class OwnFormatCorpus(FileCorpus):
 
     @contextmanager
     def _errors_placed(self, where: str | WatchedFile) -> Iterator[None]:
-        """Context that turns errors of the format's code into one-line UserErrors. ``where``: a prefix, or the file."""
+        """Context that turns errors of the format's code into one-line UserErrors. ``where``: the file, or a prefix."""
         try:
             yield
         except UserError as error:

@@ -1,4 +1,4 @@
-"""Parallel files: words in one file, tags in another beside it, one sentence a line in both.
+"""Parallel files: a file of words and a file of tags beside it, with one sentence a line in both.
 
 Corpora for slot filling, such as SNIPS and ATIS, have this form: ``seq.in``, ``seq.out``, and intents in ``label``.
 """
@@ -37,12 +37,12 @@ class ParallelCorpus(FileCorpus):
     words: NameEnd = "seq.in"
     """The end of the name of a file of words, such as ``seq.in`` or ``.words``."""
     tags: NameEnd = "seq.out"
-    """The end of the name of a file of tags, such as ``seq.out``. The rest is as in the name of its file of words."""
+    """The end of the name of a file of tags, such as ``seq.out``. Otherwise the name is that of the file of words."""
     unit: Literal["word", "sentence"] = "word"
     """Whether a line of tags has a tag for each word, or is the label of the whole sentence."""
     encoding: Encoding = "utf-8"
     scheme: Scheme | None = None
-    """The label scheme of the tags of words, to score them as spans by F1; None: tags are scored one by one."""
+    """The label scheme of the tags of words, to score them as spans by F1. With None, they are scored one by one."""
 
     @model_validator(mode="after")
     def _fits(self) -> Self:
@@ -63,7 +63,7 @@ class ParallelCorpus(FileCorpus):
         return self.scheme
 
     def beside(self, path: Path) -> Path:
-        """The file of tags, with the end ``tags`` in place of ``words``. Raises UserError for a path of another end."""
+        """The file of tags for a file of words. Raises UserError if the path does not end as ``words`` says."""
         if not str(path).endswith(self.words):
             raise UserError(f"{path}: got a name of another end (allowed: words: {self.words}, or words: its own end)")
         return Path(str(path).removesuffix(self.words) + self.tags)
@@ -74,11 +74,11 @@ class ParallelCorpus(FileCorpus):
         return identity([file.sha256, file.beside.sha256])
 
     def read(self, file: SourceFile, layer: str) -> list[Sentence]:
-        """Read the words of each line with the tags, or the label, on the same line of the file of tags.
+        """Read the words of each line. Their tags, or the label, are on the same line of the file of tags.
 
         Lines that are empty in both files are skipped. Illegal sequences of tags are repaired
-        (``data.labels.schemes.repaired``). Raises UserError with file and line for a line that only one file has, more
-        or fewer tags than words, a tag that is not in the scheme, and bytes that are not text in the encoding.
+        (``data.labels.schemes.repaired``). Raises UserError, with file and line, for a line that only one file has, a
+        tag too many or too few, a tag that is not in the scheme, and bytes that are not text in the encoding.
         """
         tags_file = file.beside
         assert tags_file is not None, "the corpus reads both"

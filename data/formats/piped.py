@@ -14,13 +14,13 @@ class PipedCorpus(LayeredCorpus):
 
     kind: Literal["word_pos_supertag"] = "word_pos_supertag"
     tags: Literal["category", "pos"] | None = None
-    """The layer to learn: lexical categories, or parts of speech; None: categories."""
+    """The layer to learn: lexical categories, or parts of speech. None means categories."""
 
     def read(self, file: SourceFile, layer: str) -> list[Sentence]:
         """Read the sentences of a file with one layer of their tags.
 
-        A word may contain ``|``, a tag may not. Empty lines and lines that start with ``# `` are skipped. Raises
-        UserError with file and line for a token without three parts and for bytes that are not UTF-8.
+        A word may contain ``|``, but a tag may not. Empty lines and lines that start with ``# `` are skipped. Raises
+        UserError, with file and line, for a token without three parts and for bytes that are not UTF-8.
         """
         sentences = []
         for number, line in file.lines("utf-8"):

@@ -9,7 +9,7 @@ from skipstack.data.formats.texts import tokens_of
 
 
 def tokens_in(line: str, unit: Unit) -> list[str]:
-    """Split a line into tokens: words between blanks, characters except blanks, or, for ``text``, words and marks."""
+    """Split a line into tokens: words between blanks, characters without the blanks, or words and punctuation marks."""
     match unit:
         case "word":
             return between_blanks(line)

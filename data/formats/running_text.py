@@ -12,11 +12,11 @@ from skipstack.data.formats.format import Encoding, FileCorpus, TaskOfLayer
 from skipstack.data.formats.sentences import Sentence
 
 END = "<eos>"
-"""The token that ends every sentence, and precedes the first one."""
+"""The token that ends every sentence. It also comes before the first sentence."""
 
 
 def check_words(splits: Mapping[str, Sequence[Sentence]]) -> None:
-    """Raise UserError if a split has a word not in ``train``: no model predicts it, so perplexity is undefined."""
+    """Raise UserError if a split has a word that is not in ``train``. No model could predict the word."""
     words = {word for sentence in splits["train"] for word in sentence.tags}
     for split, texts in splits.items():
         for word in chain.from_iterable(text.tags for text in texts):
@@ -51,10 +51,10 @@ class RunningTextCorpus(FileCorpus):
         check_words(splits)
 
     def read(self, file: SourceFile, layer: str) -> list[Sentence]:
-        """Read a whole file as one sentence. The tag of a word is the next word, or ``END`` at the end of a line.
+        """Read a whole file as one sentence. The tag of a word is the next word. At the end of a line, it is ``END``.
 
-        So every word, and each ``END``, is predicted once. Empty lines are skipped. Raises UserError for a file without
-        words, and with file and line for a word ``END`` in the text and for bytes that are not text in the encoding.
+        So every word and each ``END`` is predicted once. Empty lines are skipped. Raises UserError for a file without
+        words. Also raises it, with file and line, if a word is ``END`` or bytes are not text in the encoding.
         """
         predicted: list[str] = []
         for number, line in file.lines(self.encoding):

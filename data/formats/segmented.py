@@ -10,8 +10,8 @@ from skipstack.data.labels.schemes import Scheme
 
 
 class SegmentedCorpus(FileCorpus):
-    """Files of words separated by blanks, one sentence a line, as in SIGHAN's bakeoffs. They are learned as characters
-    with BMES tags.
+    """Files of words separated by blanks, one sentence a line, as in SIGHAN's bakeoffs. Tokens are the characters, with
+    BMES tags.
     """
 
     layers = ("segmentation",)
@@ -21,7 +21,7 @@ class SegmentedCorpus(FileCorpus):
 
     @property
     def label_scheme(self) -> Scheme:
-        """BMES: each word is a span of characters."""
+        """BMES, in which each word is a span of characters."""
         return "bmes"
 
     @property

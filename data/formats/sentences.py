@@ -9,15 +9,15 @@ SPLITS = ("train", "dev", "test")
 class Sentence:
     """A sentence, or a text to classify, with its gold tags.
 
-    ``words``: the words of the text. ``tags``: a tag for each word, or a single one for classification; in parsing, a
-    tag is the relation of the word to its head. ``heads``: in parsing, the head of each word, 0 for the root, w for the
-    w-th word (``data/labels/trees.py``). ``document``: the file, or the file and line, where the sentence's document
-    begins; None if documents are not known. ``document`` keeps the sentences of a document together when a split is
-    drawn, gives the sizes of documents (``data.formats.documents.document_sizes``), and is ignored in comparisons.
+    ``words``: the words of the text. ``tags``: a tag for each word. In parsing, a tag is the relation of the word to
+    its head. In classification, there is a single tag. ``heads``: in parsing, the head of each word, 0 for the root, w
+    for the w-th word (``data/labels/trees.py``). ``document``: where the sentence's document begins, as ``file`` or
+    ``file:line``; None if documents are not known. With it, the sentences of a document stay together when a split is
+    drawn, and documents can be counted (``data.formats.documents.document_sizes``).
 
-    Two fields record what a reader changed, and are ignored in comparisons, too. ``stripped``: the number of tokens of
-    which the word or the tag had blanks around it, which were removed. ``written``: the tags as they are in the file,
-    if the label scheme may have repaired them.
+    Two fields record what a reader changed. ``stripped``: the number of tokens that had blanks around the word or the
+    tag. ``written``: the tags as they are in the file, if the label scheme may have repaired them. Comparisons ignore
+    these two fields and ``document``.
     """
 
     words: tuple[str, ...]

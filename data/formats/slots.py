@@ -13,7 +13,7 @@ _FIRST, _LAST = "BOS", "EOS"
 
 
 class SlotCorpus(FileCorpus):
-    """Files of ``BOS words EOS``, a tab, and a tag for each token, one sentence a line, as ATIS is often distributed.
+    """Files of ``BOS words EOS``, a tab, and a tag for each token, one sentence a line. ATIS is often distributed so.
 
     The tags are slots in BIO. The tag of ``EOS`` is the intent, which is not read.
     """
@@ -30,8 +30,8 @@ class SlotCorpus(FileCorpus):
     def read(self, file: SourceFile, layer: str) -> list[Sentence]:
         """Read the words between BOS and EOS with their slots, in BIO. The intent and empty lines are skipped.
 
-        Illegal sequences are repaired (``data.labels.schemes.repaired``). Raises UserError with file and line for a
-        line of another form, more or fewer tags than words, a tag that is not BIO, and bytes that are not UTF-8.
+        Illegal sequences are repaired (``data.labels.schemes.repaired``). Raises UserError, with file and line, for a
+        line of another form, a tag too many or too few, a tag that is not BIO, and bytes that are not UTF-8.
         """
         sentences = []
         span_tags = SpanTags(file, "bio")

@@ -1,4 +1,4 @@
-"""Checks the objects that a user's format yields: each should be a sentence, but may be anything."""
+"""Checks the objects that a user's format yields. They should be sentences, but may be anything."""
 
 from collections.abc import Sequence
 
@@ -14,7 +14,7 @@ class UnsoundError(ValueError):
 
 
 def sound(found: object, task: str, scheme: Scheme | None) -> Sentence:
-    """Check that ``found`` is a valid sentence. Return a copy without ``document``, with lists turned into tuples.
+    """Check that ``found`` is a valid sentence. Returns a copy with tuples in place of lists, and without ``document``.
 
     ``task``: the name of the task that the sentence must suit. ``scheme``: the label scheme of its tags; None for tags
     of single tokens. Raises UnsoundError if the sentence is invalid.
@@ -60,7 +60,7 @@ def _texts(found: object, name: str) -> tuple[str, ...]:
 
 
 def _is_whole(text: str) -> bool:
-    """Whether the text can be encoded, so that no character is half of a surrogate pair."""
+    """Whether the text can be encoded. It cannot if a character is half of a surrogate pair."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -95,7 +95,7 @@ def _way(cycle: Sequence[int]) -> str:
 
 
 def _article(found: object) -> str:
-    """Describe a value by its type, after the value itself if that is short: ``3, which is int``."""
+    """Describe a value by its type. A short value is shown before its type: ``3, which is int``."""
     shown = repr(found)
     name = type(found).__name__
     return name if found is None or len(shown) > 40 or " at 0x" in shown else f"{shown}, which is {name}"

@@ -9,10 +9,10 @@ from skipstack.data.labels.schemes import OUTSIDE, Scheme, parted, repaired
 
 @dataclass(slots=True)
 class SpanTags:
-    """Checks that the tags of a file are in its scheme, and that either all spans have a type or none has.
+    """Checks that the tags of a file are in the scheme. Also checks that all spans have a type, or that none has.
 
     ``file``: the file that errors name. ``scheme``: the scheme; None for tags of single tokens, which are not checked.
-    Pass the sentences to ``of`` in their order.
+    Pass the sentences to ``of`` in text order.
     """
 
     file: SourceFile
@@ -21,7 +21,7 @@ class SpanTags:
     """The line of the first tag that is in a span, and whether this tag has a type."""
 
     def of(self, tags: Sequence[str], lines: Iterable[int]) -> tuple[str, ...]:
-        """Check a sentence's tags and return them, illegal sequences repaired (``data.labels.schemes.repaired``).
+        """Check a sentence's tags. Returns them with illegal sequences repaired (``data.labels.schemes.repaired``).
 
         ``lines``: the line of each tag. Raises UserError with file and line for a wrong tag.
         """

@@ -21,9 +21,9 @@ _TOKEN = r"""
 | (?:[^\w\s]|_) (?: (?![\x00-\u02ff]) [{marks}]+ )?
 """
 r"""Matches a line break of HTML, a word that may contain apostrophes, or a single character of any other kind. ``\w``
-matches any script, but no combining marks, such as the vowels of Hindi and the accents of NFD: ``marks`` stands for
-these, and each belongs to the character before it. Joiners (U+200C, U+200D) within a word belong to the word. Both
-lookaheads only save time."""
+matches letters of any script, but no combining marks, such as the vowels of Hindi and the accents of NFD. ``marks`` has
+the combining marks, which belong to the character before them. Joiners (U+200C, U+200D) within a word belong to the
+word. The two lookaheads at the start of a group only save time."""
 
 _PLANES = (range(0x20000), range(0xE0000, 0xF0000))
 """The planes of Unicode that contain combining marks."""
@@ -39,7 +39,7 @@ def tokens_of(text: str) -> list[str]:
 
 @cache
 def _token() -> re.Pattern[str]:
-    """The compiled ``_TOKEN``. Marks that follow one another are written as ranges, which are faster to match."""
+    """The compiled ``_TOKEN``. Consecutive marks are written as ranges, which match faster."""
     points = [point for point in chain(*_PLANES) if unicodedata.category(chr(point)).startswith("M")]
     runs = [[point for _, point in run] for _, run in groupby(enumerate(points), lambda each: each[1] - each[0])]
     return re.compile(_TOKEN.format(marks="".join(f"{chr(run[0])}-{chr(run[-1])}" for run in runs)), re.VERBOSE)
@@ -66,7 +66,7 @@ class TextCorpus(FileCorpus):
     kind: Literal["labelled_text"] = "labelled_text"
     encoding: Encoding = "utf-8"
     text: Annotated[int, Field(ge=1), UNSAID] = 1
-    """The column of the text, the last one; columns count from 0, the label is in the first."""
+    """The column of the text, which is the last column. Columns count from 0, and column 0 has the label."""
 
     @property
     def token_unit(self) -> Unit:
@@ -74,10 +74,10 @@ class TextCorpus(FileCorpus):
         return "text"
 
     def read(self, file: SourceFile, layer: str) -> list[Sentence]:
-        r"""Read the tokens of each text and, as their single tag, its label. Empty lines are skipped.
+        r"""Read the tokens of each text, with its label as their single tag. Empty lines are skipped.
 
-        ``\t``, ``\r``, ``\n`` and ``\\`` in a text stand for a tab, line ends and a backslash. Raises UserError with
-        file and line for a wrong number of columns, an empty label, a text without tokens, and bytes that are not text
+        ``\t``, ``\r``, ``\n`` and ``\\`` in a text stand for a tab, line ends and a backslash. Raises UserError, with
+        file and line, for a wrong number of columns, an empty label, a text without tokens, and bytes that are not text
         in the encoding.
         """
         sentences = []

@@ -1,7 +1,7 @@
 """The Penn Treebank's tagged files, ``.pos``: ``word/TAG`` tokens among the brackets of chunks.
 
 The files do not mark the ends of sentences clearly. Empty lines follow full stops, but also separate chunks and precede
-closing quotation marks; lines of ``=`` separate paragraphs. So the ends of sentences are derived from all of these.
+closing quotation marks. Lines of ``=`` separate paragraphs. So the ends of sentences are derived from all of these.
 """
 
 import re
@@ -34,12 +34,11 @@ class TreebankCorpus(FileCorpus):
     def read(self, file: SourceFile, layer: str) -> list[Sentence]:
         """Read the sentences of a file, which is one document, with their parts of speech.
 
-        A sentence ends at a line of ``=`` and at the end of the file. It also ends at an empty line if its last tag,
-        apart from closing quotation marks and brackets, is a full stop (``.``, the tag of ? and ! as well), and the
-        next line does not start with such a closing mark. So a heading without a full stop is joined to the following
-        text of its paragraph. Of alternative tags, such as ``NN|JJ``, the first is taken. Lines of the copyright notice
-        (``*x*``) are skipped. Raises UserError with file and line for a token that is not ``word/TAG`` and for bytes
-        that are not UTF-8.
+        A sentence ends at a line of ``=`` and at the end of the file. It also ends at an empty line after a full stop
+        (the tag ``.``, which ? and ! have as well). Closing quotation marks and brackets may follow the full stop, even
+        after the empty line. So a heading without a full stop is joined to the following text of its paragraph. Of
+        alternative tags, such as ``NN|JJ``, the first is taken. Lines of the copyright notice (``*x*``) are skipped.
+        Raises UserError, with file and line, for a token that is not ``word/TAG`` and for bytes that are not UTF-8.
         """
         sentences: list[Sentence] = []
         sentence: list[Token] = []

@@ -16,32 +16,32 @@ from skipstack.data.labels.schemes import Scheme
 Mark = Literal["_", "/"]
 
 _CLOSED = re.compile(r"(?<=.)](?:[^/\]]*)$")
-"""Matches a closing bracket after a tag, and the type of the name that it closes."""
+"""Matches the end of a token after its tag: a closing bracket, and the type of the name that the bracket closes."""
 
 
 class WordTagCorpus(FileCorpus):
     """Files of ``word_TAG`` or ``word/TAG`` tokens, one sentence a line (``data/formats/word_tags.py``).
 
-    ``unit``: the unit of tokens: words (as in the French Treebank) or, to segment text as well, characters (as in the
-    Chinese Treebanks), whose tags are BMES with the word's tag, such as ``B-NR``.
+    ``unit``: the unit of tokens. ``word`` suits the French Treebank, for example. ``character`` segments the text as
+    well, as for the Chinese Treebanks. Tags are then BMES with the word's tag, such as ``B-NR``.
     """
 
     layers = ("pos",)
 
     kind: Literal["word_tag"] = "word_tag"
     separator: Mark = "_"
-    """The separator of a word and its tag; the last one in a token counts."""
+    """The separator of a word and its tag. The last separator in a token counts."""
     unit: Literal["word", "character"] = "word"
     """The unit of tagging."""
     encoding: Encoding = "utf-8"
     identified: bool = False
-    """Whether each line begins with an id, as in the People's Daily."""
+    """Whether each line begins with an ID, as in the People's Daily."""
     brackets: bool = False
     """Whether ``[`` before a word and ``]`` after a tag are brackets around names. Such brackets are skipped."""
 
     @property
     def label_scheme(self) -> Scheme | None:
-        """BMES if tokens are characters; None if they are words, whose tags have no scheme."""
+        """BMES if tokens are characters. None if they are words, since tags of words have no scheme."""
         return "bmes" if self.unit == "character" else None
 
     @property
@@ -52,9 +52,9 @@ class WordTagCorpus(FileCorpus):
     def read(self, file: SourceFile, layer: str) -> list[Sentence]:
         """Read the words of each line, or the characters of these words, with their tags.
 
-        A bracket that is itself a word stays a word. Empty lines are skipped. Raises UserError with file and line for a
-        token that is not a word and a tag, a line with only an ID, brackets that are not balanced on their line or are
-        within a word, and bytes that are not text in the encoding.
+        A bracket that is itself a word stays a word. Empty lines are skipped. Raises UserError, with file and line, for
+        a token that is not a word and a tag, for a line with only an ID, and for bytes that are not text in the
+        encoding. Also raises it for brackets that are not balanced on their line or are within a word.
         """
         sentences = []
         for number, line in file.lines(self.encoding):

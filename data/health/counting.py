@@ -1,4 +1,4 @@
-"""Computes the health of a stored corpus: numbers that show how suitable it is for comparisons.
+"""Computes the health of a stored corpus: numbers that show how suitable it is for comparing networks.
 
 Array legend: F forms of the corpus, N tokens of a split, S sentences of a split, K tags of the training split.
 """
@@ -19,11 +19,11 @@ from skipstack.data.health.health import Health, SplitHealth
 from skipstack.data.store.stored import Split, StoredCorpus
 
 NAMED: Final = 10
-"""The maximum number of tags, and of suspicious characters, that a corpus's health lists by name."""
+"""The maximum number of tags that a corpus's health lists by name. The same limit holds for suspicious characters."""
 
 
 def health_of(stored: StoredCorpus) -> Health:
-    """Compute the health of a corpus as it is stored, before rare tags become RARE or texts are cut."""
+    """Compute the health of a corpus as it is stored. Rare tags are not yet RARE, and texts are not yet cut."""
     rows = suspicious_in(stored.forms)
     flags = {
         "controls": _flags(stored, [those for each, those in rows.items() if each != REPLACEMENT]),

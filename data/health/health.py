@@ -1,4 +1,4 @@
-"""The health of a corpus: numbers that show how suitable it is for comparisons."""
+"""The health of a corpus: numbers that show how suitable it is for comparing networks."""
 
 from pydantic import Field, NonNegativeInt
 
@@ -9,11 +9,11 @@ from skipstack.data.labels.schemes import Scheme
 class SplitHealth(Frozen):
     """The health of one split.
 
-    ``sentences``, ``tokens``: their numbers; in classification, a text is a sentence. ``words``: the number of distinct
+    ``sentences``, ``tokens``: their numbers. In classification, a text is a sentence. ``words``: the number of distinct
     words. ``unknown_tokens``: the number of tokens whose word is not in the training split. ``tags``: the number of
-    tags, one per token, or in classification one per text. ``different_tags``: the number of distinct tags. ``spans``:
-    the number of gold spans; None if tags have no scheme. ``unknown_tags``: the number of tags that are not in the
-    training split. ``median``, ``longest``: the numbers of tokens of the median and of the longest sentence.
+    tags, one per token. In classification, there is one per text. ``different_tags``: the number of distinct tags.
+    ``spans``: the number of gold spans; None if tags have no scheme. ``unknown_tags``: the number of tags that are not
+    in the training split. ``median``, ``longest``: the lengths of the median and of the longest sentence, in tokens.
     ``repeated``: for each earlier split, the number of sentences that also occur in that split. ``repeated_tokens``:
     for each earlier split, the number of tokens in these sentences.
 
@@ -32,7 +32,7 @@ class SplitHealth(Frozen):
     spans: NonNegativeInt | None
     unknown_tags: NonNegativeInt
     unknown_names: tuple[str, ...] = ()
-    """The most frequent tags that the training split lacks, in order, at most ``data.health.counting.NAMED``."""
+    """The most frequent tags that the training split lacks, at most ``data.health.counting.NAMED`` of them."""
     commonest: str | None
     """The split's most frequent tag among those of the training split; None if there is none."""
     commonest_tags: NonNegativeInt
@@ -46,16 +46,16 @@ class SplitHealth(Frozen):
     two_forms: NonNegativeInt = 0
     documents: NonNegativeInt = 0
     stripped: NonNegativeInt = 0
-    """The number of tokens with blanks around the word or the tag, which were removed."""
+    """The number of tokens that had blanks around the word or the tag. The blanks were removed."""
     rewritten: NonNegativeInt = 0
-    """The number of tags that the scheme forbids where they stand, which were repaired."""
+    """The number of tags that were repaired, since the label scheme forbids them where they stood."""
 
 
 class Health(Frozen):
     """The health of a corpus.
 
-    ``splits``: the health of each split, by name. ``tags``: the most frequent tags of the training split, each with its
-    count in every split. ``characters``: the most frequent suspicious characters, such as ``U+FFFD``, each with the
+    ``splits``: the health of each split, by name. ``tags``: the most frequent tags of the training split. Each has its
+    count in every split. ``characters``: the most frequent suspicious characters, such as ``U+FFFD``. Each has the
     number of tokens that contain it. ``running``: whether each split is one continuous text.
     """
 
@@ -66,6 +66,6 @@ class Health(Frozen):
     scheme: Scheme | None = None
     """The label scheme of the tags; None if they are scored one by one."""
     likely_scheme: Scheme | None = None
-    """Another scheme that train's tags appear to be in; None if there is none (``data/labels/likely.py``)."""
+    """Another scheme in which train's tags appear to be; None if there is none (``data/labels/likely.py``)."""
     alike: tuple[str, ...] = ()
-    """Tags of train that differ from another one only in blanks or invisible characters."""
+    """Tags of the training split that differ from another tag only in blanks or suspicious characters."""

@@ -7,17 +7,17 @@ from typing import Final
 from skipstack.data.health.health import Health
 
 OTHER_DECISIONS: Final = 0.5
-"""The factor on the similarity if only one of two corpora has spans, since heads and measures then differ."""
+"""The similarity is multiplied by this if only one of the corpora has spans, since heads and measures then differ."""
 
 
 def similarity(one: Health, other: Health) -> float:
     """Compute the similarity of two corpora, exp(-mean_i |ln(a_i / b_i)|), a number above 0 and at most 1.
 
-    The six numbers a_i of ``one``, and b_i of ``other``, are: train's sentences, train's tokens per sentence, train's
-    distinct words, train's distinct tags, the share of dev's tokens whose word is not in train, and the share of dev's
-    tags that are not dev's most frequent one. If all differ by a factor of two, the similarity is 0.5. Each count is
-    increased by one, and the total of each share by two, so that no number is 0. If only one corpus has spans, the
-    similarity is halved.
+    ``one`` has six numbers a_i, and ``other`` six numbers b_i. Four are of train: its sentences, its tokens per
+    sentence, its distinct words and its distinct tags. Two are of dev: the share of tokens whose word is not in train,
+    and the share of tags that are not dev's most frequent tag. If all six differ by a factor of two, the similarity is
+    0.5. One is added to each count, and two to the total of each share, so that no number is 0. If only one corpus has
+    spans, the similarity is halved.
     """
     logarithms = [abs(math.log(a / b)) for a, b in zip(_numbers(one), _numbers(other), strict=True)]
     alike = math.exp(-math.fsum(logarithms) / len(logarithms))

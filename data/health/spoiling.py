@@ -1,4 +1,4 @@
-"""Warns of properties of a corpus that invalidate comparisons of networks on it, in one line each.
+"""Warns of properties of a corpus that invalidate comparisons of networks on it. Each warning is one line.
 
 The papers' corpora that come with their own splits are far from the thresholds.
 """
@@ -13,43 +13,43 @@ from skipstack.data.labels.schemes import OUTSIDE
 
 UNKNOWN_TAGS: Final = 0.01
 """There is a warning if at least this share of the tags of dev or test does not occur in the training split. Such tags
-cannot be predicted, and networks often differ by no more than a hundredth. For CCG's hundreds of categories the share
-is 0.002."""
+cannot be predicted, and networks often differ by no more than a hundredth. CCG has hundreds of categories, and yet the
+share is only 0.002."""
 
 UNKNOWN_WORDS: Final = 0.4
-"""There is a warning if at least this share of the tokens of dev or test are words that are not in the training split.
-In WNUT 2017, which was built to have new words, the share is 0.22."""
+"""There is a warning if the training split lacks the words of at least this share of the tokens of dev or test. In WNUT
+2017, which was built to have new words, the share is 0.22."""
 
 REPEATED: Final = 0.05
 """There is a warning if at least this share of the tokens of dev or test is in sentences that also occur in an earlier
-split: memorising is enough to get such tokens right. Corpora with their own splits have up to 0.017."""
+split. Memorising is enough to get such tokens right. Corpora with their own splits have up to 0.017."""
 
 FEWEST: Final = 500
-"""There is a warning if dev or test has fewer spans than this, or fewer tags if these have no scheme. One standard
-error of a score of 90 % is then more than 1.3 points, which is more than most changes of a network gain."""
+"""There is a warning if dev or test has fewer spans than this, or fewer tags if tags have no scheme. One standard error
+of a score of 90 % is then more than 1.3 points. Most changes of a network gain less."""
 
 NEARLY_ALL: Final = 0.95
-"""There is a warning if at least this share of a split's tags is its most frequent tag and tags are scored one by one:
-only 5 points are left to gain."""
+"""There is a warning if a split's most frequent tag is at least this share of its tags. Then only 5 points are left to
+gain. Tags with a scheme cause no such warning."""
 
 STRAY: Final = 0.001
-"""There is a warning if at least this share of a split's tokens has invisible characters, has replacement characters,
-or is written in two normal forms: too many to be accidental."""
+"""There is a warning if at least this share of a split's tokens has invisible characters. The same holds for
+replacement characters, and for words in two normal forms. So many cannot be accidental."""
 
 LONG: Final = 5000
-"""There is a warning if a split's longest sentence has at least this many tokens, except in running text. The longest
+"""There is a warning if a split's longest sentence has at least this many tokens. Running text is exempt. The longest
 review of IMDB has half as many."""
 
 REWRITTEN: Final = 0.01
-"""There is a warning if at least this share of a split's tags is forbidden by the label scheme where they stand: in
-files of another scheme it is many times as large."""
+"""There is a warning if the label scheme forbids at least this share of a split's tags where they stand. In files of
+another scheme the share is many times as large."""
 
 NAMED: Final = 3
 """The maximum number of tags or characters that a warning names."""
 
 
 def warnings(health: Health) -> tuple[str, ...]:
-    """The warnings about a corpus, one line each; none for a sound corpus."""
+    """The warnings about a corpus, in one line each. A sound corpus has none."""
     characters = list(health.characters)
     of_splits = (
         line
@@ -60,7 +60,7 @@ def warnings(health: Health) -> tuple[str, ...]:
 
 
 def _of_tags(health: Health) -> Iterator[str]:
-    """Yield warnings that tags are not what the config of the corpus says."""
+    """Yield warnings that the tags are not as the config of the corpus says."""
     train, likely = health.splits["train"], health.likely_scheme
     if likely is not None and health.scheme is None:
         such = listed([tag for tag in health.tags if tag != OUTSIDE])
@@ -107,7 +107,7 @@ def _of_split(name: str, split: SplitHealth, characters: Sequence[str], *, runni
 
 
 def _long(name: str, split: SplitHealth) -> str:
-    """The warning about a split's longest sentence, whose batch needs a time step, with its memory, for each token."""
+    """The warning about a split's longest sentence. Its batch needs a time step, and memory, for each token."""
     whole_texts = split.tags == split.sentences != split.tokens
     cure = "data.longest cuts texts" if whole_texts else "is the empty line after each sentence missing?"
     sentence = f"a sentence of {split.longest:,} tokens (the median has {split.median:,})"

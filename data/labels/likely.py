@@ -1,4 +1,4 @@
-"""Finds the label scheme that tags appear to be written in."""
+"""Finds the label scheme in which tags appear to be written."""
 
 from collections import Counter
 from collections.abc import Collection, Sequence
@@ -8,10 +8,10 @@ from skipstack.data.labels.schemes import OUTSIDE, PREFIXES, Scheme, parted, tra
 
 
 def likely_scheme(sentences: Collection[Sequence[str]]) -> Scheme | None:
-    """The scheme that forbids the fewest sequences of the tags of ``sentences``; None if the tags mark no spans.
+    """The scheme that forbids the fewest sequences of tags in ``sentences``; None if the tags mark no spans.
 
-    Tags mark spans if all of them are in the scheme and at least two are tags of spans, either with types or, without
-    types, with all prefixes of a span of three tokens (``B``, ``I``, ``E``). Ties go to the first scheme in
+    Tags mark spans if all of them are in the scheme and at least two are not ``O``. If tags have no types, they must
+    also include all prefixes of a span of three tokens (``B``, ``I``, ``E``). Ties go to the first scheme in
     ``PREFIXES``.
     """
     tags = sorted(set().union(*sentences))

@@ -1,7 +1,7 @@
 """Label schemes: convert the spans of a text to one tag per token, and back.
 
-The tag of a token outside of every span is ``O``. Any other tag is a prefix and the type of its span, as in ``B-city``,
-or the prefix alone if spans have no types. Array legend: K tags.
+The tag of a token outside of every span is ``O``. Any other tag is a prefix and the type of its span, as in ``B-city``.
+If spans have no types, it is the prefix alone. Array legend: K tags.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -15,11 +15,11 @@ from pydantic import BeforeValidator
 from skipstack.data.labels.transitions import Transitions
 
 OTHER_NAMES: Mapping[str, str] = {"iob2": "bio", "iob": "iob1", "iobes": "bioes", "biluo": "bilou"}
-"""Other names of schemes, each with the name used here. Plain IOB means IOB1, as in Ramshaw and Marcus (1995)."""
+"""Other names of schemes, with the names used here. Plain IOB means IOB1, as in Ramshaw and Marcus (1995)."""
 
 
 def by_name(name: object) -> object:
-    """Find a scheme by any of its names, in any case. Returns other values unchanged, for validation to refuse."""
+    """Find a scheme by any of its names, in any case. Returns other values unchanged, and validation refuses them."""
     if not isinstance(name, str):
         return name
     named = OTHER_NAMES.get(name.lower(), name.lower())
@@ -28,16 +28,15 @@ def by_name(name: object) -> object:
 
 Scheme = Annotated[Literal["bio", "iob1", "io", "bioes", "bilou", "bmes", "bmeso"], BeforeValidator(by_name)]
 """``bio`` (IOB2): B begins every span. ``iob1`` (IOB; CoNLL-2003): spans have I, and B begins only a span directly
-after one of the same type. ``io``: I alone, so a span cannot directly follow one of the same type. ``bioes`` (IOBES):
-B, I, E, and S for a span of one token. ``bilou`` (BILUO): ``bioes`` with L for E and U for S. ``bmes`` (Chinese
-segmentation): ``bioes`` with M for I and without O, since every character is in a word. ``bmeso`` (Chinese names):
-``bmes`` with O."""
+after a span of the same type. ``io``: I alone, so no span can directly follow a span of the same type. ``bioes``
+(IOBES): B, I, E, and S for a span of one token. ``bilou`` (BILUO): ``bioes`` with L for E and U for S. ``bmes``
+(Chinese segmentation): ``bioes`` with M for I and without O, since every character is in a word. ``bmeso`` (Chinese
+names): ``bmes`` with O."""
 
 OUTSIDE = "O"
 
 RARE = "RARE"
-"""The tag that replaces rare tags (``data/store/rare.py``). It is in no span, and is the only tag that belongs to no
-scheme."""
+"""The tag that replaces rare tags (``data/store/rare.py``). It is in no span, and belongs to no scheme."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +77,7 @@ class Prefixes:
 
     @property
     def merging(self) -> bool:
-        """Whether a span directly after one of the same type would be read as a continuation of it."""
+        """Whether a span directly after a span of the same type would be read as a continuation of that span."""
         return self.chained is None and self.first == self.inside
 
     @property
@@ -98,13 +97,13 @@ PREFIXES: Mapping[Scheme, Prefixes] = {
 }
 
 OPENING = ("B", "S", "U")
-"""Prefixes that begin a span in any context, in every scheme that has them."""
+"""Prefixes that always begin a span, in every scheme that has them."""
 CLOSING = ("E", "S", "L", "U")
-"""Prefixes that end a span in any context, in every scheme that has them."""
+"""Prefixes that always end a span, in every scheme that has them."""
 
 
 def parted(tag: str, scheme: Scheme) -> tuple[str, str]:
-    """Split a tag into prefix and type; O becomes ``("O", "")``. Raises ValueError for a tag outside of the scheme."""
+    """Split a tag into prefix and type; O becomes ``("O", "")``. Raises ValueError if the tag is not in the scheme."""
     prefixes = PREFIXES[scheme]
     prefix, hyphen, span_type = tag.partition("-")
     if prefixes.outside and tag == OUTSIDE:
@@ -124,9 +123,9 @@ def spans_of(tags: Sequence[str], scheme: Scheme) -> list[Span]:
     """Find the spans of a sentence in any sequence of tags, as conlleval does (Tjong Kim Sang and Buchholz, 2000).
 
     A span begins at B or S. It also begins at I, M or E after O, after another type, or after a span ended by E or S. A
-    span ends before the next span, before O, or with the sentence. So every sequence can be read, and on legal
-    sequences this is the inverse of ``tags_of``. conlleval knows B, I, E and O; here M counts as I, S as both B and E,
-    L as E, and U as S. Raises ValueError for a tag that is not in the scheme.
+    span ends before the next span, before O, or with the sentence. So every sequence can be read. On legal sequences
+    this is the inverse of ``tags_of``. conlleval knows B, I, E and O. Here M counts as I, S as both B and E, L as E,
+    and U as S. Raises ValueError for a tag that is not in the scheme.
     """
     found: list[Span] = []
     before = (OUTSIDE, "")
@@ -143,8 +142,8 @@ def spans_of(tags: Sequence[str], scheme: Scheme) -> list[Span]:
 def tags_of(spans: Sequence[Span], length: int, scheme: Scheme) -> tuple[str, ...]:
     """Write the tags of a sentence of ``length`` tokens. ``spans``: the spans of the sentence, sorted and disjoint.
 
-    Raises ValueError for spans in another order or that overlap, for a token outside every span if the scheme has no O,
-    and for a span directly after one of its type if the scheme would merge the two.
+    Raises ValueError for spans that overlap or are not sorted, and for a token outside every span if the scheme has no
+    O. Also raises it for a span directly after a span of its type if the scheme would merge the two.
     """
     tags = [OUTSIDE] * length
     for before, after in pairwise([Span(0, 0, ""), *spans, Span(length, length, "")]):
@@ -184,10 +183,10 @@ def converted(tags: Sequence[str], source: Scheme, target: Scheme) -> tuple[str,
 def closed(tags: Iterable[str], scheme: Scheme) -> set[str]:
     """Add to ``tags`` the inside tag of every type whose first and last tags are in ``tags``.
 
-    ``tags``: all tags of some legal sentences, such as those of the training split. The sentences may lack I-x, the
-    only tag for a token between B-x and E-x. If the result has O or a tag that can be a whole span, such as S, it has a
-    legal sequence of tags for every sentence. This sequence equals the gold tags wherever the gold tag is in the
-    result. So a CRF that is constrained to legal sequences can score every text.
+    ``tags``: all tags of some legal sentences, such as those of the training split. These sentences may lack I-x, the
+    only tag for a token between B-x and E-x. With I-x, every sentence has a legal sequence of tags that equals its gold
+    tags wherever these are known. So a CRF that is constrained to legal sequences can score every text. This requires
+    that the result has O or a tag of a one-token span, such as S.
     """
     prefixes, known = PREFIXES[scheme], set(tags)
     ends = {span_type for prefix, span_type in (parted(tag, scheme) for tag in known) if prefix == prefixes.last}
@@ -197,7 +196,7 @@ def closed(tags: Iterable[str], scheme: Scheme) -> set[str]:
 
 
 def transitions(tags: Sequence[str], scheme: Scheme) -> Transitions:
-    """Find which transitions ``scheme`` allows in repaired sequences, with ``tags`` in the given order.
+    """Find which transitions ``scheme`` allows in repaired sequences. Rows and columns have the order of ``tags``.
 
     RARE may replace any tag, so every transition to and from it is allowed. Raises ValueError for any other tag that is
     not in the scheme.

@@ -15,7 +15,7 @@ from skipstack.data.labels.schemes import CLOSING, OPENING, OUTSIDE, RARE, Schem
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Spans:
-    """The spans of a split, in order: tokens ``start_M`` to ``stop_M`` - 1, with ``type_M`` the index of the type."""
+    """The spans of a split, in order: tokens ``start_M`` to ``stop_M`` - 1. ``type_M``: the indices of their types."""
 
     start_M: Ids
     stop_M: Ids
@@ -26,8 +26,8 @@ class Spans:
 class TagReading:
     """The meaning of each tag, for finding spans.
 
-    ``opens_K``: whether the tag begins a span in any context. ``closes_K``: whether the tag ends a span in any context.
-    ``type_K``: the index of the tag's type; -1 for O and RARE, which are in no span.
+    ``opens_K``: whether the tag always begins a span. ``closes_K``: whether the tag always ends a span. ``type_K``: the
+    index of the tag's type; -1 for O and RARE, which are in no span.
     """
 
     opens_K: Flags
@@ -42,7 +42,7 @@ def types_of(tags: Iterable[str], scheme: Scheme) -> tuple[str, ...]:
 
 
 def reading(tags: Sequence[str], scheme: Scheme, types: Sequence[str]) -> TagReading:
-    """Find the meaning of each of ``tags``. ``types``: the list of all types."""
+    """Find the meaning of each of ``tags``. ``types``: all types of spans, in the order of their indices."""
     row_of = {span_type: row for row, span_type in enumerate(types)}
     parts = [(OUTSIDE, "") if tag == RARE else parted(tag, scheme) for tag in tags]
     return TagReading(

@@ -16,7 +16,7 @@ from skipstack.data.basis.seeding import generator
 from skipstack.data.store.stored import Split
 
 STEP_COST = 16
-"""The fixed cost of a time step of a batch, in positions. A position is one step of one sentence."""
+"""The fixed cost of a time step of a batch, in positions. A position is one time step of one sentence."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -29,7 +29,7 @@ class Batch:
     forms_RTB: Ids
     """The form of each token, as a row of the lexicon. It is 0, the boundary, at padding."""
     tags_RUB: Ids
-    """The gold tags. A tag is -1 at padding, and if it is not in the training split."""
+    """The gold tags, -1 at padding. A tag that the training split lacks is -1, too."""
     lengths_RB: Ids
     tag_counts_RB: Ids
     sentences_RB: Ids
@@ -42,7 +42,7 @@ class Batch:
 
 @dataclass(frozen=True, slots=True)
 class Bucket:
-    """Sentences ``start`` to ``stop`` - 1 of a split sorted by length. ``width``: the length of the longest."""
+    """Sentences ``start`` to ``stop`` - 1 of a split sorted by length. ``width``: the length of the longest one."""
 
     start: int
     stop: int
@@ -54,9 +54,9 @@ def training_batches(
 ) -> Iterator[Batch]:
     """Yield the batches of an epoch. Every lane sees every sentence once.
 
-    ``batch_size``: the maximum number of sentences in a batch, all of which are from one bucket. ``order_seed``: the
-    seed that, with the epoch, determines the order of the batches. All lanes have the same order. ``lane_seeds``: for
-    each lane, the seed that, with the epoch, determines how a bucket's sentences are assigned to its batches.
+    ``batch_size``: the maximum number of sentences in a batch. All sentences of a batch are from one bucket.
+    ``order_seed``: determines, with the epoch, the order of the batches, which is the same in all lanes.
+    ``lane_seeds``: a lane's seed determines, with the epoch, how a bucket's sentences are assigned to its batches.
 
     T is the bucket's width, even if all sentences drawn are shorter. So a lane's batches, shapes included, do not
     depend on other lanes.
@@ -78,7 +78,7 @@ def training_batches(
 def evaluation_batches(split: Split, *, batch_size: int, positions: int = 0) -> Iterator[Batch]:
     """Yield batches for one lane that contain each sentence once, sorted by length. No seed is involved.
 
-    A batch has ``batch_size`` sentences, or more if they fit, with their padding, into ``positions`` positions. The
+    A batch has ``batch_size`` sentences, and more if these fit, with their padding, into ``positions`` positions. The
     last batch may have fewer.
     """
     sorted_S = np.argsort(split.lengths_S, kind="stable")
@@ -95,7 +95,7 @@ def put_back(values_RUB: Numbers, batch: Batch, into_RL: Numbers) -> None:
     """Write a value for each tag of a batch to the tag's index in the split.
 
     ``values_RUB``: the values of all lanes. ``batch``: a batch of one lane, which all lanes share. ``into_RL``: the
-    target.
+    array to write to.
     """
     [counts_B], [places_B] = batch.tag_counts_RB, batch.tag_places_RB
     place_U1 = np.arange(values_RUB.shape[1])[:, None]
@@ -107,12 +107,12 @@ def buckets(lengths_S: NDArray[np.integer], batch_size: int) -> list[Bucket]:
     """Partition a split's sentences into the buckets with which an epoch costs least, shortest sentences first.
 
     A bucket of n sentences, the longest of w tokens, costs w * (STEP_COST * ceil(n / batch_size) + n): its time steps
-    plus its positions, including padding. So sentences of a rare length tend to join longer ones to fill a batch, and
-    sentences of a frequent length tend to have a bucket of their own. Batches of 1 need no filling, so they get no
+    plus its positions, including padding. So sentences of a rare length tend to join longer ones to fill a batch.
+    Sentences of a frequent length tend to have a bucket of their own. Batches of 1 need no filling, so they get no
     padding.
 
-    All sentences of one length are in the same bucket. The minimum over all such partitions is exact, by dynamic
-    programming: best[j], the lowest cost of the first j lengths, is the minimum over i < j of best[i] + cost(i, j),
+    All sentences of one length are in the same bucket. Dynamic programming finds the exact minimum over all such
+    partitions. The lowest cost of the first j lengths, best[j], is the minimum over i < j of best[i] + cost(i, j),
     where cost(i, j) is the cost of a bucket with lengths i + 1 to j.
     """
     widths_W, counts_W = np.unique(lengths_S, return_counts=True)
@@ -165,10 +165,10 @@ def _gather(split: Split, sentences_RB: Ids, width: int) -> Batch:
 
 
 def padded(values: NDArray[np.int32], first_RB: Ids, counts_RB: Ids, width: int, padding: int) -> Ids:
-    """Arrange the values of each sentence along time, followed by ``padding`` up to ``width``: values_RUB.
+    """Arrange the values of each sentence along time: values_RUB. Shorter sentences are filled up with ``padding``.
 
     ``values``: all values of the split. ``first_RB``: the index of each sentence's first value. ``counts_RB``: the
-    number of values of each sentence.
+    number of values of each sentence. ``width``: the size of the axis U.
     """
     return _Padded.of(first_RB, counts_RB, width).read(values, padding)
 
@@ -184,11 +184,11 @@ class _Padded(NamedTuple):
 
     @classmethod
     def of(cls, first_RB: Ids, counts_RB: Ids, width: int) -> Self:
-        """Compute the indices from arguments of ``padded``."""
+        """Compute the indices. The arguments are those of ``padded``."""
         place_U1 = np.arange(width)[:, None]
         inside_RUB = place_U1 < counts_RB[:, None, :]
         return cls(inside_RUB, np.where(inside_RUB, first_RB[:, None, :] + place_U1, 0))
 
     def read(self, values: NDArray[np.int32], padding: int) -> Ids:
-        """Read the values at the indices, and ``padding`` where there is none."""
+        """Read the values at the indices, with ``padding`` elsewhere."""
         return np.where(self.inside_RUB, values[self.places_RUB], np.array([padding]))  # int64, in numpy 1 as well

@@ -17,10 +17,10 @@ from skipstack.data.store.stored import Split, StoredCorpus
 def with_scheme(stored: StoredCorpus, scheme: Scheme) -> StoredCorpus:
     """Convert the tags of a corpus to ``scheme``. The spans of the corpus, and so the F1, do not change.
 
-    The new ``tags`` are those of the training split, sorted and closed (``data.labels.schemes.closed``); every other
-    tag of dev or test is -1. A conversion may make a tag unknown: the training split may lack ``S-city``, for example,
-    although it has ``B-city``. Raises UserError for a corpus whose tags have no scheme, for tokens in no span if the
-    new scheme has no O, and for spans directly after one of their type if the new scheme would merge the two.
+    The new ``tags`` are those of the training split, sorted and closed (``data.labels.schemes.closed``). Every other
+    tag of dev or test is -1. A conversion may make a tag unknown. For example, the training split may lack ``S-city``
+    although it has ``B-city``. Raises UserError for a corpus whose tags have no scheme. Also raises it for tokens in no
+    span if ``scheme`` has no O, and for spans directly after a span of their type if ``scheme`` would merge the two.
     """
     if stored.scheme is None:
         raise UserError(f"data.scheme: got {scheme}, but the corpus has no label scheme (allowed: null)")
@@ -53,7 +53,7 @@ def with_scheme(stored: StoredCorpus, scheme: Scheme) -> StoredCorpus:
 def _written(split: Split, scheme: Scheme, types: int) -> Ids:
     """Number the tag of each token in ``scheme``: written_N.
 
-    The number is (index of the prefix) * ``types`` + type, with ``types`` the number of types; -1 outside of spans.
+    The number is (index of the prefix) * ``types`` + type; -1 outside of spans. ``types``: the number of types.
     """
     prefixes, spans = PREFIXES[scheme], split.spans
     assert spans is not None, "a corpus with a scheme has spans"
@@ -72,7 +72,7 @@ def _written(split: Split, scheme: Scheme, types: int) -> Ids:
 
 
 def _chained(split: Split) -> Flags:
-    """Whether each span directly follows one of its type in the same sentence: chained_M."""
+    """Whether each span directly follows a span of its type in the same sentence: chained_M."""
     spans = split.spans
     assert spans is not None, "a corpus with a scheme has spans"
     follows_M = (spans.stop_M[:-1] == spans.start_M[1:]) & (spans.type_M[:-1] == spans.type_M[1:])

@@ -19,18 +19,18 @@ CAPITAL_CLASSES = 5
 letters, 4 mixed."""
 
 LONGEST_SPELLING = 64
-"""The maximum number of characters in the spelling of a form; further characters are ignored."""
+"""The maximum number of characters in the spelling of a form. Further characters are ignored."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Lexicon:
-    """The features of every form. The features of a token are the rows of its form's ID. Row 0, the boundary, is zeros.
+    """The features of every form. A token has the features in the row of its form. Row 0, the boundary, is zeros.
 
     ``word_F``: the word's ID in the ``Vocabulary``. ``capital_F``: the ``capital_class``. ``prefix_FA``: the IDs of the
-    first A characters. ``suffix_FA``: the IDs of the last A characters, outermost first: column j is the j-th character
-    from the end (the paper writes them left to right). So in both arrays, the first k columns are the k outermost
-    characters, for any k up to A. Shorter forms are padded with 0 at the end. ``spelling_FC``: the IDs of all
-    characters, padded in the same way. ``class_F``: the ID of the class that is read beside the word.
+    first A characters. ``suffix_FA``: the IDs of the last A characters. Column j is the j-th character from the end
+    (the paper writes them left to right). So in both arrays, the first k columns are the k outermost characters, for
+    any k up to A. Shorter forms are padded with 0 at the end. ``spelling_FC``: the IDs of all characters, padded in the
+    same way. ``class_F``: the ID of the class that is read beside the word.
     """
 
     word_F: Ids
@@ -42,7 +42,7 @@ class Lexicon:
 
 
 def lexicon(vocabulary: Vocabulary, forms: Sequence[str], affix: int) -> Lexicon:
-    """Compute the features of ``forms``, of which the first is empty. ``affix``: the characters kept at each side."""
+    """Compute the features of ``forms``. The first form is empty. ``affix``: the characters to keep at each side."""
     assert list(forms[:1]) == [""], "row 0 is the boundary"
     spellings = [spelling(form, vocabulary.config) for form in forms]
     whole = [text[:LONGEST_SPELLING] for text in spellings]
@@ -74,7 +74,7 @@ def capital_class(form: str) -> int:
 
 
 def _character_ids(vocabulary: Vocabulary, texts: Sequence[str], affix: int) -> Ids:
-    """The IDs of the characters of each text, padded at the end to length ``affix``, which no text may exceed."""
+    """The IDs of the characters of each text, padded at the end to length ``affix``. No text may be longer."""
     lengths_F = np.array([len(text) for text in texts])
     padded = "".join(text.ljust(affix) for text in texts)
     codes_FA = _code_points(padded).reshape(len(texts), affix)

@@ -17,7 +17,7 @@ from skipstack.data.store.stored import Split, StoredCorpus
 def with_dev_in_train(stored: StoredCorpus) -> StoredCorpus:
     """Append dev to the training split, and count words in both. The split ``dev`` itself does not change.
 
-    The tags stay those of the training split, so sentences of dev with any other tag are left out. (Running text has no
+    The tags stay those of the training split. Sentences of dev with any other tag are left out. (Running text has no
     such tag.) Raises UserError if no sentence of dev is left.
     """
     dev = stored.splits["dev"]
@@ -68,14 +68,14 @@ def _offsets(lengths_S: NDArray[np.integer | np.bool_]) -> NDArray[np.int64]:
 
 
 def _of_tokens(spans: Spans, keep_L: NDArray[np.bool_]) -> Spans:
-    """Select the spans of the tokens for which ``keep_L`` is true, at the tokens' new indices."""
+    """Select the spans of the tokens for which ``keep_L`` is true. Indices are those among the kept tokens."""
     inside_M, place_L = keep_L[spans.start_M], _offsets(keep_L)
     start_M, stop_M = spans.start_M[inside_M], spans.stop_M[inside_M]
     return Spans(place_L[start_M], place_L[stop_M], spans.type_M[inside_M])
 
 
 def _after(first: Spans, second: Spans, tokens: int) -> Spans:
-    """Join the spans of two splits, shifting the second's by ``tokens``, the number of tokens of the first."""
+    """Join the spans of two splits. The second's are shifted by ``tokens``, the number of tokens of the first."""
     return Spans(
         start_M=np.concatenate([first.start_M, second.start_M + tokens]),
         stop_M=np.concatenate([first.stop_M, second.stop_M + tokens]),

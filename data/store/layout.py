@@ -22,7 +22,7 @@ FORMS: Final = "forms.arrow"
 FORM_COLUMNS: Final = pa.schema({"form": pa.string(), "count": pa.int64()})
 
 LISTS: Final = pa.large_list(pa.int32())
-"""The type of a column that has a list per sentence, with 64-bit offsets."""
+"""The type of a column that has a list for each sentence. Offsets have 64 bits."""
 
 SPLIT_COLUMNS: Final = pa.schema({"forms": LISTS, "tags": LISTS, "length": pa.int32()})
 
@@ -42,7 +42,7 @@ def spans_file(split: str) -> str:
 
 
 class Notes(Frozen):
-    """The manifest's facts about a corpus; ``data.store.stored.StoredCorpus`` describes the fields."""
+    """The manifest's facts about a corpus. ``data.store.stored.StoredCorpus`` describes the fields."""
 
     model_config = ConfigDict(extra="ignore")  # the manifest also has the format and the digests
 

@@ -1,4 +1,4 @@
-"""A corpus as a trial reads it: the stored tokens, plus the vocabulary and tags from the training split."""
+"""A corpus as a trial reads it: the stored tokens, with the vocabulary and the tags of the training split."""
 
 from dataclasses import dataclass
 
@@ -18,10 +18,9 @@ from skipstack.data.store.word_classes import word_classes
 class PreparedCorpus:
     """A corpus that is prepared for a trial.
 
-    ``stored``: the corpus in the configured scheme, with rare tags replaced by RARE and texts cut to a maximum length
-    if so configured. ``vocabulary``: the known words and characters. ``lexicon``: the features of every form of
-    ``stored`` under this vocabulary. ``vectors``: the pretrained vectors of the vocabulary's words; None if not
-    configured.
+    ``stored``: the corpus in the configured scheme. If so configured, rare tags are replaced by RARE and texts are cut.
+    ``vocabulary``: the known words and characters. ``lexicon``: the features of every form of ``stored`` under this
+    vocabulary. ``vectors``: the pretrained vectors of the vocabulary's words; None if not configured.
     """
 
     stored: StoredCorpus
@@ -49,7 +48,7 @@ def prepare(
 
 
 def vocabulary_of(stored: StoredCorpus, config: VocabularyConfig) -> Vocabulary:
-    """Build the vocabulary of a corpus: words, classes, characters. Raises UserError as ``word_classes`` does."""
+    """Build the vocabulary of a corpus: words, classes and characters. Raises UserError as ``word_classes`` does."""
     return Vocabulary.build(config, stored.forms, stored.counts_F, word_classes(stored, config))
 
 

@@ -1,8 +1,8 @@
 """Checks that every number of a prepared corpus is in its range.
 
 Kernels use these numbers as indices without checking them (``models/kernels/``), and NumPy takes -5 for the fifth from
-the end. So all numbers are checked once, when a store is opened. The checks take a block of sentences at a time, so
-their memory does not grow with the corpus.
+the end. So all numbers are checked once, when a store is opened. A block of sentences is checked at a time, so the
+memory does not grow with the corpus.
 
 Array legend: N tokens of a block, S sentences of a block, M spans, F forms, x any axis.
 """
@@ -24,7 +24,7 @@ BLOCK: Final = 2**18
 
 
 def check_ranges(tables: Mapping[str, pa.RecordBatch], forms: Sequence[str], notes: Notes) -> None:
-    """Raise ValueError if ``tables`` are not a valid corpus, with file, column, row, value, and allowed values.
+    """Raise ValueError if ``tables`` are not a valid corpus. The message has the place, the value, and what is allowed.
 
     ``tables``: must have the columns of ``notes`` and no nulls. ``forms``: the forms in the table of forms.
     """
@@ -75,7 +75,7 @@ def _check_split(split: str, table: pa.RecordBatch, forms: int, notes: Notes) ->
 
 
 def _offsets(file: str, column: str, table: pa.RecordBatch) -> Ids:
-    """Check and return the offsets of the lists in a column, one more than the column has rows."""
+    """Check the offsets of the lists in a column, and return them: one more than the column has rows."""
     lists = table[column]
     offsets = _numbers(lists.offsets)
     if offsets[0] != 0:
@@ -96,7 +96,7 @@ def _check_lengths(file: str, column: str, lengths: Ids, offsets: Ids) -> None:
 
 
 def _check_range(file: str, column: str, lists: pa.Array, low: int, high: int, meaning: str) -> None:
-    """Check that all entries in a column's lists are ``low`` to ``high``. ``meaning``: their meaning, for errors."""
+    """Check that all entries in a column's lists are ``low`` to ``high``. ``meaning``: what they are, for errors."""
     values, offsets = _numbers(lists.values), _numbers(lists.offsets)
     for start, stop in _blocks(len(values)):
         block = values[start:stop]
@@ -109,7 +109,7 @@ def _check_range(file: str, column: str, lists: pa.Array, low: int, high: int, m
 
 
 def _check_trees(file: str, heads: Ids, offsets: Ids) -> None:
-    """Check that each sentence has one root, and that the heads lead from each word to it."""
+    """Check that each sentence has one root, and that the heads lead from each word to the root."""
     for start, stop in _blocks_of_tokens(offsets):
         first_S, lengths_S = offsets[start:stop] - offsets[start], np.diff(offsets[start : stop + 1])
         heads_N = heads[offsets[start] : offsets[stop]]
@@ -126,7 +126,7 @@ def _check_trees(file: str, heads: Ids, offsets: Ids) -> None:
         if (row_S := _first(roots_S != 1)) is not None:
             _refuse(file, TREES, start + row_S, f"{roots_S[row_S]} words of head 0", "exactly one")
         above_N1 = np.append(np.where(heads_N == ROOT, len(heads_N), first_N + heads_N - 1), len(heads_N))
-        for _ in range(int(lengths_S.max()).bit_length()):  # each pass doubles the steps taken up the tree
+        for _ in range(int(lengths_S.max()).bit_length()):  # each pass doubles the number of steps towards the root
             above_N1 = above_N1[above_N1]
         if (token := _first(above_N1 != len(heads_N))) is not None:
             row, place = row_of(token)
@@ -171,14 +171,14 @@ def _numbers(array: pa.Array) -> Ids:
 
 
 def _blocks(rows: int) -> Iterator[tuple[int, int]]:
-    """Yield the numbers of the first row of each block and of the first row after the block."""
+    """Yield the first row of each block, and the first row after the block."""
     for start in range(0, rows, BLOCK):
         yield start, min(start + BLOCK, rows)
 
 
 def _blocks_of_tokens(offsets: Ids) -> Iterator[tuple[int, int]]:
-    """Yield the numbers of the first sentence of each block and of the first sentence after the block. A block has at
-    most ``BLOCK`` tokens. A longer sentence is a block of its own.
+    """Yield the first sentence of each block, and the first sentence after the block. A block has at most ``BLOCK``
+    tokens, or is a single longer sentence.
     """
     start = 0
     while start < len(offsets) - 1:

@@ -15,13 +15,13 @@ from skipstack.data.store.stored import Split, StoredCorpus
 
 
 def with_rare_tags(stored: StoredCorpus, minimum_count: int) -> StoredCorpus:
-    """Replace the tags with fewer than ``minimum_count`` training occurrences by RARE, which becomes the last tag.
+    """Replace tags with fewer than ``minimum_count`` training occurrences by RARE, which becomes the last tag.
 
-    RARE is learned from the training split, but predicting RARE is never right in dev and test: there, a replaced tag
-    is -1, like any tag that the training split lacks, so accuracy refers to the original tags. Gold spans stay those of
-    the original tags, and RARE is in no span. With a minimum of 1, no tag of the training split is replaced, and RARE
-    is an output without examples: wu2017 has 1286 outputs, the 1285 categories of CCGbank's sections 02-21 and RARE.
-    With 10, these sections have the 425 categories of Clark and Curran (2007).
+    RARE is learned from the training split, but predicting it is never right in dev and test. There, a replaced tag is
+    -1, like any tag that the training split lacks, so accuracy refers to the original tags. Gold spans stay those of
+    the original tags, and RARE is in no span. With a minimum of 1, no tag is replaced, and RARE is an output without
+    examples. This gives the 1286 outputs of wu2017: the 1285 categories of CCGbank's sections 02-21, and RARE. With a
+    minimum of 10, these sections have the 425 categories of Clark and Curran (2007).
 
     Raises UserError if the training split has a tag called RARE, or if no tag would stay.
     """
@@ -44,5 +44,5 @@ def with_rare_tags(stored: StoredCorpus, minimum_count: int) -> StoredCorpus:
 
 
 def _replaced(split: Split, settled_K: NDArray[np.int32]) -> Split:
-    """Replace each tag of a split by its new ID, ``settled_K``; -1 stays -1."""
+    """Replace each tag ID of a split by ``settled_K``, the tags' new IDs. -1 stays -1."""
     return replace(split, tags_L=np.where(split.tags_L >= 0, settled_K[split.tags_L], -1).astype(np.int32))

@@ -1,8 +1,8 @@
-"""Stored corpora, which are written once as Arrow files and memory-mapped by every trial.
+"""Stored corpora. They are written once as Arrow files, and every trial maps them into memory.
 
 A store is a folder. ``forms.arrow`` has each form and its count. Each split has a file ``<split>.arrow`` with the
-forms, the tags and the length of each sentence, and its heads if it has a tree. If tags have a scheme, each split also
-has a file ``<split>.spans.arrow``. ``manifest.json`` has the digests of the other files.
+forms, the tags and the length of each sentence, and with the heads of its words if it has a tree. If tags have a
+scheme, each split also has a file ``<split>.spans.arrow``. ``manifest.json`` has the digests of the other files.
 
 Array legend: N tokens of a split, L tags of a split (N, or S where texts are classified), S sentences of a split, S1 =
 S + 1, F distinct forms of the corpus, M spans.
@@ -38,9 +38,8 @@ class Split:
     ``forms_N``: the form of each token, as a row of ``StoredCorpus.forms``. ``tags_L``: the tags, as rows of
     ``StoredCorpus.tags``, or -1 for any other tag. ``lengths_S``: the number of tokens of each sentence.
     ``offsets_S1``: the tokens of sentence s are ``[offsets_S1[s] : offsets_S1[s + 1]]``. ``tag_offsets_S1``: the same
-    for tags, one per token or one per sentence. ``spans``: the gold spans, including spans of tags that the training
-    split lacks; None if tags have no scheme. ``heads_N``: the head of each token, as in
-    ``data.formats.sentences.Sentence``; None if the task is not parsing.
+    for tags. ``spans``: the gold spans, even those of tags that the training split lacks; None if tags have no scheme.
+    ``heads_N``: the head of each token, as in ``data.formats.sentences.Sentence``; None if the task is not parsing.
     """
 
     forms_N: NDArray[np.int32]
@@ -66,16 +65,15 @@ class StoredCorpus:
     occurrences of each form in the training split. ``tags``: the tags of the training split, with the inside tags that
     a scheme needs (``data.labels.schemes.closed``), sorted. ``splits``: the splits by name. ``scheme``: the label
     scheme, if tags are scored as spans; None if they are scored one by one. ``span_types``: the types of spans in any
-    split, sorted. ``task``: the name of the task (``data.tasks.tasks.TASKS``). ``unlearnt``: by split, the tags that
-    are not in ``tags`` and their counts, the most frequent first; versions before 0.2.0 did not store them.
-    ``documents``: the number of sentences of each document of test, in order, or empty, as in
-    ``data.formats.documents.document_sizes``; also empty in stores of versions before 0.3.0.
+    split, sorted. ``task``: the name of the task (``data.tasks.tasks.TASKS``). ``unlearnt``: for each split, the counts
+    of the tags that are not in ``tags``, the most frequent first. Versions before 0.2.0 did not store them.
+    ``documents``: the number of sentences of each document of test, or empty, as in
+    ``data.formats.documents.document_sizes``. Versions before 0.3.0 did not store it, and it is then empty.
 
-    Three facts were found while the files were read, and are unknown in stores of versions before 0.3.0. ``stripped``:
-    for each split, the number of tokens of which the word or the tag had blanks around it, which were removed.
-    ``rewritten``: for each split, the number of tags that ``scheme`` forbids where they stand, which were repaired.
-    ``likely_scheme``: the scheme that the tags of the training split appear to be in; None if that is ``scheme``, or if
-    no tag was rewritten.
+    Three facts were found while the files were read. Stores of versions before 0.3.0 lack them. ``stripped``: for each
+    split, the number of tokens that had blanks around the word or the tag. ``rewritten``: for each split, the number of
+    tags that were repaired, since ``scheme`` forbids them where they stood. ``likely_scheme``: the scheme in which the
+    tags of the training split appear to be; None if that is ``scheme``, or if no tag was rewritten.
     """
 
     fingerprint: str
@@ -96,7 +94,7 @@ class StoredCorpus:
 def open_store(folder: Path) -> StoredCorpus:
     """Map a store into memory after checking that every number in it is in its range (``data/store/ranges.py``).
 
-    The checks are needed because a store may come from anyone, as part of a study. Raises UserError for a missing,
+    The check is needed because a store may come from anyone, as part of a study. Raises UserError for a missing,
     changed or invalid file.
     """
     try:

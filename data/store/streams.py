@@ -12,7 +12,7 @@ from skipstack.data.store.stored import Split
 
 
 def stream_batches(split: Split, *, streams: int, window: int) -> Iterator[Batch]:
-    """Cut a text into ``streams`` parallel streams, and yield batches of the next ``window`` tokens of each stream.
+    """Cut a text into ``streams`` parallel streams. Yields batches of the next ``window`` tokens of each stream.
 
     Each token is in one batch, and row b of a batch continues row b of the previous batch. All streams have the same
     length, but the last ones may be shorter or empty. There are no more streams than tokens.

@@ -14,10 +14,10 @@ from skipstack.data.basis.errors import newer
 from skipstack.data.basis.ordinary_files import content, opened
 
 FORMAT: Final = 4
-"""The version of the file format, in manifests and in the hashed names of folders. Increase it with every change."""
+"""The version of the file format, in manifests and in the names of folders. Increase it with every change."""
 
 FIRST: Final = 4
-"""The format version of a store whose manifest does not name one."""
+"""The format version of a store if its manifest names none."""
 
 MANIFEST = "manifest.json"
 
@@ -39,7 +39,7 @@ def written_beside(target: Path) -> Iterator[Path]:
 
 
 def write_tables(folder: Path, tables: Mapping[str, pa.RecordBatch], notes: Mapping[str, Any]) -> None:
-    """Write one Arrow file per table, and the manifest: ``notes``, the digests of the files, and a digest of both."""
+    """Write one Arrow file per table, and a manifest with ``notes``, the files' digests, and its own digest."""
     for name, table in tables.items():
         with pa.OSFile(str(folder / name), "wb") as file, pa.ipc.new_file(file, table.schema) as writer:
             writer.write_batch(table)
@@ -53,8 +53,8 @@ def read_tables(folder: Path) -> tuple[dict[str, pa.RecordBatch], dict[str, Any]
     """Read the tables and notes that ``write_tables`` wrote. The tables are memory-mapped.
 
     Every table is checked: its offsets ascend within their buffers, texts are UTF-8, and nothing is null. Raises
-    UserError if a newer version of skipstack wrote the store, and other errors, such as ValueError or OSError, if the
-    store is incomplete or was changed.
+    UserError if a newer version of skipstack wrote the store. Another error, such as ValueError or OSError, is raised
+    if the store is incomplete or was changed.
     """
     manifest = json.loads(content(folder / MANIFEST))
     if not isinstance(found := manifest.get("format", FIRST), int):
@@ -70,7 +70,7 @@ def read_tables(folder: Path) -> tuple[dict[str, pa.RecordBatch], dict[str, Any]
 
 
 def check_columns(tables: Mapping[str, pa.RecordBatch], columns: Mapping[str, pa.Schema]) -> None:
-    """Raise ValueError unless ``tables`` has exactly the files in ``columns``, each with its columns in order."""
+    """Raise ValueError unless ``tables`` has exactly the files in ``columns``, with exactly their columns, in order."""
     if set(tables) != set(columns):
         raise ValueError(f"{MANIFEST}: got the files {_listed(tables)}, allowed: {_listed(columns)}")
     for name, schema in columns.items():
@@ -83,7 +83,7 @@ def _digest(manifest: Mapping[str, Any]) -> str:
 
 
 def _map(path: Path, digest: str) -> pa.RecordBatch:
-    """Map the record batch of a file into memory, and check it. The map stays open as long as an array of it exists."""
+    """Map the record batch of a file into memory, and check it. The map stays open while any of its arrays exists."""
     opened(path).close()
     with pa.memory_map(str(path)) as mapped:
         buffer = mapped.read_buffer()
@@ -101,7 +101,7 @@ def _map(path: Path, digest: str) -> pa.RecordBatch:
 
 
 def check_whole(file: str, table: pa.RecordBatch) -> None:
-    """Raise ValueError for a column with inconsistent buffers or a null. ``file``: the file's name in errors."""
+    """Raise ValueError for a column that has a null or inconsistent buffers. ``file``: the file's name in errors."""
     for name in table.schema.names:
         _check_column(f"{file}: column {name}", table[name])
 

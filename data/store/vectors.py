@@ -1,4 +1,4 @@
-"""Pretrained word vectors: stores all that a corpus may need, and looks up the vectors of a vocabulary.
+"""Pretrained word vectors. Stores those that a corpus may need, and looks up the vectors of a vocabulary.
 
 Array legend: W words of a store, P words of the vocabulary that have a vector, E numbers per vector, F forms.
 """
@@ -41,8 +41,8 @@ class StoredVectors:
 
     ``sha256``: the SHA-256 of the file from which they were taken. ``cut_line``: the number of a truncated last line of
     that file, which was skipped; None if there was none. ``words``: the words that have a vector. ``values_WE``: the
-    vector of each. ``repeated``: the number of lines of that file that were skipped because an earlier one has their
-    word; 0 in stores of versions before 0.3.0.
+    vector of each. ``repeated``: the number of lines of that file that were skipped because an earlier line has their
+    word. It is 0 in stores of versions before 0.3.0.
     """
 
     sha256: str
@@ -59,7 +59,7 @@ class StoredVectors:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pretrained:
-    """The vectors of a vocabulary's words. ``rows_P``: the ascending IDs of these words. ``values_PE``: the vectors."""
+    """The vectors of a vocabulary's words. ``rows_P``: the ascending IDs of the words. ``values_PE``: the vectors."""
 
     rows_P: NDArray[np.int64]
     values_PE: NDArray[np.float32]
@@ -67,7 +67,7 @@ class Pretrained:
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """The numbers of ``words`` in a vocabulary and of training ``tokens``, and how many of each have a vector."""
+    """The numbers of words in a vocabulary and of tokens in the training split, and how many of both have a vector."""
 
     covered_words: int
     words: int
@@ -79,8 +79,8 @@ def store_vectors(path: Path, corpus: StoredCorpus, *, root: Path) -> Path:
     """Store all vectors in ``path`` that any vocabulary of ``corpus`` may need. Returns their folder in ``root``.
 
     The folder's name depends on the file's digest and on the words of the training split. An existing folder is used
-    unchanged; a new folder is written like a corpus's (``data/store/writing.py``). Trials read only this folder, so
-    changes of the file do not affect running studies. Raises UserError if the file cannot be read or is invalid.
+    unchanged. A new folder is written like a corpus's (``data/store/writing.py``). Trials read only this folder, so a
+    changed file does not affect running studies. Raises UserError if the file cannot be read or is invalid.
     """
     train = [form for form, count in zip(corpus.forms, corpus.counts_F.tolist(), strict=True) if count > 0]
     wanted = sorted({key for form in train for key in _any_keys(form)})
@@ -119,7 +119,7 @@ def _columns(size: int) -> pa.Schema:
 
 
 def _check_vectors(words: Sequence[str], values_WE: NDArray[np.float32]) -> None:
-    """Raise ValueError for a word that occurs twice, and for an entry of a vector that is NaN or infinite."""
+    """Raise ValueError for a word that occurs twice, and for a number in a vector that is NaN or infinite."""
     twice = [word for word, count in Counter(words).items() if count > 1]
     if twice:
         raise ValueError(f"{_TABLE}: column word, row {words.index(twice[0])}: got {twice[0]!r} twice, allowed: once")
@@ -134,8 +134,8 @@ def _check_vectors(words: Sequence[str], values_WE: NDArray[np.float32]) -> None
 def pretrained(vectors: StoredVectors, vocabulary: Vocabulary) -> Pretrained:
     """Look up the vectors of the vocabulary's words.
 
-    A word is looked up in the form to which the vocabulary normalises it, then in lower case. Words that do not occur
-    in the training split get no vector: ``store_vectors`` stores none for them.
+    A word is looked up as it is in the vocabulary, then in lower case. ``store_vectors`` stores only vectors of words
+    in the training split, so other words get none.
     """
     place_of = {word: place for place, word in enumerate(vectors.words)}
     pairs = [
@@ -148,7 +148,7 @@ def pretrained(vectors: StoredVectors, vocabulary: Vocabulary) -> Pretrained:
 
 
 def coverage(vectors: Pretrained, vocabulary: Vocabulary, corpus: StoredCorpus) -> Coverage:
-    """Count the words of ``vocabulary``, and the tokens of the training split, that have a vector."""
+    """Count the words of ``vocabulary`` that have a vector, and the tokens of the training split that have one."""
     covered = set(vectors.rows_P.tolist())
     tokens = [
         (count, vocabulary.word_id(form) in covered)

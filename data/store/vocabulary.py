@@ -20,9 +20,9 @@ from skipstack.data.basis.frozen import Frozen, canonical_json
 from skipstack.data.corpora.config import VocabularyConfig
 
 BOUNDARY = 0
-"""The ID of the context outside of a sentence (among words) and of padding (among characters)."""
+"""The ID of the context outside of a sentence among words, and of padding among characters."""
 UNKNOWN = 1
-"""The ID of a word or a character that has no ID of its own from the training split."""
+"""The ID of all words and characters that have no ID of their own from the training split."""
 FIRST_KNOWN = 2
 """The ID of the first word in ``Vocabulary.words``, and of the first character in ``Vocabulary.characters``."""
 
@@ -30,7 +30,7 @@ _DIGIT = re.compile(r"\d")
 
 
 def spelling(form: str, config: VocabularyConfig) -> str:
-    """The form with its case, and with every decimal digit (Unicode Nd) replaced by ``9`` if so configured."""
+    """The form with its case. If so configured, every decimal digit (Unicode Nd) is replaced by ``9``."""
     return _DIGIT.sub("9", form) if config.digits_to_nine else form
 
 
@@ -44,10 +44,10 @@ class Vocabulary(Frozen):
     """The known words and characters of a trial. An ID is an index in ``words`` or ``characters``, plus 2.
 
     ``config``: how forms are normalised, and which are known. ``words``: the normalised forms, or the classes read
-    instead of them, with at least ``config.minimum_count`` occurrences in the training split; the most frequent first,
-    ties in text order. All forms that become the same word are counted together. ``characters``: all characters in the
-    spellings of the training split's forms, however rare, by code point. ``classes``: the normalised forms that have a
-    class, each with its class, which is read instead of the word or beside it (``data/store/word_classes.py``).
+    instead of them, with at least ``config.minimum_count`` occurrences in the training split. The most frequent come
+    first, ties in text order. All forms that become the same word are counted together. ``characters``: all characters
+    in the spellings of the training split's forms, however rare, by code point. ``classes``: pairs of a normalised form
+    and its class. The class is read instead of the word or beside it (``data/store/word_classes.py``).
     """
 
     config: VocabularyConfig
@@ -84,7 +84,7 @@ class Vocabulary(Frozen):
         counts_F: NDArray[np.integer[Any]],
         classes: Mapping[str, str] | None = None,
     ) -> Self:
-        """Build a vocabulary. ``counts_F``: how often each form is in ``train``. ``classes``: by normalised form."""
+        """Build a vocabulary. ``counts_F``: the count of each form in ``train``. ``classes``: the classes of words."""
         class_of = classes or {}
         read_as = class_of if config.classes == "instead" else {}
         occurrences: Counter[str] = Counter()
@@ -100,7 +100,7 @@ class Vocabulary(Frozen):
         return cls(config=config, words=tuple(words), characters=tuple(sorted(characters)), classes=classed)
 
     def word_id(self, form: str) -> int:
-        """The word ID of a raw form: 0 for the boundary, 1 if the normalised form or its class is not in ``words``."""
+        """The word ID of a raw form: 0 for the boundary, 1 if its word or class is not in ``words``."""
         if not form:
             return BOUNDARY
         word = normalise(form, self.config)

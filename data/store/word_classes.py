@@ -1,4 +1,4 @@
-"""Finds word classes: words for the same type of thing, such as cities, which are read as one word.
+"""Finds word classes. A class has words for the same type of thing, such as cities, which may be read as one word.
 
 Array legend: N tokens, P distinct (form, tag) pairs of the training split.
 """
@@ -14,7 +14,7 @@ from skipstack.data.store.stored import StoredCorpus
 from skipstack.data.store.vocabulary import normalise
 
 LEAST_COUNT, LEAST_SHARE = 2, 0.9
-"""The minimum count of a word with a class, and the minimum share of its occurrences that are slots of one family."""
+"""The minimum count of a word with a class, and the minimum share of its occurrences in slots of one family."""
 
 
 def word_classes(stored: StoredCorpus, config: VocabularyConfig) -> dict[str, str]:
@@ -22,10 +22,10 @@ def word_classes(stored: StoredCorpus, config: VocabularyConfig) -> dict[str, st
 
     dinarelli2016 reads ATIS with "word-classes available for this task" (cities, airports, times). Their lists are not
     published, so we derive the classes from slots. The family of a slot is the last part of its type: ``city_name`` for
-    ``fromloc.city_name``. A word with two or more occurrences in the training split, at least 90 % of them in slots of
-    one family, is in the class of this family, ``<city_name>``. (Not 100 %: nearly every city is also part of the name
-    of an airport.) So words that are not in the training split are in no class, even if the unpublished lists have
-    them. A class is read instead of a word or beside it; characters are read unchanged.
+    ``fromloc.city_name``. A word is in the class of a family, ``<city_name>``, under two conditions. It occurs at least
+    twice in the training split, and at least 90 % of its occurrences are slots of this family. (Not 100 %: nearly every
+    city is also part of the name of an airport.) So words that are not in the training split are in no class, even if
+    the unpublished lists have them. A class is read instead of a word or beside it. Characters are read unchanged.
 
     Raises UserError for a family that the training split lacks, and for a corpus whose tags have no scheme.
     """

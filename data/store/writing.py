@@ -1,4 +1,4 @@
-"""Writes a corpus to a store, whose files ``data/store/stored.py`` describes.
+"""Writes a corpus to a store. ``data/store/stored.py`` describes the files of a store.
 
 Array legend: N tags of a split, S1 its sentences + 1, M spans.
 """
@@ -43,8 +43,8 @@ def store(corpus: Corpus, *, root: Path, data_dir: Path | None, folder: Path) ->
 
     The name of the store depends on the config and its sources (``data.corpora.sources.Source.key``), so a changed file
     gives another store. A store is renamed from a temporary folder, so it is complete or absent. If several processes
-    prepare the same corpus at once, the first to finish wins, and the others use its folder. Raises UserError for files
-    that cannot be read or are invalid.
+    prepare the same corpus at once, all use the folder of the first to finish. Raises UserError for files that cannot
+    be read or are invalid.
     """
     source = open_source(corpus, data_dir=data_dir, folder=folder)
     target = root / identity({"layout": FORMAT, "source": source.key})
@@ -57,7 +57,7 @@ def store(corpus: Corpus, *, root: Path, data_dir: Path | None, folder: Path) ->
 
 
 def fingerprint(splits: Mapping[str, Sequence[Sentence]]) -> str:
-    """The first 16 hexadecimal digits of the SHA-256 of all sentences' JSON text, split by split."""
+    """The first 16 hexadecimal digits of the SHA-256 of all sentences' JSON texts, split by split."""
     digest = hashlib.sha256()
     for split in SPLITS:
         for sentence in splits[split]:
@@ -89,9 +89,8 @@ def _write(splits: Splits, scheme: Scheme | None, task: str, folder: Path) -> No
 
 
 def _read(splits: Splits, scheme: Scheme | None) -> dict[str, Any]:
-    """The notes that were made while the files were read: for each split, the numbers of tokens with blanks around them
-    and of tags that the scheme rewrote; and the scheme that the tags of the training split look like, if it is not
-    ``scheme``.
+    """The facts that were noted while the files were read: ``stripped``, ``rewritten`` and ``likely_scheme`` of
+    ``data.store.stored.StoredCorpus``.
     """
     rewritten = {
         split: sum(
@@ -113,7 +112,7 @@ def _read(splits: Splits, scheme: Scheme | None) -> dict[str, Any]:
 
 
 def _unlearnt(splits: Splits, learnt: Container[str]) -> dict[str, dict[str, int]]:
-    """Count the tags of dev and of test that are not in ``learnt``, the most frequent first."""
+    """Count the tags of dev and of test that are not in ``learnt``. The most frequent come first."""
     return {
         split: dict(Counter(tag for one in splits[split] for tag in one.tags if tag not in learnt).most_common())
         for split in SPLITS[1:]
@@ -134,7 +133,7 @@ def _spans(
 def _table(
     sentences: Sequence[Sentence], task: str, row_of: Mapping[str, int], tag_of: Mapping[str, int]
 ) -> pa.RecordBatch:
-    """Create the table of a split: lists with 64-bit offsets. Their buffers are the flat arrays of a ``Split``."""
+    """Create the table of a split. Its columns are lists with 64-bit offsets, which can be mapped as a ``Split``."""
     columns: dict[str, list[Any]] = {
         "forms": [[row_of[word] for word in sentence.words] for sentence in sentences],
         "tags": [[tag_of.get(tag, -1) for tag in sentence.tags] for sentence in sentences],

@@ -1,8 +1,8 @@
 """Accuracy: the share of correct tags.
 
 Array legend: R lanes (a lane is one seed's copy of the network), S sentences of a split, L tags of a split, C counts, x
-any axes, U tags of a sentence, B sentences of a batch. An array of gold tags may have one lane, which all lanes of the
-predictions share.
+any axes, U tags of a sentence, B sentences of a batch. Gold tags may have a single lane, with which all lanes of the
+predictions are compared.
 """
 
 from dataclasses import dataclass
@@ -35,7 +35,7 @@ class TagCounts(Counts):
         return {Accuracy.name: self.value}
 
     def recorded(self) -> dict[str, int | float]:
-        """An empty dict, since a bundle's metrics always have ``correct`` and ``total``."""
+        """An empty dict, since every bundle's metrics have ``correct`` and ``total`` anyway."""
         return {}
 
 
@@ -57,7 +57,7 @@ class Accuracy(Measure):
         return np.stack(np.broadcast_arrays(correct_RS, np.diff(chosen.tag_offsets_S1)), axis=-1)
 
     def counts(self, predicted: Predicted, counts_RC: Numbers) -> tuple[Counts, ...]:
-        """The ``TagCounts`` of each lane, from its row of ``counts_RC``, which are summed over the sentences."""
+        """The ``TagCounts`` of each lane. ``counts_RC``: the counts, summed over the sentences."""
         return tuple(TagCounts(correct, total) for correct, total in counts_RC.tolist())
 
     def of_counts(self, counts_xC: Numbers) -> NDArray[np.float64]:
@@ -68,9 +68,9 @@ class Accuracy(Measure):
 def correct_tags(predicted_RUB: Ids, tags_RUB: Ids, counts_RB: Ids) -> Ids:
     """Count the correct tags of each lane: correct_R.
 
-    ``predicted_RUB``: the predicted tags. ``tags_RUB``: the gold tags, -1 for a tag that the training split lacks; such
-    a tag is never correct, even if -1 is predicted. ``counts_RB``: the number of tags of each sentence; the padding
-    after them is ignored.
+    ``predicted_RUB``: the predicted tags. ``tags_RUB``: the gold tags. A gold tag of -1 is not in the training split,
+    and is never correct, even if -1 is predicted. ``counts_RB``: the number of tags of each sentence. The padding after
+    these tags is ignored.
     """
     inside_RUB = np.arange(tags_RUB.shape[1])[:, None] < counts_RB[:, None, :]
     right_RUB = inside_RUB & (tags_RUB >= 0) & (predicted_RUB == tags_RUB)

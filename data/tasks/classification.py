@@ -26,7 +26,7 @@ class Classification(Task):
     guess = "most frequent label of train"
 
     def measure(self, scheme: Scheme | None) -> Measure:
-        """Accuracy, whatever the scheme."""
+        """Accuracy, whether or not there is a scheme."""
         return Accuracy()
 
     def baseline(self, corpus: "StoredCorpus", split: str) -> float:
@@ -36,5 +36,5 @@ class Classification(Task):
         return accuracy(right_ones(guess_L, tags_L), len(tags_L))
 
     def written(self, sentence: Sentence, form: Form, segmentation: Scheme | None) -> str:
-        """The label, a tab and the text, in either form."""
+        """Format the label, a tab and the text. Columns and lines are the same."""
         return f"{sentence.tags[0]}\t{' '.join(sentence.words)}\n"

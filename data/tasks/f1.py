@@ -24,7 +24,7 @@ class SpanCounts(Counts):
     """The counts of spans from which F1 is computed.
 
     ``gold``: spans in the gold tags. ``predicted``: predicted spans. ``correct``: predicted spans with the right start,
-    stop and type. ``segmented``: predicted spans with the right start and stop, whatever their type; in joint
+    stop and type. ``segmented``: predicted spans with the right start and stop, whatever their type. In joint
     segmentation and tagging, these are the words that were found.
     """
 
@@ -35,12 +35,12 @@ class SpanCounts(Counts):
 
     @property
     def precision(self) -> float:
-        """The share of predicted spans that are correct; 0 if none is predicted, as in conlleval."""
+        """The share of predicted spans that are correct. If none is predicted, it is 0, as in conlleval."""
         return self.correct / self.predicted if self.predicted else 0.0
 
     @property
     def recall(self) -> float:
-        """The share of gold spans that are predicted correctly; 0 if there is no gold span."""
+        """The share of gold spans that are predicted correctly; 0 without gold spans."""
         return self.correct / self.gold if self.gold else 0.0
 
     @property
@@ -50,7 +50,7 @@ class SpanCounts(Counts):
 
     @property
     def segmentation_f1(self) -> float:
-        """F1 if only start and stop count, not the type: the quality of the segmentation alone."""
+        """The F1 of the segmentation alone: only start and stop count, not the type."""
         return _f1(self.segmented, self.gold + self.predicted)
 
     @property
@@ -75,7 +75,7 @@ class SpanCounts(Counts):
 @final
 @dataclass(frozen=True)
 class F1(Measure):
-    """The measure of tags that have a scheme: a predicted span is correct if its start, stop and type are all right."""
+    """The measure of tags that have a scheme. A predicted span is correct if its start, stop and type are all right."""
 
     name = "f1"
     label = "F1"
@@ -84,7 +84,7 @@ class F1(Measure):
     keys = tuple(f"{name}_spans" for name in counted)
 
     def sentences(self, predicted: Predicted, corpus: "StoredCorpus", split: str) -> Numbers:
-        """Count the spans in each lane's tags of each sentence, compared with the gold spans: counts_RSC."""
+        """Count the spans that ``SpanCounts`` names, for each sentence and lane: counts_RSC."""
         chosen = corpus.splits[split]
         assert corpus.scheme is not None, "tags without a scheme have no spans"
         assert chosen.spans is not None, "a corpus with a scheme has spans"
@@ -92,11 +92,11 @@ class F1(Measure):
         return spans_by_sentence(predicted.tags_RL, chosen.offsets_S1, how, chosen.spans)
 
     def counts(self, predicted: Predicted, counts_RC: Numbers) -> tuple[Counts, ...]:
-        """The ``SpanCounts`` of each lane, from its row of ``counts_RC``, which are summed over the sentences."""
+        """The ``SpanCounts`` of each lane. ``counts_RC``: the counts, summed over the sentences."""
         return tuple(SpanCounts(*counts) for counts in counts_RC.tolist())
 
     def of_counts(self, counts_xC: Numbers) -> NDArray[np.float64]:
-        """F1 from summed counts, value_x; 0 without spans. The F1 of a split is not the mean of its sentences' F1."""
+        """F1 from summed counts: value_x. It is 0 without spans. A split's F1 is not the mean F1 of its sentences."""
         gold_x, predicted_x, correct_x, _ = np.moveaxis(counts_xC, -1, 0)
         return share(2 * correct_x, gold_x + predicted_x)
 
@@ -113,15 +113,15 @@ def span_counts(metrics: Mapping[str, float]) -> SpanCounts:
 
 
 def spans_by_sentence(tags_RN: Ids, offsets_S1: Ids, how: TagReading, gold: Spans) -> Ids:
-    """Count the spans of each sentence in each lane, in the order of ``SpanCounts``: counts_RSC.
+    """Count the spans of each sentence in each lane: counts_RSC. The counts have the order of ``SpanCounts``.
 
-    ``tags_RN``: the predicted tags. ``offsets_S1``: the first token of each sentence, and the end of the last. ``how``:
-    the meaning of each tag. ``gold``: the gold spans of the same tokens.
+    ``tags_RN``: the predicted tags. ``offsets_S1``: the first token of each sentence, and the number of tokens.
+    ``how``: the meaning of each tag. ``gold``: the gold spans of the same tokens.
     """
     lane_M, found = find_spans(tags_RN, offsets_S1, how)
     gold_N = np.full(tags_RN.shape[1], -1)
     gold_N[gold.start_M] = np.arange(len(gold.start_M))
-    beside_M = gold_N[found.start_M]  # the gold span with the same start, -1 for none
+    beside_M = gold_N[found.start_M]  # the gold span with the same start, or -1
     segmented_M = beside_M >= 0
     segmented_M[segmented_M] = gold.stop_M[beside_M[segmented_M]] == found.stop_M[segmented_M]
     correct_M = segmented_M.copy()

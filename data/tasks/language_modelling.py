@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @final
 class LanguageModelling(Task):
-    """The task of predicting each next word: a split is one sentence, whose tags are the next words."""
+    """The task of predicting each next word. A split is one sentence, whose tags are the next words."""
 
     name = "language_modelling"
     corpus = "a language model, whose tags are words"
@@ -29,10 +29,10 @@ class LanguageModelling(Task):
     rare_tags = False
 
     def measure(self, scheme: Scheme | None) -> Measure:
-        """Perplexity, whatever the scheme."""
+        """Perplexity, whether or not there is a scheme."""
         return Perplexity()
 
     def baseline(self, corpus: "StoredCorpus", split: str) -> float:
-        """The negative perplexity of predicting each word by its training frequency, with add-one smoothing."""
+        """The negative perplexity of a model that predicts words by training frequency, with add-one smoothing."""
         counts_K = np.bincount(corpus.splits["train"].tags_L, minlength=len(corpus.tags)) + 1
         return -float(np.exp(-np.log(counts_K / counts_K.sum())[corpus.splits[split].tags_L].mean()))

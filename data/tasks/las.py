@@ -35,12 +35,12 @@ class AttachmentCounts(Counts):
 
     @property
     def uas(self) -> float:
-        """The unlabelled attachment score: the share of words with the right head, in [0, 1]; 0 without words."""
+        """UAS, in [0, 1]: the share of words with the right head; 0 without words."""
         return self.attached / self.words if self.words else 0.0
 
     @property
     def las(self) -> float:
-        """The labelled attachment score: the share of words with right head and relation, in [0, 1]; 0 if no word."""
+        """LAS, in [0, 1]: the share of words with the right head and relation; 0 without words."""
         return self.labelled / self.words if self.words else 0.0
 
     @property
@@ -53,14 +53,14 @@ class AttachmentCounts(Counts):
         return {"uas": self.uas, Las.name: self.las}
 
     def recorded(self) -> dict[str, int | float]:
-        """The counts except ``words``, which a bundle's metrics have as ``total``."""
+        """The counts except ``words``. A bundle's metrics have that number as ``total``."""
         return {"attached_words": self.attached, "labelled_words": self.labelled}
 
 
 @final
 @dataclass(frozen=True)
 class Las(Measure):
-    """The measure of dependency trees: a word is right if its head and its relation to the head are both right."""
+    """The measure of dependency trees. A word is right if its head and its relation to the head are both right."""
 
     name = "las"
     label = "LAS"
@@ -69,7 +69,7 @@ class Las(Measure):
     counted = tuple(field.name for field in fields(AttachmentCounts))
 
     def sentences(self, predicted: Predicted, corpus: "StoredCorpus", split: str) -> Numbers:
-        """Count words, right heads, and right heads with right relation, by lane and sentence: counts_RSC."""
+        """Count words, right heads, and right heads with right relations, for each lane and sentence: counts_RSC."""
         chosen = corpus.splits[split]
         assert chosen.heads_N is not None, "a corpus of trees has heads"
         assert predicted.heads_RN is not None, "what is parsed has heads"
@@ -77,7 +77,7 @@ class Las(Measure):
         return by_sentence(agreed_RNC, chosen.offsets_S1[:-1])
 
     def counts(self, predicted: Predicted, counts_RC: Numbers) -> tuple[Counts, ...]:
-        """The ``AttachmentCounts`` of each lane, from its row of ``counts_RC``, which are summed over the sentences."""
+        """The ``AttachmentCounts`` of each lane. ``counts_RC``: the counts, summed over the sentences."""
         return tuple(AttachmentCounts(*counts) for counts in counts_RC.tolist())
 
     def of_counts(self, counts_xC: Numbers) -> NDArray[np.float64]:
@@ -103,8 +103,8 @@ def attachments(heads_RN: Ids, relations_RN: Ids, gold_heads_N: Ids, gold_relati
     """Compare the trees of each lane with the gold trees, word by word: agreed_RNC.
 
     An entry is 0 or 1, and the last axis has the order of ``AttachmentCounts``. ``heads_RN`` and ``relations_RN``: the
-    predicted head of each word, and the relation to it. ``gold_heads_N`` and ``gold_relations_N``: the same in gold. A
-    gold relation of -1 does not occur in the training split, and no prediction of it is right, not even -1.
+    predicted head of each word, and the relation to it. ``gold_heads_N`` and ``gold_relations_N``: the gold ones. A
+    gold relation of -1 is not in the training split, and no prediction of it is right, not even -1.
     """
     attached_RN = heads_RN == gold_heads_N
     labelled_RN = attached_RN & (relations_RN == gold_relations_N) & (gold_relations_N >= 0)

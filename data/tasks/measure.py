@@ -1,4 +1,4 @@
-"""Measures, by which trials are ranked, and the counts from which a measure is computed for each lane.
+"""Measures, by which trials are ranked. A measure is computed from counts, for each lane.
 
 Array legend: R lanes (a lane is one seed's copy of the network), S sentences of a split, L tags of a split, N tokens of
 a split, C counts, x any axes.
@@ -46,16 +46,16 @@ class Counts(ABC):
 
     @abstractmethod
     def curves(self) -> dict[str, float]:
-        """The metrics to record for an epoch, by name. ``value`` is among them, under the name of its measure."""
+        """The metrics to record for an epoch, by name. They include ``value``, under the name of its measure."""
 
     @abstractmethod
     def recorded(self) -> dict[str, int | float]:
-        """The numbers to add to a bundle's metrics, which always have the numbers of correct tags and of all tags."""
+        """The numbers to add to a bundle's metrics. The numbers of correct tags and of all tags are always there."""
 
 
 class Measure(ABC):
-    """A measure by which trials are ranked: a measure of predictions on corpora (``data.tasks.measures``), or of the
-    scores that a user's function reports (``data.tasks.reported``).
+    """A measure by which trials are ranked. It measures predictions on corpora (``data.tasks.measures``), or scores
+    that a user's function reports (``data.tasks.reported``).
     """
 
     name: ClassVar[str]
@@ -64,21 +64,21 @@ class Measure(ABC):
     """The name of the measure in messages and charts. ``article``: the article before this name."""
     article: str = "an"
     factor: ClassVar[float] = 100
-    """The factor from a score to the displayed value. It is negative if smaller values of the measure are better: the
-    score is then the negative of the value, so that larger scores are always better."""
+    """The factor from a score to the displayed value. If smaller values are better, the factor is negative: the score
+    is then the negative of the value, so that larger scores are always better."""
     unit: str
     """The suffix of a split's name in headings, such as ``LAS`` or ``%``."""
     keys: ClassVar[tuple[str, ...]] = ()
     """The names of the numbers that ``Counts.recorded`` returns."""
     counted: ClassVar[tuple[str, ...]]
-    """The names of the numbers that are counted for each sentence. Summed over all sentences, they determine the
-    measure."""
+    """The names of the numbers that are counted for each sentence. Their sums over all sentences determine the measure.
+    """
 
     @abstractmethod
     def sentences(self, predicted: Predicted, corpus: "StoredCorpus", split: str) -> Numbers:
-        """Count, for each sentence of a split, the numbers that ``counted`` names, in the same order: counts_RSC.
+        """Count what ``counted`` names in each sentence of a split: counts_RSC.
 
-        A text to classify counts as one sentence, and so does a line of running text with the tag for its end.
+        A text to classify counts as one sentence. So does a line of running text, together with the tag for its end.
         """
 
     @abstractmethod
@@ -87,13 +87,13 @@ class Measure(ABC):
 
     @abstractmethod
     def of_counts(self, counts_xC: Numbers) -> NDArray[np.float64]:
-        """Compute the measure from the numbers that ``counted`` names, of one sentence or summed over many: value_x."""
+        """Compute the measure, value_x, from the numbers that ``counted`` names, which may be summed over sentences."""
 
     scale: ClassVar[Literal["linear", "log"]] = "linear"
     """The scale of the measure's axis in charts."""
 
     def written(self, score: float, sign: str = "") -> str:
-        """A score or score difference for display: two decimals, never -0.00. ``sign``: ``+`` also signs positives."""
+        """Format a score or a score difference: two decimals, never -0.00. ``sign``: ``+`` also signs positives."""
         return f"{round(self.factor * score, 2) + 0.0:{sign}.2f}"
 
     def score(self, value: float) -> float:
@@ -101,12 +101,12 @@ class Measure(ABC):
         return copysign(1, self.factor) * value
 
     def error(self, value: float) -> float:
-        """The error for a ``value``, by default 1 - ``value``. Learning rate schedules compare errors of epochs."""
+        """The error for a ``value``, by default 1 - ``value``. Learning rate schedules compare the errors of epochs."""
         return 1 - value
 
     @property
     def in_points(self) -> bool:
-        """Whether the measure is displayed in percent, and differences of it in points."""
+        """Whether values are displayed in percent, and their differences in points."""
         return self.factor == 100
 
     def described(self, metrics: Mapping[str, float]) -> str:

@@ -1,4 +1,4 @@
-"""The predictions of the baselines: for each form, its most frequent decision in the training split.
+"""The predictions of the baselines. Each form gets its most frequent decision in the training split.
 
 A decision is a tag or, in parsing, an arc. Array legend: N tokens, F forms, P distinct pairs of form and decision.
 """
@@ -15,8 +15,8 @@ def most_frequent(forms_N: Ids, decided_N: Ids, forms: int) -> Ids:
     ``forms``: the number of forms.
 
     Forms are compared unchanged, with case and digits. A form that the training split lacks gets the most frequent
-    decision of all. Ties go to the smallest ID: for tags, the first in text order; for arcs, the root, then the nearest
-    head, then the head on the left, then the smallest tag.
+    decision of all. Ties go to the smallest ID. For tags, this is the first in text order. For arcs, the order is: the
+    root, then the nearest head, then the head on the left, then the smallest tag.
     """
     decided_N = decided_N.astype(np.int64)
     overall = int(np.bincount(decided_N).argmax())
@@ -31,5 +31,5 @@ def most_frequent(forms_N: Ids, decided_N: Ids, forms: int) -> Ids:
 
 
 def right_ones(guessed_N: Ids, decided_N: Ids) -> int:
-    """Count the right predictions. A decision of -1 is not in ``train``, is never predicted, and so is never right."""
+    """Count the right predictions. A decision of -1 is not in ``train``, so it is never predicted and never right."""
     return int(np.count_nonzero(guessed_N == decided_N))

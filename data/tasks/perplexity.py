@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from skipstack.data.store.stored import StoredCorpus
 
 LARGEST_LOSS = 700.0
-"""The mean loss per word, in nats, from which on the perplexity counts as infinite. (exp overflows at about 709.)"""
+"""The mean loss per word, in nats, from which the perplexity counts as infinite. (exp overflows at about 709.)"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class MeanLoss(Counts):
 
     @property
     def value(self) -> float:
-        """The perplexity; infinite from a loss of ``LARGEST_LOSS`` on."""
+        """The perplexity. It is infinite if the loss is ``LARGEST_LOSS`` or more."""
         return math.exp(self.loss) if self.loss < LARGEST_LOSS else math.inf
 
     def curves(self) -> dict[str, float]:
@@ -46,7 +46,7 @@ class MeanLoss(Counts):
 @final
 @dataclass(frozen=True)
 class Perplexity(Measure):
-    """The measure of language models: the effective number of words among which the model chooses."""
+    """The measure of language models: the effective number of words from which a model chooses."""
 
     name = "perplexity"
     label = "perplexity"
@@ -58,9 +58,9 @@ class Perplexity(Measure):
     counted = ("nats", "words")
 
     def sentences(self, predicted: Predicted, corpus: "StoredCorpus", split: str) -> Numbers:
-        """Sum the losses of each line's words, including its end token, and count these words: counts_RSC.
+        """Sum the losses of each line's words, with its end token, and count these words: counts_RSC.
 
-        The sums are rounded to the 24 bits of a float32, which halves their space in a ledger.
+        The sums are rounded to the 24 bits of a float32, which halves their size in a ledger.
         """
         assert predicted.nats_RL is not None, "a perplexity is that of running text"
         ends_S = np.flatnonzero(corpus.splits[split].tags_L == corpus.tags.index(END))
@@ -71,18 +71,18 @@ class Perplexity(Measure):
         return np.stack(np.broadcast_arrays(nats_RS, words_S), axis=-1)
 
     def counts(self, predicted: Predicted, counts_RC: Numbers) -> tuple[Counts, ...]:
-        """The mean loss of each lane, from ``predicted.loss``, since the losses in ``counts_RC`` are rounded."""
+        """The mean loss of each lane. It is that of ``predicted.loss``, since losses in ``counts_RC`` are rounded."""
         return tuple(map(MeanLoss, predicted.loss))
 
     def of_counts(self, counts_xC: Numbers) -> NDArray[np.float64]:
-        """The perplexity exp(nats / words), value_x; infinite if nats / words is ``LARGEST_LOSS`` or more."""
+        """The perplexity exp(nats / words): value_x. It is infinite if nats / words is ``LARGEST_LOSS`` or more."""
         loss_x = counts_xC[..., 0] / counts_xC[..., 1]
         value_x = np.full(np.shape(loss_x), math.inf)
         np.exp(loss_x, out=value_x, where=loss_x < LARGEST_LOSS)
         return value_x
 
     def error(self, value: float) -> float:
-        """The perplexity itself, since it is no share."""
+        """The perplexity itself. It is not a share, so 1 - ``value`` would make no sense."""
         return value
 
     def described(self, metrics: Mapping[str, float]) -> str:

@@ -1,4 +1,4 @@
-"""Scores that a user's function reports. It is only known whether larger or smaller scores are better.
+"""Scores that a user's function reports. All that is known is whether larger or smaller scores are better.
 
 Array legend: R lanes (a lane is one seed's copy of the network), S sentences of a split, C counts (none here), x any
 axes.
@@ -23,9 +23,9 @@ SCORE: Final = "score"
 
 @dataclass(frozen=True)
 class ReportedScore(Measure):
-    """The measure of a score that a user's function reports, called ``label``; larger is better.
+    """The measure of a score that a user's function reports. Larger is better. ``label``: the name of the score.
 
-    The variance of the score is known only from a comparison of seeds, since there are no counts per sentence.
+    There are no counts per sentence, so the variance of the score is known only from a comparison of seeds.
     """
 
     name = SCORE
@@ -48,7 +48,7 @@ class ReportedScore(Measure):
         return ()
 
     def of_counts(self, counts_xC: Numbers) -> NDArray[np.float64]:
-        """NaN for each entry, value_x: the measure has no counts."""
+        """NaN for each entry: value_x. The measure has no counts."""
         return np.full(np.shape(counts_xC)[:-1], np.nan)
 
     def error(self, value: float) -> float:

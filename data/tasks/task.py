@@ -24,15 +24,15 @@ class Task(ABC):
     corpus: ClassVar[str]
     """The phrase that describes the task's corpora in messages."""
     heads: ClassVar[tuple[str, ...]]
-    """The kinds of heads, the networks' output layers, that the task allows (``models/configs/heads.py``)."""
+    """The kinds of heads that the task allows (``models/configs/heads.py``). A head is a network's output layer."""
     otherwise: ClassVar[str] = ""
-    """The end of the message that refuses a head: the setting of the corpus with which the head would be allowed."""
+    """The end of the message that refuses a head. It names the setting of the corpus that would allow the head."""
     stacks: ClassVar[tuple[str, ...]] = ("recurrent",)
     """The kinds of stacks of layers that the task allows (``models/configs/model.py``)."""
     reads_ahead: ClassVar[bool] = True
     """Whether a network may read the tokens after the one for which it predicts."""
     continues: ClassVar[bool] = False
-    """Whether a split is one continuous text, so that recurrent states are carried from batch to batch."""
+    """Whether a split is one continuous text. Recurrent states are then carried from batch to batch."""
     rare_tags: ClassVar[bool] = True
     """Whether rare tags of the training split may be replaced by one tag, RARE (``data.store.rare``)."""
     single_label: ClassVar[bool] = False
@@ -48,13 +48,13 @@ class Task(ABC):
 
     @abstractmethod
     def baseline(self, corpus: "StoredCorpus", split: str) -> float:
-        """The score on a split of a baseline that needs no network."""
+        """The score of a baseline that needs no network."""
 
     def written(self, sentence: Sentence, form: Form, segmentation: Scheme | None) -> str:
-        """Format a predicted sentence as columns of token and tag, or as a line of ``word_TAG``, with line ends.
+        """Format a predicted sentence, with line ends: as columns of token and tag, or as a line of ``word_TAG``.
 
         In a line, a word with an empty tag is written without the tag. ``segmentation``: the label scheme of words if
-        tokens are characters, so that a line has words instead of characters; None if tokens are words.
+        tokens are characters, which a line joins to words. None if tokens are words.
         """
         if form == "columns":
             return in_columns(sentence.words, sentence.tags)
@@ -63,12 +63,12 @@ class Task(ABC):
         return " ".join(f"{word}_{tag}" if tag else word for word, tag in words) + "\n"
 
     def check_cut_off(self, minimum_tag_count: int | None) -> None:
-        """Raise UserError if rare tags are to be replaced, but the task does not allow it."""
+        """Raise UserError if rare tags are to be replaced, but the task does not allow this."""
         if minimum_tag_count is not None and not self.rare_tags:
             raise UserError(f"data.minimum_tag_count: got {minimum_tag_count} for {self.corpus} (allowed: null)")
 
     def check_longest(self, longest: int | None) -> None:
-        """Raise UserError if texts are to be cut to a maximum length, but the task would lose tags by this."""
+        """Raise UserError if texts are to be cut to a maximum length, but the task has a tag for each token."""
         if longest is not None and not self.single_label:
             raise UserError(
                 f"data.longest: got {longest} for {self.corpus} (allowed: null; only texts that are classified are cut)"

@@ -1,4 +1,4 @@
-"""The list of tasks by name: a new task needs a line here."""
+"""The list of tasks by name. A new task needs a line here."""
 
 from collections.abc import Mapping
 from typing import Annotated

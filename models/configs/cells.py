@@ -15,8 +15,8 @@ AnyCell = Annotated[CellKind | OwnConfig, OpenTo("cell", CellKind)]
 """The cell of the layers without a shortcut: built-in, or a user's own. ``lstm``: the LSTM of wu2017 (eqs 5-6).
 ``gru``: the GRU of Cho et al. (2014), in torch's variant. ``min_gru``, ``min_lstm``: the minGRU and minLSTM of Feng et
 al. (2024), whose gates read no earlier state. ``simple``: Elman's network, from Collins's lecture. ``sutskever``:
-Sutskever's LSTM, from the same lecture. ``feedforward``: the hidden layer of chen2017's multilayer perceptron, which
-reads no other time step."""
+Sutskever's LSTM, from the same lecture. ``feedforward``: the hidden layer of chen2017's perceptron, which reads no
+other time step."""
 
 CELLS: Final[Mapping[CellKind, tuple[str, tuple[str, ...]]]] = {
     "lstm": ("LSTM", ("h", "c")),
@@ -79,18 +79,17 @@ GATES: Final[Mapping[GateKind, str]] = {
 
 
 class ShortcutConfig(Frozen):
-    """A layer that takes a shortcut from an earlier layer. The default is the block of wu2017 (eq. 8) with its gate
-    (eq. 13).
+    """A layer with a shortcut from an earlier layer. The default is the block of wu2017 (eq. 8) with its gate (eq. 13).
 
     Every gate works with every topology, except ``none`` and ``linear`` with ``both_highway``. The topology
-    ``both_ungated`` has no gate, and does not read ``gate`` and ``probability``; in a study that varies topology and
-    gate, the constraint ``gate_in_use`` excludes the resulting duplicates.
+    ``both_ungated`` has no gate, and does not read ``gate`` and ``probability``. If a study varies topology and gate,
+    the constraint ``gate_in_use`` excludes points that differ only in an unread gate.
     """
 
     topology: Topology = "block"
     gate: AnyGate = "sigmoid_below"
     probability: Annotated[float, Field(gt=0, lt=1)] = 0.5
-    """The probability that the gate ``bernoulli`` is open; other gates do not read this field."""
+    """The probability that the gate ``bernoulli`` is open. Other gates do not read this field."""
 
     @model_validator(mode="after")
     def _has_a_meaning(self) -> Self:

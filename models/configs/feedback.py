@@ -13,9 +13,8 @@ the hidden layer reads earlier labels. ``i``: the input contains vectors of earl
 ``e`` together."""
 
 Feedback = Literal["predicted", "gold", "distribution"]
-"""The label that is fed back for an earlier position. ``predicted``: the network's own decision. ``gold``: the gold
-label in training; at test time, the network's own decision. ``distribution``: the network's distribution over all
-labels."""
+"""The label that is fed back for an earlier position. ``predicted``: the network's own decision. ``gold``: in training
+the gold label, and at test time the network's own decision. ``distribution``: the distribution over all labels."""
 
 Activation = Literal["sigmoid", "relu"]
 """The hidden layer's activation. ``sigmoid``: 1 / (1 + exp(-x)). ``relu``: max(0, x)."""
@@ -42,7 +41,7 @@ class FeedbackConfig(Frozen):
     """Variant ``e`` feeds back no labels, and does not read this field."""
     directions: Literal["forward", "backward", "both"] = "forward"
     """The direction of reading. With ``backward``, the "earlier" positions lie to the right. With ``both``, each
-    direction has a network, and the distributions over labels of the two networks are averaged."""
+    direction has a network, and the two networks' distributions over labels are averaged."""
     dropout: Annotated[float, Field(ge=0, lt=1)] = 0.0
-    """The dropout rate between the hidden layer and the output layer; values that are fed back are never dropped. The
-    paper uses no dropout."""
+    """The dropout rate between the hidden layer and the output layer. Values that are fed back are not dropped. In the
+    paper: 0."""

@@ -10,8 +10,8 @@ from skipstack.data.basis.user_code.configs import OpenTo, OwnConfig
 
 
 class SoftmaxConfig(Frozen):
-    """Chooses each token's label independently, by a softmax over W [forward; backward] + b, where ``forward`` and
-    ``backward`` are the outputs of the two directions (wu2017 eq. 18).
+    """Chooses each token's label independently, by a softmax over W [forward; backward] + b (wu2017 eq. 18).
+    ``forward`` and ``backward`` are the outputs of the two directions.
     """
 
     kind: Literal["softmax"] = "softmax"
@@ -34,25 +34,25 @@ class MarginConfig(Frozen):
     """Whether to give the score -inf to transitions that the label scheme forbids, in training and decoding. If so, the
     tags must have a label scheme."""
     discount: PositiveFloat = 0.2
-    """The margin per wrong tag (eta in the paper). Training requires the gold tags to score higher than any other tags
-    by eta times the number of wrong tags."""
+    """The margin per wrong tag (eta in the paper). Training requires that the gold tags score higher than any other tag
+    sequence, by eta times the number of wrong tags in that sequence."""
 
 
 class BiaffineConfig(Frozen):
-    """A biaffine dependency parser: predicts each word's head in the tree, and the relation to that head (Dozat and
-    Manning, 2017, whose sizes are the defaults).
+    """A biaffine dependency parser: predicts each word's head in the tree, and the relation to that head. The default
+    sizes are those of Dozat and Manning (2017).
     """
 
     kind: Literal["biaffine"] = "biaffine"
     arc_size: PositiveInt = 500
-    """The size of the vectors that score arcs; each word has two, one as a head and one as a dependent."""
+    """The size of the vectors that score arcs. Each word has two such vectors: as a head, and as a dependent."""
     relation_size: PositiveInt = 100
-    """The size of the vectors that score relations; each word has two, one as a head and one as a dependent."""
+    """The size of the vectors that score relations. Each word has two such vectors: as a head, and as a dependent."""
     dropout: Annotated[float, Field(ge=0, lt=1)] = 0.33
     """The dropout rate of the vectors that score arcs and relations."""
     decoder: Literal["tree", "greedy"] = "tree"
     """The choice of heads. ``tree``: the best tree with one word under the root. ``greedy``: the best head of each word
-    independently; the result need not be a tree."""
+    independently. The result need not be a tree."""
 
 
 OurHeadConfig = Annotated[SoftmaxConfig | CrfConfig | MarginConfig | BiaffineConfig, Field(discriminator="kind")]

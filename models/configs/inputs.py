@@ -24,7 +24,7 @@ class CharacterCnnConfig(Frozen):
     size: PositiveInt = 30
     """The size of a character's vector."""
     filters: PositiveInt = 50
-    """The number of filters; each filter computes one feature of the token."""
+    """The number of filters. Each filter computes one feature of the token."""
     width: PositiveInt = 3
     """The width of a filter in characters; an odd number."""
     highways: NonNegativeInt = 0
@@ -52,8 +52,7 @@ class CharacterCnnsConfig(Frozen):
     size: PositiveInt = 15
     """The size of a character's vector."""
     filters: Annotated[tuple[PositiveInt, ...], Field(min_length=1)] = (25, 50, 75, 100, 125, 150)
-    """The numbers of filters with a width of 1 character, of 2 characters, and so on. Each filter computes one feature
-    of the token."""
+    """The numbers of filters that are 1, 2, 3, ... characters wide. Each filter computes one feature of the token."""
     highways: NonNegativeInt = 0
     """The number of highway layers above the convolutions."""
 
@@ -90,12 +89,11 @@ AnySpelling = Annotated[SpellingConfig | None, Field(discriminator="kind"), Befo
 
 
 class EmbedderConfig(Brief):
-    """Concatenates the vectors of the word, the capitalisation and the affixes of all tokens in a window (wu2017 eqs
-    16-17).
+    """Concatenates the vectors of word, capitalisation and affixes of all tokens in a window (wu2017 eqs 16-17).
 
-    The result has ``window * (word_size + capital_size + 2 * affix_characters * affix_size)`` numbers;
-    3 * (100 + 5 + 50) = 465 in the paper. ``spelling`` and ``class_size`` add further features to each token. A window
-    of 0 or 1 contains only the token of the time step.
+    The result has ``window * (word_size + capital_size + 2 * affix_characters * affix_size)`` numbers. In the paper
+    these are 3 * (100 + 5 + 50) = 465. ``spelling`` and ``class_size`` add further features to each token. A window of
+    0 or 1 contains only the token of the time step.
     """
 
     kind: Literal["tokens"] = "tokens"
@@ -146,8 +144,8 @@ class EmbedderConfig(Brief):
 class FeatureMapConfig(Frozen):
     """The input layer of LD-DNN (chen2017; sizes of Table 2): computes feature maps of the q-grams around a token.
 
-    Of each token (a character in the paper) only the vector x is read. ``layers`` names the operations on x. ``none``:
-    the input is x. ``convolution``: the input is ``sets`` times ``maps`` feature maps (eqs 5-6).
+    The layer reads only the vector x of each token (a character in the paper). ``layers`` names the operations on x.
+    ``none``: the input is x. ``convolution``: the input is ``sets`` times ``maps`` feature maps (eqs 5-6).
     ``convolution_pooling``: the input is the ``word_size`` largest of these feature maps (eq. 7).
     ``convolution_pooling_highway``: a highway layer mixes these largest feature maps with x (eqs 8-9).
     """
@@ -184,7 +182,7 @@ class FeatureMapConfig(Frozen):
 
 
 class OneHotConfig(Frozen):
-    """Reads each word of the vocabulary as a one-hot vector, such as the digits in gui2019's number prediction."""
+    """Reads words as one-hot vectors, for small vocabularies, such as the digits in gui2019's number prediction."""
 
     kind: Literal["one_hot"] = "one_hot"
     size: PositiveInt = 10

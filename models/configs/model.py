@@ -31,8 +31,8 @@ class StackConfig(Frozen):
     (wu2017 eq. 18).
 
     ``composition`` lists the layers with a shortcut, and the earlier layer that each shortcut comes from. ``shortcut``
-    configures these layers, ``cell`` all others. With depth 0 the head reads the embedder's output directly, and most
-    other fields are unused.
+    configures these layers, ``cell`` all others. With depth 0, the head reads the embedder's output, and most fields
+    are unused.
     """
 
     kind: Literal["recurrent"] = "recurrent"
@@ -63,7 +63,7 @@ class StackConfig(Frozen):
     """The layers above which the outputs of the two directions are joined. ``top``: only the last layer.
     ``each_layer``: every layer, so that all layers from the second on read both directions."""
     dropout: Rate = 0.5
-    """Applied to the outputs of the first layer and of the last layer; only once if they are the same layer."""
+    """The dropout rate of the outputs of the first and of the last layer. A single layer has dropout once."""
     pooling: Pooling = "last"
     """``last``: the last state of each direction. ``mean``, ``max``: the mean or maximum of all states. Only networks
     that classify whole texts read this field."""
@@ -99,8 +99,8 @@ class ModelConfig(Frozen):
     """The factor of the normal initial weights N(0, 1/sqrt(fan in)); 0.1 in wu2017
     (``models/ground/initialise.py``)."""
     initial_range: PositiveFloat | None = None
-    """If set to r, all weights and vectors, recurrent weights included, are initially uniform in [-r, r). Biases, and
-    other parameters that usually start at zero, still start at zero."""
+    """If set to r, all weights and vectors, recurrent weights included, are initially uniform in [-r, r). Biases and
+    other parameters that usually start at zero still do."""
 
     @model_validator(mode="before")
     @classmethod
@@ -139,9 +139,9 @@ class ModelConfig(Frozen):
 def check_task(config: ModelConfig, task: Task, *, has_scheme: bool, words: int) -> None:
     """Raise UserError if a network does not fit a task and its corpus.
 
-    Errors are: a head or a stack that the task does not allow, a constrained head without a label scheme, one-hot
-    vectors smaller than the vocabulary, and a language model that would see the word that it predicts. ``has_scheme``:
-    whether the tags have a label scheme. ``words``: the size of the corpus's vocabulary.
+    The task must allow the head and the stack. A constrained head needs a label scheme, and one-hot vectors must not be
+    smaller than the vocabulary. A language model must not see the word that it predicts. ``has_scheme``: whether the
+    tags have a label scheme. ``words``: the size of the corpus's vocabulary.
     """
     if isinstance(config.embedder, OneHotConfig) and words > config.embedder.size:
         raise UserError(

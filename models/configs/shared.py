@@ -25,7 +25,7 @@ def in_common(model: ModelConfig, training: TrainingConfig) -> tuple[ModelConfig
     a trial with the returned configs. The fields with fixed values:
 
     - the learning rate, its schedule, and the number of epochs
-    - the dropout rate of the stack, and that of the input unless the embedder is a user's own
+    - the dropout rate of the stack, and also of the input, unless the embedder is a user's own
     - the weight of the L2 penalty if it is above 0, and the maximum norm of the gradient if it has a limit
     - the share, entropy weight and entropy decay of a dynamic skip
     - fields that affect only the initial weights (``initial_scale`` and ``initial_range`` only without pretraining)
@@ -60,9 +60,9 @@ def _in_common(model: ModelConfig, *, pretrained: bool) -> ModelConfig:
 def apart_on_cpu(model: ModelConfig, training: TrainingConfig) -> str | None:
     """Return the setting that prevents trials with these configs from sharing a program on a CPU, or None.
 
-    With such a setting, the last bits of a lane's results might change if other lanes share its program: torch sums a
-    product of few rows in an order that depends on the memory address of the rows, and other lanes change this address.
-    Networks without such a setting multiply the rows of each lane separately (``models/kernels/products.py``).
+    With such a setting, other lanes in the program might change the last bits of a lane's results. The reason: torch
+    sums a product of few rows in an order that depends on the memory address of the rows, and other lanes change this
+    address. Networks without such a setting multiply the rows of each lane separately (``models/kernels/products.py``).
     """
     if training.precision not in ("float32", "float64"):
         return f"precision {training.precision}"
@@ -74,7 +74,7 @@ def apart_on_cpu(model: ModelConfig, training: TrainingConfig) -> str | None:
 
 
 def _loop_on_cpu(stack: StackConfig) -> str | None:
-    """Return the setting with which a stack computes a torch product of few rows in each time step, or None."""
+    """Return the setting that makes a stack compute a torch product of few rows in each time step, or None."""
     wiring = sources(stack.composition, stack.depth)
     if isinstance(stack.cell, OwnConfig) or isinstance(stack.shortcut.gate, OwnConfig):
         return "own code"

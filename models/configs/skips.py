@@ -10,8 +10,8 @@ Share = Annotated[float, Field(ge=0, le=1)]
 
 
 Addressing = Literal["distance", "place"]
-"""The way in which the perceptron addresses the states that it weights or chooses. ``distance``: by the distance back
-in time, as in gui2019. ``place``: by the position in the text (``models/parts/skips/places.py``)."""
+"""The addresses of earlier states in a skip's perceptron. ``distance``: their distance back in time, as in gui2019.
+``place``: their position in the text (``models/parts/skips/places.py``)."""
 
 
 class FixedSkipConfig(Brief):
@@ -29,9 +29,7 @@ class FixedSkipConfig(Brief):
 
 
 class AttentionSkipConfig(Frozen):
-    """Reads a weighted mean of the K last states; the weights are the softmax of a perceptron's outputs (gui2019, "with
-    attention").
-    """
+    """Reads a mean of the K last states, weighted by a perceptron with a softmax (gui2019, "with attention")."""
 
     kind: Literal["attention"] = "attention"
     reach: PositiveInt = 10

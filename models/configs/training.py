@@ -32,9 +32,9 @@ class LazyAdam(Frozen):
 
     In a table of vectors (of words, of affixes, or of the characters that an LSTM reads), a row that the batch does not
     look up keeps its value and its two moving averages. Under Adam the averages of such a row decay, and the row still
-    moves for some updates. So vectors of rare words move less here, and their averages decay only in updates that look
-    them up. The bias correction counts all updates, as in Adam. All other weights are updated as in Adam. With ``l2``
-    above 0, every row has a gradient, so tables are updated as in Adam, too.
+    moves for some updates. So vectors of rare words move less than under Adam. The bias correction counts all updates,
+    as in Adam. All other weights are updated as in Adam. With ``l2`` above 0, every row has a gradient and is updated
+    as in Adam.
     """
 
     kind: Literal["lazy_adam"] = "lazy_adam"
@@ -74,8 +74,8 @@ class Halving(Frozen):
 
 
 class Linear(Frozen):
-    """Lowers the learning rate linearly: in epoch e of E, counted from 1, the rate is (E - e + 1) / E times the initial
-    rate (dinarelli2016).
+    """Lowers the learning rate linearly (dinarelli2016). In epoch e of E, counted from 1, the rate is (E - e + 1) / E
+    times the initial rate.
     """
 
     kind: Literal["linear"] = "linear"
@@ -94,8 +94,8 @@ class Decay(Frozen):
 
 
 class InverseTime(Frozen):
-    """Lowers the learning rate with every epoch: in epoch e, counted from 0, the rate is the initial rate divided by
-    1 + rho e (Ma and Hovy, 2016, whose tagger gui2019 uses).
+    """Lowers the learning rate with every epoch, as in the tagger of Ma and Hovy (2016), which gui2019 uses. In epoch
+    e, counted from 0, the rate is the initial rate divided by 1 + rho e.
     """
 
     kind: Literal["inverse_time"] = "inverse_time"
@@ -108,8 +108,8 @@ Schedule = Annotated[Constant | Halving | Linear | Decay | InverseTime, Field(di
 
 
 class PretrainingConfig(Frozen):
-    """Pretrains a language model of words and one of labels on the training split, before the first epoch. The vectors
-    of these two models initialise the network's vectors of words and labels (dinarelli2016 section 3.2;
+    """Pretrains language models of words and of labels on the training split, before the first epoch. Their vectors
+    initialise the network's vectors of words and labels (dinarelli2016 section 3.2;
     ``models/training/pretraining.py``).
 
     The paper prints only the numbers of epochs; all other defaults are ours. The learning rate falls linearly.
@@ -159,7 +159,7 @@ class TrainingConfig(Brief):
     precision: Literal["float32", "float64", "tf32", "bfloat16"] = "float32"
     """The precision of the network. ``tf32`` and ``bfloat16`` keep all numbers in float32, but round the factors of
     matrix products in updates (``models/ground/precision.py``). ``tf32`` rounds to 11 bits on GPUs since Ampere, which
-    multiply such numbers faster; on other devices it equals ``float32``. ``bfloat16`` rounds to 8 bits in large
+    multiply such numbers faster. On other devices, ``tf32`` equals ``float32``. ``bfloat16`` rounds to 8 bits in large
     products only. With wide layers and at least 16 sentences per update, such products take half the time on processors
-    with bfloat16 instructions, and several times as long on others. CRFs, parse trees, evaluation and decoding use
-    float32."""
+    with bfloat16 instructions. On others they take much longer. CRFs, parse trees, evaluation and decoding use float32.
+    """

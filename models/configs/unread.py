@@ -20,17 +20,17 @@ OPEN: Final[Mapping[Topology, Topology]] = {
     "block_output_ungated": "block",
     "block_internal_ungated": "block",
 }
-"""Topologies that equal another topology if the gate is ``none`` (g = 1), each with its equal."""
+"""Pairs of topologies that are equal if the gate is ``none`` (g = 1)."""
 
 
 def without_unread(config: ModelConfig, *, vectors: bool = True) -> ModelConfig:
-    """Return the config with the default value in each field that its network does not read, and with one canonical
-    form for equivalent settings, such as those of shortcuts.
+    """Return the config in a canonical form. Fields that the network does not read have their default value. Equivalent
+    settings, such as those of shortcuts, have one form.
 
-    Networks for which this function returns equal configs have equal weights and training curves, since all random
-    numbers depend only on seeds and names of parameters. Networks that compute the same function with other parameter
-    names or other rounding keep different configs. Configs of users' own code are not changed. ``vectors``: whether the
-    corpus has pretrained word vectors; if not, ``word_vectors`` is not read.
+    Networks with the same canonical form have equal weights and training curves: all random numbers depend only on
+    seeds and names of parameters. Networks that compute the same function with other parameter names or other rounding
+    keep different configs. Configs of users' own code are not changed. ``vectors``: whether the corpus has pretrained
+    word vectors. If not, ``word_vectors`` is not read.
     """
     changed: dict[str, Any] = {"embedder": _embedder(config.embedder, vectors=vectors)}
     if isinstance(config.stack, StackConfig):

@@ -1,9 +1,9 @@
 """Compositions (wu2017 Table 4): the source of each layer, that is, the earlier layer that its shortcut comes from.
 
-Layers are numbered 1..L from the bottom; source 0 means no shortcut. The paper defines its five types only in Figure 1,
-a drawing; ``sources`` lists our reading of this drawing. In the paper, shortcuts of type 1 come from "the input of the
-first hidden layer". This may mean the first hidden layer itself, as in our type 1, or the network's input, as in our
-composition ``input``.
+Layers are numbered 1..L from the bottom. Source 0 means no shortcut. The paper defines its five types only in Figure 1,
+a drawing. ``sources`` lists our reading of this drawing. In the paper, shortcuts of type 1 come from "the input of the
+first hidden layer". This may mean the first hidden layer itself (our type 1) or the network's input (our composition
+``input``).
 """
 
 from typing import Literal
@@ -15,7 +15,7 @@ Source = int | OfInput
 
 
 def sources(composition: Source | tuple[Source, ...], depth: int) -> tuple[Source, ...]:
-    """Return the source of each layer 1..``depth``; 0 for a layer without a shortcut.
+    """Return the source of each layer 1..``depth``, 0 for a layer without a shortcut.
 
     - Type 0 (ours): no layer takes a shortcut.
     - Type 1: every layer l >= 2 takes layer 1.
@@ -34,7 +34,7 @@ def sources(composition: Source | tuple[Source, ...], depth: int) -> tuple[Sourc
 
 
 def below(source: Source, layer: int) -> bool:
-    """Whether the source of a layer is the layer directly below it; for layer 1, whether it is the network's input."""
+    """Whether a layer's source is the layer directly below. Below layer 1, this is the network's input."""
     return source == (layer - 1 if layer > 1 else "input")
 
 

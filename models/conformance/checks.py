@@ -1,6 +1,6 @@
 """The conformance checks of users' components of networks: gates, cells, heads and embedders.
 
-Each check is a function that raises ``Failure`` if the component fails; all built-in components pass. The report of a
+Each check is a function that raises ``Failure`` if the component fails. All built-in components pass. The report of a
 passed check shows the check's docstring.
 """
 
@@ -28,11 +28,11 @@ from skipstack.models.training.loading import Loader
 from skipstack.models.training.loop import Training
 
 CLOSE: Final = 1e-10
-"""The maximum difference of two losses in float64 that count as equal; the order of summation may differ."""
+"""The maximum difference in float64 of losses that should be equal. The order of summation may differ."""
 
 STEP, SLOPE_CLOSE, PLACES = 1e-6, 1e-6, 3
-"""Settings of numerical gradients: the step by which a weight is moved up and down, the allowed difference from the
-gradient, relative to max(1, |slope|), and the number of weights of each parameter that are checked."""
+"""Settings of numerical gradients. ``STEP``: the step by which a weight is moved up and down. ``SLOPE_CLOSE``: the
+allowed difference from the gradient, relative to max(1, |slope|). ``PLACES``: weights checked per parameter."""
 
 UPDATES = 3
 
@@ -178,8 +178,8 @@ def resumed(specimen: Specimen) -> None:
 CHECKS: Final[Mapping[str, Callable[[Specimen], None]]] = {
     each.__name__: each for each in (shapes, waits, repeats, calls, sentences, padding, lanes, gradient, resumed)
 }
-"""The checks by name, in the order in which they run: later checks would often only repeat the failure of earlier ones.
-``waits`` must run before the first backward pass of the process, in which torch counts the devices."""
+"""The checks by name, in the order in which they run. Later checks would often only repeat the failure of an earlier
+check. ``waits`` must run before the first backward pass of the process, in which torch counts the devices."""
 
 
 def _losses(network: Network, specimen: Specimen, number: int = 0) -> Tensor:
@@ -197,7 +197,7 @@ def _difference(one: Tensor, other: Tensor) -> float:
 
 
 def _slope(network: Network, specimen: Specimen, flat: Tensor, place: int) -> float:
-    """Return the numerical derivative of the loss with respect to ``flat[place]``; restores the weight afterwards."""
+    """Return the numerical derivative of the loss with respect to ``flat[place]``, which is unchanged afterwards."""
     before, sums = float(flat[place]), []
     for sign in (1, -1):
         flat[place] = before + sign * STEP

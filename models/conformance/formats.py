@@ -1,10 +1,10 @@
 """The conformance checks of users' file formats. Imports no torch.
 
-Each check reads the examples that a format's class states, and raises ``Failure`` if the format fails; all built-in
+Each check reads the examples that a format's class states, and raises ``Failure`` if the format fails. All built-in
 formats pass. The report of a passed check shows the check's docstring.
 
 The check ``elsewhere`` runs this module as a program in other processes. The program reads a file of users' code from
-stdin, and writes to stdout, as JSON, the sentences that the file's formats read from their examples.
+stdin. The file's formats read sentences from their examples, and the program writes these sentences to stdout as JSON.
 """
 
 import json
@@ -34,7 +34,7 @@ CUTS: Final = 200
 """The approximate number of positions at which an example is truncated: every max(1, n // CUTS)-th of its n bytes."""
 
 SEEDS: Final = ("1", "2", "3")
-"""Python's hash seed in each of the other processes, which determines the order of sets of strings."""
+"""Python's hash seeds in the other processes. A hash seed determines the order of sets of strings."""
 
 
 @dataclass(frozen=True)
@@ -200,7 +200,7 @@ def _output(process: subprocess.Popen[bytes], sent: bytes) -> dict[str, Any]:
 
 
 def _as_json(specimen: FormatSpecimen) -> Any:
-    """Return the sentences that are read from the examples, as values that survive JSON unchanged; if reading raises an
+    """Return the sentences that are read from the examples, as values that survive JSON unchanged. If reading raises an
     error, return the error in one line.
     """
     try:

@@ -27,8 +27,8 @@ from skipstack.models.parts.inputs.base import LexiconTensors
 from skipstack.models.training.loading import Loader
 
 WORDS, LONGEST, BATCH = 12, 6, 4
-"""The number of word ids of the corpus (0 is padding), the maximum number of tokens of a sentence, and the number of
-sentences in a batch."""
+"""Sizes of the corpus. ``WORDS``: word ids, including 0 for padding. ``LONGEST``: the maximum number of tokens of a
+sentence. ``BATCH``: sentences in a batch."""
 
 LANES = (Lane(seed=3), Lane(seed=8))
 

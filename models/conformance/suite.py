@@ -36,9 +36,8 @@ class Found:
 def conformance(file: CodeFile) -> list[Found]:
     """Run all checks on each component in a loaded file, with the defaults of its config, and return the outcomes.
 
-    A component is not checked further after a failure; a format without an example is not checked at all. The process
-    must not have run a backward pass before (see ``CHECKS``). Raises UserError if a field of a component's config has
-    no default.
+    A component is not checked further after a failure. A format without an example is not checked at all. The process
+    must not have run a backward pass before (see ``CHECKS``). Raises UserError if a config's field has no default.
     """
     pieces = pieces_of(file)
     networks = [Specimen(piece) for piece in pieces if piece.part != "format"]

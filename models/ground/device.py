@@ -16,7 +16,7 @@ CAPTURED = "cuda-graphs"
 
 
 def choose_device(name: str) -> torch.device:
-    """Return the torch device called ``name``; ``auto`` is a GPU if there is one, or else the CPU.
+    """Return the torch device called ``name``. ``auto`` is a GPU if there is one, or else the CPU.
 
     Raises NoGpuError if ``name`` demands a GPU and there is none.
     """
@@ -30,7 +30,7 @@ def choose_device(name: str) -> torch.device:
 
 
 def current(device: torch.device) -> AbstractContextManager[object]:
-    """Return a context in which ``device`` is torch's current GPU; on other devices the context does nothing.
+    """Return a context in which ``device`` is torch's current GPU, or a context without effect on other devices.
 
     Streams, CUDA graphs and Triton kernels run on the current GPU. Torch's own operations run where their tensors are,
     and do not need this context.

@@ -20,11 +20,11 @@ def initialise(model: nn.Module, seeds: Sequence[int], scale: float, spread: flo
     """Fill every parameter of ``model`` with initial values. Row r of a parameter belongs to lane r, and depends only
     on ``seeds[r]`` and the parameter's name.
 
-    ``scale``: the factor of normal values. ``spread``: if set, every parameter that does not start at zero is instead
-    uniform in [-spread, spread) (Zaremba et al., 2014), and ``scale`` is ignored.
+    ``scale``: the factor of normal values. ``spread``: if set, every parameter that does not start at zero is uniform
+    in [-spread, spread) (Zaremba et al., 2014). ``scale`` is then ignored.
 
-    Values are drawn in float32 on the CPU, so they are the same in every precision, on every device, and whatever other
-    parameters the network has. Parameters on the simulated device, which stores no values, are skipped.
+    Values are drawn in float32 on the CPU. So they do not depend on the precision, the device or the network's other
+    parameters. Parameters on the simulated device, which stores no values, are skipped.
     """
     for name, parameter in model.named_parameters():
         start = role_of(parameter).start

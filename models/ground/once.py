@@ -9,11 +9,11 @@ from torch.autograd.function import once_differentiable
 
 
 def once(backward: Callable[..., Any]) -> Callable[..., Any]:
-    """Decorate a ``backward`` that cannot be differentiated again; like torch's ``once_differentiable``, but cheaper.
+    """Decorate a ``backward`` that cannot be differentiated again, at less cost than torch's ``once_differentiable``.
 
-    Torch's wrapper takes as long as a small operation. So the wrapper is called only if gradients are enabled, since
-    only then can a second derivative be computed. The decorated function raises RuntimeError if a tensor that the
-    forward pass saved has been overwritten since, even if ``backward`` reads that tensor as a numpy array.
+    Torch's wrapper takes as long as a small operation. So the wrapper is called only if gradients are enabled, and a
+    second derivative is possible. The decorated function raises RuntimeError if a tensor that the forward pass saved
+    was overwritten. This holds even if ``backward`` reads the tensor as a numpy array.
     """
     guarded = once_differentiable(backward)
 

@@ -1,9 +1,9 @@
-"""The precision of matrix products. The context ``products_in`` sets it for a forward pass and its backward pass.
+"""The precision of matrix products. The context ``products_in`` sets this precision for a forward and backward pass.
 
-All numbers of a network have one dtype. If that is float32, matrix products may have a lower precision. In bfloat16,
-both factors are rounded to 8 bits, and the products of their entries are summed in float32. In TF32, GPUs since Ampere
-round the factors to 11 bits; other devices round nothing. Everything else stays in float32: weights, additions,
-activations, losses, updates, and products outside of ``models/kernels/products.py``.
+All numbers of a network have one dtype. With float32, matrix products may have a lower precision. In bfloat16, both
+factors are rounded to 8 bits, and the products of their entries are summed in float32. In TF32, GPUs since Ampere round
+the factors to 11 bits. Other devices round nothing. Everything else stays in float32: weights, additions, activations,
+losses, updates, and products outside of ``models/kernels/products.py``.
 """
 
 import functools
@@ -19,9 +19,10 @@ import torch
 Precision: TypeAlias = Literal["float32", "float64", "tf32", "bfloat16"]
 
 FEW_ROWS, FEW_SENTENCES = 64, 16
-"""Minimum rows of a product over all time steps, and minimum sentences of a product at each step, for its factors to be
-rounded to bfloat16. Rounding a matrix that is read only once costs more than it saves. The second limit is lower, since
-the weight matrix is rounded once for all steps. TF32 needs no rounding beforehand, and has no such limits."""
+"""Minimum sizes of products whose factors are rounded to bfloat16. ``FEW_ROWS``: rows of a product over all time steps.
+``FEW_SENTENCES``: sentences of a product at each step. Smaller products take longer with rounding than without.
+``FEW_SENTENCES`` is lower, since the weight matrix is rounded once for all steps. TF32 has no such limits, since
+nothing is rounded beforehand."""
 
 _around: ContextVar[Precision] = ContextVar("around", default="float32")
 
@@ -63,7 +64,7 @@ def rounds_steps(sentences: int) -> bool:
 
 
 def in_tf32() -> bool:
-    """Whether the current context asks for products in TF32; devices without TF32 then compute in float32."""
+    """Whether the current context asks for products in TF32. Devices without TF32 then compute in float32."""
     return _around.get() == "tf32"
 
 
@@ -107,7 +108,6 @@ class _Switch:
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Hold the switch for as long as the context lasts."""
         with self.lock:
             if self.holders == 0:
                 self.before = getattr(torch.backends.cuda.matmul, self.name)
@@ -135,7 +135,7 @@ _SWITCHES: Final[Mapping[str, _Switch]] = {
 
 
 class _Turns:
-    """Lets threads that need different process-wide settings take turns; threads with the same setting share a turn."""
+    """Lets threads that need different process-wide settings take turns. Threads with the same setting share a turn."""
 
     def __init__(self) -> None:
         self.changed, self.own = Condition(), local()
@@ -164,8 +164,8 @@ class _Turns:
                 self.changed.notify_all()
 
     def _may_enter(self, wanted: str) -> bool:
-        """Whether a thread may begin a turn: if no thread has one, or if the current setting is ``wanted`` and no
-        thread waits for another setting. Without the last condition, a waiting thread might wait for ever.
+        """Whether a thread may begin a turn. It may if no thread has a turn. It also may if the current setting is
+        ``wanted``, and no thread waits for another setting: that thread might otherwise wait for ever.
         """
         others = self.waiting.total() > self.waiting[wanted]
         return self.inside == 0 or (self.present == wanted and not others)

@@ -1,7 +1,6 @@
 """Flushes subnormal numbers to zero: numbers too small for a float's exponent range.
 
-Gradients that vanish over many time steps become subnormal, and a CPU takes more than a hundred times as long for a
-product with them.
+Gradients that vanish over many time steps become subnormal. A CPU takes over a hundred times as long to multiply them.
 """
 
 from collections.abc import Iterator

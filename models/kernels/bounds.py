@@ -11,8 +11,8 @@ ASSERTED: Final = "SKIPSTACK_KERNELS_ASSERTED"
 
 
 def check_shape(name: str, tensor: Tensor | None, *wanted: int) -> None:
-    """Raises ValueError, which names ``name``, unless ``tensor`` has the shape ``wanted`` or is None (an absent part).
-    A user's embedder, gate, cell or head may return a wrong shape.
+    """Raises ValueError unless ``tensor`` has the shape ``wanted``, or is None (an absent part). The message contains
+    ``name``. A user's embedder, gate, cell or head may return a wrong shape.
     """
     if tensor is not None and tensor.shape != wanted:
         raise ValueError(f"{name}: got a tensor of {tuple(tensor.shape)} (allowed here: {wanted})")
@@ -21,7 +21,7 @@ def check_shape(name: str, tensor: Tensor | None, *wanted: int) -> None:
 def in_range(indices: Tensor, least: int, stop: int) -> bool:
     """Returns whether all indices are in ``least`` to ``stop`` - 1, for an assertion before a call of compiled code.
 
-    Indices are already checked when data are read (``data/store/ranges.py``). So this function reads them only if the
+    Indices are already checked when data are read (``data/store/ranges.py``). So this function checks again only if the
     environment asks for it (``ASSERTED``), and otherwise returns True.
     """
     if not asserted() or indices.numel() == 0:

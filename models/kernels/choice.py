@@ -1,8 +1,8 @@
 """The versions of each operation, and the function ``choose``, which selects the version that runs.
 
-``reference``: torch's operations, which define the result and run everywhere; for a recurrent layer, the loop over its
-cell's steps (``models/layers/cell.py``). ``compiled``: numba's machine code, on a CPU. ``fused``: Triton's kernels, on
-a GPU. Importing this module loads neither numba nor Triton; a choice loads the one that it depends on.
+``reference``: torch's operations, which define the result and run everywhere. For a recurrent layer, this is the loop
+over its cell's steps (``models/layers/cell.py``). ``compiled``: numba's machine code, on a CPU. ``fused``: Triton's
+kernels, on a GPU. Importing this module loads neither numba nor Triton. A choice loads the package that it depends on.
 """
 
 import os
@@ -28,8 +28,8 @@ Kernels: TypeAlias = Literal["reference", "compiled", "fused"]
 KERNELS: Final[tuple[Kernels, ...]] = "reference", "compiled", "fused"
 
 VARIABLE: Final = "SKIPSTACK_KERNELS"
-"""The environment variable that selects one of ``KERNELS`` for all operations that have this version; all other
-operations run the reference. Worker processes inherit it.
+"""The environment variable that selects one of ``KERNELS`` for every operation that has this version. Other operations
+run the reference. Worker processes inherit the variable.
 """
 HOST: Final = "host"
 """A device name for numpy arrays, which are not yet tensors on a device."""
@@ -43,12 +43,12 @@ class Operation:
     """The versions of an operation besides the reference.
 
     ``compiled``, ``fused``: whether there is such a version. ``hides``: whether these versions lack the pre-activations
-    and states that an inspection of layers needs. ``of_many_rows``: whether the compiled version runs only for products
+    and states that an inspection of layers needs. ``of_many_rows``: whether the compiled version is only for products
     of many rows.
 
-    ``in_bfloat16``: what happens on a CPU if matrix products are to be rounded to bfloat16. "rounded": the compiled
-    version rounds the factors of its products, if the CPU can multiply in bfloat16. "exact": the compiled version runs
-    without rounding. "reference": the reference runs. None: the operation multiplies no matrices.
+    ``in_bfloat16``: what a CPU runs if matrix products are to be rounded to bfloat16. "rounded": the compiled version,
+    which rounds the factors of its products, if the CPU can multiply in bfloat16. "exact": the compiled version,
+    without rounding. "reference": the reference. None: the operation multiplies no matrices.
     """
 
     compiled: bool = False
@@ -92,10 +92,10 @@ def choose(operation: str, like: Tensor | None = None, rows: int | None = None) 
     ``rows``: the number of rows of a product, if the operation depends on it.
 
     During an export the reference runs, since an exported program can contain only torch's operations. Otherwise the
-    preferred version is the compiled one on a CPU, the fused one on a GPU, and the reference elsewhere. The reference
-    replaces the preferred version if
+    preferred version is compiled on a CPU, fused on a GPU, and the reference elsewhere. The reference replaces the
+    preferred version if
 
-    1. the environment asks for it, by ``SKIPSTACK_KERNELS=reference``, or, for arrays on the host, by ``=fused``;
+    1. the environment asks for it by ``SKIPSTACK_KERNELS=reference`` (for arrays on the host, also by ``=fused``);
     2. the operation has no such version;
     3. numba, or Triton, is missing or disabled;
     4. layers are inspected (``watched``), and the operation hides their pre-activations;
@@ -104,8 +104,7 @@ def choose(operation: str, like: Tensor | None = None, rows: int | None = None) 
     7. for the compiled version: products are rounded to bfloat16, and the operation, or this CPU, has no such compiled
        products. (Products of few rows are not rounded.)
 
-    Raises UserError if the environment asks for a version that does not exist, that cannot run in this process, or that
-    cannot run on this device.
+    Raises UserError if the environment asks for a version that does not exist, or that cannot run here.
     """
     if exporting():
         return "reference"
@@ -189,8 +188,8 @@ def override() -> Kernels | None:
 
 
 def named() -> Kernels | None:
-    """Returns the version that the environment variable ``VARIABLE`` names, whether or not it can run here; None if the
-    variable is unset or empty. Raises UserError if the name is unknown.
+    """Returns the version that the environment variable ``VARIABLE`` names, even if it cannot run here. Returns None if
+    the variable is unset or empty. Raises UserError if the name is unknown.
     """
     got = os.environ.get(VARIABLE, "")
     for each in KERNELS:
@@ -221,7 +220,7 @@ def is_watched() -> bool:
 
 
 def what_runs(device: torch.device, dtype: torch.dtype = torch.float32) -> dict[str, Choice]:
-    """Returns the choice for each operation in training on ``device``, for products of many rows, not rounded."""
+    """Returns the choice for each operation in training on ``device``, for unrounded products of many rows."""
     return {
         name: decided(name, HOST, None) if name == "distinct" else decided(name, device.type, dtype)
         for name in OPERATIONS

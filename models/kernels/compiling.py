@@ -1,8 +1,8 @@
 """Compilation of parts of networks for CPUs.
 
-A compiled operation is one call instead of several calls of torch's operations at each step. In small networks this
-saves most of the time; in large networks, writing and rereading of intermediate results. The version in torch's
-operations defines the result of a compiled version, and runs if nothing is compiled.
+A compiled operation is one call instead of several calls of torch's operations at each step. In small networks these
+calls take most of the time. In large networks, fewer intermediate results are written and reread. The version in
+torch's operations defines the result of a compiled version, and runs if nothing is compiled.
 """
 
 import logging
@@ -30,14 +30,14 @@ Function = TypeVar("Function", bound=Callable[..., object])
 
 
 OPTIONS: Final[dict[str, Any]] = {"error_model": "numpy", "fastmath": {"contract"}}
-"""The options of numba. ``contract`` allows a product and a sum without rounding in between; nothing is reordered."""
+"""The options of numba. ``contract`` allows a product and a sum without rounding in between. Nothing is reordered."""
 
 
 def compiled(function: Callable[P, R]) -> Callable[P, R]:
     """Compiles ``function`` to machine code for this CPU at the first call with each combination of argument types.
 
-    The machine code is cached for later processes, in the user's cache folder or in ``NUMBA_CACHE_DIR``, unless this
-    version of numba does not allow that (``keep`` is None).
+    The machine code is cached for later processes, in the user's cache folder or in ``NUMBA_CACHE_DIR``. If this
+    version of numba does not allow that, ``keep`` is None.
     """
     dispatcher = njit(nogil=True, **OPTIONS)(function)
     if keep is not None:
@@ -72,7 +72,7 @@ def inlined(function: Function) -> Function:
 
 
 def _leave_scipy() -> None:
-    """Keeps numba from importing scipy's linear algebra only to check that scipy is installed; the import takes 0.2 s.
+    """Keeps numba from importing scipy's linear algebra only to check for scipy. The import would take 0.2 s.
 
     Our compiled code has its own products (``gemm/``). Code that asks numba for products still loads scipy's.
     """

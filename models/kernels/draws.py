@@ -11,12 +11,11 @@ from skipstack.models.kernels.philox import fractions, philox_words
 
 
 def drawn(key_R: Tensor, draw: int | Tensor, like: Tensor) -> Tensor:
-    """Draws uniform numbers in [0, 1), in the shape and type of ``like``: multiples of 2^-24 in float32, of 2^-32 in
-    float64.
+    """Draws uniform numbers in [0, 1), shaped like ``like``: multiples of 2^-24 in float32, and of 2^-32 in float64.
 
     A lane's numbers are word 0 of blocks 0 ... M - 1, then word 1 of these blocks, then word 2, then word 3. Block i is
     Philox of the counter (i, 0, d_0, d_1) under the key (k_0, k_1). d is ``draw``, an integer on the host or in a
-    tensor on the key's device, and k is the lane's key. Both have 64 bits; index 0 is the lower half.
+    tensor on the key's device. k is the lane's key. Index 0 is the lower half of the 64 bits, index 1 the upper half.
     """
     lanes, numbers = len(key_R), like.numel() // len(key_R)
     blocks = -(-numbers // 4)

@@ -22,11 +22,10 @@ def largest_sum(table_VF: Tensor, rows_CNW: Tensor) -> Tensor:
 
 
 class _LargestSum(torch.autograd.Function):
-    """Computes the largest sums. Only the rows of the first largest sum get a gradient; torch would visit all sums."""
+    """Computes the largest sums. Only the first of equal sums gets a gradient. Torch would visit all sums."""
 
     @staticmethod
     def forward(ctx: Any, table_VF: Tensor, rows_CNW: Tensor) -> Tensor:
-        """Computes the largest sums: largest_NF."""
         sum_CNF = _sums(table_VF, rows_CNW)
         largest_NF = sum_CNF.amax(dim=0)
         ctx.save_for_backward(rows_CNW, sum_CNF, largest_NF)
@@ -36,7 +35,6 @@ class _LargestSum(torch.autograd.Function):
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, gradient_NF: Tensor) -> tuple[Tensor, None]:
-        """Returns the gradient of the table."""
         rows_CNW, sum_CNF, largest_NF = ctx.saved_tensors
         sums, maxima, numbers = sum_CNF.shape
         countdown_C11 = torch.arange(sums - 1, -1, -1, dtype=torch.int32, device=sum_CNF.device).view(-1, 1, 1)
@@ -51,6 +49,5 @@ class _LargestSum(torch.autograd.Function):
 
 
 def _sums(table_VF: Tensor, rows_CNW: Tensor) -> Tensor:
-    """Computes all sums of rows: sum_CNF."""
     places, maxima, _ = rows_CNW.shape
     return functional.embedding_bag(rows_CNW.flatten(0, 1), table_VF, mode="sum").view(places, maxima, -1)

@@ -85,7 +85,7 @@ def block_layer(
     shared_GTBH: Tensor | None = None,
     start_GBH: Tensor | None = None,
 ) -> Tensor | None:
-    """Runs a shortcut block: h_GTBH; returns None if no fast version can run.
+    """Runs a shortcut block, and returns h_GTBH; None if no fast version can run.
 
     m_t = i_t s_t + a_t,   h_t = o_t (tanh(m_t) + q_t) + b_t                        (wu2017 eqs 7-8, Table 2)
 

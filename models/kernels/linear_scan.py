@@ -54,7 +54,7 @@ def scan(kept_GTBH: Tensor, added_GTBH: Tensor, h_GTBH: Tensor) -> None:
     operations, which compute fewer than 3T steps in all.
 
     Two steps combine to a single one, h_{t+1} = k_{t+1} k_t h_{t-1} + (k_{t+1} a_t + a_{t+1}). So a scan of half as
-    many steps computes every second state, and one more step from each of these computes the others (Blelloch, 1990,
+    many steps computes every second state. One more step from each of these states computes the others (Blelloch, 1990,
     Prefix Sums and Their Applications). Nothing is divided, so a small k causes no overflow.
     """
     steps = h_GTBH.shape[1]

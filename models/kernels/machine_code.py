@@ -1,9 +1,9 @@
 """A cache of machine code for later processes: a file for each function and the types of its arguments.
 
-A file's name depends on everything that determines its code: the sources of the function (``sources.py``), the versions
-of the compilers, the settings of numba that change code, and the CPU as numba describes it to LLVM. A file begins with
-a digest of its name and code. So code runs only if it was written under exactly this name; a truncated or changed file
-is compiled anew. If files cannot be written or read, as on a full disk, each process compiles for itself.
+A file's name depends on everything that determines the code: the function's sources (``sources.py``), the versions of
+the compilers, numba's settings, and the CPU as numba describes it to LLVM. A file begins with a digest of its name and
+code. So code runs only if it was written under exactly this name. A truncated or changed file is compiled anew. If
+files cannot be written or read, as on a full disk, each process compiles for itself.
 """
 
 import hashlib
@@ -50,7 +50,7 @@ HOUR, DAY = 3_600.0, 86_400.0
 UNUSED: Final = 30 * DAY
 """Seconds without use after which ``tidy`` removes an entry."""
 ROOM: Final = 2**27
-"""Bytes for the cache. ``tidy`` removes any excess, least recently used first, but nothing used within a day."""
+"""The maximum size of the cache in bytes, which ``tidy`` enforces. Entries used within a day may exceed this size."""
 
 
 class Kept(_Cache):  # type: ignore[misc]
@@ -146,7 +146,7 @@ def made_by() -> str:
 
 def tidy(folder: Path, now: float) -> None:
     """Removes entries that no process has used for ``UNUSED`` seconds. If all entries take more than ``ROOM`` bytes,
-    also removes the least recently used ones, except those used within a day.
+    also removes the least recently used entries, except entries used within a day.
 
     ``now``: the time, in seconds since the epoch. Raises OSError if the folder cannot be read.
     """

@@ -1,9 +1,8 @@
 """Reads and sums at positions that may repeat, in the same order on each run.
 
-On a GPU, torch's ``scatter_add`` and ``index_add``, and so the gradients of ``gather`` and ``index_select``, add
-numbers in the order in which threads reach them; with more than two numbers at a position, runs differ in the last
-bits. So on a GPU these functions sort the positions, as torch does for the gradient of ``embedding`` and for
-accumulating ``index_put``.
+On a GPU, torch's ``scatter_add`` and ``index_add`` add numbers in the order in which threads reach them. The gradients
+of ``gather`` and ``index_select`` do the same. So with more than two numbers at a position, runs differ in the last
+bits. The functions here therefore sort the positions on a GPU, as torch does for the gradient of ``embedding``.
 
 Axes: R lanes (a lane is one seed's copy of the network), V positions of a lane, N numbers, S and T steps, B sentences,
 F features.

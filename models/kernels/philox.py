@@ -1,7 +1,7 @@
-"""Philox4x32-10, a counter-based random number generator: turns a counter of four 32-bit words into four random words,
-under a key of two words (Salmon, Moraes, Dror and Shaw, 2011, "Parallel random numbers: as easy as 1, 2, 3").
+"""Philox4x32-10, a counter-based random number generator (Salmon, Moraes, Dror and Shaw, 2011, "Parallel random
+numbers: as easy as 1, 2, 3"). Turns a counter of four 32-bit words into four random words, under a key of two words.
 
-This is the definition, in operations of torch; the compiled and the fused version draw the same words.
+This is the definition, in operations of torch. The compiled and the fused version draw the same words.
 
 Axes: R lanes (a lane is one seed's copy of the network), M blocks of four words.
 """

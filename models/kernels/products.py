@@ -1,10 +1,9 @@
 """Matrix products in the precision of the training (``models/ground/precision.py``).
 
 Without compiled code, torch multiplies, and rounds the result of a product in bfloat16 to bfloat16. On a CPU, torch's
-order of summation depends on the alignment of the factors in memory, and so a lane's result (a lane is one seed's copy
-of the network) would depend on the lanes before it. So on a CPU, ``product`` and ``batches`` multiply each batch
-separately, from factors aligned like those of a single batch. Exceptions are exports, and ``product`` in bfloat16 or
-TF32.
+order of summation depends on the alignment of the factors in memory. The result of a lane (one seed's copy of the
+network) would then depend on the lanes before it. So on a CPU, ``product`` and ``batches`` multiply each batch
+separately, with factors aligned like a single batch. Exceptions are exports, and ``product`` in bfloat16 or TF32.
 
 Axes: G batches, N rows, I inputs and O outputs of a product; in recurrent products, B sentences, H hidden units,
 X pre-activations.
@@ -22,7 +21,7 @@ from skipstack.models.kernels.bounds import check_shape
 from skipstack.models.kernels.choice import choose
 
 LINE: Final = 64
-"""Bytes of a cache line. Each tensor that torch allocates begins at the start of one."""
+"""Bytes of a cache line. Each tensor that torch allocates begins at the start of a line."""
 
 
 def product(x_GNI: Tensor, weight_GIO: Tensor, bias: Tensor | None = None) -> Tensor:
@@ -45,7 +44,7 @@ def product(x_GNI: Tensor, weight_GIO: Tensor, bias: Tensor | None = None) -> Te
 
 
 def batches(x_GNI: Tensor, y_GIO: Tensor) -> Tensor:
-    """Computes X Y for each of G batches, without a gradient; on a CPU bit for bit as if each batch were alone."""
+    """Computes X Y for each of G batches, without a gradient. On a CPU, batches do not affect each other's bits."""
     if not _are_apart(x_GNI, y_GIO):
         return torch.bmm(x_GNI, y_GIO)
     return torch.cat([torch.bmm(x, y) for x, y in zip(_apart(x_GNI), _apart(y_GIO), strict=True)])
@@ -63,7 +62,9 @@ def transposed(step_GHX: Tensor) -> Tensor:
 
 
 def plus_product(x_GBX: Tensor, h_GBH: Tensor, step_GHX: Tensor, out: Tensor | None = None) -> Tensor:
-    """Computes x + U h, where U is a result of ``step_weight``; into ``out``, if given, and then without a gradient."""
+    """Computes x + U h, where U is a result of ``step_weight``. With ``out``, the result goes there, without a
+    gradient.
+    """
     if step_GHX.dtype is torch.bfloat16:
         return torch.add(x_GBX, torch.bmm(h_GBH.to(step_GHX.dtype), step_GHX), out=out)
     if in_tf32() and torch.is_grad_enabled():
@@ -89,7 +90,6 @@ class _ByItself(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, x_GNI: Tensor, weight_GIO: Tensor, bias: Tensor | None) -> Tensor:
-        """Computes the product, Y = X W or X W + b."""
         ctx.save_for_backward(x_GNI, weight_GIO)
         ctx.one_row = bias is not None and bias.shape[1] == 1
         if bias is None:
@@ -100,7 +100,7 @@ class _ByItself(torch.autograd.Function):
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, above_GNO: Tensor) -> tuple[Tensor | None, ...]:
-        """Returns X' = Y' W^T, W' = X^T Y' and b' = Y' (its sum if b has one row); None if not needed."""
+        """Returns X' = Y' W^T, W' = X^T Y' and b' = Y' (summed if b has one row), or None where not needed."""
         x_GNI, weight_GIO = ctx.saved_tensors
         x_asked, weight_asked, bias_asked = ctx.needs_input_grad
         of_x = batches(above_GNO, weight_GIO.transpose(1, 2)) if x_asked else None
@@ -115,7 +115,6 @@ class _Product(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, x_GNI: Tensor, weight_GIO: Tensor, bias: Tensor | None, factors: torch.dtype) -> Tensor:
-        """Computes the product, Y = X W or X W + b, in the type of X."""
         x, weight = x_GNI.to(factors), weight_GIO.to(factors)
         ctx.save_for_backward(x, weight)
         ctx.one_row = bias is not None and bias.shape[1] == 1
@@ -127,7 +126,6 @@ class _Product(torch.autograd.Function):
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, gradient_GNO: Tensor) -> tuple[Tensor | None, Tensor | None, Tensor | None, None]:
-        """Returns the gradients of both factors and of the bias; None for those that are not needed."""
         x_GNI, weight_GIO = ctx.saved_tensors
         gradient = gradient_GNO.to(weight_GIO.dtype)
         x_asked, weight_asked, bias_asked, _ = ctx.needs_input_grad
@@ -148,7 +146,7 @@ def _are_apart(x_GNI: Tensor, y_GIO: Tensor) -> bool:
 
 
 def _apart(x_GNI: Tensor) -> list[Tensor]:
-    """Returns the batches as a list. Each begins at the start of a cache line; a batch that does not is copied."""
+    """Returns the batches as a list. Each begins at the start of a cache line, after a copy if necessary."""
     return [each if _begins(each) else each.clone() for each in torch.split(x_GNI, 1)]
 
 

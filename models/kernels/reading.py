@@ -24,7 +24,7 @@ class ReadingOrder:
         self.lengths_RB, self.steps = lengths_RB, steps
 
     def turned(self, x_RTBI: Tensor) -> Tensor:
-        """Reverses each sentence; applied twice, it changes nothing."""
+        """Reverses each sentence. Applied twice, this changes nothing."""
         if choose("moves", x_RTBI) == "compiled":
             return _moved(x_RTBI, self.lengths_RB, self.steps, "turned")
         return _rows(x_RTBI, self._lanes[1].flatten()).view_as(x_RTBI)
@@ -54,7 +54,7 @@ class ReadingOrder:
 
     @cached_property
     def _lanes(self) -> tuple[Tensor, Tensor]:
-        """The row indices of each lane if it has one direction: as written, and reversed; axes R, T, B."""
+        """The row indices of lanes with one direction: as written, and reversed. Axes: R, T, B."""
         (lanes, sentences), device = self.lengths_RB.shape, self.lengths_RB.device
         time_T1 = torch.arange(self.steps, device=device).unsqueeze(1)
         ends_R1B = self.lengths_RB.unsqueeze(1)
@@ -64,7 +64,7 @@ class ReadingOrder:
 
     @cached_property
     def _both(self) -> tuple[Tensor, Tensor]:
-        """The row indices of each lane's first direction if it has two: as written, and reversed."""
+        """The row indices of the first direction of lanes with two directions: as written, and reversed."""
         straight_RTB, turned_RTB = self._lanes
         before_R11 = straight_RTB[:, :1, :1]
         return straight_RTB + before_R11, turned_RTB + before_R11
@@ -86,7 +86,6 @@ class ReadingOrder:
 
 
 def _rows(x_RTBF: Tensor, rows_N: Tensor) -> Tensor:
-    """Returns the rows of the flattened x at these indices: x_NF."""
     return x_RTBF.flatten(0, 2).index_select(0, rows_N)
 
 

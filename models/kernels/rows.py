@@ -42,7 +42,7 @@ def gradient_rows(parameter: Tensor) -> tuple[Tensor, Tensor]:
     """Returns the gradient of a table by rows: lane_and_row_2U, the distinct rows in ascending order, and values_UE.
 
     A row's values are summed in the same order as in a dense gradient, so both gradients have the same bits. The sums
-    are computed once, and stored in ``parameter.grad``; values_UE shares that memory.
+    are computed once, and stored in ``parameter.grad``. values_UE shares that memory.
     """
     gradient = parameter.grad
     assert gradient is not None
@@ -54,8 +54,8 @@ def gradient_rows(parameter: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _summed(lane_and_row_2N: Tensor, values_NE: Tensor, size: int) -> tuple[Tensor, Tensor]:
-    """Returns the lanes and indices of the distinct rows, ascending, and the sum of each row's values, added in the
-    order of a dense gradient. ``size``: the number of rows of each lane.
+    """Returns the lanes and indices of the distinct rows, ascending, and the sum of each row's values. The order of
+    summation is the same as in a dense gradient. ``size``: the number of rows of each lane.
     """
     if choose("rows", values_NE) == "compiled":
         from skipstack.models.kernels.compiled.inputs.places import summed  # numba takes a quarter of a second to load

@@ -1,8 +1,8 @@
 """A sigmoid whose bits depend on the number alone, not on its position in an array.
 
-On a CPU, torch computes the last few numbers of an array, if they do not fill a vector register, by another function.
-The result of that function sometimes differs in the last bit. So the result of a lane (one seed's copy of the network)
-would depend on whether other lanes follow this lane in an array.
+On a CPU, the last few numbers of an array may not fill a vector register. Torch computes these numbers by another
+function, whose result sometimes differs in the last bit. So the result of a lane (one seed's copy of the network) would
+depend on whether other lanes follow this lane in an array.
 """
 
 from typing import Any
@@ -34,7 +34,6 @@ class _Sigmoid(Once):
 
     @staticmethod
     def forward(ctx: Any, x: Tensor) -> Tensor:
-        """Computes the sigmoid, y."""
         y = torch.neg(x).exp_().add_(1).reciprocal_()
         ctx.save_for_backward(y)
         return y

@@ -25,7 +25,7 @@ class SkipLoop(torch.autograd.Function):
     (i, f, o, s) = (sigm, sigm, sigm, tanh)(pre_t + U h^),   c_t = f c^ + i s,   h_t = o tanh(c_t)      (gui2019 eq. 2)
 
     Here a = back + 1, and lambda is ``share``. All states are rows of one array, from which the chosen states are
-    gathered. The backward pass runs from the last step to the first; x' is the gradient of x. At step t, [h; c]_t'
+    gathered. The backward pass runs from the last step to the first. x' is the gradient of x. At step t, [h; c]_t'
     already includes the gradients from all later steps:
     d_t = c_t' + h_t' o (1 - tanh^2 c_t)
     pre_t' = (d_t s i (1 - i),  d_t c^ f (1 - f),  h_t' tanh(c_t) o (1 - o),  d_t i (1 - s^2))
@@ -103,8 +103,8 @@ class SkipLoop(torch.autograd.Function):
 
 
 def factors(gates_GTBX: Tensor, before_GTBH: Tensor, tanh_GTBH: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Computes the factors of an LSTM's gradients from its gates (i, f, o and s), the internal state c that each step
-    read, ``before_GTBH``, and tanh(c_t).
+    """Computes the factors of an LSTM's gradients from the gates (i, f, o and s), from ``before_GTBH``, the internal
+    state c that each step read, and from tanh(c_t).
 
     Returns four tensors:
     - o (1 - tanh^2 c_t), the factor from h' to c';

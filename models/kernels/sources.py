@@ -28,7 +28,7 @@ def digest_of(module: str) -> str:
 
 
 def files_of(module: str) -> Mapping[str, Path]:
-    """Returns the files of this module and of all modules that it imports, directly or indirectly, by module name. Only
+    """Maps names of modules to files: of this module, and of all modules that it imports, directly or indirectly. Only
     modules of our package, and of the given module's own package, count.
 
     Raises OSError if the given module has no file.
@@ -47,7 +47,7 @@ def files_of(module: str) -> Mapping[str, Path]:
 
 @cache
 def _read(file: Path) -> tuple[str, frozenset[str]]:
-    """Returns the digest of the file's content, and all names in its imports, which may be names of modules."""
+    """Returns the digest of the file's content, and all imported names, whether of modules or not."""
     content = file.read_bytes()
     names = set[str]()
     for base, parts, modules in IMPORT.findall(content.decode()):

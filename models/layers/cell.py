@@ -22,7 +22,7 @@ from skipstack.models.layers.recurrence import Recurrence
 
 @dataclass(frozen=True, slots=True)
 class HiddenState:
-    """The state passed to the next step: the output ``h``, and the internal state ``c``, None if the cell has none."""
+    """The state passed to the next step: the output ``h``, and the cell's internal state ``c``, if it has one."""
 
     h_GBF: Tensor
     c_GBH: Tensor | None = None
@@ -36,7 +36,7 @@ class Cell(Layer):
     """
 
     gate_names: ClassVar[tuple[str, ...]] = ()
-    """The names of the sigmoid gates, whose parts come first in the pre-activations, each ``hidden`` wide."""
+    """The names of the sigmoid gates. The pre-activations begin with the gates' parts, each ``hidden`` wide."""
 
     multiplies_previous: ClassVar[bool] = True
     """Whether the pre-activations contain U h_{t-1}. If False, only ``step`` reads the previous state."""
@@ -56,7 +56,7 @@ class Cell(Layer):
     def project(self, below_GTBI: Tensor, skipped_GTBH: Tensor | None) -> tuple[Tensor, ...]:
         """Computes everything that needs no earlier time step, as tensors whose first axes are G, T, B.
 
-        The first tensor holds the pre-activations, W below + b; ``step`` receives the others. A cell that reads
+        The first tensor holds the pre-activations, W below + b. ``step`` receives the other tensors. A cell that reads
         ``skipped_GTBH``, the output of an earlier layer, overrides this method.
         """
         assert skipped_GTBH is None, "this layer has no source"
@@ -100,7 +100,7 @@ class Cell(Layer):
         return Unrolled(output_GTBF, pre_GTBX, last=last_GBY, states=tuple(outputs))
 
     def pre_activations(self, pre_GTBX: Tensor) -> Callable[[int, Tensor], Tensor]:
-        """Returns a function from (step, h_{t-1}) to full pre-activations; call it once per step, in order."""
+        """Returns a function from (step, h_{t-1}) to full pre-activations, to be called once per step, in order."""
         if self.multiplies_previous:
             return Recurrence(self.recurrent_weight(), pre_GTBX).pre
         each_GBX = pre_GTBX.unbind(1)

@@ -38,10 +38,9 @@ def rates(rate: float, own_R: Sequence[float | None]) -> list[float]:
 
 
 def lane_by_lane(work: Callable[..., Tensor], *tensors_R: Tensor) -> Tensor:
-    """Returns ``work(*tensors_R)``. The first axis of the tensors is the lane, and that of the result must be, too.
+    """Returns ``work(*tensors_R)``. The first axis of the tensors and of the result must be the lane.
 
-    On a CPU, ``work`` is called for one lane at a time: torch's order of summation, and so the rounding, depends on the
-    number of lanes.
+    On a CPU, ``work`` is called lane by lane, since torch's order of summation depends on the number of lanes.
     """
     lanes = len(tensors_R[0])
     if lanes == 1 or tensors_R[0].device.type != "cpu":
@@ -89,10 +88,9 @@ class Streams:
 
 
 class Dropout(nn.Module):
-    """Sets a share of the units to zero in training, and scales the others by 1 / (1 - rate), with a rate for each
-    lane.
+    """Sets a share of the units to zero in training, and scales the others by 1 / (1 - rate). Lanes may differ in rate.
 
-    wu2017 scales the weights by 1 - rate at test time instead; up to that constant factor, the functions are equal.
+    wu2017 scales the weights by 1 - rate at test time instead. Up to that constant factor, the functions are equal.
     """
 
     share_R: Tensor
@@ -132,4 +130,4 @@ class Dropout(nn.Module):
         return uniform_RN.ge_(share_R1).mul_(scale_R1).view(x.shape)
 
     kept = factors
-    """The name of ``factors`` until 0.2.0; code files that studies have locked still call it."""
+    """The name of ``factors`` until 0.2.0. Code files that studies have locked still use this name."""

@@ -31,8 +31,7 @@ class LayerSizes:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Choices:
-    """The choices of a layer that selects an earlier state for each step to read. Steps are in the reading order of
-    their direction.
+    """The earlier states that a layer chose for its steps to read. Steps are in their direction's reading order.
 
     ``back_GTB``: a_t - 1 if step t reads the state a_t steps back, so 0 for the previous state. ``log_probabilities``:
     a function that computes log_GTBJ, the logarithm of the distribution over the J states, with the policy's gradient.
@@ -53,7 +52,7 @@ class Unrolled:
 
     ``states``: h_t of each step, as the next step reads it. The gradient of h_t includes the contributions of the
     step's own output and of all later steps. ``states`` and ``pre_GTBX`` are None if no step reads another, or if all
-    steps ran as one operation, whose inner gradients cannot be seen.
+    steps ran as one operation, which hides its inner gradients.
     """
 
     output_GTBF: Tensor
@@ -78,6 +77,5 @@ class Layer(nn.Module, ABC):
 
         ``below_GTBI``: the outputs of the layer below. ``skipped_GTBH``: the output of the layer's source, an earlier
         layer or the stack's input; None if it has no source. ``start``: the ``last`` state of an earlier call; None
-        means the initial state, usually zeros. No mask is needed: padding is at the end of a sentence, and no token's
-        step reads it.
+        means the initial state, usually zeros. No mask is needed: padding comes after all tokens.
         """

@@ -74,8 +74,8 @@ class DistinctForms(NamedTuple):
     """The distinct forms (words as written) of each lane of a batch, computed on the host.
 
     ``forms_RN``: the forms of each lane in ascending order, padded with form 0, which stands for positions outside a
-    sentence. ``place_RP``: for each token, the index of its form in ``forms_RN``, flattened lane after lane.
-    ``longest``: the number of characters of the longest form; None if unknown.
+    sentence. ``place_RP``: the index of each token's form in the flattened ``forms_RN``. ``longest``: the number of
+    characters of the longest form; None if unknown.
     """
 
     forms_RN: Ids
@@ -139,5 +139,5 @@ class Distinct:
         return Distinct(self.forms_RN.expand(lanes, -1), place_RP, self.longest)
 
     def spread(self, values_RNF: Tensor) -> Sought:
-        """Returns the rows that give every token its form's ``values_RNF``; their vectors are values_RPF."""
+        """Returns the rows whose lookup gives every token the values of its form: values_RPF."""
         return Sought(values_RNF, self.place_RP)

@@ -23,8 +23,8 @@ class State(NamedTuple):
 class Recurrence:
     """Computes pre_t = x_t + U h_{t-1} step by step, where x_t are the pre-activations computed before the loop.
 
-    Within the loop U is a constant. Since dL/dU = sum_t dL/dpre_t h_{t-1}^T and dL/dpre_t = dL/dx_t, one product over
-    all steps computes the gradient of U, once the gradient of x is complete.
+    Within the loop U is a constant. When the gradient of x is complete, one product over all steps computes the
+    gradient of U: dL/dU = sum_t dL/dpre_t h_{t-1}^T, where dL/dpre_t = dL/dx_t.
     """
 
     def __init__(self, weight_GFX: Tensor, x_GTBX: Tensor) -> None:

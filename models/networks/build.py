@@ -41,8 +41,8 @@ from skipstack.models.parts.skips.reinforce import Reinforce
 class Sizes:
     """The properties of a corpus that determine the shapes and the head of a network.
 
-    ``words``, ``characters``, ``tags``, ``classes``: the number of each, reserved ids included (tags have none).
-    ``classes`` are word classes, which may be read in addition to words.
+    ``words``, ``characters``, ``tags``, ``classes``: the number of each, reserved ids included (tags have no reserved
+    ids). ``classes`` are word classes, which may be read in addition to words.
     """
 
     words: int
@@ -79,8 +79,7 @@ def build(
 ) -> tuple[Network, Streams]:
     """Build a network with a copy for each of ``lanes``. The lane's seed determines the copy's initial weights.
 
-    Also return the streams of random numbers for the network's forward passes, such as for dropout. Raises UserError as
-    ``unfilled`` does.
+    Also return the streams of random numbers for forward passes (for dropout). Raises UserError as ``unfilled`` does.
     """
     model, streams = unfilled(config, sizes=sizes, lanes=lanes, dtype=dtype, device=device)
     initialise(model, [lane.seed for lane in lanes], config.initial_scale, config.initial_range)
@@ -98,8 +97,7 @@ def unfilled(
 ) -> tuple[Network, Streams]:
     """Build the network and streams of ``build``, with uninitialised weights, for callers that load weights.
 
-    Raises UserError if the config does not fit the corpus's task, label scheme or number of words, and as
-    ``build_stack`` does.
+    Raises UserError as ``build_stack`` does, and if the config does not fit the task, label scheme or number of words.
     """
     check_task(config, sizes.task, has_scheme=sizes.transitions is not None, words=sizes.words - FIRST_KNOWN)
     streams = Streams([lane.seed for lane in lanes], "dropout", device)

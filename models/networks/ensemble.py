@@ -11,9 +11,9 @@ from skipstack.models.parts.inputs.base import LexiconTensors
 class Ensemble(Network):
     """An ensemble of the lanes (copies with different seeds) of one network. It is not trained.
 
-    Each member reads all tokens, and the head combines the features of all members: it averages the likelihoods of
-    labels, or, in a head that scores whole sentences, the scores. The ensemble's tokens and decisions have one lane.
-    Creating an ensemble sets ``together`` in the head of ``members`` (``models.parts.heads.base.Head``).
+    Each member reads all tokens, and the head combines the features of all members. The head averages the likelihoods
+    of labels. A head that scores whole sentences averages the scores. The ensemble's tokens and decisions have one
+    lane. Creating an ensemble sets ``together`` in the head of ``members`` (``models.parts.heads.base.Head``).
     """
 
     def __init__(self, members: Network) -> None:
@@ -24,7 +24,7 @@ class Ensemble(Network):
         self.lanes = len(next(members.parameters()))
 
     def read(self, tokens: Tokens, lexicon: LexiconTensors) -> tuple[Tensor, Tensor]:
-        """Return features_RUBF of all members, and counts_RB, the number of decisions per sentence, with one lane."""
+        """Return features_RUBF of all members, and the number of decisions per sentence: counts_RB, with one lane."""
         given = (tokens.forms_RTB, tokens.lengths_RB)
         forms_RTB, lengths_RB = (each.expand(self.lanes, *each.shape[1:]) for each in given)
         distinct = None if tokens.distinct is None else tokens.distinct.shared(self.lanes)
@@ -34,6 +34,6 @@ class Ensemble(Network):
 
     @torch.no_grad()
     def loss(self, tokens: Tokens, gold: Gold, lexicon: LexiconTensors) -> Tensor:
-        """Return loss_RB, the loss of each sentence under the ensemble, with one lane."""
+        """Return the loss of each sentence under the ensemble: loss_RB, with one lane."""
         features_RUBF, counts_RB = self.read(tokens, lexicon)
         return self.head.loss(features_RUBF, gold, counts_RB)

@@ -25,10 +25,9 @@ from skipstack.models.parts.skips.reinforce import Made, Reinforce, Rewards
 class Tokens:
     """The sentences of a batch for each lane (a lane is one seed's copy of the network).
 
-    ``forms_RTB``: the form id of each token; padding is form 0, at the end of a sentence. ``lengths_RB``: the number of
+    ``forms_RTB``: the form id of each token. Padding is form 0, at the end of a sentence. ``lengths_RB``: the number of
     tokens of each sentence. ``memory``: the states from which running text continues; None for separate sentences.
-    ``distinct``: the distinct forms of the batch, whose features are computed only once; None if they were not
-    collected.
+    ``distinct``: the distinct forms of the batch, whose features are computed only once; None if unknown.
     """
 
     forms_RTB: Tensor
@@ -71,9 +70,9 @@ class Network(nn.Module, ABC):
 class Stacked(Network):
     """A network with a stack of layers. It computes the features of all tokens first, and then decides on all tags.
 
-    ``pooling``: how the features of a text's tokens are pooled into one vector, from which the head predicts a tag for
-    the whole text; None means a tag for each token. ``reinforce``: trains the policies of layers that choose which
-    earlier state they read; None without such layers.
+    ``pooling``: how to pool the features of a text's tokens into one vector, from which the head predicts the text's
+    tag. None means a tag for each token. ``reinforce``: trains the policies of layers that choose which earlier state
+    they read; None without such layers.
     """
 
     def __init__(
@@ -122,8 +121,8 @@ class Stacked(Network):
     def loss(self, tokens: Tokens, gold: Gold, lexicon: LexiconTensors) -> Tensor:
         """Return loss_RB, the head's loss J_1 of each sentence.
 
-        If layers choose which earlier state they read, the gradient of loss_RB is that of J_1 - J_2 (gui2019 eq. 6),
-        where J_2 is the objective of the policies (``models/parts/skips/reinforce.py``).
+        If layers choose which earlier state they read, loss_RB has the gradient of J_1 - J_2 (gui2019 eq. 6). J_2 is
+        the objective of the policies (``models/parts/skips/reinforce.py``).
         """
         passed: list[Passed] | None = None if self.reinforce is None else []
         features_RUBF, counts_RB = self.read(tokens, lexicon, passed)

@@ -44,8 +44,7 @@ class Passed:
 
 @dataclass(slots=True, eq=False)
 class Memory:
-    """The final states of the layers, without gradients, after a batch of running text; the next batch starts from
-    them.
+    """The layers' final states after a batch of running text, without gradients. The next batch starts from them.
 
     ``states``: the state of each layer, bottom up; an empty list before the first batch.
     """
@@ -56,16 +55,14 @@ class Memory:
 class Stack(nn.Module):
     """A stack of layers in one direction or in both. A stack without layers returns its input.
 
-    ``cells``: the layers, bottom up. ``sources``: the source of each layer's shortcut: the number of a layer, counted
-    from 1, ``input`` for the stack's input, or 0 for no shortcut. ``below``: the number of features of the stack's
-    input.
+    ``cells``: the layers, bottom up. ``sources``: the source of each layer's shortcut. It is the number of a layer
+    (counted from 1), ``input`` for the stack's input, or 0 for no shortcut. ``below``: the number of input features.
 
     ``join_each``: whether every layer from the second on reads [forward; backward] of the layer below. Otherwise each
-    direction is a stack of its own, and the directions are joined once at the top (wu2017 eq. 18). A shortcut comes
-    from the layer's own direction in both cases, since it is added to a value of the layer and must have the same width
-    and reading order.
+    direction is a stack of its own, and the directions are joined once at the top (wu2017 eq. 18). In both cases, a
+    shortcut stays within one direction, since the skip must have the layer's width and reading order.
 
-    Dropout is applied to the outputs of the first and of the last layer, for all layers that read them; the recurrent
+    Dropout is applied to the outputs of the first and of the last layer, for all layers that read them. The recurrent
     connections inside a layer have no dropout.
     """
 
@@ -96,8 +93,7 @@ class Stack(nn.Module):
         passed: list[Passed] | None = None,
         memory: Memory | None = None,
     ) -> Tensor:
-        """Run all layers, and return the [forward; backward] outputs of the top layer, of shape RTB(D * F), in the
-        text's order.
+        """Run all layers, and return the top layer's [forward; backward] outputs in the text's order, shape RTB(D * F).
 
         ``passed``: a list to which the inputs and outputs of each layer are appended, bottom up. ``memory``: holds the
         states from which the layers start, and afterwards their final states. With ``memory``, each text of a batch

@@ -5,7 +5,7 @@ graph, the step is one launch. Captured steps need the following:
 
 - No operation in a step waits for the device (``models/conformance/accelerator/`` checks every network).
 - A graph reads and writes the memory that it was recorded with. So batches and learning rates are copied to this
-  memory; parameters, states of optimisers and policies, and counters are updated in place, also by ``load_state_dict``.
+  memory. Parameters, counters, and states of optimisers and policies are updated in place, also by ``load_state_dict``.
 - A Python number is a constant of a graph. So all values that change between steps are tensors on the device: the
   counts of draws and updates (``Streams.count_on_device``, ``LaneOptimiser.count_on``), the weight of the entropy
   (``Reinforce.alpha_R``), and whether a loss may be inaccurate (``Doubts``).
@@ -16,7 +16,7 @@ A captured step gives the same training curve, except that padding may change th
 run option of a study, like the device, and not part of a trial's config or identity.
 
 When the lanes of a program change (``models/training/together.py``; a lane is one seed's copy of the network), the next
-program records new graphs, since most settings of a trial, such as its dropout rate, are constants of a graph.
+program records new graphs: most settings of a trial, such as the dropout rate, are constants of a graph.
 """
 
 from collections import Counter
@@ -36,9 +36,8 @@ from skipstack.models.training.graphs import Graphs
 WARM = 2
 """The number of steps of a batch shape that run normally before a step is captured."""
 SHAPES = 64
-"""The maximum number of captured batch shapes; steps of further shapes run normally. Captured shapes are not evicted:
-all epochs have the same sentence lengths, so the first shapes to repeat are the frequent ones, and would have to be
-recorded again."""
+"""The maximum number of captured batch shapes. Steps of further shapes run normally. Captured shapes are never evicted.
+The shapes that repeat first are frequent, since epochs have the same sentences, and would soon be recorded again."""
 
 OURS = "skipstack.", "torch."
 """Prefixes of packages whose network modules keep all changing state in tensors."""
@@ -67,8 +66,8 @@ class _Step:
 class CapturedSteps:
     """Runs training steps: records a graph for each batch shape that repeats, and replays it.
 
-    The function that makes an update is passed with each call, because a stored function would form a reference cycle
-    with this object, and the cycle would keep GPU memory alive.
+    The function that makes an update is passed with each call. If stored, it would form a reference cycle with this
+    object, and so keep GPU memory alive.
     """
 
     def __init__(self, head: Head, graphs: Graphs) -> None:

@@ -50,7 +50,7 @@ def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
 
 
 def shapes(content: bytes, where: str) -> dict[str, tuple[int, ...]]:
-    """Return the shape of each tensor in a safetensors file. Only the header is read; no tensor is allocated.
+    """Return the shape of each tensor in a safetensors file. Only the header is read, so no tensor is allocated.
 
     ``content``: the file's bytes. ``where``: the file's name in errors. Raises UserError if the header is damaged or
     larger than ``LARGEST_HEADER``.

@@ -23,7 +23,7 @@ def backward(loss_RB: Tensor, share_RB: Tensor) -> None:
     """Add the gradient of ``(share_RB * loss_RB).sum()`` to every parameter's ``grad``.
 
     ``loss_RB``: the loss of each sentence. ``share_RB``: the weight of each sentence. Calls ``run`` if possible, since
-    ``torch.autograd.backward`` loads sympy to compare the shapes, half a second per process.
+    ``torch.autograd.backward`` first loads sympy, which takes half a second.
     """
     assert share_RB.shape == loss_RB.shape
     if run is None:

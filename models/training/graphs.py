@@ -17,13 +17,13 @@ class Graphs(ABC):
 
     @abstractmethod
     def warmed(self, work: Callable[[], Done]) -> Done:
-        """Run ``work`` normally and return the result. The first runs load libraries and compile kernels, which is not
-        possible while recording.
+        """Run ``work`` and return its result. A recording needs this, since it cannot load libraries or compile
+        kernels.
         """
 
     @abstractmethod
     def recorded(self, work: Callable[[], None]) -> Callable[[], None]:
-        """Record the launches of ``work`` without computing anything; return a function that replays the launches.
+        """Record the launches of ``work`` without computing anything, and return a function that replays the launches.
 
         Tensors that ``work`` creates keep their memory while the caller holds references to them. All recordings share
         the memory of temporary tensors, so each replay may overwrite it.
@@ -31,7 +31,7 @@ class Graphs(ABC):
 
 
 class CudaGraphs(Graphs):
-    """Records CUDA graphs on a GPU, in one memory pool. ``device``: the GPU; None, or a device without an index, means
+    """Records CUDA graphs on a GPU, in one memory pool. ``device``: the GPU. Without a device or an index, it is
     torch's current GPU.
     """
 
@@ -43,7 +43,7 @@ class CudaGraphs(Graphs):
 
     def warmed(self, work: Callable[[], Done]) -> Done:
         """Run ``work`` on the recording stream and return its result. ``work`` waits for the current stream's earlier
-        launches; the current stream's later launches wait for ``work``.
+        launches. The current stream's later launches wait for ``work``.
         """
         with current(self.device):
             before = torch.cuda.current_stream()

@@ -30,10 +30,10 @@ The number affects speed only."""
 class LaneOptimiser(ABC):
     """Updates parameters in place from their gradients. Slots have names of the form ``slot.parameter``.
 
-    The gradient of a table of vectors may have only the rows that were looked up (``models/kernels/rows.py``); other
-    rows are then not updated. On a CPU, where updating all rows can take longer than the rest of a step, tables of at
-    least ``MANY_ROWS`` rows are updated in this way if the result is bit-identical to an update of the whole table. The
-    result differs if rows without a gradient move: by momentum, by Adam's averages, or by an L2 penalty.
+    The gradient of a table of vectors may have only the rows that were looked up (``models/kernels/rows.py``). Other
+    rows are then not updated. On a CPU, updating all rows can take longer than the rest of a step. So tables of at
+    least ``MANY_ROWS`` rows are updated by rows if the result is bit-identical to an update of the whole table. This is
+    not so if rows without a gradient move: by momentum, by Adam's averages, or by an L2 penalty.
     """
 
     def __init__(self, parameters: Named, slots: tuple[str, ...]) -> None:

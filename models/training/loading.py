@@ -29,7 +29,7 @@ AHEAD = 2
 """The number of batches that are prepared in advance, while the device computes."""
 AT_ONCE = 8
 """The number of batches that are prepared together if the network runs on a CPU. Preparing each batch just before its
-step would be slower, because the steps in between evict from the CPU's caches the data that preparation reads."""
+step would be slower: the steps in between would evict the data of the preparation from the CPU's caches."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -71,8 +71,8 @@ class Loader:
 
 
 def padded(found: DistinctForms, widest: int) -> DistinctForms:
-    """Pad distinct forms: their number to the next power of two, and their maximum length to the next power of two, but
-    at most to ``widest``, the number of characters per form in the lexicon.
+    """Pad distinct forms: their number and their maximum length to the next power of two. The length is padded at most
+    to ``widest``, the number of characters per form in the lexicon.
 
     The added forms are boundaries (form 0), whose features are never read.
     """
@@ -89,7 +89,7 @@ def _power_of_two(count: int) -> int:
 
 
 def at_once(made: Iterator[Made]) -> Iterator[Made]:
-    """Yield the items of ``made``; groups of ``AT_ONCE`` items are prepared before their first item is yielded."""
+    """Yield the items of ``made``. Groups of ``AT_ONCE`` items are prepared before their first item is yielded."""
     while some := list(islice(made, AT_ONCE)):
         yield from some
 
@@ -141,7 +141,7 @@ def on_device(
 
 
 def sent(arrays: Mapping[str, Ids], device: torch.device) -> dict[str, Tensor]:
-    """Return arrays as tensors on ``device``. On a CPU the tensors share the arrays' memory; on other devices they are
+    """Return arrays as tensors on ``device``. On a CPU the tensors share the arrays' memory. On other devices they are
     parts of one asynchronous copy.
     """
     if device.type == "cpu":
@@ -152,8 +152,8 @@ def sent(arrays: Mapping[str, Ids], device: torch.device) -> dict[str, Tensor]:
 
 
 def returned(values: Iterable[Tensor]) -> list[Ids]:
-    """Return tensors as arrays on the host. Tensors on a CPU share their memory with the arrays; others are transferred
-    by one copy, which waits for the device.
+    """Return tensors as arrays on the host. Tensors on a CPU share their memory with the arrays. Other tensors are
+    transferred by one copy, which waits for the device.
     """
     values = list(values)
     if all(value.device.type == "cpu" for value in values):

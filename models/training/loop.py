@@ -65,12 +65,12 @@ class EpochReport:
 class Training:
     """A network in training. Equal seeds give equal training curves, bit for bit on a CPU with equally many threads.
 
-    ``lanes``: the seed of each lane, and the settings in which lanes differ. ``order_seed``: the seed of the order in
-    which batches of different sentence lengths follow each other, the same for all lanes; all other random numbers of a
-    lane depend on the lane's own seed. ``graphs``: if set, steps are captured (``models/training/captured.py``), or run
-    normally with a warning if capturing is impossible. ``state``: a result of ``state_dict`` to continue from, in place
-    of random initial weights. ``recipes``: the training config of each lane, if configs differ (as
-    ``models/configs/shared.py`` allows); None means ``training`` for all lanes.
+    ``lanes``: the seed of each lane, and the settings in which lanes differ. ``order_seed``: the seed, for all lanes,
+    of the order of batches with different sentence lengths. All other random numbers of a lane depend on the lane's own
+    seed. ``graphs``: if set, steps are captured (``models/training/captured.py``), or run normally with a warning if
+    capturing is impossible. ``state``: a result of ``state_dict`` to continue from, in place of random initial weights.
+    ``recipes``: the training config of each lane, if configs differ (as ``models/configs/shared.py`` allows); None
+    means ``training`` for all lanes.
 
     A run resumed by ``load_state_dict`` equals the uninterrupted run. On another kind of device, only the loaded
     weights and the random numbers are the same.
@@ -153,7 +153,6 @@ class Training:
         )
 
     def _next_rates(self, error_R: Tensor) -> Tensor:
-        """Compute each lane's learning rate of the next epoch. ``error_R``: each lane's dev error after this epoch."""
         each_R = [torch.split(each, 1) for each in (self.learning_rate_R, self.error_R, error_R)]
         return torch.cat(
             [
@@ -163,8 +162,8 @@ class Training:
         )
 
     def _clip_norm(self) -> float | Tensor | None:
-        """Return the maximum norm of a lane's gradient: a number if it is the same for all lanes, otherwise a tensor on
-        the device, with a number for each lane. None means that gradients are not clipped.
+        """Return the maximum norm of a lane's gradient: a number if equal for all lanes, otherwise a tensor on the
+        device. None means that gradients are not clipped.
         """
         if self.config.clip_norm is None:
             return None
@@ -182,7 +181,7 @@ class Training:
     def train_epoch(self, tick: Callable[[], None] = lambda: None) -> Tensor:
         """Train one epoch, and return loss_R, each lane's mean loss over the epoch's tags.
 
-        Epoch 0 begins with pretraining, if configured. ``tick`` is called before each update; its errors end the epoch.
+        Epoch 0 begins with pretraining, if configured. ``tick`` is called before each update. Its errors end the epoch.
 
         On a GPU, losses are checked for inaccuracy only at the end of the epoch (``models/parts/heads/doubts.py``). If
         a loss may be inaccurate, the epoch is undone and repeated, and from then on each loss is checked immediately.
@@ -236,8 +235,8 @@ class Training:
         the batch, and each lane's number of tags in the batch.
 
         The objective of a lane is its mean loss over tags (wu2017 eq. 3) or sentences (chen2017 eq. 20), plus the L2
-        penalty, if any. The objective of the program is the sum over lanes, so the gradient of a lane's weights does
-        not depend on other lanes.
+        penalty, if any. The program's objective is the sum over lanes, so a lane's gradient does not depend on other
+        lanes.
         """
         tags_R = gold.counted_R
         assert tags_R is not None, "a batch knows how many tags it has"
@@ -256,15 +255,15 @@ class Training:
         return lane_by_lane(_of_sentences, loss_RB.detach()), tags_R
 
     def _shares(self, loss_RB: Tensor, tags_R: Tensor) -> Tensor:
-        """Return share_RB, the weight of each sentence's loss in the objective: depending on ``averaged_over``, 1 / the
-        number of the lane's tags in the batch, or 1 / the number of sentences in the batch.
+        """Return share_RB, the weight of each sentence's loss in the objective: 1 / the number of tags of the lane in
+        the batch, or 1 / the number of sentences in the batch (``averaged_over``).
         """
         if self.config.averaged_over == "sentences":
             return loss_RB.new_full((), 1 / loss_RB.shape[1]).expand_as(loss_RB)
         return tags_R.to(loss_RB.dtype).reciprocal().unsqueeze(1).expand_as(loss_RB)
 
     def _captured(self, graphs: Graphs) -> CapturedSteps | None:
-        """Create the captured steps, and count on the device from now on; if impossible, warn and return None."""
+        """Create the captured steps, and count on the device from now on. If impossible, warn and return None."""
         if (reason := obstacle(self.model)) is not None:
             warnings.warn(f"steps are not captured: {reason}", stacklevel=3)
             return None

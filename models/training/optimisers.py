@@ -19,7 +19,7 @@ class LaneSgd(LaneOptimiser):
         self.momentum = config.momentum
 
     def direction(self, gradient: Tensor, slots: Sequence[Tensor]) -> Tensor:
-        """Update the velocity v and return it; without momentum, return the gradient."""
+        """Update the velocity v and return it. Without momentum, return the gradient."""
         return slots[0].mul_(self.momentum).add_(gradient) if slots else gradient
 
     @property
@@ -37,9 +37,7 @@ class LaneSgd(LaneOptimiser):
 
 
 class LaneAdagrad(LaneOptimiser):
-    """AdaGrad, diagonal (Duchi, Hazan and Singer, 2011): s = s + g^2; the direction is g / (sqrt(s) + epsilon), where g
-    is the gradient.
-    """
+    """Diagonal AdaGrad (Duchi, Hazan and Singer, 2011): s = s + g^2, direction g / (sqrt(s) + epsilon), gradient g."""
 
     def __init__(self, parameters: Named, config: Adagrad) -> None:
         super().__init__(parameters, ("square",))
@@ -66,11 +64,11 @@ class LaneAdagrad(LaneOptimiser):
 
 class LaneAdam(LaneOptimiser):
     """Adam (Kingma and Ba, 2015, algorithm 1): m = b1 m + (1 - b1) g and v = b2 v + (1 - b2) g^2, where g is the
-    gradient; the direction is m / (sqrt(v) + epsilon), with m and v corrected for bias.
+    gradient. The direction is m / (sqrt(v) + epsilon), with m and v corrected for bias.
 
-    All parameters of a lane, except tables whose gradient has only some rows, are updated by one call of torch's fused
-    kernel, which reads and writes each number once. The kernel is not used in versions of torch without it, nor in
-    float64 on a GPU, where the kernel accepts only learning rates in float32.
+    One call of torch's fused kernel updates all parameters of a lane, except tables whose gradient has only some rows.
+    The kernel reads and writes each number once. Old versions of torch lack this kernel. In float64 on a GPU it is not
+    used, since it accepts only learning rates in float32.
     """
 
     def __init__(self, parameters: Named, config: Adam | LazyAdam) -> None:
@@ -126,8 +124,8 @@ class LaneAdam(LaneOptimiser):
 
     @property
     def rule(self) -> str:
-        """The name of the compiled kernel. It updates rows of tables. It updates whole parameters only if torch's fused
-        kernel, which is as fast, cannot run.
+        """The name of the compiled kernel, which updates rows of tables. The kernel updates whole parameters only if
+        torch's fused kernel, which is as fast, cannot run.
         """
         return "adam"
 
@@ -146,8 +144,8 @@ class LaneAdam(LaneOptimiser):
 
 
 class LaneLazyAdam(LaneAdam):
-    """Adam that updates only the rows of tables that were looked up, on every device, unless there is an L2 penalty
-    (``LazyAdam`` in ``models/configs/training.py`` describes the differences from Adam).
+    """Adam that updates only the rows of tables that were looked up, unless there is an L2 penalty. ``LazyAdam`` in
+    ``models/configs/training.py`` describes the differences from Adam.
     """
 
     def by_row(self, table: Tensor) -> bool:

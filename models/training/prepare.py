@@ -1,5 +1,5 @@
-"""Compiles the kernels for float32 before the first training, except those of the cells ``gru``, ``min_gru`` and
-``min_lstm``, which are compiled at their first use.
+"""Compiles the kernels for float32 before the first training. Kernels of the cells ``gru``, ``min_gru`` and
+``min_lstm`` are compiled only at their first use.
 
 Run this with ``python -m skipstack.models.training.prepare``.
 """

@@ -40,8 +40,8 @@ class PretrainedRows:
         return cls(table, rows_P, frozen=frozen)
 
     def hold(self) -> None:
-        """Set the gradient of the rows to zero if ``frozen``; otherwise do nothing. Call this at each step, after the
-        backward pass and the L2 penalty, before gradients are clipped.
+        """Set the gradient of the rows to zero if ``frozen``. Call this at each step, after the backward pass and the
+        L2 penalty, before gradients are clipped.
         """
         if not self.frozen or self.table.grad is None:
             return

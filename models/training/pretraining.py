@@ -32,9 +32,9 @@ class WindowModel(nn.Module):
     """A language model that predicts a word or label from the k items on either side:
     P(w_t | its window) = softmax(O sigm(H [E(w_{t-k}) ... E(w_{t-1}) E(w_{t+1}) ... E(w_{t+k})] + b) + d)
 
-    This is the network of Bengio et al. (2003), to which dinarelli2016 refers, without direct connections from input to
-    output, and with "both words/labels in the past and in the future" as inputs (dinarelli2016). Positions beyond the
-    ends of a sentence are the boundary, which has a row of E and is never a target.
+    Like dinarelli2016, we take the network of Bengio et al. (2003), with "both words/labels in the past and in the
+    future" as inputs. Ours has no direct connections from input to output. Positions beyond the ends of a sentence are
+    the boundary, which has a row of E and is never a target.
 
     ``rows``: the number of rows of E. ``size``: the size of a row. ``window``: 2k. ``hidden``: the hidden units.
     """
@@ -61,9 +61,9 @@ def pretrain(
     """Train language models, and copy their vectors into the tables of words and of labels of ``network``. A table that
     the network does not have, or for which ``config`` has 0 epochs, is left out.
 
-    ``seeds``: the seed of each lane, which alone determines the random numbers of its language models. ``scale``: the
-    factor of the models' initial weights. Words and labels that the training split lacks keep the models' initial
-    vectors.
+    ``seeds``: the seed of each lane. The seed alone determines the random numbers of the lane's language models.
+    ``scale``: the factor of the models' initial weights. Words and labels that the training split lacks keep the
+    models' initial vectors.
     """
     train = corpus.stored.splits["train"]
     words = network.embedder.words
@@ -92,7 +92,7 @@ def vectors(
     seeds: Sequence[int],
     scale: float,
 ) -> Tensor:
-    """Train a language model in each lane; return the final vectors, with the shape and device of ``like_RVE``.
+    """Train a language model in each lane, and return the final vectors, with the shape and device of ``like_RVE``.
 
     ``name``: "words" or "labels", which selects the number of epochs and the random numbers. ``ids_N``: the word or
     label id of each token of ``split``. ``boundary``: the id of positions beyond the ends of a sentence. ``seeds``,
@@ -123,7 +123,7 @@ def vectors(
 
 def windows(ids_N: Ids, split: Split, context: int, boundary: int) -> Ids:
     """Return the window of each token, windows_NW: the ids at positions t-k ... t-1, t+1 ... t+k of the sentence, where
-    t is the token's position and k is ``context``; ``boundary`` beyond the ends of the sentence.
+    t is the token's position and k is ``context``. Positions beyond the ends of the sentence have the id ``boundary``.
     """
     last_N = np.repeat(split.offsets_S1[1:], split.lengths_S) - 1
     first_N = np.repeat(split.offsets_S1[:-1], split.lengths_S)

@@ -1,9 +1,9 @@
 """Trains several runs as one program, in which each seed of each run is a lane, a copy of the network.
 
 Runs can share a program if their configs differ only in fields in which lanes may differ
-(``models/configs/shared.py``), and if they are at the same epoch, since the order of batches depends on the epoch's
-number. Each run has the same results as if trained alone; on a CPU bit for bit, unless ``apart_on_cpu`` returns a
-setting. The search lets no runs with such a setting share a program on a CPU.
+(``models/configs/shared.py``). The runs must also be at the same epoch, since the order of batches depends on the
+epoch's number. Each run has the same results as if trained alone. On a CPU the results are equal bit for bit, unless
+``apart_on_cpu`` returns a setting. The search lets no runs with such a setting share a program on a CPU.
 """
 
 from collections.abc import Callable, Sequence
@@ -68,8 +68,8 @@ class Run:
         return *configs, id(self.corpus), self.order_seed, self.device, self.graphs is None, self.beside
 
     def program(self, company: "Sequence[Run]", state: State | None = None) -> Training:
-        """Create one program for all runs in ``company``; its lanes are in the order of the runs, which must have the
-        same ``kind``. ``state``: the state from which the program continues; None means initial weights.
+        """Create one program for all runs in ``company``, which must have the same ``kind``. Lanes are in the order of
+        the runs. ``state``: the state from which the program continues; None means initial weights.
         """
         return Training(
             model=self.model,
@@ -115,11 +115,11 @@ class Together:
         ]
 
     def train(self, part: "Part", tick: Callable[[], None]) -> None:
-        """Train the next epoch of all runs in the ``company`` of ``part``; afterwards each run has a report.
+        """Train the next epoch of all runs in the ``company`` of ``part``. Afterwards each run has a report.
 
         ``tick``: called before every update. If an error ends an epoch of several runs, all runs return to their states
-        before the epoch and train their next epoch alone, ``part`` immediately. So only the run that causes an error
-        raises it. An interruption (a BaseException that is not an Exception) is raised immediately.
+        before the epoch. Each then trains its next epoch alone, ``part`` immediately. So only the run that causes an
+        error raises the error. An interruption (a BaseException that is not an Exception) is raised immediately.
         """
         company = self.company(part)
         training = part.program(company)
@@ -143,8 +143,8 @@ class Together:
 class Part:
     """A run of a ``Together``, used like a ``Training`` of this run alone.
 
-    The state of the run is a part of the state of its last program. A newly loaded state is stored in this
-    object until the run's next epoch begins; then it becomes a part of a new program's state.
+    The state of the run is a part of the state of its last program. A newly loaded state is stored in this object until
+    the run's next epoch, in which a new program takes over the state.
     """
 
     def __init__(self, together: Together, run: Run) -> None:
@@ -183,9 +183,7 @@ class Part:
         return self._own(self._program.training.state_dict()) if self._state is None else self._state
 
     def weights(self) -> State:
-        """Return the weights of the run's network. After ``load_state_dict`` these are the old weights until the next
-        epoch is trained.
-        """
+        """Return the weights of the run's network. Weights from ``load_state_dict`` appear after the next epoch."""
         return self._own(self._program.training.weights())
 
     def load_state_dict(self, state: State) -> None:
@@ -193,11 +191,11 @@ class Part:
         self._state, self._report = state, None
 
     def copied(self) -> State:
-        """Return a copy of the run's state on the CPU, which later epochs do not change."""
+        """Return a copy of the run's state on the CPU. Later epochs do not change the copy."""
         return {name: tensor.to("cpu", copy=True) for name, tensor in self.state_dict().items()}
 
     def leave(self) -> None:
-        """Remove the run from its ``Together``; the run must not train any more."""
+        """Remove the run from its ``Together``. The run must not train any more."""
         self._together.leave(self)
 
     def counters(self) -> dict[str, int]:
@@ -207,8 +205,8 @@ class Part:
         return {name: int(tensor) for name, tensor in self._state.items() if not tensor.dim()}
 
     def program(self, company: "Sequence[Part]") -> Training:
-        """Return the program of the runs in ``company``: the current program if it has exactly these runs and none has
-        loaded a state, otherwise a new program that continues from the states of the runs.
+        """Return the program of the runs in ``company``. This is the current program if it has exactly these runs, and
+        none of them has loaded a state. Otherwise it is a new program that continues from the runs' states.
         """
         if self._program.company != tuple(company) or any(each._state is not None for each in company):
             state = joined([each.state_dict() for each in company])
@@ -218,7 +216,7 @@ class Part:
         return self._program.training
 
     def trained(self, report: EpochReport) -> None:
-        """Store this run's part of a program's report; ``run_epoch`` returns it."""
+        """Store this run's part of a program's report, for ``run_epoch``."""
         own, lanes = self._slice(), len(self._program.training.lanes)
         self.apart = False
         self._report = replace(

@@ -27,12 +27,12 @@ from skipstack.models.parts.skips.layers import SkipLayer
 class LayerInsight:
     """Values of one direction of a layer, at each time step of each sentence of a batch.
 
-    Time steps are in the direction's reading order; values at padding are arbitrary. ``layer``: the layer's number,
+    Time steps are in the direction's reading order. Values at padding are arbitrary. ``layer``: the layer's number,
     counted from 1 at the bottom. ``direction``: "forward" or "backward". ``gates``: each gate's mean over its units,
     gate_TB, by name. ``back_TB``: the distance of the state that the policy chose, in steps, 1 for the previous state;
-    None without a policy. ``norm_TB``: the Euclidean norm of dL/dh_t, where L is the loss of the decision on the token
-    that the direction reads last (gui2019 Figure 4, but with the network's own decision in place of the gold tag); None
-    for layers without a cell (``cell_of``).
+    None without a policy. ``norm_TB``: the Euclidean norm of dL/dh_t; None for layers without a cell (``cell_of``). L
+    is the loss of the network's own decision (in gui2019 Figure 4, of the gold tag) on the token that the direction
+    reads last.
     """
 
     layer: int
@@ -89,7 +89,7 @@ def _view(seen: LayerInsight, place: int, length: int) -> LayerView:
 
 
 def insights(model: Stacked, tokens: Tokens, lexicon: LexiconTensors) -> list[LayerInsight]:
-    """Inspect a network of one lane on a batch; return the insights bottom up, forward before backward."""
+    """Inspect a network of one lane on a batch. Return the insights bottom up, forward before backward."""
     passed: list[Passed] = []
     with torch.enable_grad(), watched():
         features_RUBF, counts_RB = model.read(tokens, lexicon, passed)
@@ -139,7 +139,7 @@ def _read(passed: Passed) -> Tensor | None:
 
 def before(output_DTBF: Tensor, read_DTBJ: Tensor | None) -> Tensor:
     """Return the earlier output that each step read, before_DTBF: a mixture of the J last outputs with the weights
-    ``read_DTBJ``, or the previous output if ``read_DTBJ`` is None.
+    ``read_DTBJ``. If ``read_DTBJ`` is None, this is the previous output.
     """
     reach = 1 if read_DTBJ is None else read_DTBJ.shape[-1]
     steps = output_DTBF.shape[1]
@@ -154,8 +154,8 @@ def _norms(model: Stacked, features_RUBF: Tensor, counts_RB: Tensor, passed: Seq
     """Return |dL/dh_t| at each time step of each layer, norm_DTB; None for a layer without a cell.
 
     ``passed``: the inputs and outputs of the layers in the forward pass. If a layer kept its states, autograd returns
-    the gradient of h_t. Otherwise the gradient is a sum over the readers of h_t: the gradient of the output, which
-    other layers read, plus U pre' for each later step of the layer, times the step's weight of h_t. U is the recurrent
+    the gradient of h_t. Otherwise the gradient is a sum over the readers of h_t. Other layers contribute the gradient
+    of the output. Each later step of the layer contributes U pre', times the step's weight of h_t. U is the recurrent
     weight, pre' the gradient of the later step's pre-activations. The dependence of attention on h_t is ignored.
     """
     wanted = [_differentiated(each.unrolled) for each in passed]
@@ -185,8 +185,8 @@ def _norms(model: Stacked, features_RUBF: Tensor, counts_RB: Tensor, passed: Seq
 
 
 def _differentiated(unrolled: Unrolled) -> Sequence[Tensor]:
-    """Return the tensors of a layer with respect to which the loss is differentiated: the states if the layer kept
-    them, otherwise output and pre-activations.
+    """Return the tensors by which the loss is differentiated: a layer's states if the layer kept them, otherwise its
+    output and pre-activations.
     """
     if unrolled.states is not None:
         return unrolled.states
@@ -197,8 +197,8 @@ def _with_later(output_TBF: Tensor, later_TBF: Tensor, read_TBJ: Tensor | None) 
     """Return the gradient of each output, including the contributions of later steps that read the output.
 
     ``output_TBF``: the gradient of the outputs through other layers. ``later_TBF``: the gradient of the mixture of
-    outputs that each step read. ``read_TBJ``: each step's weights of the J last outputs; None means that steps read
-    only the previous output.
+    outputs that each step read. ``read_TBJ``: each step's weights of the J last outputs; None means only the previous
+    output.
     """
     total_TBF, steps = output_TBF.clone(), len(output_TBF)
     reach = 1 if read_TBJ is None else read_TBJ.shape[-1]

@@ -84,9 +84,9 @@ def why_not(config: ModelConfig) -> str | None:
 def takes_any_length(config: ModelConfig) -> bool:
     """Whether the exported program accepts texts of any length, with the loop over time exported as one operation.
 
-    Otherwise loops are unrolled for texts of up to a fixed number of tokens. This is the case for layers that skip back
-    in time, label feedback, chains and users' own heads; for all networks if torch has no ``scan``; and for an embedder
-    that loops over characters (``blstm``), since torch 2.13 requires two exported loops to have the same length.
+    Otherwise loops are unrolled, and texts have a maximum length. This is the case for layers that skip back in time,
+    label feedback, chains and users' own heads, and for all networks if torch has no ``scan``. It is also the case if
+    the embedder loops over characters (``blstm``): torch 2.13 requires two exported loops to have the same length.
     """
     stack, embedder = config.stack, config.embedder
     if scan is None:
@@ -101,9 +101,8 @@ def takes_any_length(config: ModelConfig) -> bool:
 def exported(network: Network, inputs: Inputs, *, any_length: bool) -> ExportedProgram:
     """Export a network in evaluation mode. Afterwards the parameters of ``network`` require no gradient.
 
-    ``inputs``: an example of the program's inputs. ``any_length``: whether the program accepts texts of 2 to
-    ``LONGEST`` tokens, or only texts padded to the length of the example. The program accepts any number of texts, and
-    at least two forms.
+    ``inputs``: an example of the program's inputs. ``any_length``: whether texts may have 2 to ``LONGEST`` tokens, or
+    must be padded to the length of the example. The program accepts any number of texts, and at least two forms.
     """
     torch.compiler.reset()  # without this, earlier exports in this process would forbid the lengths that they had
     program = Program(network).eval().requires_grad_(False)  # tensors written in place have no gradient

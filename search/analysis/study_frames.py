@@ -54,7 +54,7 @@ class StudyFrames:
     ``study``: the study's config, including extensions.
     ``corpora``: the prepared corpora by the identity of their configs.
     ``base``: the number of the base config's trial; None if there is no such trial.
-    ``finished``, ``searched``: whether the study is finished with its ablations, and whether its search is finished.
+    ``finished``, ``searched``: whether the study with its ablations is finished, and whether its search is finished.
     ``ablated``: whether the study has an ablation.
     ``enough``: the expected gain of further trials at which the stopping rule ended the search; else None.
     ``over``: the study's limit of hours if it was reached; else None.

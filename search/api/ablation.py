@@ -1,4 +1,4 @@
-"""Prepares the ablation of a finished study: plans its rows, prepares its corpora and creates its first events."""
+"""Prepares an ablation of a finished study: plans its rows, prepares the corpora and creates the first events."""
 
 import time
 from collections.abc import Sequence
@@ -47,9 +47,9 @@ def prepare_ablation(
 
     ``code``: the files of the study's own code, needed only if they were moved. ``seeds``: the number of seeds of each
     row. ``top``: the number of best configs to compare. ``beside``: the folders of other searches with the same base.
-    ``data_dir``: the folder of the named corpora. ``greedy_path`` is the argument ``path`` of ``experiment``;
-    ``corpora``, ``without`` and ``parts`` have the same names there. Raises UserError as ``read_finished``,
-    ``experiment``, ``load_constraints``, ``load_code`` and ``first_events`` do, and for a study read from another tool.
+    ``data_dir``: the folder of the named corpora. ``corpora``, ``without`` and ``parts`` are arguments of
+    ``experiment``, and ``greedy_path`` is its argument ``path``. Raises UserError for a study that was read from
+    another tool, and as ``read_finished``, ``experiment``, ``load_constraints``, ``load_code`` and ``first_events`` do.
     """
     record = read_finished(path)
     if is_imported(record.study.space.base):

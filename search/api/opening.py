@@ -41,9 +41,9 @@ def open_study(
 
     ``data_dir``: the folder of the named corpora. ``corpus_folder``: the folder to which the paths of the user's corpus
     files, vectors and earlier studies are relative. ``clock``: returns the time in Unix seconds. ``placed``: returns
-    the events that record the run options; it is called once the ledger is open, and its events are written together
-    with the first events, so that every study on disk has its run options. Raises UserError for a study that cannot
-    run, for unreadable corpora and vectors, and for an earlier study without a usable trial.
+    the events that record the run options. It is called once the ledger is open. Its events are written together with
+    the first events, so that every study on disk has its run options. Raises UserError for a study that cannot run, for
+    unreadable corpora and vectors, and for an earlier study without a usable trial.
     """
     check_study(study)
     earlier = earlier_studies(study, corpus_folder)
@@ -55,7 +55,7 @@ def open_study(
 
 @dataclass(frozen=True, slots=True)
 class Rehearsal:
-    """A study opened in a temporary folder to be described. ``absent``: a line about a missing corpus, or None."""
+    """A study that was opened in a temporary folder. ``absent``: a line about a missing corpus, or None."""
 
     folder: StudyFolder
     absent: str | None
@@ -66,10 +66,10 @@ def rehearsed(
     study: StudyConfig, *, data_dir: Path | None, corpus_folder: Path, preset: bool = False
 ) -> Iterator[Rehearsal]:
     """Opens a study as the command ``search`` does, but in a temporary folder that is removed on exit. Commands that
-    only describe a study use this, so that they refuse every study that ``search`` cannot open.
+    only describe a study use this, in order to refuse every study that ``search`` would refuse.
 
-    Raises UserError as ``open_study`` does, except for a named corpus that this machine lacks: ``absent`` then names
-    it, since a study may be described before its corpus is fetched. The same holds for a missing file if the study is a
+    Raises UserError as ``open_study`` does. A named corpus that this machine lacks is no error, since a study may be
+    described before its corpus is fetched. ``absent`` then names the corpus. The same holds for missing files of a
     ``preset``, since some presets leave their files to the user.
     """
     with tempfile.TemporaryDirectory(prefix="skipstack-") as scratch:
@@ -101,8 +101,8 @@ def extend_study(
     ``trials``: the number of trials to add. ``seeds``: the number of seeds to add to each further trial. ``choices``:
     the values to add, by axis. ``points``: points to try next (``given_point``). ``asked_by``: the user who asked for
     ``points``. ``data_dir``, ``corpus_folder`` and ``clock``: as in ``open_study``. Raises UserError if the extension
-    changes nothing, if no config is left to try, for a point that the study has tried or does not allow, and as
-    ``open_study`` does.
+    changes nothing, or if no config is left to try. Raises it also for a point that is not allowed or was tried
+    already, and as ``open_study`` does.
     """
     choices = typed_choices(record.space, choices)
     by = extension(
@@ -125,8 +125,8 @@ def extend_study(
 
 
 def new_points(record: StudyRecord, space: Space, given: Sequence[Mapping[str, Json]]) -> tuple[Point, ...]:
-    """Convert points that a user gives for a study into points of ``space``. Raises UserError as ``given_point`` does,
-    for a point that the study has already tried, and for a repeated point.
+    """Convert points that a user gives for a study into points of ``space``. Raises UserError for a repeated point, for
+    a point that the study has already tried, and as ``given_point`` does.
     """
     given = [given] if isinstance(given, Mapping) else given
     owners = {canonical_json(trial.point): f"trial {number} has" for number, trial in record.trials.items()}

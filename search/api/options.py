@@ -41,14 +41,14 @@ from skipstack.search.study.record.study_record import StudyRecord
 from skipstack.search.study.task import TrialTask, Workers
 
 CLUSTER: Final = "RAY_ADDRESS"
-"""The environment variable with the Ray cluster for a study without ``--address``. Ray sets it for submitted jobs."""
+"""The environment variable that names the Ray cluster if ``--address`` is not given. Ray sets it for submitted jobs."""
 
 LEAST_ADDRESSES: Final[Mapping[EngineName, float]] = {"ray": 4e9, "serial": 3e9}
-"""The minimum address space in bytes, by engine: the smallest with which a small study ran on two CPUs in a test."""
+"""The minimum address space in bytes, by engine: the smallest in which a small study ran on two CPUs in a test."""
 
 Watch = Callable[[StudyRecord, StudyFolder], AbstractContextManager[Reader]]
-"""Creates a reader of a study's events, from the record so far and the study's folder. Returns a context manager that
-is entered while the study runs; entering it gives the reader, which is called with each event.
+"""Creates a reader of a study's events, from the record so far and the study's folder. Returns a context manager, which
+is entered while the study runs and gives the reader. The reader is called with each event.
 """
 
 
@@ -63,19 +63,18 @@ def unoccupied() -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Execution(RunOptions):
-    """The options of a run, with the user's function and the callbacks that follow the run.
+    """The options of a run, with the user's function and callbacks.
 
     ``address``: None means the Ray cluster in ``RAY_ADDRESS``, if set; otherwise a new one for the study.
     ``tracking_uri``: None means the store in ``MLFLOW_TRACKING_URI``, if set; otherwise a file in the study's folder.
 
     ``function``: the function that trials call; None means that they train the networks of this project. ``say``:
     receives lines of information. ``warn``: receives lines about failures and missing data. ``watch``: creates a reader
-    of the study's events. ``meanwhile``: called at most once, in a thread, as soon as a CPU is idle: while the last
-    trials end, or after the last trial and before the engine closes. ``compare``: whether MLflow is asked for the
-    events of every run, even if its store is marked as having all events of the study.
+    of the study's events. ``meanwhile``: called at most once, in a thread, as soon as a CPU is idle. This is during the
+    last trials, or after them and before the engine closes. ``compare``: whether all events are compared with MLflow's
+    store, even if the store is marked as having them.
 
-    Raises UserError for a value that is not allowed, if Ray is needed and not installed, and if an MLflow store is
-    named and MLflow is not installed.
+    Raises UserError for a value that is not allowed, and if Ray or MLflow is needed but not installed.
     """
 
     function: Objective | None = None
@@ -95,7 +94,7 @@ class Execution(RunOptions):
 
     @property
     def store(self) -> str | None:
-        """The URI of the MLflow store in the options or the environment; None means a file in the study's folder."""
+        """The URI of the MLflow store from the options or the environment. None means a file in the study's folder."""
         return chosen_store(self.tracking_uri)
 
     def runs(self, folder: StudyFolder) -> str:
@@ -162,12 +161,12 @@ class Execution(RunOptions):
     def publish(
         self, tracker: TrackingProcess, folder: StudyFolder, record: StudyRecord, made: Callable[[], Publication]
     ) -> dict[str, str]:
-        """Publish the report and models of a finished study in MLflow, after ``tracker`` has written all events. If
-        something cannot be published, ``warn`` receives a line.
+        """Publish the report and models of a finished study in MLflow. Call this after ``tracker`` has written all
+        events. If something cannot be published, ``warn`` receives a line.
 
-        ``made``: creates the report and models; called only if they are not published already, or if ``compare`` is
-        True. Returns the addresses at which a browser shows the study, by the names of the views (``trials``,
-        ``charts``, ``ablation 1``); empty if they are not known.
+        ``made``: creates the report and models. It is called only if they are not published yet, or if ``compare`` is
+        True. Returns the addresses of views of the study in a browser, by name (``trials``, ``charts``, ``ablation
+        1``). Empty if the addresses are not known.
         """
         assert record.opened is not None, "a ledger begins with study_opened"
         own, named = study_id(record.opened), experiment(experiment_of(record.study))
@@ -196,7 +195,7 @@ class Execution(RunOptions):
 
 def cluster(address: str | None) -> str | None:
     """The address of the Ray cluster that a study joins, from its option ``--address``. ``auto`` means the cluster in
-    ``RAY_ADDRESS``, if set; otherwise one that runs on this machine. None means a new cluster for the study.
+    ``RAY_ADDRESS`` or, if that is not set, a cluster that runs on this machine. None means a new cluster for the study.
     """
     if address is None and os.environ.get(CLUSTER) not in (None, "", "local"):
         return "auto"
@@ -219,7 +218,7 @@ def check_trials_per_program(trials: int, *, is_function: bool) -> None:
 
 
 def check_addresses(engine: EngineName) -> None:
-    """Raise UserError if the address space is too small: torch, numba or Ray would fail at an arbitrary point."""
+    """Raise UserError if the address space is so small that torch, numba or Ray would fail at an arbitrary point."""
     most = address_limit()
     if most is not None and most < LEAST_ADDRESSES[engine]:
         least = " or ".join(f"{size / 1e9:.0f} GB with --engine {name}" for name, size in LEAST_ADDRESSES.items())

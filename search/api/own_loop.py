@@ -31,17 +31,17 @@ NO_REPORT: Final = (
 
 
 class LeftOpenError(StudyInterruptedError):
-    """Raised in the thread of a study when the user's loop leaves before the end of the study."""
+    """Raised in the thread of a study when the user's loop leaves the study before its end."""
 
 
 @final
 class OwnLoop:
-    """A running study for the user's own training loop. ``ask`` returns the next trial, to which the loop reports with
-    ``AskedTrial.report``. Several threads may use the object.
+    """A running study for the user's own training loop. ``ask`` returns the next trial. The loop trains the trial, and
+    reports with ``AskedTrial.report``. Several threads may use the object.
 
-    Use it as a context manager. On exit without an error it finishes the study if all trials have ended. Otherwise it
-    leaves the study like an interruption does; ``skipstack.begin`` with the same folder then continues the study and
-    returns the open trials again.
+    Use it as a context manager. On exit without an error, the study is finished if all trials have ended. Otherwise the
+    study is left as if interrupted. ``skipstack.begin`` with the same folder then continues it, and its open trials are
+    returned again.
 
     ``run``: the started study. ``ended``: called once the study is finished.
     """
@@ -53,17 +53,16 @@ class OwnLoop:
         self._ended = ended
         self._failed: BaseException | None = None
         self._next: TrialTask | None = None
-        """A trial that was requested from the driver only to see whether there is one; ``ask`` returns it next."""
+        """The trial that ``ask`` returns next, if it was requested from the driver only to see whether there is any."""
         self._thread = Thread(target=self._run, args=[run], name="study", daemon=True)
         self._thread.start()
 
     def ask(self) -> "AskedTrial | None":
-        """The next trial to train; None if there is none now. If all trials that ``ask`` returned have ended, None
+        """The next trial to train; None if there is none now. Once all trials that ``ask`` returned have ended, None
         means that the study has no more trials.
 
-        Trials that an earlier loop left open come first. A paused trial is returned again once it is promoted. Raises
-        the exception that ended the study, if any, such as one for a full disk, and UserError if the study has ended
-        without an exception.
+        Trials that an earlier loop left open come first. A paused trial is returned again once it is promoted. If the
+        study has ended, raises the exception that ended it, such as one for a full disk, or otherwise UserError.
         """
         with self._engine.turn:
             driver = self._driver()
@@ -71,7 +70,7 @@ class OwnLoop:
             return None if task is None else AskedTrial(task, driver, self._engine)
 
     def finish(self) -> None:
-        """Finish the study and publish it in MLflow. Raises UserError if a trial is open or not yet asked for."""
+        """Finish the study and publish it in MLflow. Raises UserError if a trial is open, or was not asked for yet."""
         with self._engine.turn:
             if not self._at_end():
                 raise UserError(
@@ -124,12 +123,11 @@ class OwnLoop:
 
 @final
 class AskedTrial:
-    """A trial for the user's loop to train. ``config`` has the values of its axes, and ``report(score=0.93)`` ends an
-    epoch.
+    """A trial that the user's loop trains. ``config`` has the values of its axes. ``report(score=0.93)`` ends an epoch.
 
-    If the study has several seeds, ``configs[seed]`` is the config for each seed, and an epoch of the trial ends once
+    With several seeds, ``configs[seed]`` is the config for each seed. An epoch of the trial then ends once
     ``report(score=..., seed=seed)`` was called for each seed. With replicates, each replicate of each seed has a
-    number, which replaces the seed in ``configs`` and in the methods; the config has the seed and the replicate.
+    number. This number replaces the seed in ``configs`` and in the methods; the config has the seed and the replicate.
     """
 
     def __init__(self, task: TrialTask, driver: Driver, engine: "_Asked") -> None:
@@ -163,7 +161,7 @@ class AskedTrial:
         return self.configs[self._only(None)]
 
     def folder(self, seed: int | None = None) -> Path:
-        """The folder in which the files of a seed survive interruptions. ``seed``: optional if there is only one."""
+        """The folder in which the files of a seed survive interruptions. ``seed``: optional for a single seed."""
         return self._reports[self._only(seed)].folder
 
     def report(
@@ -176,9 +174,9 @@ class AskedTrial:
         model: Path | str | None = None,
         **metrics: float,
     ) -> bool:
-        """End an epoch of a seed, as ``Report`` does, and return whether the trial continues. The study decides once
-        all seeds have reported the epoch; until then the trial continues. Reports of a trial that does not continue are
-        ignored.
+        """End an epoch of a seed, as ``Report`` does, and return whether the trial continues. The study decides only
+        once all seeds have reported the epoch; until then, True is returned. Reports of a trial that does not continue
+        are ignored.
 
         Raises ReportError for an invalid report, and UserError for a seed that the trial does not have.
         """
@@ -223,8 +221,8 @@ class AskedTrial:
         return self._tracked[self._only(seed)]
 
     def end(self) -> None:
-        """Report that training ended before the last possible epoch. A trial without a score, of which not every seed
-        has reported an epoch, has failed. Ignored if the trial does not continue.
+        """Report that training ended before the last possible epoch. If not every seed has reported an epoch, the trial
+        has failed. Ignored if the trial does not continue.
         """
         with self._turn:
             if self.epoch == 0:
@@ -234,8 +232,8 @@ class AskedTrial:
                 self._driver.returned(self.number)
 
     def fail(self, error: BaseException | str) -> None:
-        """Report that the training of this trial failed: it ends with the reason ``failed`` and is not returned again.
-        Ignored if the trial does not continue. ``error``: the error, or a line that describes it.
+        """Report that training failed. The trial ends with the reason ``failed``, and is not returned again. Ignored if
+        the trial does not continue. ``error``: the error, or a line that describes it.
         """
         with self._turn:
             if self.goes_on:
@@ -285,7 +283,7 @@ class _Asked(Engine):
     def __init__(self, runs: TrackedRuns) -> None:
         self.runs: Final = runs
         self.turn: Final = Condition(RLock())
-        """The lock for any use of the driver. Notified when the driver is available and when the loop has left."""
+        """The lock for any use of the driver, notified when the driver is available and when the loop has left."""
         self._driver: Driver | None = None
         self._left: bool | None = None
 
@@ -302,7 +300,7 @@ class _Asked(Engine):
             raise LeftOpenError("whoever asked for trials has left")
 
     def wait(self) -> Driver | None:
-        """Wait for the driver, and return it; None if the study has ended or the loop has left it."""
+        """Wait for the driver, and return it. None if the study has ended, or if the loop has left the study."""
         with self.turn:
             self.turn.wait_for(lambda: self._driver is not None or self._left is not None)
             return self._driver

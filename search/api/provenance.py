@@ -1,4 +1,4 @@
-"""Finds the provenance of a run: the command line without secrets, the user, and the commit of the code if known."""
+"""Finds the provenance of a run: the command line without secrets, the user, and the commit of the code."""
 
 import getpass
 import re
@@ -20,7 +20,7 @@ PATIENCE: Final = 10.0
 
 
 def provenance() -> Mapping[str, str]:
-    """The ``command``, ``user`` and ``commit`` of this process, by these names; empty if unknown."""
+    """The ``command``, ``user`` and ``commit`` of this process, by these names. Unknown values are empty."""
     return {"command": command(), "user": _user(), "commit": commit()}
 
 
@@ -42,7 +42,7 @@ def commit() -> str:
 
 
 def _without_secrets(argument: str) -> str:
-    """Remove the secrets from a command-line argument if it is an address or an option with an address."""
+    """Remove the secrets from a command-line argument that is an address, or an option with an address."""
     option, equals, address = argument.partition("=") if argument.startswith("-") else ("", "", argument)
     return f"{option}{equals}{without_secrets(address) if re.match(r'[a-z0-9+]+:/', address) else address}"
 

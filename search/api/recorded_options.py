@@ -32,12 +32,12 @@ CONTACTED: Final = {"address": "--address", "tracking_uri": "--tracking-uri"}
 
 
 def execution_of(options: Mapping[str, Any], before: Path | None = None) -> Execution:
-    """Build the ``Execution`` of a study from ``options``, which are given by name. Options that are missing or None
-    have the values of the last run of the study in the folder ``before``, or their defaults without such a run.
+    """Build the ``Execution`` of a study from ``options``, which are given by name. An option that is missing or None
+    has its value in the last run of the study in the folder ``before``. Without such a run, it has its default.
 
     A copied or moved study may come from another person, whose ledger could name any server or file. For such a study,
-    UserError is raised if a recorded option names a server, a listener of the user's own or a code file, and
-    ``options`` lack this option. (The environment can name the recorded MLflow store instead.)
+    options that name a server, a code file or a listener of the user's own must be in ``options``. Otherwise UserError
+    is raised. (The environment may name the recorded MLflow store instead.)
     """
     given = {name: value for name, value in options.items() if value is not None}
     if code := given.pop("code", ()):
@@ -70,11 +70,11 @@ def execution_of(options: Mapping[str, Any], before: Path | None = None) -> Exec
 
 
 def load_code(path: Path, code: Sequence[CodeFile], given: Sequence[Path] = ()) -> None:
-    """Load the user's own code of the study in the folder ``path`` from the files ``given`` or, without these, from the
-    paths of its last run. ``code``: the recorded code files; without any, nothing is loaded.
+    """Load the user's own code of the study in the folder ``path``. It is loaded from the files ``given`` or, without
+    these, from the paths of the last run. ``code``: the recorded code files; without any, nothing is loaded.
 
-    Raises UserError as ``load_recorded`` does. Raises UserError also if no files are given for a study that was copied
-    or moved, since a ledger from another person could name any file.
+    Raises UserError as ``load_recorded`` does. Raises it also if no files are given for a copied or moved study, since
+    a ledger from another person could name any file.
     """
     if not code:
         return
@@ -88,7 +88,7 @@ def load_code(path: Path, code: Sequence[CodeFile], given: Sequence[Path] = ()) 
 
 def load_constraints(path: Path, space: SpaceConfig, given: Sequence[Path] = ()) -> None:
     """Load the code files with the functions that constrain ``space``, as ``load_code`` does. Raises UserError as
-    ``load_code`` does, and for a constraint function that has no code file and was not passed in Python.
+    ``load_code`` does, and for a constraint function that neither is in a code file nor was passed in Python.
     """
     load_code(path, [file for file in space.code if set(file.constraints) & set(space.constraints)], given)
     check_given(space.constraint_functions)
@@ -107,8 +107,8 @@ def _unasked(path: Path | None, recorded: Sequence[str]) -> str:
 
 
 def placement(execution: Execution, folder: StudyFolder, time: float, *, path: Path | None = None) -> list[Placed]:
-    """The event that records the options of this run, in a list; empty if the options and the folder are unchanged
-    since the last run. ``time``: in Unix seconds. ``path``: the folder's final path, if it still has a temporary name.
+    """The event that records the options of this run, in a list. The list is empty if neither the options nor the
+    folder have changed since the last run. ``time``: in Unix seconds. ``path``: the folder's final path.
     """
     options = {name: getattr(execution, name) for name in OPTIONS}
     options["also"] = with_whole_paths(execution.also)
@@ -125,5 +125,5 @@ def _last(folder: StudyFolder) -> Placed | None:
 
 
 def _place(folder: StudyFolder, path: Path) -> str:
-    """A hash of the folder's path and its ledger's inode number. It changes when the folder is copied or moved."""
+    """A hash of the folder's path and its ledger's inode number. The hash changes if the folder is copied or moved."""
     return identity({"path": str(path.resolve()), "inode": folder.ledger.stat().st_ino})

@@ -1,4 +1,4 @@
-"""Runs a study to its end: connects the ledger, driver, engine, MLflow and the deletion of unneeded weights. Prints
+"""Runs a study to its end: connects its ledger, driver, engine and MLflow, and deletes unneeded weights. Prints
 nothing.
 
 ``begin``, ``resume``, ``extend`` and ``ablate`` check their arguments, start the engine and test that every machine can
@@ -72,8 +72,8 @@ class Run:
     already finished. ``resuming``: whether an earlier process started the study. ``first``: the first events to write
     in this run. ``data_dir`` and ``corpus_folder``: the folders with the study's corpora. ``ablation``: the number of
     the ablation to run; None means the search. ``tracker``: the process that writes to MLflow; None without MLflow.
-    ``listeners``: the process of the listeners in ``--also``; None without any. ``missing``: a line for each thing that
-    MLflow or the listeners did not receive.
+    ``listeners``: the process of the listeners in ``--also``; None without any. ``missing``: a line on each failure to
+    pass events on to MLflow or the listeners.
     """
 
     folder: StudyFolder
@@ -91,7 +91,7 @@ class Run:
     """Whether MLflow has all events of the study; known once the run has ended."""
 
     def folders(self, record: StudyRecord) -> list[Path]:
-        """The folders that ``skipstack verify`` needs as arguments to find the corpus of the best trial."""
+        """The folders that ``skipstack verify`` needs in order to find the corpus of the best trial."""
         return [
             folder
             for trial in record.ranked()[:1]
@@ -106,13 +106,13 @@ class Run:
 
     @contextmanager
     def finished(self) -> Iterator[StudyRecord]:
-        """Runs the study to its end. If the study is already finished, only passes the missing events to MLflow and the
+        """Runs the study to its end. If it is already finished, only passes missing events on to MLflow and the
         listeners.
 
-        The body of the ``with`` statement receives the record as soon as all trials have ended and the selected trials
-        are evaluated on the test split. On exit, the engine is closed and the last events are written to MLflow, also
-        after an error while trials run. KeyboardInterrupt and StudyInterruptedError (a UserError) leave a study that
-        can be resumed; after a second KeyboardInterrupt, the run does not wait for MLflow.
+        The body of the ``with`` statement receives the record once all trials have ended and the selected trials are
+        evaluated on the test split. On exit, and after an error, the engine is closed and the last events are written
+        to MLflow. After KeyboardInterrupt or StudyInterruptedError (a UserError), the study can be resumed. After a
+        second KeyboardInterrupt, the run does not wait for MLflow.
         """
         try:
             if self.engine is None:
@@ -138,8 +138,8 @@ class Run:
 
     @contextmanager
     def _open_ledger(self) -> Iterator[Ledger]:
-        """Opens the ledger for writing. Raises LedgerLostError if the disk is full or fails. Losing the ledger counts
-        as an interruption, since the study exists and can be resumed.
+        """Opens the ledger for writing. Raises LedgerLostError if the disk is full or fails. This counts as an
+        interruption: the study can be resumed.
         """
         with ExitStack() as opened:
             try:
@@ -220,8 +220,8 @@ class Run:
         if MLflow lacks events of the study. Call this after ``finish``.
 
         ``made``: creates the report and models from the record and the folder. ``record``: the current record of the
-        study with its ablations; None means that it is read from the ledger. Returns the addresses of the views in a
-        browser, as ``Execution.publish`` does; empty if nothing was published.
+        study with its ablations; read from the ledger if None. Returns the addresses of views in a browser, as
+        ``Execution.publish`` does. Empty if nothing was published.
         """
         if self.tracker is None or not self.recorded:
             return {}
@@ -245,7 +245,7 @@ class Run:
         return self.tracker is not None and self.execution.store is None
 
     def _begin_publishing(self) -> None:
-        """Start a process for MLflow and one for the listeners; both read the ledger and pass its events on."""
+        """Start a process for MLflow and another for the listeners. Both read the ledger and pass its events on."""
         execution, folder = self.execution, self.folder
         if is_installed("mlflow"):
             self.tracker = self.tracker or TrackingProcess()
@@ -264,7 +264,7 @@ class Run:
             self.tracker.let_end()
 
     def _end_publishing(self) -> None:
-        """Wait until MLflow and the listeners have all events. If some are missing, warn, and add each warning to
+        """Wait until MLflow and the listeners have all events. If events are missing, warn, and add the warnings to
         ``missing``.
         """
         trouble = None if self.tracker is None else self.tracker.close()
@@ -287,11 +287,10 @@ def begin(
     data_dir: Path | None,
     corpus_folder: Path,
 ) -> Run:
-    """Start a new study in the new folder ``path``, and return it ready to run. If anything fails, the folder is
-    removed.
+    """Start a new study in the new folder ``path``, and return it ready to run. If that fails, the folder is removed.
 
-    ``data_dir`` and ``corpus_folder``: as in ``open_study``. Raises UserError as ``open_study`` does, if the engine
-    cannot start, and if a machine cannot train the study.
+    ``data_dir`` and ``corpus_folder``: as in ``open_study``. Raises UserError if the engine cannot start, if a machine
+    cannot train the study, and as ``open_study`` does.
     """
     paths = [code_path(file.name, corpus_folder).resolve() for file in study.space.code]
     execution = replace(execution, code=tuple(map(str, paths)))
@@ -314,13 +313,13 @@ def begin(
 
 
 def resume(path: Path, execution: Execution, *, enough: bool = False, hours: float | None = None) -> Run:
-    """Continue the study in the folder ``path``, and return it ready to run. The study can be an interrupted search or
-    ablation, a search whose time was up (if ``hours`` are given), or a finished search with requested points. In any
-    other case, the returned run only publishes.
+    """Continue the study in the folder ``path``, and return it ready to run. An interrupted search or ablation can be
+    continued. So can a finished search with requested points and, with ``hours``, a search that ran out of time. In any
+    other case, the returned run trains nothing and only publishes.
 
     ``enough``: start no further trial. ``hours``: the new time limit of the whole study, including the hours already
-    spent; None keeps the limit. Raises UserError if both are given, if one is given for an ablation, if ``hours`` leave
-    no time or nothing to run, if the engine cannot start, and if a machine cannot train the study.
+    spent; None keeps the limit. Raises UserError if both are given, if either is given for an ablation, or if ``hours``
+    leave no time or no trial. Also raises UserError if the engine cannot start, or if a machine cannot train the study.
     """
     folder, finished = StudyFolder(path), is_finished(path)
     options = {"--enough": enough, "--hours": hours is not None}
@@ -355,9 +354,9 @@ def extend(
     data_dir: Path | None,
     corpus_folder: Path,
 ) -> Run:
-    """Extend the study in the folder ``path``, finished or not, and return it ready to run. All other arguments are
-    arguments of ``extend_study``. Raises UserError as ``extend_study`` does, if the engine cannot start, and if a
-    machine cannot train the study.
+    """Extend the study in the folder ``path``, finished or not, and return it ready to run. The arguments after
+    ``execution`` are those of ``extend_study``. Raises UserError if the engine cannot start, if a machine cannot train
+    the study, and as ``extend_study`` does.
     """
     record, folder = read_searched(path), StudyFolder(path)
     load_recorded(record.study.space.code, [Path(each) for each in execution.code])
@@ -380,9 +379,8 @@ def extend(
 
 
 def ask_for(path: Path, points: Sequence[Mapping[str, Json]]) -> None:
-    """Request that the study in the folder ``path`` tries ``points`` next. If a process runs the study now, it tries
-    them; otherwise the next process that resumes the study does. Raises UserError as ``read_searched`` and
-    ``new_points`` do.
+    """Request that the study in the folder ``path`` tries ``points`` next. They are tried by the process that runs the
+    study now, or else by the next process that resumes it. Raises UserError as ``read_searched`` and ``new_points`` do.
     """
     record = read_searched(path)
     asked = new_points(record, record.space, points)
@@ -405,8 +403,8 @@ def ablate(prepared: PreparedAblation, execution: Execution) -> Run:
 
 
 def sync_to_mlflow(path: Path, execution: Execution) -> Run:
-    """Write the missing events of the study in the folder ``path``, finished or not, to MLflow. The attribute
-    ``missing`` of the returned run says what MLflow still lacks.
+    """Write the events that MLflow lacks of the study in the folder ``path``, finished or not. The attribute
+    ``missing`` of the returned run says what could not be written.
 
     Raises UserError if MLflow is not installed, and if another process runs the study, since that process writes to
     MLflow itself.
@@ -437,11 +435,11 @@ def _ablation(
 def _started(run: Run, record: Callable[[], StudyRecord], path: Path, call: str = "resume") -> Run:
     """Start the engine of ``run``, test that every machine can train the study, and return the run.
 
-    First checks that the user has passed the objective if the study's trials call one, and none if they train networks;
-    then loads the study's own code. If a machine fails its test, the engine is closed and UserError is raised.
-    ``record``: reads the study; called only if there are machines to test, since reading is slow. ``path``: the study's
-    final folder; the folder of ``run`` may still have a temporary name. ``call``: the function of skipstack to which
-    the user passes the objective, for messages.
+    First checks that the user has passed an objective if, and only if, trials call one. Then loads the study's own
+    code. If a machine fails its test, the engine is closed and UserError is raised. ``record``: reads the study. It is
+    called only if there are machines to test, since reading is slow. ``path``: the study's final folder; that of
+    ``run`` may have a temporary name. ``call``: for messages, the function of skipstack to which the user passes the
+    objective.
     """
     folder, execution = run.folder, run.execution
     asked = "ablate" if run.ablation is not None and not run.resuming else call
@@ -488,9 +486,9 @@ def _interrupted_twice(error: BaseException | None) -> bool:
 
 
 def parameter_counter(record: Callable[[], StudyRecord], folder: StudyFolder) -> Callable[[Subject], int | None]:
-    """Create a function that counts the parameters of a config's network. It returns None if the network cannot be
-    built; the worker that trains the trial then reports the error. ``record``: returns the driver's record; called at
-    the first count.
+    """Return a function that counts the parameters of a config's network. It returns None if the network cannot be
+    built: the worker that trains the trial reports this error. ``record``: returns the driver's record, and is called
+    at the first count.
     """
 
     @cache

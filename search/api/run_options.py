@@ -19,7 +19,7 @@ Concurrent = int | Literal["auto"]
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """An option on the command line. ``metavar``: the placeholder for its value; None means the parser's default."""
+    """An option on the command line. ``metavar``: the placeholder for its value; None means that of the parser."""
 
     help: str
     metavar: str | None = None
@@ -122,12 +122,12 @@ class RunOptions:
 
 
 class GivenOptions(TypedDict, total=False):
-    """The options of a run, as keyword arguments of the library's functions. An option that is missing or None has the
-    value of the study's last run, or its default if there was none.
+    """The options of a run, as keyword arguments of the library's functions. An option that is missing or None has its
+    value in the study's last run or, in a new study, its default.
 
     ``code``: the files of the study's own code, needed only if they or the study were moved since the last run. (A new
-    study names these files in its config.) ``progress``: whether the progress of the study is shown on stderr; if not,
-    the messages to the user go to the logger ``skipstack``.
+    study names these files in its config.) ``progress``: whether the progress of the study is shown on stderr. If not,
+    messages to the user go to the logger ``skipstack``.
     """
 
     engine: EngineName | None

@@ -18,11 +18,10 @@ if TYPE_CHECKING:
 
 @final
 class Study:
-    """Reads the study in ``folder`` and returns its results, as of the creation of this object, as pandas frames.
+    """The study in ``folder``, as it is when this object is created. Its results are returned as pandas frames.
 
-    ``page``: returns the HTML with which a notebook shows the study; None means that a notebook shows a line of text.
-    Frames have the columns of ``skipstack.search.analysis.frames.columns.COLUMNS``. Raises UserError if ``folder`` has
-    no study, or a damaged one.
+    ``page``: returns the HTML with which a notebook shows the study; None means a line of text. Frames have the columns
+    of ``skipstack.search.analysis.frames.columns.COLUMNS``. Raises UserError if the study is missing or damaged.
     """
 
     def __init__(self, folder: str | Path, page: "Callable[[Study], str] | None" = None) -> None:
@@ -30,7 +29,7 @@ class Study:
 
         self.folder = Path(folder)
         self.frames = study_frames(self.folder)
-        """The frames of the study, with its config and space. The methods return copies of them."""
+        """The frames of the study, with its config and space. The methods return copies of the frames."""
         self._page = page
 
     @property
@@ -52,7 +51,7 @@ class Study:
         return self.frames.trials.loc[[trial.number for trial in self.record.ranked()[:n]]]
 
     def front(self) -> "pd.DataFrame":
-        """The trials on the Pareto front, the best score first, as rows of ``trials``; empty for one objective."""
+        """The trials on the Pareto front, the best score first, as rows of ``trials``. Empty for one objective."""
         return self.frames.trials.loc[[trial.number for trial in self.record.front()]]
 
     def curves(self) -> "pd.DataFrame":
@@ -64,7 +63,7 @@ class Study:
         return self._calls_told_apart(self.frames.seeds)
 
     def _calls_told_apart(self, frame: "pd.DataFrame") -> "pd.DataFrame":
-        """Replace the number of each call of the user's function by two columns, the seed and the replicate. Without
+        """Replace the column with the numbers of function calls by two columns, the seed and the replicate. Without
         replicates, return a copy of the frame.
         """
         replicates = self.frames.study.search.repeated
@@ -96,7 +95,7 @@ class Study:
         return Path(folder)
 
     def explored(self, by: Sequence[str] = ()) -> "Exploration":
-        """Analyse the search, in a table over the axes ``by`` (all if empty). Raises UserError for an unknown axis."""
+        """Analyse the search over the axes ``by`` (empty means all). Raises UserError for an unknown axis."""
         return self.frames.exploration(by)
 
     def exploration(self, by: Sequence[str] = ()) -> "pd.DataFrame":
@@ -120,19 +119,19 @@ class Study:
         code: Sequence[str | Path] = (),
     ) -> Path:
         """Export the model of a trial as a bundle, and return the bundle's path. A bundle is a new folder or .zip with
-        the trial's network, or with the model that the study's function reported. Without further arguments, the best
-        trial is exported.
+        the trial's network, or with the model that the study's function reported. By default, the best trial is
+        exported.
 
         ``to``: the path of the bundle; for several trials, the path of a folder with a bundle for each. ``best``:
         export this many of the best trials. ``trial``: export the trial with this number. ``pareto``: export all trials
         on the Pareto front of several objectives. ``ensemble``: export all seeds of a trial together instead of the
         best seed. ``retrain``: train the network again on the training split and dev. ``device``: where to compute.
-        ``code``: the files of the network's own code, if it has any; they are executed. Empty means the files of the
-        last run.
+        ``code``: the files of the user's own code that the network needs. They are executed. Empty means the files of
+        the last run.
 
-        Raises UserError if the files in ``code`` differ from the recorded files, if ``to`` exists, if more than one of
-        ``best``, ``trial`` and ``pareto`` is given, if there is no such trial, if a trial's weights were not kept and
-        it is not retrained, if the function reported no model, and for an ensemble of one seed.
+        Raises UserError if ``to`` exists, if there is no such trial, or if more than one of ``best``, ``trial`` and
+        ``pareto`` is given. Raises it also if the files in ``code`` differ from the recorded files, for a trial without
+        kept weights (unless ``retrain``) or without a reported model, and for an ensemble of one seed.
         """
         need("torch", "bundles")
         from functools import partial
@@ -157,12 +156,12 @@ class Study:
         return Path(to)
 
     def enqueue(self, *points: "Mapping[str, Json] | Sequence[Mapping[str, Json]]") -> None:
-        """Request that the study tries these points next, given one by one or as a list. If a process runs the study
-        now, it tries them; otherwise the next ``resume`` does.
+        """Request that the study tries these points next, given one by one or as a list. They are tried by the process
+        that runs the study now, or else by the next ``resume``.
 
-        A point has values by axis. An axis is named by its dotted path, or by an unambiguous end of it; all other axes
-        have the base's value. Raises UserError for an unknown axis, for a value that is not allowed, and for a point
-        that the study has already tried.
+        A point maps axes to values. An axis is named by its dotted path, or by an unambiguous end of the path. All
+        other axes have the base's value. Raises UserError for an unknown axis, for a value that is not allowed, and for
+        a point that the study has already tried.
         """
         from skipstack.search.api.run import ask_for
 

@@ -1,11 +1,11 @@
 """The events of a study, which the ledger records.
 
-An event never changes. Its ``time`` is in Unix seconds and is set by the caller: no code in this file reads a clock.
-Trials are numbered 0, 1, 2, ... in the order of proposal. Epochs count from 1. A higher score is better. A lane is one
-seed's copy of the network, or one call of a user's function; a metric has one value for each lane.
+An event never changes. The caller sets its ``time``, in Unix seconds. Trials are numbered 0, 1, 2, ... in the order of
+proposal. Epochs count from 1. A higher score is better. A lane is one seed's copy of the network, or one call of a
+user's function. A metric has one value for each lane.
 
-JSON has no NaN and no infinities, but the scores of a diverged trial can be such numbers. They are written as the texts
-``"nan"``, ``"inf"`` and ``"-inf"``, and read back as numbers.
+The score of a diverged trial can be NaN or infinite, for which JSON has no numbers. Such a score is written as the text
+``"nan"``, ``"inf"`` or ``"-inf"``, and read back as a number.
 """
 
 import json
@@ -53,20 +53,20 @@ Metrics = dict[str, tuple[Number, ...]]
 """The values of each metric, one per lane, by the metric's name, such as ``train_loss`` or ``dev_accuracy``."""
 
 Loss = Literal["lost", "preempted"]
-"""The ways in which a trial can lose its machine through no fault of its own. ``lost``: without notice. ``preempted``:
-the machine's owner took it back with notice.
+"""The ways in which a trial can lose its machine through no fault of its own. ``lost``: the machine failed or left
+without notice. ``preempted``: the machine's owner took it back with notice.
 """
 
 FaultReason = Literal["failed", "crashed", "out_of_memory", "timed_out", Loss]
-"""Kinds of faults that end an attempt at a trial. ``failed``: an error. ``crashed``: the process died, or its GPU
+"""The kinds of faults that end an attempt at a trial. ``failed``: an error. ``crashed``: the process died, or its GPU
 failed. ``out_of_memory``: memory ran out. ``timed_out``: the time limit was reached. ``lost`` and ``preempted``: the
 machine was lost.
 """
 
 Reason = Literal["completed", "stopped", "diverged", FaultReason]
 """The reason why a trial ended. ``completed``: it trained to its end, or its function returned. ``stopped``: the
-scheduler stopped it, no report could promote it any more, or the study's time was up. ``diverged``: its score is not
-finite. All other reasons are faults.
+scheduler stopped it; or it was paused, and could no longer be promoted; or the study's time was up. ``diverged``: its
+score is not finite. All other reasons are faults.
 """
 
 FAULTS: Final[tuple[FaultReason, ...]] = get_args(FaultReason)
@@ -88,8 +88,8 @@ class StudyOpened(_Happened):
     """The first event of a study or an ablation: its config, and the version of the code that runs it.
 
     ``study``: the JSON of the whole ``StudyConfig``. ``format``: the format of the ledger. ``earlier_identity``: the
-    hash that this event had before ``skipstack upgrade`` rewrote it, and that still identifies the study; None if the
-    event was never rewritten.
+    hash of this event before ``skipstack upgrade`` rewrote it; None if it was never rewritten. This hash still
+    identifies the study.
     """
 
     kind: Literal["study_opened"] = "study_opened"
@@ -103,10 +103,10 @@ class VectorsPrepared(Brief):
     """Pretrained vectors that were stored for a study.
 
     ``sha256``: the SHA-256 of their source file. ``store``: the folder in which they are stored. ``size``: the length
-    of each vector. ``covered_words``, ``words``: the number of words with a vector, and the number of all words, in the
-    base's vocabulary. ``covered_tokens``, ``tokens``: the same numbers for the tokens of the training split.
+    of each vector. ``words``: the number of words in the base's vocabulary. ``covered_words``: the number of these
+    words that have a vector. ``tokens``, ``covered_tokens``: the same numbers for the tokens of the training split.
     ``cut_line``: the line number of an incomplete last line, which is left out; None if the file is complete.
-    ``repeated``: the number of lines that are left out because an earlier line has their word.
+    ``repeated``: the number of lines that are left out because their word had a vector already.
     """
 
     sha256: str
@@ -128,8 +128,8 @@ class CorpusPrepared(_Happened, Brief):
     (``data.tasks.task.Task.baseline``). ``measure``: the measure that ranks the trials and scores the baselines.
     ``vectors``: the pretrained vectors that a trial may use, by their path in the config. ``health``: statistics of the
     corpus. ``warnings``: one line for each property that invalidates comparisons (``data/health/spoiling.py``).
-    Versions before 0.2.0 wrote neither ``health`` nor ``warnings``. ``documents``: the number of sentences of each
-    document of the test split, in order. It is empty, and left out of the JSON, if the corpus does not mark documents.
+    Versions before 0.2.0 wrote neither ``health`` nor ``warnings``. ``documents``: the number of sentences in each test
+    document, in order; empty, and left out of the JSON, if the corpus does not mark documents.
     """
 
     kind: Literal["corpus_prepared"] = "corpus_prepared"
@@ -149,8 +149,8 @@ class Proposed(_Happened):
     """The proposer chose a trial.
 
     ``point``: the chosen point of the space, a value for each active axis. ``config_identity``: the hash of the trial's
-    config. ``seeds``: the seed of each lane; with replicates, the number of each call. If seeds race, ``seeds`` is the
-    first group of seeds.
+    config. ``seeds``: the seed of each lane; with replicates, the number of each call. If seeds race (are trained in
+    groups, one after another), ``seeds`` is the first group.
     """
 
     kind: Literal["proposed"] = "proposed"
@@ -197,7 +197,7 @@ class Reported(_Happened):
 
 class Decided(_Happened):
     """The scheduler decided on a report. ``rung``: the rung that the report reached, in the unit of the scheduler's
-    resource, such as epochs; None if it reached no rung, or if the trial is complete or diverged.
+    resource, such as epochs. ``rung`` is None if the report reached no rung, or if the trial is complete or diverged.
     """
 
     kind: Literal["decided"] = "decided"
@@ -213,10 +213,10 @@ class Usage(Frozen):
     ``machine``, ``process``: the machine's name, and the ID of the process that trained the epoch. ``process_cpu``: the
     process's CPU time over the epoch, in percent of one core. ``process_memory``: the memory of the process.
     ``machine_cpu``: the CPU use of all processes over the epoch, in percent of all cores. ``machine_memory``,
-    ``machine_memory_total``: the used and the total memory of the machine. ``gpu``: the percentage of time for which
-    the GPU was busy with any process, at the end of the epoch; None if the GPU's driver does not report it, as for a
-    part of a GPU (MIG). ``gpu_memory``, ``gpu_memory_total``: the used and the total memory of the GPU. Memory is in
-    bytes, at the end of the epoch. All GPU fields are None for an epoch that was not trained on a GPU.
+    ``machine_memory_total``: the used and the total memory of the machine. ``gpu``: the utilisation of the GPU by all
+    processes, in percent, at the end of the epoch. It is None if the GPU's driver does not report it, as for a part of
+    a GPU (MIG). ``gpu_memory``, ``gpu_memory_total``: the used and the total memory of the GPU. Memory is in bytes, at
+    the end of the epoch. All GPU fields are None for an epoch that was not trained on a GPU.
     """
 
     machine: str
@@ -261,8 +261,8 @@ class Retried(_Happened):
 
 
 class Ended(_Happened):
-    """A trial ended. ``message``: the fault that ended it, how the end of the study's time ended it, or a note of the
-    tool from which it was imported; otherwise empty.
+    """A trial ended. ``message``: the fault that ended it, or how the end of the study's time ended it. For a trial of
+    another tool, ``message`` is the tool's note. Otherwise it is empty.
     """
 
     kind: Literal["ended"] = "ended"
@@ -293,10 +293,11 @@ class Observed(Brief):
     """A trial of an earlier study, translated into this study.
 
     ``trial``: its number in the earlier study. ``point``: its point in this study's space. ``config_identity``: the
-    identity of this study's config at that point. ``reason``: why it ended, by the standard of this study. ``curve``:
-    pairs of an epoch and its score; if seeds race in this study, a single pair of the number of seeds and their score.
-    ``reported``: for a trial that called a function, the value of each objective other than the score, by name.
-    ``recording``: the results to reuse if the proposer chooses this point; None if they cannot be reused.
+    identity of this study's config at that point. ``reason``: ``diverged``, if it diverged; otherwise ``completed`` or
+    ``stopped``, by whether it is complete in this study. ``curve``: pairs of an epoch and its score. If seeds race in
+    this study, it is a single pair of the number of seeds and their score. ``reported``: for a function, the value of
+    each objective besides the score, by name. ``recording``: the results to reuse if the proposer chooses this point;
+    None if they cannot be reused.
     """
 
     trial: NonNegativeInt
@@ -313,8 +314,8 @@ class Observed(Brief):
 class WarmStarted(_Happened):
     """The proposer learns from the trials of an earlier study on the same corpus.
 
-    ``study``: the folder of the earlier study. ``observed``: the trials to learn from. ``left_out``: the number of
-    unused trials, by the reason.
+    ``study``: the folder of the earlier study. ``observed``: the trials to learn from. ``left_out``: how many trials
+    are not used, by the reason.
     """
 
     kind: Literal["warm_started"] = "warm_started"
@@ -339,8 +340,9 @@ class Suggestion(Frozen):
 class Suggested(_Happened):
     """The study tries points that were good on other corpora, in the order of ``suggestions``, after its base config.
 
-    ``similarities``: the similarity of each earlier study's corpus, by that study's folder, even if none of its trials
-    is suggested. ``left_out``: the number of trials that cannot be used, by the earlier study's folder and the reason.
+    ``similarities``: the similarity of each earlier study's corpus to this study's, by the earlier study's folder. It
+    includes studies without a suggested trial. ``left_out``: how many trials cannot be used, by the earlier study's
+    folder and the reason.
     """
 
     kind: Literal["suggested"] = "suggested"
@@ -353,8 +355,8 @@ class Reused(_Happened):
     """A trial is not trained, because an earlier trial had the same config and seeds. The reports of the earlier trial
     follow as reports of this trial.
 
-    ``study``, ``source``: the folder of the earlier study (empty for this study), and the number of the earlier trial
-    in it. ``config_identity``: the config identity in the weights file of the earlier trial. ``code_version``: the
+    ``study``: the folder of the earlier trial's study; empty for this study. ``source``: the number of the earlier
+    trial. ``config_identity``: the config identity in the weights file of the earlier trial. ``code_version``: the
     version of the code that ran the earlier trial.
     """
 
@@ -384,11 +386,11 @@ class Resumed(_Happened):
 class Placed(_Happened):
     """The options with which the study runs from now on. ``address`` and ``tracking_uri`` contain no secrets.
 
-    ``place``: a hash of two values, the folder's path and the ledger's inode: it shows whether the study was copied or
-    moved. ``engine``: ``serial`` or ``ray``. ``address``: the address of the Ray cluster; None if none was given.
+    ``place``: a hash of the folder's path and the ledger's inode. It changes if the study is copied or moved.
+    ``engine``: ``serial`` or ``ray``. ``address``: the address of the Ray cluster; None if none was given.
     ``gpus_per_trial``: the share of a GPU for each trial. ``device``: the device of the trials. ``tracking_uri``: the
     MLflow store; None if there is none. ``system_metrics``: whether workers measure their resource usage. ``also``: the
-    listeners that receive the study's events besides MLflow. ``code``: the paths of the user's code files.
+    listeners, besides MLflow, that receive the study's events. ``code``: the paths of the user's code files.
     ``concurrent``: the maximum number of concurrent trials. ``cpus_per_trial``: the number of CPUs for each trial on
     Ray. ``trials_per_program``: the maximum number of trials that train as one program. ``command``: the command line
     without secrets. ``user``: the user who typed it. ``commit``: the commit of the code. ``command``, ``user`` and
@@ -417,11 +419,11 @@ class Extended(_Happened, Brief):
     """The user extended the study.
 
     ``trials``: the number of additional trials. ``seeds``: the number of additional seeds of each trial proposed from
-    now on. ``choices``: additional values of axes, by the axis's path; for an axis with named values, mappings from a
-    name to a value. ``hours``: the new limit of hours for the whole study; None keeps the limit. ``points``: the points
-    (values of the axes) of the next trials, which count among the additional ``trials``. ``asked_by``: the user who
-    asked for these points. ``request``: the name of the file, in the study's folder, that requested these points; empty
-    if there was none.
+    now on. ``choices``: additional values for each axis, by the axis's path. For an axis with named values, each is a
+    mapping from a name to a value. ``hours``: the new limit of hours for the whole study; None keeps the limit.
+    ``points``: the points (values of the axes) of the next trials. These trials are included in the number ``trials``.
+    ``asked_by``: the user who asked for these points. ``request``: the name of the file in the study's folder that
+    requested them; empty if there was none.
     """
 
     kind: Literal["extended"] = "extended"
@@ -437,10 +439,10 @@ class Extended(_Happened, Brief):
 class Gain(Frozen):
     """The expected gain of further trials.
 
-    ``trials``: the number of further trials. ``hours``: the time that they take at the pace so far:
-    ``search.enough.hours``, unless a single trial takes longer. ``most``: the larger of two estimates of the rise of
-    the best score (``search/strategy/objectives/stopping_rule.py``). ``seed_deviation``: the standard deviation of
-    scores between the seeds of a trial.
+    ``trials``: the number of further trials. ``hours``: the time that these trials take at the pace so far. It is
+    ``search.enough.hours``, or the time of one trial if that is longer. ``most``: the larger of two estimates of the
+    rise of the best score (``search/strategy/objectives/stopping_rule.py``). ``seed_deviation``: the standard deviation
+    of scores between the seeds of a trial.
     """
 
     trials: PositiveInt
@@ -459,9 +461,9 @@ class HoursOver(Frozen):
 
 
 class Shortened(_Happened):
-    """The study ends after its first ``trials`` trials: by a request of the user; by the stopping rule
-    ``search.enough``, with the expected ``gain`` of further trials; or by the limit ``search.hours``, described by
-    ``over``.
+    """The study ends after its first ``trials`` trials. ``gain``: the expected gain of further trials, if the stopping
+    rule ``search.enough`` ends the study. ``over``: the end of the hours, if the limit ``search.hours`` ends it. If
+    both are None, the user has asked for the end.
     """
 
     kind: Literal["shortened"] = "shortened"
@@ -621,8 +623,8 @@ def from_json(text: str | bytes) -> tuple[Event, ...]:
 
 
 def format_of(text: bytes) -> int | None:
-    """Read the format of a ledger from the JSON text of events, even if this version does not know the events. Returns
-    None without an event ``study_opened``, or if the text is not JSON.
+    """Read the format of a ledger from the JSON text of events. The events may be unknown to this version. Returns None
+    without an event ``study_opened``, or if the text is not JSON.
     """
     if b'"study_opened"' not in text:
         return None

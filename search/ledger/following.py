@@ -25,7 +25,7 @@ class Following:
         """Yields the new events, up to the last complete append. Their lines are on the disk before they are yielded.
 
         If an iteration fails or is abandoned, the next call continues after the last append of which an event was
-        yielded. Raises OSError if a file cannot be read, and UserError, with file and line, as ``Ledger.read`` does.
+        yielded. Raises OSError if a file cannot be read, and UserError as ``Ledger.read`` does.
         """
         for line in self._unread():
             events = events_of(line)
@@ -59,7 +59,7 @@ class Following:
             yield line
 
     def _added(self, file: Path) -> Iterator[Line]:
-        """Yields the complete lines of a segment from the end of the last reading on."""
+        """Yields the complete lines that were added to a segment since the last reading."""
         end = file.stat().st_size
         if end == self._place:
             return

@@ -1,4 +1,4 @@
-"""The ledger: all events of a study, in order. All other data of a study are derived from it.
+"""The ledger: all events of a study, in order. All other data of a study are derived from the ledger.
 
 The events are appended to files in a folder (``search/ledger/segments.py``). Either all events of an append are stored
 or none is. Once ``append`` returns, its events survive a power cut. If the last append is torn (incomplete), its line
@@ -42,8 +42,8 @@ class Ledger:
             past = ledger.read()
             ledger.append(Reported(...), Decided(...))
 
-    ``worth_compacting``: opening for writing first compacts a ledger with at least this number of appends outside the
-    compacted file. Raises UserError for a ledger on an object store, without contacting the store.
+    ``worth_compacting``: a ledger with at least this number of appends outside the compacted file is compacted when it
+    is opened for writing. Raises UserError for a ledger on an object store, without contacting the store.
     """
 
     def __init__(self, folder: Path, *, worth_compacting: int = WORTH_COMPACTING) -> None:
@@ -67,9 +67,9 @@ class Ledger:
     def whole(self, reading: Callable[[], Value]) -> Value:
         """Call ``reading``, which reads the ledger from its start, and return its result.
 
-        If a compaction removes files during the call, the call is repeated, up to ``READINGS`` calls in all. Raises
-        UserError, with file and line, on damage before the last line and on unknown events. Raises UserError also if a
-        segment is missing or the ledger cannot be read.
+        A compaction may remove files during the call. The call is then repeated, up to ``READINGS`` calls in all.
+        Raises UserError, with file and line, on damage before the last line and on unknown events. Raises UserError
+        also if a segment is missing or the ledger cannot be read.
         """
         for attempt in range(READINGS):
             try:
@@ -91,7 +91,7 @@ class Ledger:
 
     def replay(self) -> Iterator[Event]:
         """Yields all events in order, without keeping them in memory. Raises UserError when the iteration reaches
-        damage, or if another driver's compaction removes files; in the second case, ``read`` would start again.
+        damage. Raises UserError also if another driver's compaction removes files, where ``read`` would start again.
         """
         try:
             yield from self._events()
@@ -104,8 +104,8 @@ class Ledger:
 
     @contextmanager
     def kept(self) -> Iterator[None]:
-        """Context in which no driver can write the ledger. Raises UserError if a driver is writing it. If the folder is
-        read-only, no lock is needed, and none is taken.
+        """Context in which no driver can write the ledger. Raises UserError if a driver is writing it. A read-only
+        folder needs no lock, and gets none.
         """
         with self._segments.locked():
             yield
@@ -127,7 +127,7 @@ class Ledger:
         """Yields the events of the given kinds, much faster than reading all events. Raises UserError as ``replay``
         does.
 
-        If all kinds are in ``RARE``, the events come from a cache where possible, until the ledger changes.
+        If all kinds are in ``RARE``, the events are cached, where possible, until the ledger changes.
         """
         try:
             known = self._survey() if set(kinds) <= RARE else None
@@ -207,7 +207,7 @@ def _found(lines: Iterable[Line], kinds: Collection[str]) -> Iterator[Event]:
 
 @dataclass(frozen=True, slots=True)
 class PastEvents:
-    """The first ``count`` events of the ledger in ``folder``, or all events. Each iteration reads the disk."""
+    """The first ``count`` events of the ledger in ``folder``; None means all. Each iteration reads the disk again."""
 
     folder: Path
     count: int | None = None

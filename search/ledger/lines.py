@@ -3,8 +3,8 @@
     crc payload newline
 
 ``payload`` is the number of the append, counted from 1, a space, and the JSON of its events. ``crc`` is the CRC-32 of
-the payload's bytes, in 8 hexadecimal digits. A report and the decision on it are one append, so that either both are
-stored or neither. The appends' numbers reveal a missing, doubled or misplaced append.
+the payload's bytes, in 8 hexadecimal digits. A report and the decision on it are one append, so that neither is stored
+without the other. The appends' numbers reveal a missing, doubled or misplaced append.
 """
 
 import gzip

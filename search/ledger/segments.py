@@ -1,11 +1,11 @@
 """Segments: append-only files of lines in a folder. Each append is flushed to the disk (``fsync``) before it returns.
 
-The folder contains ``000001.jsonl``, ``000002.jsonl``, ...: each driver that opens the ledger for writing starts a new
-segment, and earlier segments do not change. Compaction replaces, for example, the segments up to 57 by one file,
+The folder contains ``000001.jsonl``, ``000002.jsonl``, ... Each driver that opens the ledger for writing starts a new
+segment. Earlier segments do not change. Compaction replaces, for example, the segments up to 57 by one file,
 ``000057.jsonl.gz``.
 
-A driver that is killed while it writes may leave a torn (incomplete) last line. The append of that line never returned,
-so nothing depends on it, and the next driver cuts the line. Damage anywhere else is an error.
+A driver that is killed while it writes may leave a torn (incomplete) last line. Nothing depends on that line, since its
+append never returned. The next driver cuts it. Damage anywhere else is an error.
 """
 
 import fcntl
@@ -25,11 +25,11 @@ from skipstack.data.basis.errors import UserError, older
 from skipstack.search.ledger.lines import SUFFIX, Line, damaged, encoded, lines_in, write_compacted
 
 WORTH_COMPACTING = 10_000
-"""The minimum number of lines outside the compacted file for a ledger to be compacted when it is opened for writing."""
+"""A ledger with at least this number of lines outside the compacted file is compacted when it is opened for writing."""
 
 SETTLED: Final = 2.0
 """If a file has not changed for this number of seconds, its size and modification time reveal every further change. Two
-changes within one tick of the disk's coarse clock could have the same time.
+changes in quicker succession could have the same time, since a disk's clock may be coarse.
 """
 
 Version = tuple[tuple[str, int, int, int], ...]
@@ -73,8 +73,8 @@ class Checked:
 @dataclass(frozen=True, slots=True)
 class _Content:
     """The files of a ledger's folder. ``compacted``: the newest compacted file; None without one. ``segments``: the
-    segments after it. ``last``: the number of the last segment, or of the compacted file if no segment follows it.
-    ``stale``: files that no longer belong to the ledger and should be deleted.
+    segments after it. ``last``: the number of the last segment or, without segments, of the compacted file. ``stale``:
+    files that no longer belong to the ledger and should be deleted.
     """
 
     compacted: Path | None
@@ -92,8 +92,8 @@ class Segments:
     """Reads and writes the segments in ``folder``. Reading needs no lock. Only one driver can write at a time.
 
     The writer locks the file ``lock`` (flock) until ``close`` or the end of its process. On a shared disk that supports
-    locks, the lock holds for all machines. ``worth_compacting``: ``open`` compacts at least this number of lines
-    outside the compacted file. ``pause``: a function that waits for a number of seconds.
+    locks, the lock holds for all machines. ``worth_compacting``: if at least this number of lines is outside the
+    compacted file, ``open`` compacts them. ``pause``: a function that waits for a number of seconds.
     """
 
     def __init__(
@@ -124,8 +124,8 @@ class Segments:
     def version(self) -> Version | None:
         """Return the version of the ledger. Raises UserError if a segment is missing.
 
-        Returns None if the version is uncertain, because a compaction is removing files or because a file changed
-        within the last ``SETTLED`` seconds, when a further change could leave the version the same.
+        Returns None while a compaction is removing files. Returns None also if a file changed within the last
+        ``SETTLED`` seconds, since a further change could then leave the version the same.
         """
         try:
             stats = [(path.name, path.stat()) for path in self.files()]
@@ -139,9 +139,9 @@ class Segments:
     def open(self, known: Callable[[], Checked | None] = lambda: None) -> None:
         """Lock the folder, cut a torn last line, compact old segments, and start a segment. Creates a missing folder.
 
-        ``known``: called once the folder is locked; returns the result of an earlier reading of the same content; if it
-        returns None, the content is read here. Raises UserError if another driver is writing or the ledger is damaged;
-        then no segment has changed.
+        ``known`` is called once the folder is locked. It returns the result of an earlier reading of the same content;
+        if it returns None, the content is read here. Raises UserError if another driver is writing or the ledger is
+        damaged. Then no segment has changed.
         """
         self.folder.mkdir(parents=True, exist_ok=True)
         self._lock = _locked(self.folder)
@@ -173,8 +173,8 @@ class Segments:
                 os.close(lock)
 
     def append(self, payload: bytes) -> None:
-        """Write one line to the disk. A failed write is retried after each of ``PAUSES`` seconds, unless a retry cannot
-        help, as on a full disk.
+        """Write one line to the disk. A failed write is retried after each of ``PAUSES`` seconds. It is not retried if
+        that cannot help, as on a full disk.
 
         Raises OSError if the write still fails, TakenOverError if another driver has started to write, and
         FolderGoneError if the folder was moved or deleted.

@@ -20,8 +20,8 @@ WHOLE: Final = ("<u1", "<u2", "<u4")
 
 
 class Packed(Frozen):
-    """The values of one count. ``width``: their dtype. ``stream``: base64 of the values compressed with zlib, all
-    sentences of the first seed, then of the next seed, and so on.
+    """The values of one count. ``width``: their dtype. ``stream``: the values, compressed with zlib, in base64. The
+    values of all sentences of the first seed come first, then those of the next seed.
     """
 
     width: Width

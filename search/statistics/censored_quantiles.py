@@ -11,7 +11,7 @@ def quantile(waits: Sequence[float], share: float) -> float:
     """Return the quantile at ``share`` (from 0 to 1) of waiting times, some of which may be infinite.
 
     The n sorted waits are interpolated linearly at index (n - 1) * ``share``. If this index lies between a finite and
-    an infinite wait, the quantile is infinite, since it is only known to exceed the finite wait. Raises ValueError if
+    an infinite wait, the quantile is infinite: it is only known to exceed the finite wait. Raises ValueError if
     ``waits`` is empty.
     """
     if not waits:

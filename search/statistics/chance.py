@@ -68,7 +68,7 @@ def chance(*tables_RS: Values) -> tuple[VarianceComponent, ...]:
         sum over tables of seeds / (R S)  +  max(0, v / S - sum over tables of rest / (R S)),
 
     ``seeds``, ``rest``: mean squares of the table (``MeanSquares``). v: the variance over sentences of the mean over
-    seeds; for two tables, of the difference of their means over seeds. For one table the sum is
+    seeds or, for two tables, of the difference of these means. For one table, the result is
     (seeds + max(0, sentences - rest)) / (R S), as in studies of readers and cases (Dorfman, Berbaum and Metz 1992;
     Hillis 2007). A negative estimate of the variance of sentences is replaced by 0, which leaves Student's t over the
     seeds. This does not understate the variance, since the mean square ``seeds`` includes the error of single cells.
@@ -121,9 +121,9 @@ def p_value(value: Values, parts: Sequence[VarianceComponent]) -> Values:
     ``SMALLEST_P``.
 
     v_i: the variance of component i of ``parts``; t_i(p): the two-sided quantile of Student's t for its degrees of
-    freedom. Without an effect, the probability of a p below any level is at most that level, since the distribution
-    function of a squared normal variable is concave; for a single component it equals the level. The weighted quantile
-    of ``half_width`` is valid only at levels near 5 %, but a family of many rows needs smaller levels.
+    freedom. Without an effect, the probability of a p below any level is at most that level: the distribution function
+    of a squared normal variable is concave. For a single component, the probability equals the level. The weighted
+    quantile of ``half_width`` is valid only at levels near 5 %, but a family of many rows needs smaller levels.
     """
     from scipy.optimize.elementwise import find_root
     from scipy.special import stdtrit

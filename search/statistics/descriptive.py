@@ -10,8 +10,8 @@ from skipstack.search.statistics.rounding import is_rounding
 def mean(values: Sequence[float]) -> float:
     """Return the mean; NaN for an empty sequence.
 
-    Unlike ``fmean``, this does not raise for infinities of both signs or a sum too large for a float, which occur in
-    scores of diverged seeds.
+    Scores of diverged seeds may have infinities of both signs, or a sum too large for a float. ``fmean`` raises for
+    these values; this function does not.
     """
     try:
         return statistics.fmean(values) if values else math.nan

@@ -22,9 +22,9 @@ def chance_of_folds(values_xC: Values, folds: int, *, held_out: bool) -> tuple[V
     a call holds out (Nadeau and Bengio 2003; for several partitions Bouckaert and Frank 2004):
     rho / (1 - rho) = n_test / n_train = 1 / (k - 1).
 
-    Otherwise rho is the average share of training examples that two calls have in common: (k - 2) / (k - 1) for two
-    calls of the same partition, (k - 1) / k for calls of different partitions. For one partition the result equals
-    the jackknife variance with one fold left out at a time: (k - 1)^2 / k s^2.
+    Otherwise rho is the average share of training examples that two calls have in common. This share is
+    (k - 2) / (k - 1) for two calls of the same partition, and (k - 1) / k for calls of different partitions. For one
+    partition the result equals the jackknife variance with one fold left out at a time: (k - 1)^2 / k s^2.
     """
     calls = values_xC.shape[-1]
     rho = 1 / folds if held_out else _in_common(folds, max(calls / folds, 1.0))

@@ -3,18 +3,18 @@
 Array legend: N observations; M observations that have the factor; K columns of the factor; C columns of all factors
 selected before, and of the constant.
 
-Only the order of the responses counts: the k-th smallest of M responses is replaced by the normal score
-z((k - 3/8) / (M + 1/4)), where z is the quantile function of the normal distribution (Blom, "Statistical Estimates and
-Transformed Beta-Variables", 1958). Outliers and skew therefore have no influence. These scores are regressed by least
+Only the order of the responses counts. The k-th smallest of M responses is replaced by the normal score
+z((k - 3/8) / (M + 1/4)) (Blom, "Statistical Estimates and Transformed Beta-Variables", 1958). z is the quantile
+function of the normal distribution. Outliers and skew therefore have no influence. These scores are regressed by least
 squares on the C columns and on the factor's own K columns. The factor's p comes from the F test of its own columns,
 
     F = (explained / K) / (left / (M - C - K)),
 
 explained: the sum of squares that the K columns explain in addition to the C columns; left: the residual sum of
 squares. Without any effect, the share of cases with p below a level equals that level
-(``tests/search/statistics/test_forward_selection.py``). Equal responses are put in random order. Otherwise the
-residual sum of squares could be 0 (if observations with the same value of the factor all had the same response), and
-the F test would be invalid.
+(``tests/search/statistics/test_forward_selection.py``). Equal responses are put in random order. Otherwise the residual
+sum of squares would be 0 if all observations with the same value of the factor had the same response. The F test would
+then be invalid.
 """
 
 from collections.abc import Mapping, Sequence
@@ -62,8 +62,8 @@ def selected(response_N: Values, factors: Mapping[str, Sequence[Values]], level:
 def _known(number: int, found: Sequence[Values]) -> Values:
     """Return the C columns that are held fixed in the test of a further factor.
 
-    These are a column of ones and, for each factor in ``found``, its own columns (0 for observations without the
-    factor) and a column that is 1 for observations without the factor.
+    These are a column of ones and the columns of the factors in ``found``, which are 0 for observations without the
+    factor. Each of these factors also has a column that is 1 for observations without the factor.
     """
     columns = [np.ones((number, 1))]
     for each_NK in found:

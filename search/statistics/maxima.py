@@ -27,8 +27,8 @@ def gain_of_more(scores: Sequence[float], more: float, *, best: int) -> float:
         s = (v_1 + ... + v_k) / k - v_{k+1},
 
     and h more draws add at most s (1 / (N + 1) + ... + 1 / (N + h)) <= s log((N + h) / N). The bound is evaluated after
-    every trial, and an s that is small by chance must not decide: s is replaced by its upper confidence limit 2 k s /
-    q, where q is the quantile at 1 - ``CONFIDENCE`` of chi-squared with 2 k degrees of freedom.
+    every trial, and an s that is small by chance must not decide. Therefore s is replaced by its upper confidence limit
+    2 k s / q. Here q is the quantile at 1 - ``CONFIDENCE`` of chi-squared with 2 k degrees of freedom.
     """
     from scipy.special import chdtri  # imported here, since it takes a while to load
 

@@ -12,9 +12,9 @@ def holm(values: Sequence[float | None], questions: Sequence[Hashable] = ()) -> 
     ``values``: the p values. ``questions``: a key of the hypothesis for each p value; values with the same key count as
     one test. An empty sequence means that all hypotheses differ.
 
-    The k-th smallest of m p values becomes the largest of (m - i + 1) p_i for i up to k, at most 1. No matter how the
-    tests depend on each other (for example through a shared base), at most a share ``LEVEL`` of families without any
-    effect has a corrected p below ``LEVEL``.
+    The k-th smallest of m p values becomes the largest of (m - i + 1) p_i for i up to k, at most 1. Of families without
+    any effect, at most a share ``LEVEL`` has a corrected p below ``LEVEL``. This holds however the tests depend on each
+    other, for example through a shared base.
     """
     from statsmodels.stats.multitest import multipletests
 
@@ -28,9 +28,9 @@ def holm(values: Sequence[float | None], questions: Sequence[Hashable] = ()) -> 
 def levels(values: Sequence[float | None], questions: Sequence[Hashable] = ()) -> tuple[float | None, ...]:
     """Return the level at which Holm's procedure tests each p value of a family; None stays None.
 
-    ``values``, ``questions``: as in ``holm``. The level of the k-th smallest of m p values is ``LEVEL`` / (m - k + 1),
-    up to the first p value that is not below its level. The procedure stops there: all larger p values get the level of
-    this p value. So a p value is below its level if and only if ``holm`` returns less than ``LEVEL`` for it.
+    ``values``, ``questions``: as in ``holm``. The level of the k-th smallest of m p values is ``LEVEL`` / (m - k + 1).
+    The procedure stops at the first p value that is not below its level. All larger p values get the level of this p
+    value. So a p value is below its level if and only if ``holm`` returns less than ``LEVEL`` for it.
     """
     each = list(zip(questions or range(len(values)), values, strict=True))
     asked = {question: value for question, value in each if value is not None}

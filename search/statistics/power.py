@@ -93,10 +93,10 @@ def chances(noise: Noise, difference: float, *, seeds: int, sentences: int, ques
     ``questions``: the number of questions in the family of the difference.
 
     For normally distributed tables, the mean and the three mean squares (of seeds, of sentences and of the rest) are
-    independent, and the mean squares follow chi-squared distributions. Given the mean squares, a difference is marked
-    if its mean lies beyond -b or b for a bound b (``chance.p_value``), and ``marked`` and ``overstated`` follow from
-    the normal distribution. They are averaged over a grid of quantiles of the mean squares, and over a grid of values
-    that the true variance of the seeds may have, given its estimate.
+    independent. The mean squares follow chi-squared distributions. Given the mean squares, a difference is marked if
+    its mean lies beyond -b or b for a bound b (``chance.p_value``). So ``marked`` and ``overstated`` follow from the
+    normal distribution. They are averaged over a grid of quantiles of the mean squares. They are also averaged over
+    values that the true variance of the seeds may have, given its estimate.
     """
     made = _experiment(noise, seeds, sentences, questions)
     marked = _marked(made, difference)

@@ -19,13 +19,13 @@ def over_sentences(
     *,
     resamples: int = RESAMPLES,
 ) -> float:
-    """Return the two-sided p of a difference of mean scores, from swapping outputs at random by sentence (Yeh 2000).
+    """Return the two-sided p of a difference of mean scores. Outputs are swapped at random, by sentence (Yeh 2000).
 
     ``ours_RSC``, ``theirs_RSC``: the counts of two networks on the same sentences. ``of_counts``: the score of counts.
     ``generator``: draws the swaps. ``resamples``: the number of random swaps.
 
     The test asks whether *these* trained networks differ on other sentences, not whether networks of other seeds would
-    differ: a small difference between lucky seeds can be significant. So this p decides no significance mark.
+    differ. A small difference between lucky seeds can be significant, so no mark depends on this p.
     """
     from scipy.stats import permutation_test
 

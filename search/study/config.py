@@ -21,7 +21,7 @@ MOST_TRIALS: Final = 1_000_000_000
 """The largest number of trials. Trial numbers fit into 32 bits."""
 
 BY_KIND = ("proposer", "scheduler")
-"""The fields of a search whose values have one of several kinds."""
+"""The fields of a search that are mappings with a ``kind``."""
 
 
 def of_kind(value: Any) -> Any:
@@ -76,8 +76,8 @@ class SearchConfig(Frozen):
     of a list, as in ``{corpus: [a, b]}``. The score of a trial is the mean over all its calls.
     """
     seed: NonNegativeInt = 0
-    """The seed of the study. It determines the proposals, and the order in which a trial's batches of different
-    sentence lengths follow each other, which is the same for all seeds of the trial.
+    """The seed of the study. It determines the proposals. It also determines in which order a trial's batches of
+    different sentence lengths follow each other; this order is the same for all seeds of the trial.
     """
     lanes: PositiveInt | Literal["auto"] = "auto"
     """The number of seeds of a trial that are trained in one batch. With ``auto``, this number depends on the size of
@@ -93,11 +93,11 @@ class SearchConfig(Frozen):
     """The maximum number of times that a trial is retried from its last checkpoint after its process died."""
     time_limit: Annotated[float, Field(gt=0)] | None = None
     """Seconds of training and evaluation that a trial may use, over all its attempts; None means no limit. A trial that
-    does not report is ended after a further wait: one minute, or twice the longest epoch if that is longer.
+    does not report is ended after a further wait of one minute, or of twice the longest epoch if that is longer.
     """
     keep_checkpoints: PositiveInt | None = None
-    """The number of the best trials that keep their weights, or the models that their function reported. Weights and
-    models of other trials are kept only while needed (``search/execution/driver/retention.py``). None means no limit.
+    """The number of the best trials that keep their weights, or the models that their function reported. Those of other
+    trials are kept only while needed (``search/execution/driver/retention.py``). None means no limit.
     """
     disk_budget: PositiveInt | None = None
     """Bytes that the weights of a study, or the models that its function reported, may take on the disk; None means no

@@ -44,10 +44,10 @@ VECTORS, WORD_SIZE, EMBEDDER = "data.vectors", "model.embedder.word_size", "mode
 class Needed:
     """A corpus that trials of the study may read, and all the ways in which they may read it.
 
-    The dictionaries except ``vectors`` are ordered sets of their keys. ``tags``: pairs of a tag scheme and a minimum
-    count of tags. ``words``: configs of vocabularies. ``models``: pairs of a network and its vocabulary, which must fit
-    the task of the corpus. ``lengths``: the maximum lengths, in tokens, to which texts are cut. ``vectors``: for each
-    path of pretrained vectors, the word sizes of the networks that read them.
+    All dictionaries but ``vectors`` are ordered sets of their keys. ``tags``: pairs of a tag scheme and a minimum count
+    of tags. ``words``: configs of vocabularies. ``models``: pairs of a network and a vocabulary, which must fit the
+    corpus's task. ``lengths``: the maximum lengths, in tokens, to which texts are cut. ``vectors``: for each path of
+    pretrained vectors, the word sizes of the networks that read them.
     """
 
     corpus: Corpus
@@ -71,12 +71,12 @@ def prepared(
 
     The event of the base's corpus comes first. ``data_dir``: the folder of the named corpora. ``corpus_folder``: the
     folder at which relative paths of the user's corpora and of vectors start. ``clock``: returns the time in Unix
-    seconds. ``ready``: the events of corpora that are stored already, by the identity of the corpus's config; these
-    corpora get a new event only if further vectors were stored for them.
+    seconds. ``ready``: the events of corpora that are stored already, by the identity of the corpus's config. Such a
+    corpus gets a new event only if further vectors were stored for it.
 
-    Raises UserError if a file cannot be read, if corpora have different measures, if the size of vectors differs from
-    the word size of a network (unless that is 0), or if a scheme, a minimum count of tags, word classes or a network
-    does not fit its corpus.
+    Raises UserError if a file cannot be read, or if corpora have different measures. Raises UserError if the size of
+    vectors is not the word size of a network, unless that is 0. Raises UserError also if a tag scheme, a minimum count
+    of tags, word classes or a network does not fit its corpus.
     """
     events = []
     for needed in needs(study.space):
@@ -155,8 +155,8 @@ def _check_sizes(name: str, size: int, sizes: set[int]) -> None:
 
 
 def needs(space: SpaceConfig) -> list[Needed]:
-    """Return the corpora that trials of the space may read, the base's corpus first; none if trials call a function.
-    Raises UserError if an axis that determines what trials read is continuous.
+    """Return the corpora that trials of the space may read, the base's corpus first. Returns none if trials call a
+    function. Raises UserError if an axis that determines what trials read is continuous.
     """
     if isinstance(space.base, FunctionConfig):
         return []

@@ -26,11 +26,11 @@ class TrialTask:
     these seeds in the ledger; the next result is of the epoch after these.
 
     ``earlier``: if seeds race (are trained in groups, one after another), the seeds of earlier groups. ``attempt``: the
-    number of workers that this trial has had, including this one; an abandoned worker writes nothing once a later one
-    has started. ``share``: the trial's share of the device, as a multiple of the share of an ordinary trial.
+    number of workers that this trial has had, including this one. Once a later worker has started, an abandoned one
+    writes nothing. ``share``: the trial's share of the device, as a multiple of the share of an ordinary trial.
     ``time_left``: the seconds that the trial may still train; None means no limit. ``gpu_share``: the fraction of a
-    GPU's memory that the trial's process may use; None means no limit. ``best``: the epoch whose weights are to be
-    measured on the test split; None means the weights in the file, whatever their epoch.
+    GPU's memory that the trial's process may use; None means no limit. ``best``: the epoch of the weights to measure on
+    the test split; None means the weights in the file, of whatever epoch.
 
     ``code``: the files of the user's code that the network needs, with the content that this process loaded.
     ``replicates``: the replicates of each seed of a function. ``objectives``: the names of the objectives that a
@@ -115,9 +115,9 @@ class EpochResult:
     """The result of one epoch of a trial.
 
     ``epoch``: its number, from 1. ``score``: for a network, the mean over the lanes of the measure on dev, such as
-    accuracy or F1; for a function, the mean of the values that its calls reported, negated if lower values are better.
-    A lane is one seed's copy of the network, or one call of the function. ``seconds``: the seconds of training and
-    evaluation. ``latency``: the seconds in which one lane reads 1,000 tokens of dev; None if it was not measured.
+    accuracy or F1. For a function, it is the mean of the values that its calls reported, negated if lower values are
+    better. A lane is one seed's copy of the network, or one call of the function. ``seconds``: the seconds of training
+    and evaluation. ``latency``: the seconds in which one lane reads 1,000 tokens of dev; None if it was not measured.
     ``usage``: the worker's use of its machine; None if it was not measured.
     """
 

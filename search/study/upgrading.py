@@ -101,7 +101,7 @@ def _line(line: Line) -> Line:
 
 def _opened(event: dict[str, Any]) -> dict[str, Any]:
     """Return a ``study_opened`` event of format 1 or 2 in the current format. The event keeps the identity of the
-    study, by which the study's runs in MLflow are found.
+    study, by which MLflow's runs of the study are found.
     """
     if "format" in event:
         return {**event, "format": FORMAT, "earlier_identity": identity(StudyOpened.model_validate(event))}
@@ -134,8 +134,8 @@ def _continuable(path: Path) -> str | None:
 
 
 def parquet_lines(path: Path) -> Iterator[Line]:
-    """Yield the lines of the compacted ledger of a version up to 0.2.0. Raises UserError if the file is damaged. Memory
-    use has no limit: in an untrusted file, a page of a few bytes may unpack to gigabytes.
+    """Yield the lines of the compacted ledger of a version up to 0.2.0. Raises UserError if the file is damaged. The
+    use of memory is not limited: in an untrusted file, a page of a few bytes may unpack to gigabytes.
     """
     import pyarrow as pa  # loaded only if there is such a file
     import pyarrow.parquet as pq

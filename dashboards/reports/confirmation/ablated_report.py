@@ -1,4 +1,4 @@
-"""The report of an ablation, or of another confirmed table: its rows, its verdict, and the path if there is one."""
+"""The report of an ablation or another confirmed table: its verdict and rows, and an ablation's path."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -19,8 +19,8 @@ from skipstack.spaces.short_names import names_by_path
 def ablated_report(record: StudyRecord, found: Confirmation) -> Report:
     """The report of a confirmed table with its verdict. ``record``: the study or the ablation with the table's trials.
 
-    If the ablation walked a path from the base to the winner, the details end with the steps of the path. If the trials
-    were fixed in advance and an axis is numeric, a chart shows the scores along this axis.
+    If the ablation walked a path from the base to the winner, the details end with the steps of the path. Charts show
+    the scores along each numeric axis, if the trials were fixed in advance.
     """
     report, verdict, path = confirmation_report(found), of_table(record, found), tuple(_path(record))
     said = in_a_sentence(verdict)
@@ -43,7 +43,7 @@ def with_next_step(report: Report, record: StudyRecord, found: Confirmation, fol
 
 
 def _path(record: StudyRecord) -> Iterator[Sentence]:
-    """Yield the steps of an ablation's path with their alternatives. The steps were chosen on dev, and not tested."""
+    """Yield the steps of an ablation's path with their alternatives. Steps were chosen on dev, and not tested."""
     measure = record.measure
     taken = list(walked(record))
     if taken:

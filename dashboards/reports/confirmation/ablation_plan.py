@@ -27,7 +27,7 @@ def nothing_to_compare() -> Page:
 
 
 def _rows(made: Experiment) -> Iterator[Block]:
-    """Yield the rows by section, then the rows left out, with the reasons."""
+    """Yield the rows by section, and then the rows that are left out, with the reasons."""
     space, planned = Space(made.study.space), made.plan
     named = [(label(space, planned, row.roles[0]), row.roles[1:]) for row in planned.rows]
     for section, rows in groupby(named, key=lambda one: one[0].section):
@@ -44,7 +44,7 @@ def _rows(made: Experiment) -> Iterator[Block]:
 
 
 def _costs(made: Experiment, expected: Forecast, measure: Measure) -> Iterator[str]:
-    """Yield the lines on the number of trials, their time, and the detectable differences."""
+    """Yield lines on the number of trials, their time, and the detectable differences."""
     rows, corpora = len(made.plan.rows), max(1, len(made.plan.corpora))
     each = f"{counted(rows, 'row')} x {counted(expected.seeds, 'seed')}"
     if (repeated := made.study.search.repeated).name:
@@ -79,7 +79,7 @@ def _costs(made: Experiment, expected: Forecast, measure: Measure) -> Iterator[s
 
 
 def _time(expected: Forecast) -> str:
-    """The clause on the expected time, and on the reason why it is a range; empty if the time is not known."""
+    """The clause on the expected time, with the reason if it is a range. Empty if the time is not known."""
     if expected.seconds is None:
         return ""
     least, most = map(duration, expected.seconds)

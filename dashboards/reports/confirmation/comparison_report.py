@@ -1,4 +1,4 @@
-"""The report that compares a study with a paper's table, written from its machine-readable numbers."""
+"""The report that compares a study with a paper's table."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -20,7 +20,7 @@ from skipstack.data.tasks.measure import Measure
 from skipstack.search.analysis.confirmation.against import ComparedRow, PaperComparison
 
 DISAGREES = "≠"
-"""Marks a row in which the whole interval of our difference has the opposite sign of the paper's difference."""
+"""Marks a row in which our difference, over its whole interval, has the opposite sign of the paper's difference."""
 
 
 def comparison_report(comparison: PaperComparison) -> Report:
@@ -65,7 +65,7 @@ def _content(comparison: PaperComparison, records: Sequence[Numbers]) -> Mapping
 
 
 def _table(comparison: PaperComparison, records: Sequence[Numbers]) -> Table:
-    """The table of the paper's rows beside ours. A narrow page may drop trials and the split that is not compared."""
+    """The paper's rows beside ours. A narrow page may drop trial numbers and the scores on the other split."""
     columns = [replace(column, heading=heading_of(column.heading, comparison.measure)) for column in COLUMNS]
     best = {name: best_scores(records, number, comparison.measure) for name, number in SCORES.items()}
     other = heading_of("test %" if comparison.split == "dev" else "dev %", comparison.measure)

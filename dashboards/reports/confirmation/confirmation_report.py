@@ -43,8 +43,8 @@ Writer = Callable[[Numbers, Measure], str]
 
 
 def confirmation_report(confirmation: Confirmation) -> Report:
-    """The report of a confirmation. The details say how small a difference the experiment can detect, why rows have no
-    difference, and what two changes do together.
+    """The report of confirmed rows. The details say how small a difference the experiment can detect, why some rows
+    have no difference, and what two changes do together.
     """
     records = [confirmed_numbers(row) for row in confirmation.rows]
     read, *further = (Sentence(each, style="dim") for each in _sentences(confirmation))
@@ -101,9 +101,9 @@ def confirmed_table(
 ) -> Table:
     """The table of confirmed rows, with the best score of each corpus in bold.
 
-    ``records``: the numbers of the rows. ``split``: the split of the scores. ``reference``: the text of a reference row
-    in the column of differences. ``about``: the question of the study. ``ablation``: the number of the rows' ablation;
-    None if they belong to none.
+    ``records``: the numbers of the rows. ``split``: the split of the scores. ``reference``: printed in place of a
+    reference row's difference. ``about``: the question of the study. ``ablation``: the number of the rows' ablation;
+    None if the rows are trials of a search.
     """
     asked = any(numbers["p_randomised"] is not None for numbers in records)
     reached = {Column(f"{split} %"): lambda numbers, measure: estimate_text(split, numbers, measure)}
@@ -132,7 +132,7 @@ def confirmed_table(
 
 
 def _labels(records: Sequence[Numbers]) -> Iterator[str]:
-    """Yield the label of each row, with the path of a changed axis cut to its shortest unique end."""
+    """Yield the label of each row. In a label, the path of an axis is cut to its shortest unique end."""
     short = names_by_path(str(numbers["axis"]) for numbers in records if numbers["axis"])
     for numbers in records:
         axis, colon, change = str(numbers["row"]).partition(": ")
@@ -173,7 +173,7 @@ def _sentences(confirmation: Confirmation) -> Iterator[str]:
 
 
 def _measured_on(confirmation: Confirmation) -> str:
-    """The phrase that says on what rows were measured: new partitions, held-out examples, or seeds of their own."""
+    """The phrase that says on what the rows were measured: new partitions, held-out examples, or seeds of their own."""
     folds = any(row.difference.over and row.difference.corpora == 1 for row in confirmation.rows if row.difference)
     if folds and confirmation.ablation is not None:
         return "on new partitions of the data by which the search chose"
@@ -181,8 +181,8 @@ def _measured_on(confirmation: Confirmation) -> str:
 
 
 def _reference(confirmation: Confirmation) -> str:
-    """The phrase that names the reference of the rows: the base; if some rows of an ablation are compared with another
-    row, such as the winner, also "what the heading names".
+    """The phrase that names the reference of the rows: the base. If some rows are compared with another row, such as
+    the winner, the phrase adds "what the heading names".
     """
     references = {row.reference for row in confirmation.rows if row.section and row.reference is not None}
     bases = {row.trial for row in confirmation.rows if row.is_reference}
@@ -205,7 +205,7 @@ def _reach(reach: Reach, measure: Measure) -> str:
 
 
 def _effect(numbers: Numbers, measure: Measure) -> str:
-    """The effect size with the sign of the printed difference: for a perplexity, plus means worse."""
+    """The effect size as text, with the sign of the printed difference: a larger perplexity has a plus."""
     size = numbers["effect_size"]
     return f"{measure.score(size):+.1f}" if isinstance(size, float) else NONE
 

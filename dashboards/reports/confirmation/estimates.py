@@ -13,15 +13,15 @@ from skipstack.search.statistics.estimates import Estimate
 from skipstack.spaces.subject import Scalar
 
 MARK = "*"
-"""Marks a significant difference. At most 5 % of families (rows corrected together) without effects have a mark."""
+"""Marks a significant difference. Of families (rows corrected together) without any effect, at most 5 % have a mark."""
 
 BOLD = "Bold: the best score."
 """The sentence that explains bold cells."""
 
 
 def best_scores(records: Sequence[Numbers], name: str, measure: Measure) -> set[int]:
-    """The positions of the records with the best score of their corpus. Scores with the same printed text count as
-    equal. ``name``: the name of the score to compare.
+    """The positions of the records with the best score of their corpus. Scores that are printed alike count as equal.
+    ``name``: the name of the score.
     """
     best: dict[Scalar, float] = {}
     for numbers in records:
@@ -67,7 +67,7 @@ def confirmed_numbers(row: ConfirmedRow) -> Numbers:
 
 
 def estimate_text(name: str, numbers: Numbers, measure: Measure, sign: str = "") -> str:
-    """The estimate ``name`` as text, with half its interval, such as ``96.41 ± 0.12``."""
+    """The estimate ``name`` as text, with half the width of its interval: ``96.41 ± 0.12``."""
     return with_error(numbers[name], numbers[f"{name}_half"], measure, sign)
 
 
@@ -112,8 +112,8 @@ def meaning(
 
 
 def _corrected(families: Sequence[int]) -> str:
-    """The clause that says for how many rows the marks are corrected. The rows of each corpus form a family, and the
-    means over corpora another. ``families``: the number of rows in each family.
+    """The clause on the correction of the marks. The rows of each corpus form a family; so do the means over corpora.
+    ``families``: the number of rows in each family.
     """
     if len(families) > 1:
         return ", corrected for the rows of a corpus together, and for the means together (Holm)"

@@ -13,7 +13,7 @@ from skipstack.search.study.record.study_record import StudyRecord
 
 
 def confirmed_tables(record: StudyRecord, *, randomise: bool = False) -> Iterator[tuple[StudyRecord, Confirmation]]:
-    """Yield each table of rows fixed in advance, with the record of the study or ablation that trained the rows.
+    """Yield each table of rows that were fixed in advance, with the record of the study or ablation that trained them.
 
     Tables with one seed confirm nothing, and come last.
     """
@@ -34,7 +34,7 @@ def _tables(record: StudyRecord, *, randomise: bool) -> Iterator[tuple[StudyReco
 
 
 def confirmed_reports(record: StudyRecord, *, randomise: bool = False, alone: bool = False) -> Iterator[Report]:
-    """Yield a report for each table of rows fixed in advance; none if the study only explored.
+    """Yield a report for each table of rows that were fixed in advance; none if the study only explored.
 
     ``alone``: skip the tables that confirm nothing.
     """
@@ -44,7 +44,7 @@ def confirmed_reports(record: StudyRecord, *, randomise: bool = False, alone: bo
 
 
 def first_shown(tables: Tables) -> int | None:
-    """The position of the table to show first: the table that decides the verdict, else the study's own, else None."""
+    """The position of the table to show first: the one that decides the verdict, or else the study's own."""
     own = next((place for place, (record, _) in enumerate(tables) if record.plan is None), None)
     return own if (decisive := decisive_table(tables)) is None else decisive
 
@@ -65,8 +65,8 @@ def one_report(reports: Sequence[Report], verdict: str = "") -> Report:
 
 
 def with_confirmed(explored: Report, reports: Sequence[Report], first: int | None) -> Report:
-    """The report of a search with its confirmed tables: the table at position ``first`` is shown before the search, and
-    the others become details.
+    """The report of a search with its confirmed tables. The table at position ``first`` is shown before the search, and
+    all others become details.
 
     ``explored``: the report of the search. ``reports``: the reports of the confirmed tables. The CSV has only the
     results of the search.

@@ -1,4 +1,4 @@
-"""The interactions in a confirmed table: the effect of two changes together beyond the sum of their effects alone."""
+"""The interactions in a confirmed table: the joint effect of two changes minus the sum of their separate effects."""
 
 from collections.abc import Mapping, Sequence
 

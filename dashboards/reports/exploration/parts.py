@@ -30,7 +30,7 @@ NAMED: Final = 3
 """The maximum number of pairs of values that the page lists."""
 
 STANDS_OUT: Final = "›"
-"""Marks an axis whose importance stands out from chance."""
+"""Marks an axis with an importance that chance does not explain."""
 
 Content = Mapping[str, Any]
 
@@ -96,8 +96,8 @@ def _importances(found: Sequence[Numbers]) -> tuple[Block, ...]:
 
 
 def _pairs(content: Content, measure: Measure) -> tuple[Block, ...]:
-    """A list of at most ``NAMED`` pairs of values, or a sentence if there are none. In a listed pair, the joint effect
-    differs from the sum of the two effects by more than chance explains in any pair.
+    """List at most ``NAMED`` pairs of values: pairs that differ from the sum of their effects by more than chance
+    explains in any pair. Without such pairs, a sentence says so.
     """
     named = sorted(
         (pair for pair in content["pairs"] if pair["stands_out"]), key=lambda pair: -abs(pair["interaction"])
@@ -145,7 +145,7 @@ def _continued_content(found: Continued) -> Content:
 
 
 def _continued(found: Content, measure: Measure) -> str:
-    """The sentences on the gain from the last trials, and on the expected gain from as many further trials."""
+    """The sentences on the gain from the last trials, and on the gain to expect from as many more trials."""
     said = f"The last {counted(found['trials'], 'trial')} raised the best by {size_of(found['last'], measure)}"
     if found["most"] is not None:
         said += (
@@ -165,6 +165,6 @@ def _share(value: Any) -> str:
 
 
 def _records(frame: pd.DataFrame) -> list[dict[str, Any]]:
-    """The rows of a frame as dictionaries of plain values. Missing values are None."""
+    """The rows of a frame as dictionaries. Missing values are None."""
     rows = frame.astype(object).to_dict("records")
     return [{str(name): None if pd.isna(value) else value for name, value in row.items()} for row in rows]

@@ -66,8 +66,8 @@ def exploration_report(seen: Exploration, by: Sequence[str] = (), *, tables: Tab
     """The report of a search: the verdict, the best trial beside base and baseline, the cost, and the next step.
     Everything else is in the details.
 
-    ``seen``: the exploration of the search. ``by``: the axes that the user chose; if there are any, the table of their
-    values moves from the details to the page. ``tables``: the confirmed tables of the study, which may decide the
+    ``seen``: the exploration of the search. ``by``: the axes that the user chose. If there are any, the table of values
+    is on the page instead of in the details. ``tables``: the confirmed tables of the study. They may decide the
     verdict; ``with_confirmed`` adds them to the report. ``folder``: the study's folder, as shown in suggested commands.
     """
     more, found = contents(seen), verdict(seen, tables)
@@ -112,8 +112,8 @@ def _headline(seen: Exploration, records: Sequence[Numbers]) -> tuple[Block, ...
 
 
 def _confirmed(seen: Exploration, found: Verdict) -> Mapping[tuple[str, str], WinnerChange]:
-    """The winner's changes that an ablation has tested. The key of a change is its axis, and the label of the part of
-    the axis (a value or a range) that contains the changed value.
+    """The winner's changes that an ablation has tested. The key of a change is the name of its axis, and the label of
+    its value or of the range around the value.
     """
     changes = found.changes if isinstance(found, WinnerTested) else ()
     return {
@@ -133,7 +133,7 @@ def _values(seen: Exploration, records: Sequence[Numbers], found: Verdict) -> It
 
 
 def about(seen: Exploration) -> str:
-    """The sentences that say which choices a search made by scores, and why its numbers have no intervals."""
+    """The sentences on the choices that a search made by scores, and on why its numbers have no intervals."""
     if seen.imported:
         return (
             "Exploration: what another tool saw, described and not tested. What it chose by scores is not known, so no "
@@ -180,7 +180,7 @@ def _content(exploration: Exploration, records: Sequence[Numbers]) -> Mapping[st
 
 
 def _caption(study: StudyConfig) -> Iterator[str]:
-    """Yield the caption: the corpus or function that was trained, unless it varies, and the study's description."""
+    """Yield the caption: the function or the corpus (unless it varies), and the study's description."""
     base = study.space.base
     if not isinstance(base, TrialConfig):
         yield f"Function: {base.title}."
@@ -191,7 +191,7 @@ def _caption(study: StudyConfig) -> Iterator[str]:
 
 
 def _cost(exploration: Exploration) -> Iterator[Block]:
-    """Yield the number of trials by outcome, their cost, why no more were started, and the Pareto front's size."""
+    """Yield the number of trials by outcome, their cost, why no more were started, and the size of the Pareto front."""
     ends = ", ".join(f"{count} {reason_in_words(reason)}" for reason, count in exploration.ends.items())
     yield Sentence(
         f"{counted(sum(exploration.ends.values()), 'trial')}{': ' if ends else ''}{ends}; "
@@ -213,7 +213,7 @@ def _cost(exploration: Exploration) -> Iterator[Block]:
 
 
 def _all_alike(exploration: Exploration) -> bool:
-    """Whether several trials were called at different points, and all of them have the same score."""
+    """Whether trials were called at several points, and all of them have the same score."""
     trials = exploration.seen.trials
     called = trials[trials["score"].notna() & ~trials["reused"]]
     return called["point"].nunique() > 1 and called["score"].nunique() == 1
@@ -254,7 +254,7 @@ def _best(exploration: Exploration) -> Iterator[Block]:
 
 
 def _changed(exploration: Exploration, config: Subject) -> Mapping[str, Scalar]:
-    """The values in which a config differs from the base; all its values if the study was imported, without a base."""
+    """The values in which a config differs from the base. An imported study has no base, so all values are returned."""
     if not isinstance(config, FunctionConfig) or not exploration.imported:
         return changes(config, exploration.base)
     return dict(leaves(config.values))
@@ -326,7 +326,7 @@ def _of_confirmed(records: Sequence[Numbers], found: Verdict) -> Iterator[str]:
 
 
 def _of_effects(model: Effects, measure: Measure) -> Iterator[str]:
-    """Yield sentences that explain the column of effects, and why some or all values have no effect."""
+    """Yield sentences that explain the column of effects, and why values have none."""
     stopped = f", {counted(model.stopped, 'stopped one')} as censored" if model.stopped else ""
     fitted = f"an additive model of {counted(model.whole, 'whole trial')}{stopped}"
     if not model.of and not model.untold:

@@ -1,4 +1,4 @@
-"""The printed tables of a search, written from the numbers of its machine-readable formats."""
+"""The printed tables of a search."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -22,20 +22,20 @@ CONFIRMED = Column("confirmed")
 """The column of differences that an ablation has tested. It is left out if there are none."""
 
 WHOLE = (BASELINE, BASE, BEST)
-"""The values in the column ``axis`` of rows that belong to no axis: the baseline, the base and the best trial."""
+"""The ``axis`` of the three rows that belong to no axis: the baseline, the base and the best trial."""
 
 HEADLINE = ("dev %", "deviation", "test %")
 """The columns of the table of baseline, base and best trial."""
 
 OPTIONAL = ("trial", "seconds", "epochs", "deviation", "test %", "n")
-"""The columns that a narrow terminal drops, in this order."""
+"""The columns that a narrow terminal drops, the first one first."""
 
 
 def numbers_of(row: ValueRow, confirmed: WinnerChange | None = None) -> Numbers:
     """The numbers of a row, by name.
 
     Scores and effects are unscaled, and larger if better (``data.tasks.measure``): accuracies in [0, 1], negative
-    perplexities. ``confirmed``: the winner's change to the value of this row, if an ablation has tested the change.
+    perplexities. ``confirmed``: the winner's change to this row's value, if an ablation has tested it.
     """
     return {
         "axis": row.axis,
@@ -87,14 +87,14 @@ def _confirmed_numbers(change: WinnerChange | None) -> Numbers:
 
 
 def by_seed(row: ValueRow) -> Mapping[str, tuple[float, ...]]:
-    """The seeds of a row, and the row's scores on dev and test in the order of the seeds."""
+    """The seeds of a row, and its scores on dev and test in the same order."""
     return {"seeds": row.seeds, **{name: values for name, values in (("dev", row.dev), ("test", row.test)) if values}}
 
 
 def headline(records: Sequence[Numbers], measure: Measure, caption: str = "") -> Table:
     """The table of baseline, base and best trial.
 
-    ``records``: the numbers of all rows; these three rows are selected. ``caption``: sentences on the study.
+    ``records``: the numbers of all rows, of which the three are selected. ``caption``: sentences on the study.
     """
     shown = [column for column in COLUMNS if column.heading in HEADLINE]
     return Table(
@@ -110,7 +110,7 @@ def headline(records: Sequence[Numbers], measure: Measure, caption: str = "") ->
 def table(records: Sequence[Numbers], measure: Measure, caption: str = "") -> Table:
     """The table of all values of all axes.
 
-    ``records``: the numbers of all rows; the rows of values are selected. ``caption``: sentences on the study.
+    ``records``: the numbers of all rows, of which the rows of values are selected. ``caption``: sentences on the study.
     """
     of_axes = [record for record in records if record["axis"] not in WHOLE]
     none = all(record["confirmed"] is None for record in of_axes)
@@ -126,7 +126,7 @@ def table(records: Sequence[Numbers], measure: Measure, caption: str = "") -> Ta
 
 
 def _split(split: str, values: Sequence[float]) -> Numbers:
-    """The mean and the sample standard deviation over the seeds, by name; None if there are too few seeds."""
+    """The mean and the sample standard deviation over the seeds, by name. None for too few seeds."""
     return {
         f"{split}_mean": mean(values) if values else None,
         f"{split}_deviation": deviation(values) if len(values) > 1 else None,

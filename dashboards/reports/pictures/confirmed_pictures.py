@@ -1,7 +1,7 @@
 """The pictures of confirmed rows: their differences with intervals, alone or beside a paper's differences.
 
-Alone, a difference has the interval corrected for several comparisons, in agreement with its mark. Beside a paper's
-difference, it has the uncorrected interval.
+The interval of a difference that is shown alone is corrected for several comparisons, in agreement with its mark.
+Beside a paper's difference, the interval is uncorrected.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 def confirmed_pictures(heading: str, records: Sequence[Numbers], measure: Measure) -> tuple[Picture, ...]:
     """A picture of the rows' differences to their references. With several corpora, a picture of the means comes first,
-    followed by one for each corpus. ``records``: the numbers of the rows.
+    and then a picture for each corpus. ``records``: the numbers of the rows.
     """
     return pictured(confirmed_charts(heading, records, measure))
 
@@ -80,7 +80,7 @@ def compared_chart(records: Sequence[Numbers], measure: Measure, split: Split) -
 
 
 def _label(numbers: Numbers, short: Mapping[str, str]) -> str:
-    """The name of a row, in which the path of the axis is cut to its shortest end that is unique among the rows."""
+    """The name of a row. The path of its axis is cut to the shortest end that is unique among the rows."""
     row, axis = str(numbers["row"]), str(numbers.get("axis"))
     return f"{short[axis]}{row.removeprefix(axis)}" if axis in short and row.startswith(axis) else row
 
@@ -95,5 +95,5 @@ def _ours(numbers: Numbers, measure: Measure, interval: str = "") -> dict[str, f
 
 
 def _own(score: object, measure: Measure) -> float | None:
-    """A difference of scores (or None) as a difference of the measure: with the opposite sign for a perplexity."""
+    """Convert a difference of scores into a difference of the measure: a perplexity's gets the opposite sign."""
     return measure.score(score) if isinstance(score, float) else None

@@ -14,7 +14,7 @@ from skipstack.data.basis.errors import one_line
 from skipstack.data.basis.system import address_limit
 
 PATIENCE: Final = 120.0
-"""The maximum seconds for the process to start, and to draw one picture. Each usually takes a second."""
+"""The maximum seconds for starting the process, and for drawing a picture. Each usually takes a second."""
 
 
 NO_DOCSTRINGS: Final = (
@@ -29,8 +29,8 @@ class UndrawnError(Exception):
 class DrawingProcess:
     """Draws pictures one after another in a child process, which starts with ``begin`` or with the first picture.
 
-    The child process lasts until ``end``, or until this process ends. If the child died or hung, ``trouble`` gives the
-    reason in one line, and further pictures fail at once, so that a page waits only once. ``end`` clears ``trouble``.
+    The child process lasts until ``end``, or until this process ends. If the child has died or hung, ``trouble`` gives
+    the reason in one line. Further pictures then fail at once. ``end`` clears ``trouble``.
     """
 
     def __init__(self) -> None:
@@ -45,7 +45,7 @@ class DrawingProcess:
             self._begin()
 
     def svg(self, specification: Mapping[str, Any], version: str) -> str:
-        """Draw the picture of a specification (``charts/drawing.py``). ``version``: its Vega-Lite version.
+        """Draw a Vega-Lite specification (``charts/drawing.py``). ``version``: the version of Vega-Lite.
 
         Raises UndrawnError if the picture cannot be drawn.
         """
@@ -114,7 +114,7 @@ def serve(link: Link) -> None:
 
 
 def _limited() -> str:
-    """A note on the limit of the address space, the likely cause of a failure; empty if there is no limit."""
+    """A note on the limit of the address space, the likely cause of a failure. Empty without a limit."""
     most = address_limit()
     if most is None:
         return ""

@@ -67,7 +67,7 @@ def picture(sentences: Sequence[SentenceView]) -> str:
 
 
 def _arcs(page: StackedShapes, words: Sequence[str], view: LayerView) -> None:
-    """Draw an arc from each word to the word whose state was read there, except the previous and the initial state."""
+    """Draw an arc from each word to the word whose state was read. The previous word and the initial state get none."""
     assert view.back is not None
     step = (WIDTH - 2 * MARGIN) / len(words)
     sign = -1 if view.direction == "forward" else 1

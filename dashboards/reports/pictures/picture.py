@@ -13,8 +13,8 @@ from skipstack.dashboards.reports.pictures.drawing_process import DRAWING, NO_DO
 class Drawn:
     """A chart to draw: its heading, and the function that draws it.
 
-    If there is nothing to draw, ``draw`` is the reason instead, as a part of a sentence. ``wide``: whether the chart
-    takes the whole width of a page in a browser.
+    If there is nothing to draw, ``draw`` is the reason instead, as a phrase. ``wide``: whether the chart takes the
+    whole width of a page in a browser.
     """
 
     heading: str
@@ -23,8 +23,8 @@ class Drawn:
 
 
 def pictured(drawn: Iterable[Drawn]) -> tuple[Picture, ...]:
-    """Draw the charts as SVG pictures, with their texts. A chart that cannot be drawn is replaced by the reason, and so
-    are all charts together in a Python that cannot import Altair.
+    """Draw the charts as SVG pictures, with their texts. A chart that cannot be drawn is replaced by the reason. If
+    Python cannot import Altair, a single picture with the reason replaces all charts.
     """
     if sys.flags.optimize > 1:
         DRAWING.trouble = NO_DOCSTRINGS

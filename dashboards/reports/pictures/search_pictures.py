@@ -31,7 +31,7 @@ def search_charts(exploration: "Exploration") -> Iterator[Drawn]:
 
 
 def objective_charts(exploration: "Exploration") -> Iterator[Drawn]:
-    """Yield a chart for each objective that the user's function reports beside its score, if there are any."""
+    """Yield a chart for each further objective that the user's function reports beside its score."""
     from skipstack.dashboards.charts.costs import score_against_objective
 
     for each in exploration.further if exploration.config.search.reported else ():
@@ -147,13 +147,13 @@ def _costs(exploration: "Exploration", cost: "Cost") -> Any:
 
 
 def _too_few(exploration: "Exploration") -> str:
-    """The reason why trials cannot be compared in a chart; empty if at least two trials have a score."""
+    """The reason why a chart cannot compare trials. Empty if at least two trials have a score."""
     scored = int(exploration.seen.trials["score"].notna().sum())
     return "" if scored > 1 else f"{scored or 'no'} trial{' has' if scored < 2 else 's have'} a score, and it takes two"
 
 
 Draw = Callable[[], Any] | str
-"""A function that draws a chart, or the reason why there is no chart, as in ``Drawn``."""
+"""A function that draws a chart, or the reason why there is no chart (``Drawn``)."""
 
 CHARTS: Final[Mapping[str, Callable[["Exploration"], Draw]]] = {
     "Effects of values": _effects,

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 def studies_pictures(records: Sequence[Numbers], budgets: "pd.DataFrame", measure: Measure) -> tuple[Picture, ...]:
     """The pictures of several studies.
 
-    ``records``: the numbers of the confirmed rows. ``budgets``: for each study and several numbers of its trials, the
-    expected best score of that many trials, and the epochs that they cost. ``measure``: the measure of all studies.
+    ``records``: the numbers of the confirmed rows. ``budgets``: for each study and several numbers of trials, the best
+    score expected of so many trials, and their epochs. ``measure``: the measure of all studies.
     """
     return pictured(studies_charts(records, budgets, measure))
 
@@ -28,7 +28,7 @@ def studies_charts(records: Sequence[Numbers], budgets: "pd.DataFrame", measure:
 
 
 def _confirmed(records: Sequence[Numbers], measure: Measure) -> Drawn:
-    """The forest plot of confirmed rows: below each config, the studies that have it except the reference study."""
+    """The forest plot of confirmed rows. Below each config are the studies that have it, except the reference."""
     from skipstack.dashboards.charts.effects import effects
 
     firsts = {str(numbers["row"]) for numbers in records if numbers["is_reference"]}

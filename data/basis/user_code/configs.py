@@ -1,10 +1,9 @@
-"""Users' own components (gates, cells, heads, embedders and formats) as configs: ``OpenTo`` marks the fields that
-accept them, and ``CodeFile`` is a study's record of the file that they come from.
+"""Users' own components (gates, cells, heads, embedders and formats) as configs.
 
-A config names a user's component like a built-in one, by its kind and its fields. A kind can be used within the context
-``known``, which gets the code files of a study's record. The record has the files' hashes and the fields of their
-kinds, so reading it runs no code. If a file is loaded (``files.py``), its own config class checks the fields; if not,
-the fields stay as recorded.
+``OpenTo`` marks the fields that accept such components. ``CodeFile`` is a study's record of a file of components. A
+config names a user's component like a built-in one, by its kind and its fields. Configs may use the kinds of a record
+within the context ``known``. The record has the files' hashes and the fields of their kinds, so reading it runs no
+code. If a file is loaded (``files.py``), its own config class checks the fields. Otherwise the fields stay as recorded.
 """
 
 import json
@@ -34,7 +33,7 @@ Part = Literal["gate", "cell", "head", "embedder", "format"]
 """The types of components that a user can write."""
 
 KIND: Final = r"[a-z][a-z0-9_]{0,59}"
-"""The pattern of the names of kinds and of their fields."""
+"""The pattern that matches the names of kinds and the names of their fields."""
 
 Name = Annotated[str, Field(pattern=rf"^{KIND}$")]
 
@@ -44,10 +43,10 @@ Kinds = dict[Part, dict[Name, dict[Name, JsonValue]]]
 class CodeFile(Brief):
     """A file of a user's own code, as a study's record describes it.
 
-    ``name``: the file's name in the study. ``sha256``: the SHA-256 of its bytes. ``kinds``: by part and kind, the
-    fields of the kind's config with their defaults, null for a field without a default. ``recorded``: by part and kind,
-    further facts that are needed without the code, if there are any (``data.formats.own.FormatFacts``).
-    ``constraints``: the parameters of each constraint, by the name of its function.
+    ``name``: the file's name in the study. ``sha256``: the SHA-256 of its bytes. ``kinds``: for each part and kind, the
+    fields of the kind's config with their defaults. A field without a default has null. ``recorded``: for each part and
+    kind, further facts that must be known without the code (``data.formats.own.FormatFacts``). ``constraints``: the
+    parameters of each constraint, by the name of its function.
     """
 
     name: Annotated[str, Field(min_length=1)]
@@ -78,8 +77,8 @@ class CodeFile(Brief):
 class LoadedCode:
     """A file of own code that this process has loaded.
 
-    ``file``: its record. ``source``: its bytes. ``classes``: the class of each component and its config class, by part
-    and kind. ``constraints``: the functions that are constraints, by name.
+    ``file``: its record. ``source``: its bytes. ``classes``: for each part and kind, the component's class and its
+    config class. ``constraints``: the functions that are constraints, by name.
     """
 
     file: CodeFile
@@ -112,7 +111,7 @@ class CodeSource:
 
 
 def sources(code: Sequence[CodeFile]) -> tuple[CodeSource, ...]:
-    """The files of ``code`` that this process has loaded, with their bytes; the others are left out."""
+    """The files of ``code`` that this process has loaded, with their bytes. Other files are left out."""
     return tuple(CodeSource(file, loaded[file.sha256].source) for file in code if file.sha256 in loaded)
 
 
@@ -121,7 +120,7 @@ _known: ContextVar[tuple[CodeFile, ...]] = ContextVar("own_code", default=())
 
 @contextmanager
 def known(code: Sequence[CodeFile]) -> Iterator[None]:
-    """Context in which configs may use the kinds of the files ``code``, beside those of enclosing contexts."""
+    """Context in which configs may use the kinds of the files ``code``, and also those of enclosing contexts."""
     before = _known.set((*code, *_known.get()))
     try:
         yield
@@ -130,7 +129,7 @@ def known(code: Sequence[CodeFile]) -> Iterator[None]:
 
 
 def own_configs(part: Part) -> dict[str, type[Frozen]]:
-    """The config classes of the users' known kinds of a part, by kind."""
+    """The config class of each known kind of a user's component. ``part``: the type of component."""
     return {kind: config_class(file, part, kind) for kind, file in known_files(part).items()}
 
 
@@ -140,7 +139,7 @@ def known_configs() -> tuple[type[Frozen], ...]:
 
 
 def known_files(part: Part) -> dict[str, CodeFile]:
-    """The file of each known kind of a part. If several contexts have a kind, the innermost ``known`` is used."""
+    """The file of each known kind of a part. If several contexts have a kind, the innermost context counts."""
     return {kind: file for file in reversed(_known.get()) for kind in file.kinds.get(part, ())}
 
 
@@ -153,7 +152,7 @@ def config_class(file: CodeFile, part: Part, kind: str) -> type[Frozen]:
 
 @cache
 def _unread(kind: str, text: str) -> type[Frozen]:
-    """The stand-in for a config class whose code is not loaded. It accepts any values. ``text``: its defaults."""
+    """A config class in place of a class that is not loaded. It accepts any values. ``text``: its defaults as JSON."""
     fields: dict[str, Any] = {name: (JsonValue, default) for name, default in json.loads(text).items()}
     fields["kind"] = (Literal[kind], kind)
     return create_model(kind, __base__=Frozen, **fields)
@@ -161,7 +160,7 @@ def _unread(kind: str, text: str) -> type[Frozen]:
 
 @dataclass(frozen=True, slots=True)
 class OwnConfig:
-    """A user's component in a config: its part and kind, its code file, and its fields with all defaults filled in."""
+    """A user's component in a config. Its fields include all defaults."""
 
     part: Part
     kind: str
@@ -169,7 +168,7 @@ class OwnConfig:
     text: str
     """The fields as canonical JSON, including the kind."""
     value: Any = field(compare=False, repr=False)
-    """The component as JSON: its fields; only its kind if it has no fields and its part's kinds are given by name."""
+    """The component as JSON: its fields. If kinds are given by name and the component has no fields, only its kind."""
 
     def __str__(self) -> str:
         return self.kind if isinstance(self.value, str) else self.text
@@ -182,7 +181,7 @@ class OwnConfig:
 
     @property
     def input_size(self) -> int:
-        """The number of features per time step that an embedder puts out. Only embedders' configs must have it."""
+        """The number of features that an embedder puts out per time step. Only configs of embedders must have it."""
         size = self.fields["input_size"]
         assert isinstance(size, int), "an embedder's config has this field"
         return size
@@ -219,7 +218,7 @@ class OpenTo:
     """
 
     parts: ClassVar[dict[Part, "OpenTo"]] = {}
-    """The annotation of each part: the first that was created for it."""
+    """The annotation of each part. If a part has several, it is the first that was created."""
 
     def __init__(self, part: Part, built_in: Any, holder: type[Holder] | None = None) -> None:
         self.part: Part = part
@@ -229,7 +228,7 @@ class OpenTo:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The built-in kinds if they are given by name; empty if they are configs."""
+        """The names of the built-in kinds, if kinds are given by name. Empty if the built-in kinds are configs."""
         return get_args(self.built_in) if get_origin(self.built_in) is Literal else ()
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
@@ -264,7 +263,7 @@ class OpenTo:
             raise _inside(kind, error) from None
 
     def piece(self, said: Mapping[str, Any]) -> OwnConfig:
-        """The component that the config ``said`` of a known kind describes. Raises ValidationError for wrong fields."""
+        """The component that ``said`` describes, a config of a known kind. Raises ValidationError for wrong fields."""
         kind = said["kind"]
         file = known_files(self.part)[kind]
         plain = config_class(file, self.part, kind).model_validate(said).model_dump(mode="json")

@@ -1,8 +1,8 @@
-"""Finds, hashes and runs files of users' own code, and finds the components in them and the line of an error.
+"""Finds, hashes and runs files of users' own code. Finds the components in these files, and the line of an error.
 
 A file is run once per process, and only if the user asks for it. It is self-contained: it may import installed
-packages, but no neighbouring files. A component is a class that has its own ``Config`` and is a gate, a cell, a head,
-an embedder or a format by its base class::
+packages, but no neighbouring files. A component is a subclass of a gate, a cell, a head, an embedder or a format that
+has its own ``Config``::
 
     from skipstack.own import Frozen, LogisticGate
 
@@ -57,7 +57,7 @@ NEEDED: Final[Mapping[Part, Mapping[str, str]]] = {
     "embedder": {"input_size": "a field with the numbers of a time step"},
     "format": dict.fromkeys(("train", "dev", "test"), "a class whose base is CorpusFiles"),
 }
-"""Maps each part to the fields that a component's Config must have, and each field to its description in errors."""
+"""The fields that a component's Config must have, by part, each with its description for error messages."""
 
 MARK: Final = "is_constraint_of_skipstack"
 """The attribute that marks a function as a constraint."""
@@ -71,8 +71,8 @@ Classes = dict[tuple[Part, str], tuple[type, type[Frozen]]]
 def constraint(function: Function) -> Function:
     """Mark a function in a file of own code as a constraint, which studies may name.
 
-    Its parameters without a default have the names of the axes that it reads: any unambiguous short names, with ``__``
-    for a dot. It returns whether the values of these axes may be tried together::
+    A parameter without a default has the name of the axis that it reads. Any unambiguous short name will do, with
+    ``__`` for a dot. The function returns whether the values of these axes may be tried together::
 
         @constraint
         def fits(hidden: int, optimiser__learning_rate: float) -> bool:
@@ -85,8 +85,8 @@ def constraint(function: Function) -> Function:
 def code_path(name: str, folder: Path) -> Path:
     """Find the file that a study calls ``name``. Raises UserError if there is none.
 
-    A name that ends in ``.py`` is a path relative to ``folder``. Any other name is an entry point of an installed
-    package, and refers to a module.
+    A name that ends in ``.py`` is a path relative to ``folder``. Any other name is an entry point, with which an
+    installed package registers a module.
     """
     if name.endswith(SUFFIX):
         path = folder / name
@@ -107,9 +107,9 @@ def code_path(name: str, folder: Path) -> Path:
 
 
 def read_code(path: Path, name: str) -> CodeFile:
-    """Load the file at ``path``: run it, unless this process has loaded it already. ``name``: its name in the study.
+    """Run the file at ``path``, unless this process has loaded it already. ``name``: its name in the study.
 
-    Raises UserError, with the file and its line if known, if loading fails or finds no component and no constraint.
+    Raises UserError if loading fails or the file has neither components nor constraints, with the line if it is known.
     """
     try:
         source = content(path)
@@ -128,9 +128,9 @@ def check_distinct(code: Sequence[CodeFile]) -> None:
 
 
 def load_recorded(code: Sequence[CodeFile], paths: Sequence[Path]) -> None:
-    """Load the files of a record, each from the path among ``paths`` that has exactly the recorded bytes.
+    """Load the files of a record. Each is found among ``paths`` by the hash of its bytes.
 
-    Raises UserError if a path cannot be read, or if a recorded file is neither at one of the paths nor loaded already.
+    Raises UserError if a path cannot be read, or if a file that is not loaded yet is at none of the paths.
     """
     found: dict[str, tuple[Path, bytes]] = {}
     for path in paths:
@@ -172,7 +172,7 @@ def load_source(source: bytes, name: str, path: Path | None = None) -> CodeFile:
     sha256 = digest(source)
     if sha256 in loaded:
         return loaded[sha256].file
-    # The process that was given the path warns; workers that receive the file would only repeat it.
+    # Only the process that was given the path warns. Workers that receive the file would repeat the warning.
     find_moved_modules(warn=path is not None)
     module, lines = run(source, name, str(path or name), f"skipstack_own_{sha256[:16]}")
     functions, classes = constraints(module, name), pieces(module, lines, name)
@@ -197,8 +197,8 @@ def load_source(source: bytes, name: str, path: Path | None = None) -> CodeFile:
 def run(source: bytes, name: str, path: str, module_name: str) -> tuple[ModuleType, Mapping[str, int]]:
     """Run the bytes of a file as a module called ``module_name``. Returns the module, and the line of each class.
 
-    ``name``: the file's name in errors. ``path``: its location in tracebacks. Raises UserError, with the failing line
-    if it is known, for any error of the file.
+    ``name``: the file's name in errors. ``path``: its location in tracebacks. Raises UserError for any error of the
+    file, with the failing line if it is known.
     """
     try:
         tree = ast.parse(source, path)
@@ -230,8 +230,8 @@ def constraints(module: ModuleType, name: str) -> dict[str, Callable[..., object
 def parameters_of(function: Callable[..., object], where: str) -> tuple[str, ...]:
     """The axes that a constraint reads: the names of its parameters without a default.
 
-    Raises UserError, whose message begins with ``where``, if there is no such parameter, and for parameters that cannot
-    be passed by name, such as ``*args`` and ``**kwargs``.
+    Raises UserError, prefixed by ``where``, if there is no such parameter. Also raises it for a parameter that cannot
+    be passed by name, such as ``*args``.
     """
     try:
         found: list[Any] = list(inspect.signature(function).parameters.values())
@@ -247,7 +247,7 @@ def parameters_of(function: Callable[..., object], where: str) -> tuple[str, ...
 
 
 def pieces(module: ModuleType, lines: Mapping[str, int], name: str) -> Classes:
-    """The components of a module that was run. ``lines``: the line of each class. Raises UserError with the line."""
+    """The components of a module that was run. ``lines``: the line of each class. UserErrors name the line."""
     found: Classes = {}
     own = [each for each in vars(module).values() if isinstance(each, type) and each.__module__ == module.__name__]
     for made in dict.fromkeys(each for each in own if "Config" in vars(each)):
@@ -294,7 +294,7 @@ def _kind(made: type, part: Part, where: str) -> tuple[str, type[Frozen]]:
 
 
 def facts_of(made: Any, where: str) -> dict[str, Any]:
-    """The facts to record about a component's class. Raises UserError, with ``where``, if they are invalid."""
+    """The facts to record about a component's class. Raises UserError, prefixed by ``where``, if they are invalid."""
     if not hasattr(made, "recorded"):
         return {}
     try:
@@ -305,7 +305,7 @@ def facts_of(made: Any, where: str) -> dict[str, Any]:
 
 
 def line_before(piece: OwnConfig, error: BaseException) -> str:
-    """The prefix ``my_gates.py:12: `` with the last line of the component's file in the traceback; empty if none."""
+    """A prefix such as ``my_gates.py:12: ``, with the last line of the component's file in the traceback, if any."""
     made, _ = of_file(piece.code).classes[piece.part, piece.kind]
     line = _line(error, made.__module__)
     return "" if line is None else f"{piece.code.name}:{line}: "

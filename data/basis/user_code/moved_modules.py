@@ -1,9 +1,9 @@
 """Lets files of users' own code import modules of version 0.2 by their old paths after they have moved.
 
-Two things cannot be adapted when a module moves: a study's code, since the study resumes with the exact bytes
-(``files.py``), and a network logged to MLflow, which names the module that loads it. So importing ``skipstack`` makes
-the old paths work. After a file of own code was loaded from its path, the first import of each old path warns, and
-points to ``skipstack.own``, whose names are stable. Imports from ``skipstack.search`` never warn: MLflow makes them.
+A study resumes with exactly the code that it recorded (``files.py``), so its imports cannot be adapted. Nor can a
+network logged to MLflow, which names the module that loads it. So importing ``skipstack`` makes the old paths work.
+After a file of own code was loaded from its path, the first import of each old path warns. The warning points to
+``skipstack.own``, whose names are stable. MLflow imports from ``skipstack.search``, so these imports never warn.
 """
 
 import sys
@@ -79,7 +79,7 @@ MOVED: Final[Mapping[str, str]] = {
     "skipstack.models.training.config": "skipstack.models.configs.training",
     "skipstack.search.bundles": "skipstack.search.publishing.bundles",
 }
-"""The new path of each moved module or package, by its old path. A package's row also applies to its modules."""
+"""The new path of each moved module or package, by its old path. The path of a package also applies to its modules."""
 
 NAMES: Final[Mapping[str, Mapping[str, str]]] = {
     "skipstack.models.chain.partition": {"Doubts": "skipstack.models.parts.heads.doubts"},
@@ -93,7 +93,7 @@ NAMES: Final[Mapping[str, Mapping[str, str]]] = {
     "skipstack.models.time.layer": dict.fromkeys(("Weights", "project"), "skipstack.models.kernels.layers"),
     "skipstack.search.bundles.served": {"_load_pyfunc": "skipstack.search.publishing.bundles.served"},
 }
-"""Maps an old module, and a name in it, to the name's new module, if this is not the module that ``MOVED`` gives."""
+"""The new module of each name that did not move to the module in ``MOVED``, by the old module and the name."""
 
 
 def find_moved_modules(*, warn: bool = False) -> None:
@@ -110,7 +110,7 @@ def new_path(old: str) -> str | None:
 
 
 class _Finder(MetaPathFinder, Loader):
-    """An import finder and loader that creates a module at an old path, with all the names that it had there."""
+    """An import finder and loader. At an old path, it creates a module with all the names that it had there."""
 
     warns = False
 
@@ -136,7 +136,7 @@ class _Finder(MetaPathFinder, Loader):
         module.__dict__.update({name: value for name, value in vars(now).items() if name[:1] != "_"})
         for name, there in NAMES.get(old, {}).items():
             setattr(module, name, getattr(import_module(there), name))
-        if self.warns and not old.startswith("skipstack.search."):  # MLflow imports these
+        if self.warns and not old.startswith("skipstack.search."):  # MLflow imports from there
             message = f"{old} has moved; skipstack.own has the names that own code needs, and keeps them"
             warnings.warn(message, FutureWarning, stacklevel=2)
 

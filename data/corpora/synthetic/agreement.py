@@ -1,21 +1,21 @@
-"""The agreement corpus: a small grammar in which verbs need both ends of their sentence at once.
+"""The agreement corpus: a small grammar in which a verb depends on both ends of its sentence at once.
 
-Every sentence starts with ``surely`` or ``suppose`` and ends in ``yesterday`` or ``now``; the words between agree with
+Every sentence starts with ``surely`` or ``suppose`` and ends in ``yesterday`` or ``now``. The words between agree with
 these two words, at any distance.
 
 1. *With the left end.* The object is ACC after ``surely`` and GEN after ``suppose``, as Russian objects may be under a
    negation.
 2. *With the right end.* A subject is NOM in a sentence that ends in ``now`` and ERG in one that ends in ``yesterday``,
    as Hindi subjects are in the past.
-3. *With both at once.* A verb is PRESENT before ``now`` and PAST before ``yesterday``, and after ``suppose`` the other
-   way round, as in English: ``suppose they left now``.
-4. *Except in a clause of its own.* A clause after ``that`` is a fact, supposed or not: its verb depends on the time
-   word alone.
+3. *With both at once.* After ``surely``, a verb is PRESENT before ``now`` and PAST before ``yesterday``. After
+   ``suppose`` it is the other way round, as in English: ``suppose they left now``.
+4. *Except after* ``that``. A clause after ``that`` is a fact, even in a supposed sentence. So its verb depends on the
+   time word alone.
 
-So a single bidirectional layer cannot be right everywhere. One half of its output knows the left end, the other half
-knows the right end, and the output layer adds up their scores; but no sum is right in more than three of the four cases
-of rule 3. A second layer that reads both halves can be. Rules 1 and 2 make the first layer carry both ends to every
-word, so that the second one finds what rule 3 needs.
+A single bidirectional layer cannot be right everywhere. One half of its output knows the left end, the other half knows
+the right end, and the output layer adds up their scores. No such sum is right in more than three of the four cases of
+rule 3. A second layer that reads both halves can be right. Rules 1 and 2 make the first layer carry both ends to every
+word, so the second layer finds what rule 3 needs.
 
 One choice is local: ``guard`` is a noun after a determiner or an adjective, otherwise a verb. Names are an open class,
 so some words of dev and test are not in train.
@@ -43,7 +43,7 @@ NOUNS = (*words.NOUNS, *words.NOUNS_OR_VERBS)
 VERBS = (*words.VERBS_WITHOUT_ENDING, *words.NOUNS_OR_VERBS)
 
 Tagged = list[tuple[str, str]]
-"""Words with their tags, in their order."""
+"""Words with their tags, in text order."""
 
 
 class AgreementCorpus(GeneratedCorpus):
@@ -55,7 +55,7 @@ class AgreementCorpus(GeneratedCorpus):
     seed: int = 0
     """The seed of the sentences."""
     train: PositiveInt = 500
-    """The number of sentences in train; ``dev`` and ``test``: in these splits."""
+    """The number of sentences in train. ``dev`` and ``test`` are the numbers in those splits."""
     dev: PositiveInt = 200
     test: PositiveInt = 200
 
@@ -107,7 +107,7 @@ class _Draft:
     def _noun_phrase(self, tag: str, *, clause: float = 0, place: float = 0) -> Tagged:
         """Draw a name or a noun, tagged ``tag``, and perhaps a phrase after it.
 
-        ``clause``: the probability of a clause after ``that``. ``place``: the probability of a prepositional phrase if
+        ``clause``: the probability of a clause after ``that``. ``place``: the probability of a prepositional phrase, if
         there is no such clause.
         """
         noun = self._name(tag) if self._chance(0.2) else self._noun(tag)

@@ -7,15 +7,15 @@ for about four tokens in five. Six rules decide between the readings of a word:
    (``cut``) is PARTICIPLE after ``has`` and BASE after ``will``. In a question, the auxiliary stands before the whole
    subject.
 2. *Clauses nest.* In ``has the guard that dogs chased cut the tree ?``, ``that`` opens a clause with its own verbs and
-   perhaps its own auxiliary. ``has`` belongs to the verb after that clause, ``cut``.
+   perhaps its own auxiliary. ``has`` belongs to ``cut``, the verb after that clause.
 3. *The time word, to the right.* Without an auxiliary, ``cut`` is PAST in a sentence that ends in ``yesterday`` and
-   PRESENT in one that ends in ``now``. This holds for every such ``cut`` of the sentence, in every clause.
+   PRESENT in one that ends in ``now``. This holds in every clause of the sentence.
 4. *Both sides at once.* After ``suppose`` at the start, the time word means its opposite: in
    ``suppose the guard cut the tree now``, the verb is PAST. No sum of a score of the words to the left and a score of
    the words to the right can express this rule. So one layer in two directions cannot learn it, and two layers can.
-5. *The missing verb, to the right.* ``the old guard near the river`` is DET ADJ NOUN PREP DET NOUN if the clause has a
-   verb after it (``chased dogs``), and DET NOUN PRESENT ... if it has none (``dogs``). Verbs of a clause after ``that``
-   do not count.
+5. *The missing verb, to the right.* ``the old guard near the river`` is DET ADJ NOUN PREP DET NOUN if a verb of the
+   same clause follows (``chased dogs``). If none follows (``dogs``), it is DET NOUN PRESENT ... Verbs of a clause after
+   ``that`` do not count.
 6. *The clause before a comma.* ``before``, ``after`` and ``since`` are MARK if a verb comes before the comma, otherwise
    PREP. The reading of a ``cut`` before the comma depends on the time word at the far end of the sentence.
 
@@ -24,9 +24,9 @@ with a capital, and some nouns and verbs have a prefix. So some words of dev and
 capitals and affixes show their class.
 
 Every sentence has a dependency tree, which follows its derivation and is a function of the words as well. Relations
-have the names of Universal Dependencies. The first verb of a clause is its head, with nouns as ``nsubj``, ``obj`` and
-``obl``, and a verb after ``and`` as ``conj``. A phrase after a preposition (``case``) is ``nmod`` under a noun and
-``obl`` under a verb. A clause after ``that`` is ``acl``, a clause before a comma ``advcl``.
+have the names of Universal Dependencies. The head of a clause is its first verb. Nouns depend on it as ``nsubj``,
+``obj`` and ``obl``, and a verb after ``and`` as ``conj``. A phrase after a preposition (``case``) is ``nmod`` under a
+noun and ``obl`` under a verb. A clause after ``that`` is ``acl``, a clause before a comma ``advcl``.
 """
 
 from collections.abc import Callable, Sequence
@@ -60,17 +60,17 @@ class GrammarCorpus(GeneratedCorpus):
 
     kind: Literal["grammar"] = "grammar"
     tags: Literal["pos", "heads"] = "pos"
-    """The task: the part of speech of each word, or its head and the relation to it."""
+    """The tags to learn: the part of speech of each word (``pos``), or its head and the relation to it (``heads``)."""
     seed: int = 0
     """The seed of the sentences."""
     train: PositiveInt = 600
-    """The number of sentences in train; ``dev`` and ``test``: in these splits."""
+    """The number of sentences in train. ``dev`` and ``test`` are the numbers in those splits."""
     dev: PositiveInt = 200
     test: PositiveInt = 200
 
     @property
     def task(self) -> TaskOfLayer:
-        """Parsing if the tags are relations to heads, otherwise tagging."""
+        """Parsing if the field ``tags`` is ``heads``, otherwise tagging."""
         return "parsing" if self.tags == TREES else "tagging"
 
     def sentences(self, split: str, size: int) -> list[Sentence]:
@@ -79,7 +79,7 @@ class GrammarCorpus(GeneratedCorpus):
 
 
 def sentences(seed: int, split: str, size: int, *, parsed: bool = False) -> list[Sentence]:
-    """Draw the first ``size`` sentences of a split: with heads and relations if ``parsed``, otherwise with tags.
+    """Draw the first ``size`` sentences of a split. If ``parsed``, they have heads and relations instead of tags.
 
     Each split is an independent random stream under ``seed``. The words are the same in both cases.
     """
@@ -96,7 +96,7 @@ class _Draft:
     """Draws one sentence, with a method for each phrase.
 
     ``_tense`` is the reading of every verb that has neither ending nor auxiliary and cannot be a noun. ``_timed`` is
-    whether the sentence has such a verb, so that it must end in a time word.
+    whether the sentence has such a verb. If so, it must end in a time word.
     """
 
     def __init__(self, random: np.random.Generator) -> None:
@@ -105,8 +105,8 @@ class _Draft:
         self._timed = False
 
     def sentence(self) -> Phrase:
-        """Draw an optional opening, a clause, a time word (optional unless a verb needs it), and the final mark."""
-        shifted = self._chance(0.15)  # rare: networks learn a rule with exceptions, not two equally frequent rules
+        """Draw an optional opening, a clause, a time word and the final mark. Some sentences have no time word."""
+        shifted = self._chance(0.15)  # rarely: networks learn a rule with exceptions, not two rules of equal frequency
         question = not shifted and self._chance(0.35)
         opening = [word(words.SHIFT, "MARK", "mark")] if shifted else self._maybe(0.3, self._before_comma)
         clause = self._question() if question else self._clause(None)
@@ -162,7 +162,7 @@ class _Draft:
         return joined(before, self._noun())
 
     def _noun_phrase(self) -> Phrase:
-        """Draw an unambiguous noun phrase: a name, a plural, or a determiner, an optional adjective and a noun."""
+        """Draw an unambiguous noun phrase: a name, a plural, or a noun after a determiner and perhaps an adjective."""
         kind = self._random.random()
         if kind < 0.25:
             return self._name()
@@ -181,7 +181,7 @@ class _Draft:
         return joined([preposition], self._noun_phrase()).related("nmod")
 
     def _relative(self) -> Phrase:
-        """Draw a clause such as ``that the dog chased`` or ``that chased the dog``; one in four has an auxiliary."""
+        """Draw a clause such as ``that the dog chased`` or ``that chased the dog``. One in four has an auxiliary."""
         opening = [word("that", "MARK", "mark")]
         auxiliary: list[Phrase] = []
         reading = None
@@ -195,13 +195,13 @@ class _Draft:
         return joined([*opening, *auxiliary], verbs, [other.related("obj")]).related("acl")
 
     def _verbs(self, reading: str | None) -> Phrase:
-        """Draw a verb, such as ``cut``, or two of one clause, such as ``cut and followed``, with the same reading."""
+        """Draw a verb, such as ``cut``, or two verbs with the same reading, such as ``cut and followed``."""
         both = self._chance(0.45)
         second = [joined([word("and", "CONJ", "cc")], self._verb(reading)).related("conj")] if both else []
         return joined([], self._verb(reading), second)
 
     def _verb(self, reading: str | None) -> Phrase:
-        """Draw a verb that cannot be a noun. ``reading``: the reading set by its auxiliary; None without one."""
+        """Draw a verb that cannot be a noun. ``reading``: the reading that its auxiliary sets; None without one."""
         if reading != "BASE" and self._chance(0.5 if reading else 0.2):
             return word(self._prefixed(words.VERBS_IN_ED), reading or "PAST")
         self._timed = self._timed or reading is None
@@ -232,7 +232,7 @@ class _Draft:
         return word(self._one(words.ADVERBS), "ADV", "advmod")
 
     def _adverb(self) -> Phrase:
-        """Draw an adverb before a verb. It may be a preposition, used without a noun phrase."""
+        """Draw an adverb before a verb, or a preposition that is used as an adverb."""
         return word(self._one((*words.ADVERBS, *words.PREPOSITIONS)), "ADV", "advmod")
 
     def _one(self, choices: Sequence[str]) -> str:

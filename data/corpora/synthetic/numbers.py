@@ -1,15 +1,15 @@
 """Number prediction: texts of digits whose last digits point to their label (gui2019, "Number Prediction").
 
 A text has T numbers x[0] ... x[T-1], each from 0 to 9. With one jump, the label is x[x[T-1]] at T = 11. The paper's
-formula for two jumps, T = 21, is lost. Its networks read ``K = 10`` states back, so each jump must stay within that
-reach. Two reconstructions are consistent with this:
+formula for two jumps, at T = 21, is lost. Its networks read ``K = 10`` states back, so no jump may be longer than that.
+Two reconstructions are consistent with this:
 
-``start``: digits count from the first of the last eleven numbers, as in the paper's example ``x[x[x[T-1]]]`` at T = 11,
-and jumps go backwards: ``a = x[T-1]``, ``b = x[T-11+a] < a``, label ``x[T-11+b]``.
+``start``: a digit counts from the first of the last eleven numbers, as in the paper's example ``x[x[x[T-1]]]`` at T =
+11. Jumps go backwards: ``a = x[T-1]``, ``b = x[T-11+a] < a``, label ``x[T-11+b]``.
 
-``window``: each digit points to one of the ten numbers before it, so T = 10 + 10 + 1: ``p = T-11 + x[T-1]``,
-``q = p-10 + x[p]``, label ``x[q]``. The score of the paper's LSTM (26.4 %) fits this rule: under ``start``, always
-answering the first of the eleven numbers is right more often, in 28 % of texts. One jump is the same under both.
+``window``: a digit points to one of the ten numbers before it, so T = 10 + 10 + 1 for two jumps: ``p = T-11 + x[T-1]``,
+``q = p-10 + x[p]``, label ``x[q]``. The score of the paper's LSTM (26.4 %) fits this rule. Under ``start``, always
+answering the first of the eleven numbers is already right in 28 % of texts. One jump is the same under both.
 
 Array legend: S texts, T numbers of a text.
 """
@@ -32,7 +32,7 @@ editions are not used."""
 
 DIGITS = 10
 REACH = 11
-"""The number of relevant numbers at the end of a text with one jump: ten that a digit can point to, and the last."""
+"""The number of relevant numbers at the end of a text with one jump: the last, and ten that it can point to."""
 
 
 CountedFrom = Literal["start", "window"]
@@ -47,15 +47,15 @@ class NumbersCorpus(GeneratedCorpus):
     seed: Annotated[int, Field(ge=0)] = 0
     """The seed of the texts."""
     length: Annotated[int, Field(ge=REACH)] = REACH
-    """The length of a text in numbers: T."""
+    """The length T of a text, in numbers."""
     jumps: PositiveInt = 1
     """The number of jumps from number to number that lead to the label."""
     counted_from: Annotated[CountedFrom, UNSAID] = "start"
-    """The number from which a digit counts: the first of the last eleven numbers (``start``), or the first of the ten
-    numbers before the digit (``window``, which needs a length of 1 + 10 for each jump). Both are reconstructions of
+    """The number from which a digit counts. ``start``: the first of the last eleven numbers. ``window``: the first of
+    the ten numbers before the digit, which needs a length of 1 + 10 for each jump. Both are reconstructions of
     gui2019."""
     train: PositiveInt = 100_000
-    """The number of texts in train; ``dev`` and ``test``: in these splits."""
+    """The number of texts in train. ``dev`` and ``test`` are the numbers in those splits."""
     dev: PositiveInt = 10_000
     test: PositiveInt = 10_000
 

@@ -9,13 +9,11 @@ from skipstack.data.formats.sentences import Sentence
 
 @dataclass(frozen=True, slots=True)
 class Phrase:
-    """Words in order, one of which is the head of the phrase, with their tags and their dependency tree.
+    """Words in order, with their tags and their dependency tree. One word is the head of the phrase.
 
     ``words``: the words. ``tags``: the tag of each word. ``distances``: for each word, the position of its head minus
-    its own; 0 for the head of the phrase. ``relations``: the relation of each word to its head; for the head of the
-    phrase, the relation to the word that will become its head.
-
-    Distances are relative, so they do not change when phrases are joined.
+    its own. It is 0 for the head of the phrase, and does not change when phrases are joined. ``relations``: the
+    relation of each word to its head. The head of the phrase has the relation to the word that will become its head.
     """
 
     words: tuple[str, ...]
@@ -34,7 +32,7 @@ class Phrase:
         return replace(self, relations=(*self.relations[:place], relation, *self.relations[place + 1 :]))
 
     def sentence(self, *, parsed: bool) -> Sentence:
-        """Convert the phrase to a sentence: with relations and heads if ``parsed``, otherwise with tags."""
+        """Convert the phrase to a sentence. If ``parsed``, it has relations and heads instead of tags."""
         if not parsed:
             return Sentence(self.words, self.tags)
         heads = [place + distance if distance else 0 for place, distance in enumerate(self.distances, start=1)]

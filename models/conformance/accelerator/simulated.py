@@ -50,8 +50,8 @@ def simulated() -> torch.device:
 
 
 class _FromLists(TorchFunctionMode):
-    """Context in which ``torch.tensor`` and ``new_tensor``, asked for the simulated device, create tensors on the host
-    and copy them.
+    """Context in which ``torch.tensor`` and ``new_tensor`` create tensors for the simulated device on the host, and
+    then copy the tensors to the device.
     """
 
     def __torch_function__(
@@ -76,10 +76,10 @@ class Accelerator(TorchDispatchMode):  # type: ignore[no-untyped-call]
     Operations on the host run normally. A copy to the host returns zeros, and counts as a wait. A copy from the host
     counts as a wait unless it is non-blocking and from pinned memory.
 
-    The first instance must be created before the first backward pass of the process, because torch counts the devices
-    in that pass; gradients would not work otherwise. Operations raise HostReadsError if control flow or the size of a
-    tensor depends on a number of the device, DevicesMixError if they mix tensors of device and host, and RefusedError
-    if a GPU kernel would refuse the arguments.
+    The first instance must be created before the first backward pass of the process, in which torch counts the devices.
+    Otherwise gradients do not work. An operation raises HostReadsError if control flow or the size of a tensor depends
+    on a number of the device. It raises DevicesMixError for tensors of both device and host, and RefusedError for
+    arguments that a GPU kernel would refuse.
     """
 
     def __init__(self, memory: Memory | None = None) -> None:
@@ -129,10 +129,9 @@ class Accelerator(TorchDispatchMode):  # type: ignore[no-untyped-call]
         return made
 
     def _result(self, func: Any, what: Operation, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Run an operation on shapes only, and return its result; for an in-place operation, the tensor written to.
+        """Run an operation on shapes only, and return its result. An in-place operation returns the tensor written to.
 
-        ``what``: the description of the operation ``func``. Raises HostReadsError if the operation needs a number of
-        the device.
+        ``what``: the description of the operation ``func``. Raises HostReadsError if a number of the device is needed.
         """
         if what.writes_places and any(each is not None and each.dtype == torch.bool for each in args[1]):
             raise HostReadsError(f"{func} reads a number of the device")

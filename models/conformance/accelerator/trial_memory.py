@@ -45,8 +45,8 @@ class TrialMemory:
 
     @property
     def together(self) -> int:
-        """The sum of all fields. It includes both ``step`` and ``evaluation``, because torch keeps the memory of an
-        update, and can reuse little of it in an evaluation, where tensors have other sizes.
+        """The sum of all fields. ``step`` and ``evaluation`` add up: torch keeps the memory of an update, but reuses
+        little of this memory in an evaluation, whose tensors have other sizes.
         """
         return self.resident + self.step + self.evaluation + self.graphs + self.libraries
 
@@ -146,7 +146,7 @@ def _most(memory: Memory, work: Callable[[], object]) -> int:
 
 
 def _pretrain(run: Training) -> None:
-    """Pretrain for one epoch on a few sentences, if configured; memory does not depend on the number of sentences."""
+    """Pretrain for one epoch, if configured. Memory does not depend on the number of sentences, so a few are enough."""
     config = run.config.pretraining
     if config is None:
         return
@@ -169,7 +169,7 @@ def _pretraining_ids(run: Training) -> int:
 
 
 def _beginning(split: Split, tokens: int) -> Split:
-    """Return a split of the first sentences with at least ``tokens`` tokens together, or of all sentences."""
+    """Return a split of the first sentences: enough for ``tokens`` tokens, or all if there are fewer tokens."""
     sentences = min(1 + int(split.offsets_S1.searchsorted(tokens)), len(split.lengths_S))
     ends, tag_ends = split.offsets_S1[: sentences + 1], split.tag_offsets_S1[: sentences + 1]
     return Split(split.forms_N[: ends[-1]], split.tags_L[: tag_ends[-1]], split.lengths_S[:sentences], ends, tag_ends)

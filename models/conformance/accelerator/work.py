@@ -20,10 +20,10 @@ COPIES_FIRST = frozenset({"aten::baddbmm"})
 """Operations with two launches: one copies a tensor to the memory of the result, one adds a product."""
 
 READS_ROWS = frozenset(f"aten::{name}" for name in ("embedding", "gather", "index", "index_select"))
-"""Operations that read only a part of their first tensor; this part is as large as the result."""
+"""Operations that read only a part of their first tensor. This part is as large as the result."""
 
 WRITES_PLACES = frozenset(f"aten::{name}" for name in ("index_put_", "_index_put_impl_"))
-"""Operations that write at the indices in their second argument; a boolean mask makes the host wait for a count."""
+"""Operations that write at the indices in their second argument. For a boolean mask, the host waits for a count."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,9 +65,9 @@ def operation(func: Any) -> Operation:
 class Work:
     """Counts the work of a program on a device.
 
-    ``launches``: the sum of ``Operation.launches``; an operation of several kernels counts as one. ``moved``: bytes of
-    the operations' arguments and results. ``sent``: bytes copied from the host. ``returned``: bytes copied to the host.
-    ``waits``: copies that the host waits for.
+    ``launches``: the sum of ``Operation.launches``. An operation of several kernels counts as one launch. ``moved``:
+    bytes of the operations' arguments and results. ``sent``: bytes copied from the host. ``returned``: bytes copied to
+    the host. ``waits``: copies that the host waits for.
     """
 
     launches: int = 0

@@ -11,7 +11,7 @@ from numba.extending import intrinsic, overload
 from skipstack.models.kernels.compiling import inlined
 
 LIMIT: Final = np.float32(40)
-"""The magnitude to which exponents x are clipped; from there on, 1 + exp(x) rounds to 1 or exp(x), even in float64."""
+"""The magnitude to which exponents x are clipped. From there on, 1 + exp(x) rounds to 1 or exp(x), even in float64."""
 PER_DOUBLING: Final = np.float32(math.log2(math.e))
 DOUBLING: Final = np.float32(0.693359375), np.float32(math.log(2) - 0.693359375)
 """log 2 in two parts. The first has so few bits that its products with k in ``parts_of_exp`` are exact."""
@@ -20,7 +20,7 @@ SERIES: Final = tuple(np.float32(1 / math.factorial(power)) for power in range(8
 quarter of float32's rounding error.
 """
 WHOLE: Final = np.float32(1.5 * 2**23)
-"""A number near which every float32 is an integer: adding and then subtracting it rounds a number to an integer."""
+"""A number near which every float32 is an integer. Adding and then subtracting this number rounds to an integer."""
 ONE, TWO = np.float32(1), np.float32(2)
 """Constants of float32. Python's integers would turn results into float64."""
 

@@ -15,18 +15,18 @@ ABSENT: dict[torch.dtype, NDArray[Any]] = {
 
 
 def arrays(first: Tensor, *others: Tensor | None) -> list[NDArray[Any]]:
-    """Returns the array of each tensor, as ``numbers`` does; for None, an empty array of the type of ``first``."""
+    """Returns the array of each tensor, as ``numbers`` does. None becomes an empty array of the type of ``first``."""
     absent = ABSENT[first.dtype]
     return [absent if tensor is None else numbers(tensor) for tensor in (first, *others)]
 
 
 def numbers(tensor: Tensor) -> NDArray[Any]:
-    """Returns a tensor's numbers as an array, without gradients; a copy if the tensor is not contiguous."""
+    """Returns a tensor's numbers as an array, without gradients. Copies the numbers if they are not contiguous."""
     constant = tensor.detach() if tensor.requires_grad else tensor
     array: NDArray[Any] = constant.contiguous().numpy()
     return array
 
 
 def sparse(lane_and_row: Tensor, values: Tensor, shape: torch.Size, *, summed: bool = False) -> Tensor:
-    """Returns a sparse table with ``values`` at ``lane_and_row``. ``summed``: no row repeats, and rows are sorted."""
+    """Returns a sparse table with ``values`` at ``lane_and_row``. ``summed``: whether rows are distinct and sorted."""
     return torch.sparse_coo_tensor(lane_and_row, values, shape, is_coalesced=summed, check_invariants=False)

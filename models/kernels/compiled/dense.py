@@ -61,8 +61,8 @@ def backward(
     to_bias_G1O: Array,
     like: Array,
 ) -> None:
-    """Fills the gradients X' = Y' W^T in ``to_x``, W' = X^T Y' in ``to_weight``, and b', the sum of the rows of Y', in
-    ``to_bias``. Arrays without elements are not filled.
+    """Fills ``to_x`` with X' = Y' W^T, ``to_weight`` with W' = X^T Y', and ``to_bias`` with the sum of the rows of Y'.
+    Arrays without elements are not filled.
     """
     for g in range(len(above_GNO)):
         if len(to_x_GNI) > 0:

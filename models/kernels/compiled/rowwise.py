@@ -1,8 +1,7 @@
 """Arithmetic on rows within compiled loops, without matrix products.
 
-Each loop over a row writes one array, and counts from 0. The compiler can then compute several numbers at once; it
-could not do so if numba had to assume that an index may be negative. Axes: T time steps, B sentences, N rows, and I, X
-or H numbers of a row.
+Each loop over a row writes one array, and counts from 0. The compiler can then compute several numbers at once, which
+negative indices would prevent. Axes: T time steps, B sentences, N rows, and I, X or H numbers of a row.
 """
 
 from typing import Any

@@ -90,8 +90,8 @@ def backward(
     to_weight_RFK: Array,
     to_bias_R1K: Array,
 ) -> None:
-    """Fills ``to_x``, ``to_weight`` and ``to_bias`` with the gradients of the features, W and b. The gradient of a
-    score is y, less 1 at the gold tag, times the gradient of the loss; 0 if the gold tag is -1.
+    """Fills ``to_x``, ``to_weight`` and ``to_bias`` with the gradients of the features, W and b. A score's gradient is
+    the loss's gradient times y, or times y - 1 for the gold tag. If the gold tag is -1, the score's gradient is 0.
     """
     to_score_NK = np.empty(y_RNK.shape[1:], y_RNK.dtype)
     for r in range(len(x_RNF)):
@@ -128,7 +128,7 @@ def total(row_K: Array, sums: Array) -> Any:
 
 @inlined
 def largest(row_K: Array, most: Array) -> Any:
-    """Returns the largest number of a row; it may miss NaN. ``most``: scratch memory for ``SIDE_BY_SIDE`` maxima."""
+    """Returns the largest number of a row, but may miss NaN. ``most``: scratch memory for ``SIDE_BY_SIDE`` maxima."""
     for k in range(SIDE_BY_SIDE):
         most[k] = row_K[0]
     whole = len(row_K) // SIDE_BY_SIDE * SIDE_BY_SIDE

@@ -20,8 +20,8 @@ def read_below(x_TBI: Array, below_IX: Array, out_TBX: Array, like: Array) -> No
 
 @inlined
 def read_previous(t: int, h_TBH: Array, start_11BH: Array, step_PKX: Array, out_TBX: Array, like: Array) -> None:
-    """Adds U h_{t-1} to step t of ``out_TBX``. ``step_PKX``: the panels of U. At the first step h_{t-1} is the start
-    state; without one, nothing is added.
+    """Adds U h_{t-1} to step t of ``out_TBX``. ``step_PKX``: the panels of U. At the first step, h_{t-1} is the start
+    state. Without a start state, nothing is added.
     """
     if t > 0:
         multiply(across(h_TBH[t - 1], like), step_PKX, out_TBX[t], added=True)
@@ -31,7 +31,7 @@ def read_previous(t: int, h_TBH: Array, start_11BH: Array, step_PKX: Array, out_
 
 @inlined
 def state_before(t: int, h_TBH: Array, start_11BH: Array, nothing_BH: Array) -> Array:
-    """Returns h_{t-1} of all sentences. At the first step this is the start state or, without one, ``nothing_BH``."""
+    """Returns h_{t-1} of all sentences. At the first step this is the start state, or ``nothing_BH`` if absent."""
     before_BH = nothing_BH
     if t > 0:
         before_BH = h_TBH[t - 1]

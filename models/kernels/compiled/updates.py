@@ -1,9 +1,8 @@
-"""Compiled updates of parameters: the rules that ``models/training/optimisers.py`` defines, in one call for all
-parameters.
+"""Compiled updates of all parameters in one call, by the rules of ``models/training/optimisers.py``.
 
-A parameter's slots are the arrays of optimiser state that belong to it, none to two. Axes: R lanes (a lane is one
-seed's copy of the network); P parameters; N numbers of a lane, or of a row; K arrays, a parameter and then its slots; U
-rows of a table that have a gradient; E entries of a row.
+A parameter's slots are its arrays of optimiser state: none, one or two. Axes: R lanes (a lane is one seed's copy of the
+network); P parameters; N numbers of a lane, or of a row; K arrays, a parameter and then its slots; U rows of a table
+that have a gradient; E entries of a row.
 """
 
 from collections.abc import Sequence
@@ -22,7 +21,7 @@ from skipstack.models.kernels.compiling import compiled, inlined
 
 SGD, MOMENTUM, ADAGRAD, ADAM = range(4)
 RULES: Final = {"sgd": SGD, "momentum": MOMENTUM, "adagrad": ADAGRAD, "adam": ADAM}
-"""The rules, by the optimisers' names for them."""
+"""The rules, by the names that optimisers use."""
 
 
 class Update:
@@ -38,7 +37,7 @@ class Update:
         self.sizes_P = np.array([tensors[0][0].numel() for tensors in tensors_P])
 
     def __call__(self, gradients_P: Sequence[Tensor], rate_R: Tensor, constants: Sequence[float]) -> None:
-        """Updates all parameters. ``rate_R``: each lane's learning rate. ``constants``: the rule's, see ``move``."""
+        """Updates all parameters. ``rate_R``: each lane's learning rate. ``constants``: see ``move``."""
         gradients_P = [each.contiguous() for each in gradients_P]  # the copies must live until the end of this call
         rates, addresses_P = numbers(rate_R), np.array([each.data_ptr() for each in gradients_P])
         known = self.rule, self.addresses_PK, addresses_P, self.sizes_P
@@ -106,11 +105,10 @@ def move_at(
 def move(
     rule: int, parameter_N: Array, gradient_N: Array, first_N: Array, second_N: Array, rate: float, constants: Array
 ) -> None:
-    """Updates N numbers of a parameter. ``first_N``, ``second_N``: the slots, in the optimiser's order, if the rule has
-    them.
+    """Updates N numbers of a parameter. ``first_N``, ``second_N``: the rule's slots, if any, in the optimiser's order.
 
-    ``constants``: for momentum the factor of the velocity; for Adagrad epsilon; for Adam beta_1, beta_2, epsilon, and
-    the divisors that correct the averages of the gradients and of their squares.
+    ``constants``: for momentum, the factor of the velocity. For Adagrad, epsilon. For Adam, beta_1, beta_2, epsilon,
+    and the divisors that correct the averages of the gradients and of their squares.
     """
     if rule == SGD:
         for j in range(len(parameter_N)):

@@ -1,10 +1,9 @@
-"""GPU kernels (Triton): one launch computes a time step of a loop, except for its matrix product. Another kernel draws
-random numbers.
+"""GPU kernels (Triton). One launch computes a time step, except for its matrix product. Another draws random numbers.
 
 Each program of a step computes ``BLOCK`` of the B * H numbers of one group (a lane, one seed's copy of the network, in
-one reading direction); B sentences, H hidden units. Arguments are pointers to a step's first number. The next group's
-numbers begin a stride further; in products and in ``to_c`` they follow without a gap. None stands for an absent part.
-The equations are those of ``models/kernels/layers.py``.
+one reading direction); B sentences, H hidden units. Arguments are pointers to a step's first number. The next group
+begins a stride further. In products and in ``to_c``, groups follow each other without a gap. None stands for an absent
+part. The equations are those of ``models/kernels/layers.py``.
 """
 
 import triton
@@ -27,8 +26,8 @@ def tanh(x):
 
 @triton.jit
 def places(size, hidden, gates: tl.constexpr, gates_stride, hidden_stride, BLOCK: tl.constexpr):
-    """Returns the group of a program's numbers; four arrays of their offsets (among the gates, in a product for gates,
-    among the hidden units, in arrays without a gap between groups); and a mask of the numbers that exist.
+    """Returns the group of a program's numbers, four arrays of offsets, and a mask of the numbers that exist. The
+    offsets are among the gates, in a product for gates, among the hidden units, and in arrays without gaps.
     """
     group = tl.program_id(0).to(tl.int64)
     number = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
@@ -51,7 +50,7 @@ def lstm_forward(
     x, product, before, internal, output, kept, gates, after, through, whole, h,
     size, hidden, gates_stride, hidden_stride, state_stride, BLOCK: tl.constexpr,
 ):  # fmt: skip
-    """Computes an LSTM's gates from pre-activations, x plus the product; then h, c and values for the backward pass."""
+    """Computes an LSTM's gates, h, c and values for the backward pass. Pre-activations are x plus the product."""
     group, wide, of_h, at, own, there = places(size, hidden, 4, gates_stride, hidden_stride, BLOCK)
     state = own + group * (state_stride - size)
     i = sigmoid(total(x, wide, product, of_h, there))
@@ -116,7 +115,7 @@ def block_forward(
     x, product, internal, output, shared, gates, through, read, h,
     size, hidden, gates_stride, hidden_stride, BLOCK: tl.constexpr,
 ):  # fmt: skip
-    """Computes the gates of a block from their pre-activations, x plus the product; then m and h."""
+    """Computes the gates, m and h of a block. Pre-activations are x plus the product."""
     _, wide, of_h, at, _, there = places(size, hidden, 3, gates_stride, hidden_stride, BLOCK)
     i = sigmoid(total(x, wide, product, of_h, there))
     o = sigmoid(total(x, wide + hidden, product, of_h + hidden, there))

@@ -125,7 +125,7 @@ def by_step(x_GTBI: Tensor) -> tuple[Tensor, ...]:
 
 
 def steps_of(part_GTBH: Tensor | None, steps: int) -> Sequence[Tensor | None]:
-    """Returns the steps of a part, as ``by_step`` does; for an absent part, None for each step."""
+    """Returns the steps of a part, as ``by_step`` does. An absent part has None for each step."""
     return (None,) * steps if part_GTBH is None else by_step(part_GTBH)
 
 

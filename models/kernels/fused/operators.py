@@ -1,10 +1,9 @@
-"""The kernels as operations of torch, ``torch.ops.skipstack.*``, so that code that observes torch's operations sees
-them.
+"""The kernels as operations of torch, ``torch.ops.skipstack.*``. Observers of torch's operations see these kernels.
 
 The operations of layers work on one step of contiguous rows, GBH or GBX: G groups = lanes * directions (a lane is one
 seed's copy of the network), B sentences, H hidden units, X pre-activations. ``product`` is the matrix product of the
-previous step's h, or, in the backward pass, of the next step's gradient; None means that there is no such step. Each
-operation launches the kernel of the same name (``kernels.py``).
+previous step's h. In the backward pass, it is the product of the next step's gradient. None means that there is no such
+step. Each operation launches the kernel of the same name (``kernels.py``).
 """
 
 from collections.abc import Callable

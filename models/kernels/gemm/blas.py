@@ -1,8 +1,8 @@
 """Matrix products by scipy's BLAS, for CPUs whose registers we do not know (``registers.py``), such as ARM.
 
-A product is out_MN = x_MK weight_KN. ``tiled.py`` packs the second factor into P panels of W columns; here the only
-panel is a copy of the matrix, so P = 1 and W = N. BLAS stores matrices by columns, so it reads our matrices as
-transposed, and computes out^T = weight^T x^T.
+A product is out_MN = x_MK weight_KN. ``tiled.py`` packs the second factor into P panels of W columns. Here the only
+panel is a copy of the matrix: P = 1 and W = N. BLAS stores matrices by columns, so it reads our matrices as transposed,
+and computes out^T = weight^T x^T.
 """
 
 from typing import Any, Final
@@ -21,7 +21,7 @@ _PLAIN, _TRANSPOSED = ord("N"), ord("T")
 
 
 def _named() -> None:
-    """Makes BLAS's products callable by name in compiled code, since their addresses differ between processes."""
+    """Gives BLAS's products names for compiled code, since their addresses differ between processes."""
     for name in NAMES.values():
         binding.add_symbol(f"{_PREFIX}{name}", get_cython_function_address("scipy.linalg.cython_blas", name))
 

@@ -1,4 +1,4 @@
-"""Factors of products in bfloat16, packed in pairs of 32 bits for the CPU instructions that multiply pairs and sum both
+"""Factors of products in bfloat16, packed in pairs of 32 bits. CPU instructions multiply two pairs, and sum both
 products in float32.
 
 ``like`` decides how factors are stored: in pairs if ``like`` is an array of uint32, unchanged if it has the factors'
@@ -28,7 +28,7 @@ def bits_of_float(_: Any, number: Any) -> Any:
 
 @inlined
 def rounded(number: Any) -> Any:
-    """Returns the 16 bits of the nearest bfloat16; if two are equally near, of the even one."""
+    """Returns the 16 bits of the nearest bfloat16. Ties go to the even bfloat16."""
     bits = bits_of_float(number)
     return (bits + HALF + ((bits >> SHIFT) & ONE)) >> SHIFT
 
@@ -40,7 +40,7 @@ def pair(first: Any, second: Any) -> Any:
 
 
 def across(x_MK: Any, like: Any) -> Any:
-    """Returns x_ML, packed in pairs of neighbours in a row; or x itself, if ``like`` has its type."""
+    """Returns x_ML, packed in pairs of neighbours in a row. If ``like`` has the type of x, returns x itself."""
     raise NotImplementedError("it is compiled only")
 
 
@@ -63,7 +63,7 @@ def _across(x_MK: Any, like: Any) -> Any:
 
 
 def down(x_KN: Any, like: Any) -> Any:
-    """Returns x_LN, packed in pairs of neighbours in a column; or x itself, if ``like`` has its type."""
+    """Returns x_LN, packed in pairs of neighbours in a column. If ``like`` has the type of x, returns x itself."""
     raise NotImplementedError("it is compiled only")
 
 

@@ -9,7 +9,7 @@ from numba import config
 
 @dataclass(frozen=True, slots=True)
 class Registers:
-    """A CPU's vector registers. ``size``: bytes of each. ``rows``: rows of sums (two registers each) that fit."""
+    """A CPU's vector registers. ``size``: bytes of each. ``rows``: how many rows of sums, two registers each, fit."""
 
     size: int
     rows: int

@@ -1,9 +1,9 @@
 """Tiles of a matrix product: as many sums as fit into registers, each kept in a register until it is complete.
 
-A tile is out_RC = x_RK panel_KC, with R rows of C columns. At each k, one vector of the panel, or two side by side, is
-read and multiplied by a number of each row; nothing else in the loop accesses memory. So a core comes close to its peak
-rate of products, even with few rows. The code is generated in LLVM's vectors, for each number of rows, since LLVM's
-optimiser does not produce this form from loops over numbers.
+A tile is out_RC = x_RK panel_KC, with R rows of C columns. At each k, the loop reads one vector of the panel, or two
+side by side, and multiplies it by a number of each row. Nothing else accesses memory. So a core comes close to its peak
+rate of products, even with few rows. The code is generated in LLVM's vectors, separately for each number of rows.
+LLVM's optimiser does not produce this form from loops over numbers.
 """
 
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ WHOLE, SHORT = ir.IntType(64), ir.IntType(32)
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """The types of factors and of sums. ``size``: bytes of each. ``pairs``: whether a factor is a pair of bfloat16."""
+    """The types of factors and of sums. ``size``: bytes of a factor. ``pairs``: whether a factor is two bfloat16."""
 
     factor: Any
     sum: Any
@@ -66,9 +66,9 @@ def fill_tile(
     columns: Any,
     added: Any,
 ) -> Any:
-    """Fills one tile. ``rows``: the tile's rows. ``columns``: the columns of ``out`` from the tile's first one on; the
-    tile fills at most as many as a panel has. ``added``: whether to add to the contents of ``out``. ``depth``: the
-    number of k that are summed.
+    """Fills one tile. ``rows``: the tile's rows. ``columns``: the number of columns of ``out`` from the tile's first
+    column on. The tile is never wider than a panel. ``added``: whether to add to the contents of ``out``. ``depth``:
+    the number of k that are summed.
 
     ``x``, ``panels`` and ``out`` are addresses, and the tile begins ``x_at``, ``panel_at`` and ``out_at`` numbers after
     them. In x, the next row is ``x_row`` numbers further, and the next k ``x_next`` numbers. In out, the next row is
@@ -154,7 +154,7 @@ class _Tile:
             self._put(total, start, vector, mask)
 
     def _multiplied(self, x: Any, y: Any, added: Any) -> Any:
-        """Generates the sum x y + added, rounded once; for pairs, the sum of both products and ``added``."""
+        """Generates the sum x y + added, rounded once. For pairs, this is the sum of both products and ``added``."""
         if self.kind.pairs:
             return self._call("llvm.x86.avx512bf16.dpbf16ps.512", added.type, added, x, y)
         return self._call(f"llvm.fma.{_name(added.type)}", added.type, x, y, added)
@@ -166,7 +166,6 @@ class _Tile:
         return self.builder.asm(ir.FunctionType(number.type, [number.type]), "", "=r,0", [number], False)
 
     def _mask(self, count: Any) -> Any:
-        """Generates a mask of the first ``count`` numbers of a vector."""
         counts = ir.VectorType(WHOLE, self.kind.length)
         places = counts(list(range(self.kind.length)))
         return self.builder.icmp_signed("<", places, self._everywhere(count, counts))
@@ -178,7 +177,7 @@ class _Tile:
         return self.builder.shuffle_vector(one, nothing, places([0] * vector.count))
 
     def _load(self, start: Any, place: int, vector: Any, mask: Any = None) -> Any:
-        """Generates a load of the vector at index ``place`` from ``start``; only numbers in ``mask``, if any."""
+        """Generates a load of the vector at index ``place`` from ``start``. A ``mask`` restricts the numbers."""
         pointer = self._pointer(start, place, vector)
         if mask is None:
             return self.builder.load(pointer, align=self.kind.size)
@@ -186,7 +185,7 @@ class _Tile:
         return self._call(f"llvm.masked.load.{_name(vector)}.p0", vector, pointer, alignment, mask, vector(None))
 
     def _put(self, value: Any, start: Any, place: int, mask: Any) -> None:
-        """Generates a store of a vector at index ``place`` from ``start``; only numbers in ``mask``, if any."""
+        """Generates a store of a vector at index ``place`` from ``start``. A ``mask`` restricts the numbers."""
         pointer = self._pointer(start, place, value.type)
         if mask is None:
             self.builder.store(value, pointer, align=self.kind.size)
@@ -206,5 +205,5 @@ class _Tile:
 
 
 def _name(vector: Any) -> str:
-    """Returns the vector's type as names of LLVM's intrinsics contain it."""
+    """Returns the abbreviation of the vector's type in names of LLVM's intrinsics."""
     return f"v{vector.count}{vector.element.intrinsic_name}"

@@ -1,7 +1,7 @@
 """Matrix products by tiles of sums in registers (``tile.py``), for CPUs whose registers we know (``registers.py``).
 
-A product is out_MN = x_MK weight_KN. The second factor is packed once, for any number of products, into P panels of
-W columns each, in the order in which a tile reads them. The last panel is padded with zeros.
+A product is out_MN = x_MK weight_KN. The second factor is packed once for any number of products: into P panels of W
+columns, in the order in which a tile reads their numbers. The last panel is padded with zeros.
 """
 
 from typing import Any, Final
@@ -37,7 +37,7 @@ def fill(
     columns: int,
     added: bool,
 ) -> None:
-    """Fills all tiles of a product; ``fill_tile`` explains the arguments. Panels begin ``panel_size`` numbers apart."""
+    """Fills all tiles of a product. ``fill_tile`` explains the arguments. Panels begin ``panel_size`` numbers apart."""
     width, parts = panel_width(x), (depth + DEEP - 1) // DEEP
     near = max(NEAR // (depth * ROWS), 1) * ROWS
     for first in range(0, rows, near):

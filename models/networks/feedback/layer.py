@@ -1,7 +1,7 @@
 """The hidden layer of a label-feedback network, and its loop over time.
 
-Arrays with an axis G (lanes * directions) are in the reading order of their direction. In shapes, W is the positions of
-the context, whose values are fed back; X = H; S = T + W; K is labels; N = T * B.
+Arrays with an axis G (lanes * directions) are in the reading order of their direction. Axes: W positions of the
+context, whose values are fed back; X = H; S = T + W; K labels; N = T * B.
 """
 
 from collections.abc import Callable
@@ -50,7 +50,7 @@ class Known:
     """The values that are computed before the loop over time.
 
     ``pre_GTBX``: the pre-activations without the feedback from positions of the sentence. ``labels``, ``previous``: the
-    weights of the labels and of the hidden layers that are fed back; None if the variant does not feed them back.
+    weights of labels, and of hidden layers, that are fed back. None means no such feedback.
     """
 
     pre_GTBX: Tensor
@@ -75,12 +75,11 @@ class FeedbackLayer(nn.Module):
     h_t = f(I_t H + b + [y_{t-c} ... y_{t-1}] R + [h_{t-c} ... h_{t-1}] R')              (dinarelli2016 eqs 6-8)
 
     I_t is the window of words, f a sigmoid or the rectified linear function, y labels. Each variant has the term of
-    labels, that of hidden layers, or both (``models/networks/feedback/links.py``).
+    labels, the term of hidden layers, or both (``models/networks/feedback/links.py``).
 
     Training uses traditional back-propagation, as in the paper (section 2.3): the c values that are fed back count as
-    inputs, and no gradient flows through them to earlier positions. So an update has two parts. First, a loop over time
-    computes the values that are fed back. Then the gradient of all positions is computed at once, with one matrix
-    product for each matrix.
+    inputs, without a gradient to earlier positions. So an update has two parts. First, a loop over time computes the
+    values that are fed back. Then one product for each matrix computes the gradient of all positions.
     """
 
     def __init__(
@@ -132,12 +131,10 @@ class FeedbackLayer(nn.Module):
     def decide(
         self, known: Known, head: FeedbackHead, kept_GTBH: Tensor | None = None, gold_GTB: Tensor | None = None
     ) -> tuple[Tensor, Fed]:
-        """Decide position after position, and feed each decision back. Return scores_GTBK, and all values that were fed
-        back.
+        """Decide position after position, and feed each decision back. Return scores_GTBK and the values fed back.
 
         ``kept_GTBH``: dropout factors of the hidden layer as the head reads it; None means no dropout. ``gold_GTB``:
-        gold labels to feed back instead of the decisions. No mask is needed: padding is at the end, and no token's step
-        reads it.
+        gold labels to feed back instead of the decisions. No mask is needed: padding comes after all tokens.
         """
         steps, context = known.pre_GTBX.shape[1], self.context
         pre_GSBX = functional.pad(known.pre_GTBX, (0, 0, 0, 0, 0, context))

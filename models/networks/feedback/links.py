@@ -1,8 +1,8 @@
 """Links: the weights by which the hidden layer reads the values that the c preceding positions feed back.
 
-In shapes, G is lanes * directions (a lane is one seed's copy of the network); W the c positions of the context; Q the
-features that a position feeds back, K (labels) or H (hidden units); X = H; Z = W * X the contributions of a position to
-the pre-activations of the W positions after it, the nearest first.
+Axes: G = lanes * directions (a lane is one seed's copy of the network), W = c positions of the context, Q features that
+a position feeds back (K labels or H hidden units), X = H pre-activations, Z = W * X contributions of a position to the
+pre-activations of the W positions after it (nearest first).
 """
 
 from abc import ABC, abstractmethod
@@ -19,11 +19,11 @@ from skipstack.models.kernels.products import product
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """The weights of a link in the form that the loop over time reads. They depend on parameters only, and are computed
-    once for all time steps.
+    """The weights of a link in the form that the loop over time reads. They depend on parameters only: one computation
+    serves all steps.
 
-    ``rows_GQZ``: a matrix that multiplies a vector that is fed back, or whose rows are selected by label ids that are
-    fed back. ``first_GZ``: the contribution of the learned values before the first position. ``context``: c.
+    ``rows_GQZ``: a matrix. It multiplies vectors that are fed back, or label ids that are fed back select its rows.
+    ``first_GZ``: the contribution of the learned values before the first position. ``context``: c.
     """
 
     rows_GQZ: Tensor
@@ -73,7 +73,7 @@ class Link(nn.Module, ABC):
     """Base class of links: [f_{t-c} ... f_{t-1}] R, where f_t is the value that position t feeds back.
 
     The paper's eqs 6-8 print t-c+1 ... t-1, which are c - 1 positions. We read c positions, as the paper's text says
-    and as its eqs 9-12 count. The values before the first position of a sentence, which the paper does not specify, are
+    and as its eqs 9-12 count. The paper does not specify the values before the first position of a sentence. Ours are
     parameters that start at zero and count as biases.
     """
 
@@ -88,7 +88,9 @@ class Link(nn.Module, ABC):
         """Compute the weights that the loop over time reads."""
 
     def rows(self) -> Tensor:
-        """Return rows_GQZ: R rearranged so that a position multiplies it once for all W positions that read it."""
+        """Return rows_GQZ: R rearranged so that one product with a position's value serves all W positions that read
+        the value.
+        """
         weight_GNX = self.weight.flatten(0, 1)
         weight_GWQX = weight_GNX.view(len(weight_GNX), self.context, -1, weight_GNX.shape[-1])
         return weight_GWQX.flip(1).transpose(1, 2).flatten(2)
@@ -110,7 +112,7 @@ class HiddenLink(Link):
 
 class LabelLink(Link):
     """Feeds back labels, or distributions over labels, f = y (J-RNN, eq. 6). Positions before the first have a label
-    that is never predicted; this label's rows are a separate parameter, so that R has the size c|O| x |H| of eq. 9.
+    that is never predicted. This label's rows are a separate parameter, so that R has the size c|O| x |H| of eq. 9.
     """
 
     def __init__(self, sizes: LinkSizes, labels: int) -> None:
@@ -129,9 +131,8 @@ class LabelVectorLink(Link):
     A distribution over labels is fed back as the expected vector, sum_k y_k E_l(k). Positions before the first have a
     separate label with a vector of its own. Both directions share the label vectors, as they share word vectors.
 
-    E_l R has a row for each label and position of the context, and is computed once, since it does not depend on the
-    sentences. With D the size of a label's vector, this takes c|O|D|H| multiplications, instead of c D|H| at each
-    position.
+    E_l R has a row for each label and position of the context, and is computed once for all sentences. With D the size
+    of a label's vector, this takes c|O|D|H| multiplications, instead of c D|H| at each position.
     """
 
     def __init__(self, sizes: LinkSizes, labels: int, size: int) -> None:

@@ -30,8 +30,8 @@ class FeedbackTagger(Network):
         return self._side_by_side(scores_GTBK, tokens.lengths_RB), tokens.lengths_RB
 
     def loss(self, tokens: Tokens, gold: Gold, lexicon: LexiconTensors) -> Tensor:
-        """Return loss_RB, the training loss -log y of each sentence in nats (eq. 1). The labels that are fed back are,
-        depending on the config, the network's current decisions, its distributions over labels, or the gold labels.
+        """Return loss_RB, the training loss -log y of each sentence in nats (eq. 1). The config selects the labels that
+        are fed back: the network's current decisions, its distributions over labels, or the gold labels.
         """
         known = self._known(tokens, lexicon)
         kept_GTBH = self.dropout.factors(known.pre_GTBX)

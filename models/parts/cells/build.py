@@ -57,8 +57,8 @@ def build_cell(kind: AnyCell, sizes: LayerSizes, streams: Streams) -> Layer:
 def build_shortcut(config: ShortcutConfig, sizes: LayerSizes, streams: Streams) -> ShortcutCell:
     """Builds a layer with a shortcut from an earlier layer.
 
-    Raises UserError for a user's gate whose code is not loaded, and if the topology needs 1 - g, but the gate is
-    neither a ``VectorGate`` nor computed within the step.
+    Raises UserError for a user's gate whose code is not loaded. Also raises UserError if the topology needs 1 - g, but
+    the gate is neither a ``VectorGate`` nor computed within the step.
     """
     links = TOPOLOGIES[config.topology]
     gates = [_gate(config, sizes, streams) for _ in range(links.gates)]

@@ -39,7 +39,7 @@ class Gate(nn.Module, ABC):
 
     @abstractmethod
     def carried(self, below_GTBI: Tensor, skip_GTBH: Tensor) -> tuple[Tensor, Tensor | None]:
-        """Returns (g * skip, g), or (g * skip, None) if g is not a vector; (skip, None) if ``in_step``."""
+        """Returns (g * skip, g). If g is no vector, returns (g * skip, None). If ``in_step``, returns (skip, None)."""
 
 
 class OpenGate(Gate):
@@ -53,7 +53,7 @@ class OpenGate(Gate):
 class RecurrentGate(OpenGate):
     """The gate ``sigmoid_below_previous``: g = sigm(W_g [h_t^{l-1}; h_{t-1}^l] + b)       (wu2017 eq. 7)
 
-    W_g and b are columns of the cell's own weights; the cell computes g within each step.
+    W_g and b are columns of the cell's own weights. The cell computes g within each step.
     """
 
     in_step = True
@@ -146,7 +146,7 @@ class ScaledGate(LogisticGate):
 class BernoulliGate(VectorGate):
     """The gate ``bernoulli``: g ~ Bernoulli(p), independently for every unit of every time step   (wu2017 eq. 14)
 
-    In training g is drawn, 0 or 1; at test time g = p. Each lane draws from its own random stream.
+    In training, g is drawn: 0 or 1. At test time g = p. Each lane draws from its own random stream.
     """
 
     def __init__(self, probability: float, streams: Streams) -> None:

@@ -26,7 +26,7 @@ class MinimalCell(Cell):
 
     x_t is the layer below, * the element-wise product. Subclasses define k, a function of x_t alone. So all matrix
     products are computed before the loop, and the loop is linear in h. The candidate s has no activation, as in the
-    paper's equations; only the scan over logarithms in the paper's appendix needs a positive g(s) in place of s. h_0 is
+    paper's equations. Only the scan over logarithms in the paper's appendix needs a positive g(s) in place of s. h_0 is
     zero, unless a state is carried over from the previous part of a longer text.
     """
 
@@ -62,7 +62,7 @@ class MinGruCell(MinimalCell):
     """The minGRU (Feng et al., 2024):
     z_t = sigm(W_z x_t + b_z),   h_t = (1 - z_t) * h_{t-1} + z_t * s_t
 
-    z is the update gate. As in the paper, z multiplies the candidate; in ``GruCell``, z multiplies the previous state.
+    z is the update gate. As in the paper, z multiplies the candidate. In ``GruCell``, z multiplies the previous state.
     """
 
     gate_names = ("update",)

@@ -25,7 +25,7 @@ g_h * skip, where g_h is the second gate of ``both_two_gates``. ``kept``: 1 - g.
 
 
 class ShortcutCell(Cell):
-    """The base class of layers with a skip. Computes the skip and its gates; subclasses compute the rest.
+    """The base class of layers with a skip. Computes the skip and its gates. Subclasses compute the rest.
 
     The skip h_t^{-l}, ``skipped``, is the output of an earlier layer at the same step. With the skip h_t^{l-2}, from
     two layers below, the layer computes eq. 11. All values that need no earlier step are computed before the loop.
@@ -56,9 +56,9 @@ class ShortcutCell(Cell):
         )
 
     def run(self, below_GTBI: Tensor, skipped_GTBH: Tensor | None = None, start: Tensor | None = None) -> Unrolled:
-        """Runs all time steps: as one operation if no gate is computed within the step and a fast version can run,
-        otherwise step by step. The last state is [h; c; below], without c if the cell has none; ``below`` is for gates
-        that read the layer below one step earlier.
+        """Runs all time steps, if possible as one operation, otherwise step by step. A gate that is computed within the
+        step requires single steps. The last state is [h; c; below], without c if the cell has none. ``below`` is for
+        gates that read the layer below one step earlier.
         """
         state, before_GBI = None, None
         if start is not None:
@@ -76,7 +76,7 @@ class ShortcutCell(Cell):
         """Runs all steps as one operation, or returns None. All gates must have been computed before the loop."""
 
     def of_skip(self, below_GTBI: Tensor, skipped_GTBH: Tensor | None, before_GBI: Tensor | None = None) -> Parts:
-        """Computes the ``Parts`` of all steps before the loop; gates computed within the step are not yet applied.
+        """Computes the ``Parts`` of all steps before the loop, without the gates computed within the step.
         ``before_GBI``: the layer below one step before the first; None means zeros.
         """
         assert skipped_GTBH is not None, "a shortcut needs a source"
@@ -170,7 +170,7 @@ class ShortcutBlock(ShortcutCell):
     ``block_no_internal``       i * s,              o * tanh(m) + g * skip
     ``block_no_output``         i * s + g * skip,   o * tanh(m)
 
-    No internal state is passed through time. Table 2 prints only one formula per topology; the other is from eq. 8.
+    No internal state is passed through time. Table 2 prints only one formula per topology. The other is from eq. 8.
     """
 
     gate_names = ("input", "output")

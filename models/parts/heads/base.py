@@ -27,7 +27,7 @@ Places = tuple[Tensor, Tensor]
 
 @dataclass(frozen=True, slots=True)
 class Gold:
-    """The gold tags of a batch; -1 at padding, and for tags that the training split lacks.
+    """The gold tags of a batch: -1 at padding, and for tags that the training split lacks.
 
     In parsing, tags are relations, and ``heads_RTB`` are the heads: 0 for the root, w for the w-th word, -1 at padding.
     """
@@ -64,8 +64,8 @@ class Head(nn.Module, ABC):
     """Whether the lanes are an ensemble. ``counts_RB``, gold tags, losses and decisions then have a single lane."""
 
     def averaged_scores(self, scores_R: Tensor) -> Tensor:
-        """Averages scores over the lanes of an ensemble, into a single lane; without an ensemble, returns them
-        unchanged. The scores are those of a chain, or of arcs and relations.
+        """Averages scores of a chain, or of arcs and relations, over the lanes of an ensemble, into a single lane.
+        Without an ensemble, returns the scores unchanged.
 
         The score of a whole tag sequence or tree t is then the mean of its scores s_r(t) over the lanes r. The t with
         the largest mean also has the largest product of the likelihoods exp(s_r(t)) / Z_r, since no Z_r depends on t.
@@ -101,7 +101,7 @@ class Head(nn.Module, ABC):
 
     def losses(self, features_RUBF: Tensor, gold: Gold, counts_RB: Tensor) -> Tensor:
         """Computes separate losses, by default one per sentence: losses_R1B. A head that decides each tag independently
-        may override this method to return one per tag: losses_RUB.
+        may override this method, and return one loss per tag: losses_RUB.
         """
         return self.loss(features_RUBF, gold, counts_RB).unsqueeze(1)
 

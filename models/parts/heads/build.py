@@ -19,8 +19,8 @@ def build_head(
     """Builds the head for a config, with the lanes of ``streams`` (a lane is one seed's copy of the network). ``tags``:
     the number of tags; in parsing, the number of relations.
 
-    Raises UserError for a user's head whose code is not loaded, and for a user's ``LinearHead`` whose weights do not
-    fit the numbers of lanes, features and tags.
+    Raises UserError for a user's head whose code is not loaded. Also raises UserError for a user's ``LinearHead`` if
+    the weights do not fit the numbers of lanes, features and tags.
     """
     lanes = streams.lanes
     match config:

@@ -41,7 +41,7 @@ def settled(head: "Head", device: torch.device, work: Callable[[], Done]) -> Don
 
 
 def attempted(head: "Head", work: Callable[[], Done]) -> tuple[Done, bool]:
-    """Runs ``work`` without checks; returns the result, and whether a loss of ``head`` may be inaccurate."""
+    """Runs ``work`` without checks. Returns the result, and whether a loss of ``head`` may be inaccurate."""
     head.doubts = Doubts()
     try:
         return work(), head.doubts.arose()

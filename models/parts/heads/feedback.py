@@ -17,8 +17,8 @@ class FeedbackHead(Head):
     """The head of label-feedback networks, which averages the likelihoods of its directions:
     y_t = 1/D sum_d softmax(O_d h_t^d + b_d), over D = 1 or 2 directions                      (dinarelli2016)
 
-    The paper has one direction and leaves two for later work; with two, eq. 1 reads the average y. Each direction feeds
-    back its own softmax, so the network calls ``scores`` at each step. Other methods take these scores as features.
+    The paper leaves two directions for later work. With two, our loss applies eq. 1 to the average y. Each direction
+    feeds back its own softmax, so the network calls ``scores`` at each step. Other methods read these scores.
     """
 
     def __init__(self, *, lanes: int, directions: int, hidden: int, tags: int) -> None:
@@ -31,8 +31,8 @@ class FeedbackHead(Head):
         return product(hidden_GNH, self.weight.flatten(0, 1), self.bias.flatten(0, 1).unsqueeze(1))
 
     def loss(self, features_RUBF: Tensor, gold: Gold, counts_RB: Tensor) -> Tensor:
-        """Computes the sum of -c_t log y_t (eq. 1) over each sentence, where c_t is 1 for the gold tag and 0 for other
-        tags: loss_RB (nats). Padding adds 0, so ``counts_RB`` is ignored.
+        """Computes the sum of -c_t log y_t (eq. 1) over each sentence: loss_RB (nats). c_t is 1 for the gold tag, 0 for
+        others. Padding adds 0, so ``counts_RB`` is ignored.
         """
         return log_loss(self._log_likelihoods(features_RUBF), gold.tags_RUB)
 

@@ -18,7 +18,7 @@ Heads = NDArray[np.int64]
 def greedy_heads(scores_TS: Scores) -> Heads:
     """Returns each word's best head independently: heads_T; ties go to the first. The heads need not form a tree.
 
-    ``scores_TS[w - 1, h]`` is the score of head h for word w; -inf forbids this head.
+    ``scores_TS[w - 1, h]`` is the score of head h for word w. A score of -inf forbids the head.
     """
     heads_T: Heads = scores_TS.argmax(axis=1)
     return heads_T
@@ -29,13 +29,14 @@ def best_tree(scores_TS: Scores, *, single_root: bool) -> Heads:
     heads_T = argmax over all trees of sum_w (the score of head heads[w] for word w)
 
     ``scores_TS[w - 1, h]`` is the score of head h for word w. If the greedy heads form a tree, this tree is the best.
-    Otherwise each cycle of heads is contracted to one position, until no cycle is left. An arc into the contracted
-    position has as score the gain over the arc of the cycle that it replaces; an arc out of the position has the score
-    of the best arc out of the cycle's words. Unfolding then breaks each cycle at the word that the tree's arc enters.
+    Otherwise each cycle of heads is contracted to one position, until no cycle is left. The score of an arc into the
+    contracted position is its gain over the arc of the cycle that it would replace. The score of an arc out of the
+    position is the score of the best arc out of the cycle's words. Unfolding then breaks each cycle at the word that
+    the tree's arc enters.
 
     ``single_root`` requires that exactly one word has the root as its head, as in Universal Dependencies. If the best
-    tree has more such words, the score of every arc from the root is lowered by more than two trees can differ, and the
-    search is repeated. The result is then the best of the trees with the fewest arcs from the root.
+    tree has more such words, the scores of all arcs from the root are lowered by more than the scores of any two trees
+    can differ. The search is then repeated, and finds the best of the trees with the fewest arcs from the root.
 
     A word is never its own head. Non-finite scores, such as those of a diverged network, count as 0.
     """
@@ -66,7 +67,7 @@ class _Contraction:
 
 
 def _arborescence(scores_SS: Scores) -> Heads:
-    """Finds the heads of the best tree: heads_S; the root's head is arbitrary. ``scores_SS``: a row per dependent."""
+    """Finds the heads of the best tree: heads_S. The root's head is arbitrary. ``scores_SS``: a row per dependent."""
     contractions = []
     while True:
         heads_S = greedy_heads(scores_SS)

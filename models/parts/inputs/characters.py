@@ -78,8 +78,8 @@ class CharacterCnns(SpellingReader):
     ``CharacterCnn`` with filters of w characters.
 
     All CNNs read the same character vectors. Filters of an even width w read the characters j - w / 2 to j + w / 2 - 1.
-    Kim et al. add a mark at either end of a token, and their filters do not reach beyond the marks; ours read the
-    boundary's vector beyond the ends of a token.
+    Kim et al. add a mark at either end of a token, and their filters do not reach beyond the marks. Our filters read
+    the boundary's vector beyond the ends of a token.
     """
 
     def __init__(self, lanes: int, characters: int, config: CharacterCnnsConfig) -> None:

@@ -26,7 +26,7 @@ class Convolution(nn.Module):
     z_i = [z^1_i; ...; z^Q_i]                                                                (eq. 6)
 
     x_{j:k} is the concatenation of the vectors of the tokens j to k; vectors outside the sentence are zero. The paper
-    writes b without q, but with l_q numbers; ours has one b^q for each q.
+    writes b without q, but with l_q numbers. Ours has one b^q for each q.
     """
 
     def __init__(self, lanes: int, size: int, sets: int, maps: int) -> None:
@@ -36,7 +36,7 @@ class Convolution(nn.Module):
         self.bias = parameter(lanes, 1, sets * maps, role=BIAS)
 
     def forward(self, x_RTBE: Tensor) -> Tensor:
-        """Computes z before the tanh, which the caller applies after pooling, to fewer values: z_RTBM."""
+        """Computes z without the tanh: z_RTBM. The caller applies the tanh after pooling, to fewer values."""
         widest, steps = len(self.weights), x_RTBE.shape[1]
         before = (widest - 1) // 2
         framed = functional.pad(x_RTBE, (0, 0, 0, 0, before, widest // 2))

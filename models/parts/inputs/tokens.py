@@ -31,7 +31,7 @@ class WindowGate(nn.Module):
     r = sigm(V [w_{t-k}; ...; w_{t+k}] + b), a number in (0, 1) for each token of the window
 
     w are the words' vectors; the output is [r_{t-k} w_{t-k}; ...; r_{t+k} w_{t+k}]. The paper has "a logistic gate in
-    R^d" and does not print its input; ours reads all words of the window.
+    R^d" and does not print its input. Ours reads all words of the window.
     """
 
     def __init__(self, lanes: int, tokens: int, size: int) -> None:
@@ -115,7 +115,6 @@ class TokenEmbedder(Embedder):
         return distinct_forms(forms_RTB, lexicon.lengths_F)
 
     def _window(self, token_RSBE: Tensor) -> Tensor:
-        """Returns the window of each token: x_RTBWE."""
         steps = token_RSBE.shape[1] - self.tokens + 1
         return torch.stack([token_RSBE[:, shift : shift + steps] for shift in range(self.tokens)], dim=3)
 
@@ -142,7 +141,7 @@ class TokenEmbedder(Embedder):
 
 
 def _distinct(forms_RSB: Tensor, lexicon: LexiconTensors) -> Distinct:
-    """Returns the distinct forms of the tokens; all forms of the corpus in an export, which must accept any tokens."""
+    """Returns the distinct forms of the tokens. Exported programs must accept any tokens, and so get all forms."""
     if exporting():
         return Distinct.all(forms_RSB, lexicon.spelling_FC.shape[0])
     found = distinct_forms(forms_RSB.cpu().numpy(), lexicon.lengths_F)

@@ -53,11 +53,11 @@ class SkipLayer(Layer):
     def chosen(
         self, pre_GTBX: Tensor, start_JGBY: Tensor, share_G: Tensor, choose: Choose
     ) -> tuple[Tensor, Tensor, partial[Tensor]]:
-        """Runs step by step. Each step reads two states: the one that ``choose`` selects, weighted by ``share_G``, and
-        the previous state, weighted by 1 - ``share_G``.
+        """Runs step by step. Each step reads two states: the state that ``choose`` selects, weighted by ``share_G``,
+        and the previous state, weighted by 1 - ``share_G``.
 
-        Returns all states, state_SGBY; the choices, back_GTB; and a function that computes each step's weights of the J
-        last states, read_GTBJ.
+        Returns state_SGBY, the choices back_GTB, and a function that computes each step's weights of the J last states,
+        read_GTBJ.
         """
         state_SGBY, back_TGB = SkipLoop.apply(  # type: ignore[no-untyped-call]
             pre_GTBX, self.cell.recurrent_weight(), start_JGBY, share_G, choose
@@ -78,7 +78,7 @@ class FixedSkipLstm(SkipLayer):
         self.share = 1 - config.previous_share
 
     def loop(self, below_GTBI: Tensor, pre_GTBX: Tensor, start_JGBY: Tensor) -> Unrolled:
-        """Runs all steps; each chooses the earliest of the J states."""
+        """Runs all steps. Each step chooses the earliest of the J states."""
         back_GB = torch.full(start_JGBY.shape[1:3], self.reach - 1, device=pre_GTBX.device)
         share_G = pre_GTBX.new_full((len(pre_GTBX),), self.share)
         state_SGBY, _, read = self.chosen(pre_GTBX, start_JGBY, share_G, lambda step, before_GBH: back_GB)

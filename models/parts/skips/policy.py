@@ -63,8 +63,8 @@ class Policy(nn.Module):
 
     @torch.no_grad()
     def chooser(self, below_GTBI: Tensor, noise_GTBJ: Tensor | None) -> Choose:
-        """Returns a function that makes each step's choice: a sample of p_t if ``noise_GTBJ`` is Gumbel noise, which is
-        added to the logits; otherwise the likeliest state.
+        """Returns a function that makes each step's choice. If ``noise_GTBJ`` is Gumbel noise, to be added to the
+        logits, the choice is a sample of p_t. If it is None, the choice is the likeliest state.
         """
         known_TGBM = project(below_GTBI, self.below, self.bias).transpose(0, 1).unbind()
         previous_GHM, weights = self.previous.flatten(0, 1), self.score_weights(below_GTBI.shape[1])

@@ -48,15 +48,16 @@ class Reinforce(nn.Module):
     sum_t log p_t(a_t) sum_u (r_u - b n_u) + alpha sum_t H(p_t)                              (gui2019 eqs 4 and 5)
 
     over the sampled actions a_t of all steps, directions and layers with a policy. H is the entropy. u are the
-    decisions on a sentence, with rewards r_u, whose sum is R, and weights n_u. The baseline b is a moving average of
-    the reward per unit of weight, or 0 if ``config.baseline`` is "none". The paper credits each step with all of R. If
-    tags are decided independently, and a_t does not affect decisions on tokens read before t (``Made``), we sum only
-    over the tags u from t on, in reading order. Neither this nor the baseline changes the expected gradient.
+    decisions on a sentence. r_u is the reward of a decision, and n_u its weight. R is the sum of the rewards. The
+    baseline b is a moving average of the reward per unit of weight, or 0 if ``config.baseline`` is "none". The paper
+    credits each step with all of R. We sum only over the tags u from t on, in reading order, if a_t affects no decision
+    on earlier tokens (``Made``) and tags are decided independently. This rule and the baseline keep the expected
+    gradient.
 
-    No gradient passes through r and b. With the log-likelihood as reward and alpha = 0, the gradient of J_1 - J_2,
-    where J_1 is the loss, is an unbiased estimate of the gradient of E[J_1] for the policy's parameters; for all
-    parameters if ``config.gradient`` is "network". Otherwise the network's gradient lacks the effect of its states on
-    the choices. Call ``begin`` at the start of each epoch, since alpha may decay.
+    No gradient passes through r and b. Let J_1 be the loss, let the log-likelihood be the reward, and let alpha be 0.
+    The gradient of J_1 - J_2 is then an unbiased estimate of the gradient of E[J_1] for the policy's parameters. If
+    ``config.gradient`` is "network", this holds for all parameters. Otherwise the network's gradient lacks the effect
+    of its states on the choices. Call ``begin`` at the start of each epoch, since alpha may decay.
     """
 
     alpha_R: Tensor
@@ -72,7 +73,7 @@ class Reinforce(nn.Module):
         weights_R: Sequence[float] | None = None,
         decays_R: Sequence[float] | None = None,
     ) -> None:
-        """Creates the objective. ``weights_R``, ``decays_R``: the lanes' entropy weights and decays; None means the
+        """Creates the objective. ``weights_R``, ``decays_R``: each lane's entropy weight and decay, by default the
         config's.
         """
         super().__init__()

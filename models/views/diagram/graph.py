@@ -1,4 +1,4 @@
-"""A network as a graph, for diagrams. Nodes are parts of the network, such as layers; an edge tells which time steps of
+"""A network as a graph, for diagrams. Nodes are parts of the network, such as layers. An edge tells which time steps of
 one part another part reads. Imports no torch.
 """
 
@@ -42,7 +42,7 @@ class Part:
     layer: int | None = None
     carries: tuple[str, ...] = ()
     units: int | None = None
-    """The number of hidden units of a layer. Each unit outputs one feature; two with cell ``sutskever``."""
+    """The number of hidden units of a layer. Each unit outputs one feature, or two in the cell ``sutskever``."""
     tokens: int = 1
     """The number of tokens in a window."""
 
@@ -51,9 +51,9 @@ class Part:
 class Reading:
     """An edge of the graph: part ``end`` reads the output of part ``start``.
 
-    ``first``, ``last``: the first and last time step at which ``start`` is read, relative to the current step: 0 is the
-    same step, -1 the previous step in the direction of reading of ``end``. ``between``: whether the steps between
-    ``first`` and ``last`` are also read. ``gate``: the edge's gate, or the labels fed back, in words for a diagram.
+    ``first``, ``last``: the first and last time step at which ``start`` is read, relative to the current step. 0 is the
+    same step, -1 the step that ``end`` read before. ``between``: whether the steps between ``first`` and ``last`` are
+    also read. ``gate``: the edge's gate, or the labels fed back, in words for a diagram.
     """
 
     start: str
@@ -84,13 +84,14 @@ class Diagram:
         return {part.name: part for part in self.parts}
 
     def into(self, end: str, *roles: Role) -> list[Reading]:
-        """Return the edges to the part ``end`` with one of these roles; without ``roles``, all edges to the part."""
+        """Return the edges to the part ``end`` that have one of these roles. No ``roles`` means all edges."""
         return [each for each in self.readings if each.end == end and (not roles or each.role in roles)]
 
     @cached_property
     def levels(self) -> dict[str, int]:
-        """The height of each part in a diagram, by name: 0 for a part that reads nothing, otherwise 1 above the highest
-        part that it reads. Edges from earlier time steps (``state``, ``fed_back``, ``moves``) do not count.
+        """The height of each part in a diagram, by name. A part that reads nothing has height 0. Other parts are 1
+        above the highest part that they read. Edges from earlier steps (``state``, ``fed_back``, ``moves``) do not
+        count.
         """
         levels: dict[str, int] = {}
         for part in self.parts:

@@ -37,7 +37,6 @@ def input_pieces(config: AnyEmbedder, token: str) -> Iterator[Piece]:
 
 
 def _tokens(config: EmbedderConfig, token: str) -> Iterator[Piece]:
-    """Yield the nodes and edges of an ``EmbedderConfig`` (wu2017 eqs 16-17)."""
     tops = []
     if config.word_size:
         tops.append("word")
@@ -91,7 +90,6 @@ def _spelling(config: SpellingConfig) -> Iterator[Piece]:
 
 
 def _feature_maps(config: FeatureMapConfig, token: str) -> Iterator[Piece]:
-    """Yield the nodes and edges of a ``FeatureMapConfig``: the operations of chen2017 eqs 5-9 named by ``layers``."""
     yield Part(name="word", kind="input", label=token, size=config.word_size)
     made = config.layers.split("_") if config.layers != "none" else []
     q, below = config.sets, "word"

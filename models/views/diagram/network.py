@@ -27,7 +27,7 @@ FED: Final[Mapping[Feedback, str]] = {
 """The label of each kind of feedback."""
 
 HEADS: Final = {"crf": "CRF", "margin": "max-margin chain"}
-"""The label of a head by kind; other heads have their kind as label."""
+"""The labels of these kinds of heads. The label of other heads is their kind."""
 
 POOLED: Final[Mapping[Pooling, str]] = {"last": "last state", "mean": "mean of the states", "max": "largest numbers"}
 
@@ -93,8 +93,8 @@ def _stack(config: StackConfig, below: Part, *, single_label: bool) -> Iterator[
 
 
 def _layer(config: StackConfig, number: int, source: Source, direction: Direction) -> tuple[Part, Reading | None]:
-    """Return the node of one direction of layer ``number`` (counted from 1), and the edge from its own earlier states;
-    None instead of the edge if the layer has no states. ``source``: the source of the layer's shortcut, or 0.
+    """Return the node of one direction of layer ``number`` (counted from 1), and the edge from the layer's own earlier
+    states. If the layer has no states, None replaces the edge. ``source``: the source of the layer's shortcut, or 0.
     """
     name, first, last, between = f"layer {number} {direction}", -1, -1, True
     label, carries = (config.cell.kind, ("h",)) if isinstance(config.cell, OwnConfig) else CELLS[config.cell]

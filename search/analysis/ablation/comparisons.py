@@ -1,7 +1,7 @@
-"""The comparisons of an ablation: each row paired with each of its references, in words, and means over corpora.
+"""The comparisons of an ablation: each row beside each of its references, by corpus and as a mean over corpora.
 
-A row is a config that the ablation trains. Its roles are the reasons for it, such as ``base``, ``winner`` or
-``without`` (a winner with a change taken back). Each role but the base has a reference: the row it is compared with.
+A row is a config that the ablation trains. Its roles say why it is trained: as the ``base``, as a ``winner``, or
+``without`` a change of a winner, for example. Each role except the base has a reference, the row to compare with.
 """
 
 from dataclasses import dataclass
@@ -22,9 +22,9 @@ from skipstack.spaces.trial import CORPUS
 def own_roles(row: ListedRow) -> tuple[Role, ...]:
     """Return the roles in which a row is compared with references.
 
-    These are all its roles; but if the first one is that of the base or of a winner, only the first. Otherwise a winner
-    with a single change would be compared with the base several times: it is also the base with the change alone, and
-    the base is also the winner without the change.
+    If the first role is that of the base or of a winner, only this role counts. Otherwise all roles count. A winner
+    with a single change is also the base with this change alone. If both roles counted, the winner would be compared
+    with the base twice.
     """
     first = row.roles[0]
     return tuple(role for role in row.roles if role == first or first.kind not in ("base", "winner"))
@@ -48,16 +48,16 @@ class RowComparison:
 
     @property
     def numbers(self) -> tuple[tuple[int, int | None], ...]:
-        """Pairs that identify the comparison: each trial's number, and the number of its reference or None."""
+        """Pairs that identify the comparison: the numbers of a trial and of its reference (or None)."""
         against: list[int | None] = [each.number for each in self.references]
         return tuple(zip((each.number for each in self.trials), against or [None], strict=True))
 
 
 def compared(record: StudyRecord) -> list[RowComparison]:
-    """Return the comparisons of the rows that have a trial so far, corpus by corpus; none for a search's ``record``.
+    """Return the comparisons of all rows that have a trial, corpus by corpus. The record of a search has none.
 
-    Each trial is compared once with each of its references. If several of its roles have the same reference, the row
-    gets its name from the first of these roles.
+    Each trial is compared once with each of its references. If several roles have the same reference, the first of
+    these roles names the row.
     """
     rows, planned = trained_rows(record), record.plan
     if planned is None:
@@ -110,7 +110,7 @@ def mean_of(corpora: int) -> str:
 def in_words(record: StudyRecord, point: Point) -> str:
     """Describe a point by its changes to the base, apart from the corpus: ``base + depth 5 + composition 2``.
 
-    The description is the name of trials that are not rows, such as those of the greedy path.
+    Trials that are not rows, such as those of the greedy path, have this description as their name.
     """
     space = record.space
     short = names_by_path(space.domains)

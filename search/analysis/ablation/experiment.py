@@ -60,15 +60,15 @@ def experiment(
     ``corpora``: names as in ``--corpus``, or ``own``. Empty means the study's own corpus.
     ``path``: whether to walk the greedy path from the base to the best config as well.
     ``beside``: other searches with the same base, by name. The best config of each becomes a row as well.
-    ``without``: texts, each of a path or of several joined by commas. For each text and each winner there is a row: the
-    winner with all its changes at the text's paths taken back.
+    ``without``: texts, each with one path or several joined by commas. For each text and each winner there is a row. In
+    this row, all changes of the winner at the text's paths are taken back.
     ``parts``: whether the single changes of each winner are rows as well.
     ``time``: the time of the planning, in Unix seconds.
 
-    Raises UserError if ``seeds`` or ``top`` is below 1; for a corpus that is unknown, named twice or does not fit the
-    base; if corpora are named and the study varies its corpus itself; if no trial has a score; for a path in
-    ``without`` at which no winner has a change; and for another search that has another base or no scored trial, or
-    whose best config cannot be expressed on the study's axes.
+    Raises UserError if ``seeds`` or ``top`` is below 1, or if no trial has a score. Raises it for a corpus that is
+    unknown, is named twice or does not fit the base, and for any corpus if the study varies its corpus itself. Raises
+    it for a path in ``without`` at which no winner has a change. Raises it for another search that has another base or
+    no scored trial, or whose best config cannot be expressed on the study's axes.
     """
     for option, given in (("--seeds", seeds), ("--top", top)):
         if given < 1:
@@ -108,9 +108,9 @@ def experiment(
 def _proposer(
     space: Space, points: Sequence[Point], corpora: Mapping[str, Json], towards: Point | None
 ) -> ListedConfig | PathConfig:
-    """Return the config of a proposer of the rows' ``points`` (the base first) on each corpus.
+    """Return the config of a proposer that proposes the rows' ``points``, the base first, on each corpus.
 
-    If ``towards`` is a winner that differs from the base, the proposer then walks the greedy path from the base to it.
+    If ``towards`` is a winner with changes, the greedy path from the base to this winner follows.
     """
     listed = tuple(
         point if corpus is None or CORPUS not in point else space.moved(point, CORPUS, corpus)
@@ -155,7 +155,7 @@ def _point(space: Space, point: Point) -> Point:
 
 
 def _corpora(study: StudyConfig, names: Sequence[str]) -> dict[str, Json]:
-    """Return the configs of corpora by their ``names`` in ``--corpus``. Raises UserError as ``experiment`` does."""
+    """Return the config of each corpus in ``names``, by its name. Raises UserError as ``experiment`` does."""
     if not names:
         return {}
     base: dict[str, Any] = as_network(study.space.base).model_dump(mode="json")

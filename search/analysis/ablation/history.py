@@ -7,7 +7,7 @@ from skipstack.search.ledger.ledger import Ledger
 
 
 class AblationHistory:
-    """Reads and appends the events of ablation ``number`` as if it had a ledger of its own.
+    """Reads and appends the events of ablation ``number`` as if the ablation had a ledger of its own.
 
     Run options (``Placed``) are an exception: they are written as events of the study, since later commands reuse them.
     """

@@ -1,6 +1,6 @@
 """Labels of the rows of an ablation, and the reference (another row) that each row is compared with.
 
-The label of a row depends on its role, the reason for the row, such as base, winner, or winner without a change.
+The label of a row depends on its role, which says why the row is trained: for example, as the base or as a winner.
 """
 
 from collections.abc import Mapping
@@ -68,7 +68,7 @@ def label(space: Space, planned: AblationPlanned, role: Role) -> Label:
 
 
 def _side_effects(space: Space, planned: AblationPlanned, role: Role, axis: str) -> str:
-    """Return, in brackets, the differences of a row from its reference besides ``axis``; empty without any."""
+    """Return a row's differences from its reference besides ``axis``, in brackets; empty if there are none."""
     compared, own = reference(planned, role), next((row for row in planned.rows if role in row.roles), None)
     if compared is None or own is None:  # a row that was left out has no config
         return ""
@@ -80,7 +80,7 @@ def row_name(space: Space, planned: AblationPlanned, role: Role) -> str:
     """Return a row's name in words.
 
     Such names are ``base``, ``winner``, ``without composition``, ``base + depth 5`` and, for the best config of another
-    search, ``tagger, trial 3``. The second of several winners is ``number 2``, and without a change it is ``number 2
+    search, ``tagger, trial 3``. The second winner is ``number 2``, and this winner without a change is ``number 2
     without composition``.
     """
     if role.kind == "base":
@@ -101,7 +101,7 @@ def row_name(space: Space, planned: AblationPlanned, role: Role) -> str:
 
 
 def reference_name(planned: AblationPlanned, role: Role) -> str:
-    """Return the name of the row that a row with this role is compared with; empty for the base."""
+    """Return the name of the reference of a row with this role; empty for the base."""
     wanted = _REFERENCES[role.kind]
     if wanted != "winner":
         return wanted or ""
@@ -110,10 +110,10 @@ def reference_name(planned: AblationPlanned, role: Role) -> str:
 
 
 def reference(planned: AblationPlanned, role: Role) -> ListedRow | None:
-    """Return the row that a row with this role is compared with; None for the base, or if that row was left out.
+    """Return the reference of a row with this role. None for the base, and if the reference was left out.
 
-    A winner with changes taken back is compared with that winner; the best config of another search is compared with
-    the best winner; every other row is compared with the base.
+    The reference of a winner with changes taken back is that winner. The reference of the best config of another search
+    is the best winner. All other rows are compared with the base.
     """
     wanted = _REFERENCES[role.kind]
     best, own = _winners(planned)[0], role.winner
@@ -143,7 +143,7 @@ def _winners(planned: AblationPlanned) -> list[int | None]:
 
 
 def _values(space: Space, planned: AblationPlanned, role: Role, axis: str) -> tuple[str, str]:
-    """Return two texts: the base's value on ``axis`` (``Space.usual`` if inactive), and the winner's value."""
+    """Return the base's value on ``axis`` (the default if it is inactive there) and the winner's value, as texts."""
     base = space.base_point()
     winner = next(row.point for row in planned.rows for each in row.roles if _is_winner(each, role))
     domain, before = space.domains[axis], base[axis] if axis in base else space.usual(axis)

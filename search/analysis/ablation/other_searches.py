@@ -36,7 +36,7 @@ class Best:
     """The best trial of another search, as a row of an ablation.
 
     ``role``: its role in the ablation. ``trial``: the trial in the other search. ``point``: the trial's values on the
-    axes that the other search varies, and on the ablated study's other axes.
+    axes that the other search varies, and on all further axes of the ablated study.
     """
 
     role: Role
@@ -60,8 +60,8 @@ class Best:
 def best_of_others(record: StudyRecord, others: Mapping[str, StudyRecord]) -> list[Best]:
     """Return the best trial of each of the ``others``, to be compared with the winner of ``record``.
 
-    ``others``: the records of other searches by their names. Raises UserError for a search whose base differs from that
-    of ``record`` in more than the corpus, and for a search without a scored trial.
+    ``others``: the records of other searches by their names. Raises UserError for a search without a scored trial.
+    Raises it also if a search's base differs from the base of ``record`` in more than the corpus.
     """
     found = []
     for name, other in others.items():
@@ -83,6 +83,6 @@ def best_of_others(record: StudyRecord, others: Mapping[str, StudyRecord]) -> li
 
 
 def _unlike(ours: Subject, theirs: Subject) -> tuple[str, str, str] | None:
-    """Return the first path outside of the corpus at which two configs differ, with both values as text, or None."""
+    """Return the first path at which two configs differ, apart from the corpus, with both values as text; else None."""
     found = (each for each in differences(ours, theirs) if not overlap(each[0], CORPUS))
     return next(((path, shown(here), shown(there)) for path, here, there in found), None)

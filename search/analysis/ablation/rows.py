@@ -1,9 +1,9 @@
 """The rows of an ablation, each of which is a config to train.
 
-The rows are the base; the winners; the best configs of other searches; each winner without one of its changes, or
-without several of them; and the base with each change alone. A change is an axis on which a winner differs from the
-base. Making or taking back a change may activate or deactivate other axes (``Space.moved``): an activated axis gets the
-base's value, or its own first value if its domain lacks the base's; a deactivated axis is dropped.
+The first rows are the base, the winners, and the best configs of other searches. Next come each winner without one or
+several of its changes, and the base with each change alone. A change is an axis on which a winner differs from the
+base. A change that is made or taken back may activate or deactivate other axes (``Space.moved``). An activated axis
+gets the base's value. If its domain lacks this value, it gets the domain's first value. A deactivated axis is dropped.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -31,9 +31,10 @@ class Rows:
 def space_of_rows(config: SpaceConfig, points: Iterable[Point]) -> SpaceConfig:
     """Reduce the space of the search to one that contains the rows of an ablation, and return its config.
 
-    ``points``: the winners and the configs compared with them. Each axis keeps the base's value (or the value that it
-    gets when a change activates it), its values in ``points``, and its values in the conditions of other axes. All
-    conditions are kept, but only the constraints that the base satisfies, so that the base is always allowed.
+    ``points``: the winners and the configs compared with them. Each axis keeps the base's value, its values in
+    ``points``, and its values in the conditions of other axes. An axis that is inactive in the base keeps the value
+    that it gets when activated instead of the base's. All conditions are kept. Constraints that the base breaks are
+    dropped, so that the base is always allowed.
     """
     space = Space(config)
     base, found = space.base_point(), tuple(points)
@@ -90,7 +91,7 @@ def rows(
 
 
 def joined_paths(text: str) -> tuple[str, ...]:
-    """Split a text of paths joined by commas into the paths."""
+    """Split a text into its paths, which are joined by commas."""
     return tuple(path.strip() for path in text.split(","))
 
 
@@ -114,8 +115,8 @@ def _without_several(space: Space, winners: Mapping[int, Point], text: str) -> I
 def _parts(space: Space, winners: Mapping[int, Point]) -> Iterator[tuple[Role, Point, str | None]]:
     """Yield the rows of single changes: first each change taken back, then each change alone.
 
-    A row is yielded as its role, its point and None. If the row is impossible, the reason replaces None. For example,
-    the axis of a single change may be inactive in the base.
+    Each row is yielded as its role, its point and None. If the row is impossible, the reason replaces None. For
+    example, the axis of a single change may be inactive in the base.
     """
     base = space.base_point()
     for number, winner in winners.items():
@@ -130,7 +131,7 @@ def _parts(space: Space, winners: Mapping[int, Point]) -> Iterator[tuple[Role, P
 
 
 def _before(space: Space, winner: Point) -> Point:
-    """Return the values of the winner's axes without its changes: the base's, or the default if the base has none."""
+    """Return the base's values on the winner's axes. An axis that is inactive in the base has its default."""
     base = space.base_point()
     return {path: base[path] if path in base else space.usual(path) for path in space.domains if path in winner}
 

@@ -29,11 +29,11 @@ class TrainedRow:
 
 @dataclass(frozen=True, slots=True)
 class PathStep:
-    """A step of the greedy path: of the remaining changes (the candidates), it makes the one with the best score.
+    """A step of the greedy path: tries all remaining changes (the candidates), and makes the one with the best score.
 
     ``axis``: the axis of the chosen change. ``score``: the score with this change, a mean over the corpora.
-    ``instead``: maps the axis of each other candidate to that candidate's score; to None if a trial of the candidate
-    has no score. ``trials``: maps the axis of each candidate, also the chosen one, to its trial numbers.
+    ``instead``: the scores of the other candidates, by axis. None stands for a candidate with an unscored trial.
+    ``trials``: the trial numbers of all candidates, including the chosen one, by axis.
     """
 
     axis: str
@@ -83,8 +83,8 @@ def walked(record: StudyRecord) -> Iterator[PathStep]:
 def settled_trials(record: StudyRecord, config: PathConfig) -> int:
     """Return the number of trials that an ablation with a path is known to need so far.
 
-    These are the listed trials, the starts of the path, and the candidates of each step of the path so far; further
-    steps depend on scores. A point that occurs several times is one trial.
+    These are the listed trials, the starts of the path, and the candidates of each step so far. Further candidates
+    depend on scores. A point that occurs several times is one trial.
     """
     taken = (
         point for found, _ in steps(record.space, config, _scores(record)) for each in found for point in each.points

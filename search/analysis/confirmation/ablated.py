@@ -49,7 +49,7 @@ def ablated(record: StudyRecord, *, randomise: bool = False) -> Confirmation:
 
 
 def questions(trained: Sequence[TrainedRow]) -> list[tuple[Role, TrainedRow]]:
-    """Return each row in ``trained`` with each of its ``own_roles``, by corpus, kind of role, winner and axis."""
+    """Return all pairs of a row and one of its ``own_roles``, sorted by corpus, kind of role, winner and axis."""
     kinds = get_args(RoleKind)
     asked = [(role, each) for each in trained for role in own_roles(each.row)]
     asked.sort(key=lambda one: kinds.index(one[0].kind))  # within a kind, rows are in the order of the axes
@@ -90,7 +90,7 @@ def _row(
 
 
 def _means(rows: tuple[ConfirmedRow, ...], corpora: int) -> tuple[ConfirmedRow, ...]:
-    """Return a row with the mean over the ``corpora`` for each row that has a difference on every corpus."""
+    """Average each row over ``corpora`` corpora. Rows without a difference on one of the corpora are left out."""
     of_rows: dict[tuple[str, str, str], list[ConfirmedRow]] = {}
     for row in rows:
         if row.difference is not None:

@@ -23,9 +23,9 @@ from skipstack.spaces.trial import TrialConfig, as_network
 class ComparedRow:
     """A row of the paper beside our result for it. Scores and differences are those of ``data.tasks.measure``.
 
-    ``paper_dev``, ``paper_test``: the paper's scores. ``paper_difference``: their difference to the paper's base row on
-    the split of the comparison. ``ours``: our scores, and our difference to our result for the base row. ``disagrees``:
-    whether our whole interval has the opposite sign of the paper's difference.
+    ``paper_dev``, ``paper_test``: the paper's scores. ``paper_difference``: the difference between the paper's scores
+    of this row and of its base row, on the split of the comparison. ``ours``: our result for the row, compared with our
+    result for the base row. ``disagrees``: whether our whole interval has the opposite sign of the paper's difference.
     """
 
     paper_dev: float | None
@@ -41,10 +41,10 @@ class PaperComparison:
 
     ``study``, ``corpus``: the study's name and the corpus of its base.
     ``table``, ``title``, ``note``: the table's full name, its title and a remark on it.
-    ``split``: the split of differences and ranks: test if the paper has no dev score of its base row, or if the paper
-    has a test score of that row and all our complete trials (at least one) were measured on test. Otherwise dev.
+    ``split``: the split of differences and ranks, usually dev. It is test if the paper's base row has no dev score. It
+    is also test if that row and all our complete trials (at least one) have test scores.
     ``rows``: the rows in the paper's order.
-    ``shared``: the number of rows with a score of the paper and one of a complete trial of ours.
+    ``shared``: the number of rows that have a score in the paper and a complete trial of ours with a score.
     ``correlation``: Spearman's rank correlation of the two scores over the ``shared`` rows.
     ``only_described``: the reason if our differences have no intervals; otherwise empty.
     ``about``: the question that the study asks.
@@ -67,9 +67,9 @@ class PaperComparison:
 def compare(record: StudyRecord, name: str, table: PaperTable, *, randomise: bool = False) -> PaperComparison:
     """Compare a study with the table called ``name``. ``randomise``: as in ``confirm``.
 
-    Our result for a row is the trial whose network is that of the study's base with exactly the row's values, so that
-    other axes do not confound the comparison. It is None if there is no such trial or the trial has no score. Our
-    differences have intervals if the study is a confirmation by design (``designs.py``).
+    Our result for a row is the trial whose network is that of the study's base with exactly the row's values. So other
+    axes do not confound the comparison. The result is empty without a scored trial. Our differences have intervals if
+    the study is a confirmation by design (``designs.py``).
     """
     base = as_network(record.study.space.base)
     by_network: dict[str, TrialRecord] = {}
@@ -116,8 +116,8 @@ def _trial(
 ) -> TrialRecord | None:
     """Return the best trial whose network is that of the base with the row's values; None if there is none.
 
-    ``ranked``: maps the identity of a network to its scored trial, best first. ``files``: the files of pretrained
-    vectors that the trials use. A row with pretrained vectors accepts any of these files.
+    ``ranked``: maps the identity of each network to its scored trial, the best trial first. ``files``: the files of
+    pretrained vectors that the trials use. A row with pretrained vectors accepts any of these files.
     """
     if row.has is None:
         return None
@@ -128,7 +128,7 @@ def _trial(
 
 
 def _varied(base: TrialConfig, has: Mapping[str, Json]) -> TrialConfig | None:
-    """Return the base with the values ``has``, by path; None if the result is invalid.
+    """Return the base with the values ``has``, which are given by path. None if the resulting config is invalid.
 
     For example, another depth does not fit a base that lists the sources of each layer.
     """

@@ -1,4 +1,4 @@
-"""Parts of a study that enumerates its space: its base as a point (a value for each axis), and each axis's values."""
+"""The base of a study as a point (a value for each axis), and the values of each axis in order."""
 
 from collections.abc import Sequence
 
@@ -9,7 +9,7 @@ from skipstack.spaces.space import Point, Space
 
 
 def base_of(space: Space) -> Point:
-    """Return the base as a point. An axis whose domain lacks the base's value gets its default, ``Space.usual``.
+    """Return the base as a point. An axis gets its default (``Space.usual``) if its domain lacks the base's value.
 
     The proposer ``one_at_a_time`` starts from the same point.
     """

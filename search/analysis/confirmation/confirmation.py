@@ -1,8 +1,8 @@
 """Confirmed rows: their scores, and their differences to a reference, with intervals and significance marks.
 
-A row is confirmed if its config was fixed before its seeds were trained, so that their results did not influence the
-choice of the config. Only confirmed rows have intervals and marks; trials that a search selected or stopped have none
-(``search/analysis/exploration``).
+A row is confirmed if its config was fixed before its seeds were trained. So the results of the seeds did not influence
+the choice of the config. Only confirmed rows have intervals and marks. Trials that a search selected or stopped have
+none (``search/analysis/exploration``).
 """
 
 from collections.abc import Sequence
@@ -34,8 +34,8 @@ class RowToConfirm:
     ``axis``: the only axis on which the row differs from its reference; empty if there are several or none.
     ``corpus``: the name of its corpus; may be empty if there is only one.
     ``family``: a key; the p values of rows with the same key are corrected together.
-    ``same_sentences``: whether both trials are known to be tested on the same sentences even if the paths of their
-    corpora differ.
+    ``same_sentences``: whether both trials are known to be tested on the same sentences, even with different corpus
+    paths.
     """
 
     label: str
@@ -57,11 +57,11 @@ class ConfirmedRow:
     ``trial``, ``reference``: the numbers of the trial and of its reference.
     ``whole``: whether the trial was trained to its end.
     ``dev``, ``test``: the trial's scores.
-    ``difference``: the difference to the reference; None if it is unknown, and for a row that is a reference itself.
+    ``difference``: the difference to the reference. None if it is unknown, and for a row that is a reference itself.
     ``effect_size``: the difference in standard deviations over seeds.
     ``p``: the p value of the difference, corrected for all rows of the family (Holm).
-    ``p_randomised``: the p value of approximate randomisation over the test sentences, which is valid for these trained
-    networks only; None if not requested, without a shared seed, or without counts of the same sentences.
+    ``p_randomised``: the p value of approximate randomisation over the test sentences. It is valid for these trained
+    networks only. None if it was not requested, or if the trials lack a shared seed or counts of the same sentences.
     ``marked``: whether ``p`` is below 5 %.
     ``corrected``: the interval of the difference, corrected like ``p``: it contains 0 unless the row is marked.
     ``why``: the reason if ``difference`` is unknown.
@@ -90,15 +90,15 @@ class ConfirmedRow:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Reach:
-    """The power of an experiment: the size of a row's difference that it marks as significant after correction.
+    """The power of an experiment: how large a row's difference must be to be marked as significant after correction.
 
-    All numbers are about experiments with as many seeds and test sentences as this one, and about one row of a family
-    in which no other row has an effect.
+    All numbers are about experiments with as many seeds and test sentences as this one. They are about one row of a
+    family in which no other row has an effect.
 
     ``smallest``: the smallest true difference that is marked in 80 of 100 experiments.
     ``questions``: the number of comparisons in the family.
     ``half_detected``: the share of experiments that mark a true difference half as large as ``smallest``.
-    ``half_overstated``: the mean estimate of that difference in the experiments that mark it, divided by its true size.
+    ``half_overstated``: the mean estimate of this difference in those experiments, divided by its true size.
     ``sought``, ``seeds``: a difference, and the number of seeds needed to detect it; None if no number suffices.
     """
 
@@ -116,7 +116,7 @@ def confirm(
     """Compute the rows' differences to their references, with p values and intervals corrected within each family.
 
     ``split``: the split on which the rows are compared. ``only_described``: the reason why no row may have an interval,
-    for trials that were not fixed in advance; otherwise empty. ``randomise``: whether to compute approximate
+    if the trials were not fixed in advance; otherwise empty. ``randomise``: whether to compute approximate
     randomisation as well, which is slow.
     """
     found = [_measured(row, split, only_described, randomise) for row in rows]
@@ -143,10 +143,10 @@ def corrected_interval(difference: Estimate | None, level: float | None) -> tupl
 def reach(rows: Sequence[RowToConfirm], sought: float) -> Reach | None:
     """Compute the power of an experiment with the noise of ``rows``, for a row of the largest family.
 
-    ``sought``: the difference for which the number of seeds is computed. Returns None if no row shares two seeds and
-    counts by sentence with its reference, or if the rows show no noise.
+    ``sought``: the difference for which the number of seeds is computed. Returns None if the rows show no noise. It
+    also returns None if no row has counts by sentence for two seeds that it shares with its reference.
     """
-    # Sets of pairs of trials, since rows of two winners that compare the same trials count as one question.
+    # The pairs of trials are in sets: rows of two winners that compare the same trials count as one question.
     families: dict[str, set[tuple[int, int]]] = {}
     tables = []
     for row in rows:
@@ -212,7 +212,7 @@ def _measured(row: RowToConfirm, split: Split, only_described: str, randomise: b
 
 
 def _score(trial: TrialRecord, split: Split, only_described: str) -> Estimate | None:
-    """Return the score on ``split``, if any; without an interval for an incomplete trial or with ``only_described``."""
+    """Return the score on ``split``, if any. It has no interval for an incomplete trial or with ``only_described``."""
     estimate = score_of(trial, split)
     why = only_described or ("" if trial.whole else f"the trial is {trial.state}")
     return estimate if estimate is None or not why else described(estimate, why)

@@ -62,7 +62,7 @@ def why_not_by_design(record: StudyRecord) -> str:
 def by_design(record: StudyRecord, *, randomise: bool = False) -> Confirmation | None:
     """Return the confirmed table of a study that is a confirmation by design; None for any other study.
 
-    A row is the base with another value on one axis, so that other axes do not confound the comparison; other trials of
+    A row is the base with another value on one axis, so that other axes do not confound the comparison. Other trials of
     a grid are not rows. All rows are one family. ``randomise``: as in ``confirm``.
     """
     if why_not_by_design(record):
@@ -81,7 +81,7 @@ def by_design(record: StudyRecord, *, randomise: bool = False) -> Confirmation |
 
 
 def split_of(record: StudyRecord) -> Split:
-    """Return the split on which rows are compared: test, or dev if the study tunes a function without test scores.
+    """Return the split on which rows are compared: test, or dev for a function without test scores.
 
     The dev score of a function is the score that it reports.
     """

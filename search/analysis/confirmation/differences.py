@@ -40,8 +40,8 @@ SPANS: Final = "gold"
 FEWEST_SPANS: Final = 30
 """The minimum number of gold spans in a test set for scores and differences to have intervals.
 
-For networks of F1 97 and 98 %, intervals contained the true difference in 71 % of simulations with 8 spans, and in 96 %
-with 30 (``docs/calibration.md``).
+Two networks with F1 of 97 and 98 % were simulated. With 8 spans, 71 % of the intervals contained the true difference;
+with 30 spans, 96 % did (``docs/calibration.md``).
 """
 
 FEW: Final = f"are too few to show how far chance reaches (at least {FEWEST_SPANS} are needed)"
@@ -65,11 +65,11 @@ def difference(
 ) -> Estimate | None:
     """Return the difference of a trial's score to a reference's; None if either was not measured on ``split``.
 
-    Scores are paired by the seeds that both trials share, since a shared seed draws the same weights, dropout and data
-    order for both trials; all other seeds are left out. Calls of a function are paired in the same way if both trials
-    have the same replicates. Trials without a shared seed are compared unpaired, and without an interval if they have
-    no counts by sentence. Sentences are paired if both trials were measured on the same corpus, or if
-    ``same_sentences`` is True.
+    Scores are paired by seed, since a shared seed draws the same weights, dropout and data order for both trials. Seeds
+    that only one trial has are left out. Calls of a function are paired in the same way if both trials have the same
+    replicates. Trials without a shared seed are compared unpaired. Their difference has an interval only if they have
+    counts by sentence. Sentences are paired if both trials were measured on the same corpus, or if ``same_sentences``
+    is True.
     """
     ours, theirs = by_seed(trial, split), by_seed(reference, split)
     if not ours or not theirs:
@@ -94,8 +94,8 @@ def interaction(
     """Return the interaction of two changes, (both - other) - (one - base): the joint effect beyond the single effects.
 
     ``one``, ``other``: the trials with a single change. ``both``, ``base``: the trials with both changes and with none.
-    None if one of the four was not measured on ``split``, or if they share no seed. Scores are paired by seed, and by
-    sentence if all four have counts of the same sentences.
+    None if one of the four trials was not measured on ``split``, or if no seed is shared by all four. Scores are paired
+    by seed. They are also paired by sentence if all four trials have counts of the same sentences.
     """
     scores = [by_seed(trial, split) for trial in (both, other, one, base)]
     shared = [seed for seed in scores[0] if all(seed in each for each in scores)]
@@ -123,7 +123,7 @@ def size_of(trial: TrialRecord, reference: TrialRecord, split: Split) -> float |
 def randomised(trial: TrialRecord, reference: TrialRecord) -> float | None:
     """Return the p value of approximate randomisation over the test sentences, on the seeds that both trials share.
 
-    None if they share no seed or have no counts of the same sentences.
+    None if the trials share no seed, or have no counts of the same sentences.
     """
     shared = tuple(seed for seed in trial.seeds if seed in reference.seeds)
     found = _paired_counts(trial, reference, "test", (shared, shared)) if shared else None
@@ -136,8 +136,8 @@ def randomised(trial: TrialRecord, reference: TrialRecord) -> float | None:
 def difference_table(trial: TrialRecord, reference: TrialRecord) -> Values | None:
     """Return a table of the differences between two trials' pseudo-values of the test score.
 
-    It has a row for each shared seed and a column for each sentence, or for each document if both trials have the same
-    documents. Return None if the trials share no seed, or if one of them has no counts of the same sentences.
+    The table has a row for each shared seed and a column for each sentence. If both trials have the same documents, it
+    has a column for each document instead. None if the trials share no seed or lack counts of the same sentences.
     """
     shared = tuple(seed for seed in trial.seeds if seed in reference.seeds)
     counts = _paired_counts(trial, reference, "test", (shared, shared)) if shared else None
@@ -172,8 +172,8 @@ def _over_calls(
 ) -> Estimate:
     """Return the mean of ``values``, one for each call, with the interval that suits the trial's ``replicates``.
 
-    The interval is over seeds if there are no replicates, over folds if the replicates are folds, and otherwise over
-    the values of the replicates, each a mean over its calls. ``scale``: as in ``over_seeds``.
+    Without replicates, the interval is over seeds. If the replicates are folds, it is over folds. Otherwise it is over
+    the values of the replicates, each with the mean over its calls. ``scale``: as in ``over_seeds``.
     """
     if not replicates.name:
         return over_seeds(tuple(values.values()), scale=scale)
@@ -192,7 +192,7 @@ def _tables(
 ) -> tuple[Values, Values, bool]:
     """Return both trials' tables of pseudo-values, and whether these tables are by document.
 
-    They are by document if both trials have the same documents, and by sentence otherwise.
+    The tables are by document if both trials have the same documents, and by sentence otherwise.
     """
     known = trial.documents if trial.documents == reference.documents else ()
     (ours, documents), (theirs, _) = (_units(each, known) for each in counts)
@@ -204,7 +204,7 @@ def _units(counts_RSC: NDArray[np.float64], documents: Sequence[int]) -> tuple[N
     """Return the counts of the units that are drawn independently, and whether these units are documents.
 
     ``documents``: the number of sentences of each document. If their sum is the number of all sentences, the units are
-    documents; otherwise they are the sentences.
+    documents. Otherwise the units are sentences.
     """
     if not documents or sum(documents) != counts_RSC.shape[1]:
         return counts_RSC, False
@@ -237,9 +237,10 @@ def _paired_counts(
     seeds: tuple[Sequence[int], Sequence[int]],
     same_sentences: bool = False,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
-    """Return the counts of both trials on the same sentences; None if a trial has none or the sentences may differ.
+    """Return the counts of both trials on the same sentences.
 
-    ``seeds``: the seeds of each trial. ``same_sentences``: as in ``difference``.
+    Returns None if a trial has no counts, or if the sentences may differ. ``seeds``: the seeds of each trial.
+    ``same_sentences``: as in ``difference``.
     """
     one, other = _counts(trial, split, seeds[0]), _counts(reference, split, seeds[1])
     if one is None or other is None or one.shape[1] != other.shape[1]:

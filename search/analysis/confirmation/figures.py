@@ -7,7 +7,7 @@ from skipstack.spaces.subject import Subject
 
 
 def confirmed_figures(record: StudyRecord, config: Subject) -> list[Confirmed]:
-    """Return the test scores with an interval that the study's ablations have for ``config``, without duplicates.
+    """Return the test scores of ``config`` in the study's ablations: those with an interval, without duplicates.
 
     The study's own scores do not count: only ablations use seeds that did not influence the choice of the config.
     """

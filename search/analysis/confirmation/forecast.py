@@ -35,11 +35,11 @@ class Resolution:
 
     A difference is detectable if 80 of 100 such ablations mark it as significant when no other row has an effect.
 
-    ``smallest``: the smallest detectable difference, with allowance for how roughly the few seeds of the search show
-    the noise; None with a single seed.
-    ``as_searched``: the smallest detectable difference if the noise is exactly what the search shows. If the ablation's
-    rows have the same noise, the ablation's report computes a value near ``as_searched``.
-    ``needed``: the number of seeds needed to detect ``POINTS``; None if the test set is too small for any number.
+    ``smallest``: the smallest detectable difference. It allows for the error in the noise, which is estimated from the
+    few seeds of the search. None with a single seed.
+    ``as_searched``: the smallest detectable difference if the noise equals the estimate. If the ablation's rows have
+    this noise, the ablation's report shows a value near ``as_searched``.
+    ``needed``: the number of seeds needed to detect ``POINTS``. None if the test set is too small for any number.
     ``sentences``: the number of sentences of the test set.
     ``questions``: the number of comparisons per corpus.
     """
@@ -56,7 +56,7 @@ class Forecast:
     """The forecast of an ablation: its cost and its power.
 
     ``trials``, ``most``: the minimum and the maximum number of trials; they differ if the ablation walks a path.
-    ``seeds``, ``searched``: the number of seeds of a trial of the ablation, and of the search.
+    ``seeds``, ``searched``: the number of seeds of a trial, in the ablation and in the search.
     ``seconds``: bounds of the training time if trials run one after another; None if the search has no times.
     ``resolution``, ``why``: the power, and the reason if it is None (unknown).
     """
@@ -76,9 +76,9 @@ def forecast(record: StudyRecord, made: Experiment, first: Iterable[Event], fold
     ``record``: the study's record. ``made``: the planned ablation. ``first``: its first events. ``folder``: the study's
     folder.
 
-    The time of a trial is its number of epochs times the seconds per epoch of the most similar trials of the search,
-    scaled by the size of the corpus. Seeds may train in one batch, so an additional seed takes between no time and as
-    much time as the first: if s seeds took m seconds, k seeds take between m min(1, k / s) and m max(1, k / s).
+    The time of a trial is its number of epochs times the seconds per epoch, scaled by the size of the corpus. The
+    seconds per epoch are those of the most similar trials of the search. Seeds may train in one batch, so an additional
+    seed may take no time. If s seeds took m seconds, k seeds take between m min(1, k / s) and m max(1, k / s).
     """
     proposer = made.study.search.proposer
     assert isinstance(proposer, ListedConfig | PathConfig)
@@ -106,10 +106,10 @@ def forecast(record: StudyRecord, made: Experiment, first: Iterable[Event], fold
 
 
 def most(proposer: ListedConfig | PathConfig) -> int:
-    """Return the maximum number of trials of an ablation. Its listed points are assumed to have every single change.
+    """Return the maximum number of trials of an ablation that lists each single change, made and taken back.
 
     If the ablation walks a path, each step on each corpus adds one trial for each change that remains. The first step
-    and the last two add none, since their trials are among the listed points.
+    and the last two steps add none, since their trials are among the listed points.
     """
     if isinstance(proposer, ListedConfig):
         return len(proposer.points)
@@ -125,7 +125,7 @@ def _paces(record: StudyRecord, seeds: int) -> list[tuple[Point, Bounds]]:
 def _own_pace(trial: TrialRecord, seeds: int) -> Bounds:
     """Return bounds of the seconds that an epoch of this trial takes with ``seeds`` seeds.
 
-    If seeds race, reports differ in their numbers of seeds, and the bounds are means over the reports.
+    If seeds race, the number of seeds differs between reports. The bounds are then means over the reports.
     """
     epochs = [(trial.seconds / trial.epochs, len(trial.seeds))]
     if trial.raced:
@@ -148,8 +148,8 @@ def _apart(one: Point, other: Point) -> int:
 def _epochs(record: StudyRecord) -> int:
     """Return the number of epochs of a trial that is trained to its end.
 
-    A function may return early. If each completed trial reported fewer epochs than the base has, the result is the
-    largest number of epochs that a completed trial reported.
+    This is the number of epochs of the base. A function may return early, though. If all completed trials reported
+    fewer epochs, the result is the largest number that one of them reported.
     """
     whole = [len(trial.reports) for trial in record.trials.values() if trial.reason == "completed"]
     return min(record.study.space.base.epochs, max(whole, default=record.study.space.base.epochs))
@@ -174,10 +174,10 @@ def _tokens(folder: StudyFolder, prepared: CorpusPrepared) -> int:
 
 
 def _resolution(record: StudyRecord, made: Experiment) -> tuple[Resolution | None, str]:
-    """Compute the power of an ablation from the test scores of its search; None and the reason if it is unknown.
+    """Compute the power of an ablation from its search's test scores. If it is unknown, returns None and the reason.
 
-    The noise is estimated from the difference of the winner to the base and, since a search has few seeds, from the
-    differences of all other configs that were trained to their ends.
+    The noise is estimated from the differences between the base and the winner, and between the base and all other
+    configs that were trained to their ends. The others are used because a search has few seeds.
     """
     if not record.measure.counted:
         return None, "what a function reports is known by seed alone"

@@ -1,8 +1,8 @@
 """Interactions of two changes in a grid: the effect of both together beyond the sum of their single effects.
 
-For the scores b of the base, x and y of the trials with one change each, and xy of the trial with both, the interaction
-is (xy - y) - (x - b): how much more the first change gains if the second one is made as well. If it is 0, the effects
-of the two changes add up.
+The base has the score b, the trials with one of the changes have x and y, and the trial with both changes has xy. The
+interaction is (xy - y) - (x - b). It says how much more the first change gains if the second change is made as well. If
+it is 0, the effects of the two changes add up.
 """
 
 from collections.abc import Iterator, Mapping

@@ -23,11 +23,11 @@ class PaperRow(Frozen):
     """A row of a paper's table.
 
     ``dev``, ``test``: the printed scores; None if the paper prints none.
-    ``has``: the values, by path, in which the row's config differs from a study's base; None for a system that cannot
+    ``has``: the values, by path, in which the row's config differs from a study's base. None for a system that cannot
     be expressed as a config of this project.
-    ``vectors``: whether word embeddings start from pretrained vectors, from any file that the user has; None means as
-    in the study's base.
-    ``base``: whether it is the row from which the paper measures differences.
+    ``vectors``: whether word embeddings start from pretrained vectors, which may come from any file. None means as in
+    the study's base.
+    ``base``: whether the paper measures differences from this row.
     """
 
     label: Annotated[str, Field(min_length=1)]
@@ -50,8 +50,8 @@ class PaperRow(Frozen):
 class PaperTable(Frozen):
     """A table of a paper, with its rows in order.
 
-    ``preset``: the preset that reproduces the table. ``note``: a remark for readers. ``why``: why the table was not
-    run, if so.
+    ``preset``: the preset that reproduces the table. ``note``: a remark for readers. ``why``: the reason if the table
+    was not run.
     """
 
     title: str

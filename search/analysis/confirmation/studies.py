@@ -56,9 +56,9 @@ class Studies:
     winners. A section has a row for each of its studies, compared with the section's first row. All rows are one
     family.
     ``split``: the split on which rows are compared.
-    ``bases``: the difference of a study's base from that of the first study, in words, by study; without studies whose
-    base is the same, or unknown.
-    ``unknown``: the studies read from another tool, of which it is not known what function they called.
+    ``bases``: for each study whose base differs from that of the first study, the difference in words. Bases of studies
+    from another tool are unknown.
+    ``unknown``: the studies read from another tool. Which function they called is not known.
     """
 
     corpus: str
@@ -132,7 +132,7 @@ def _check(first: str, ours: StudyRecord, name: str, theirs: StudyRecord) -> Non
 
 
 def _confirmed(record: StudyRecord, fingerprint: str) -> Iterator[_Confirmed]:
-    """Yield the rows with this ``fingerprint`` that a study and its ablations confirmed and trained to their ends."""
+    """Yield the confirmed, fully trained rows of a study and its ablations on the corpus with this ``fingerprint``."""
     designed = by_design(record)
     tables = [] if designed is None else [(record, designed)]
     tables += [(each, ablated(each)) for each in record.ablations.values()]
@@ -164,7 +164,7 @@ def _text(config: Subject) -> str:
 
 
 def _rows(confirmed: Mapping[str, Mapping[str, _Confirmed]]) -> Iterator[RowToConfirm]:
-    """Yield a section for each config that several studies have. ``confirmed``: their trials by study and config."""
+    """Yield a section of rows for each config that several studies have. ``confirmed``: the trials of each study."""
     for config in dict.fromkeys(config for found in confirmed.values() for config in found):
         having = {name: found[config] for name, found in confirmed.items() if config in found}
         if len(having) > 1:
@@ -173,7 +173,7 @@ def _rows(confirmed: Mapping[str, Mapping[str, _Confirmed]]) -> Iterator[RowToCo
 
 
 def _section(named: str, trials: Mapping[str, TrialRecord]) -> list[RowToConfirm]:
-    """Return the rows of a section. ``trials``: a trial of each study; each is compared with the first."""
+    """Return the rows of a section. ``trials``: a trial of each study. All are compared with the first trial."""
     reference = next(iter(trials.values()))
     return [
         RowToConfirm(
@@ -189,9 +189,9 @@ def _section(named: str, trials: Mapping[str, TrialRecord]) -> list[RowToConfirm
 
 
 def _winner(record: StudyRecord, fingerprint: str) -> TrialRecord | None:
-    """Return the winner's trial in the latest ablation that trained this trial to its end; None if no ablation did.
+    """Return the winner's completely trained trial in the latest ablation that has one; None if no ablation has one.
 
-    Only trials on the corpus with this ``fingerprint`` count. A base that no config beat does not count as a winner.
+    Only trials on the corpus with this ``fingerprint`` count. A base that no config beat is not a winner.
     """
     for each in reversed(list(record.ablations.values())):
         rows = each.plan.rows if each.plan is not None else ()

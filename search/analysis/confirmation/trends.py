@@ -28,7 +28,7 @@ class Reached:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Trend:
-    """The scores along a numeric axis, all other axes having the base's values.
+    """The scores along a numeric axis. The other axes have the base's values, except for the axis ``lines``.
 
     ``axis``: the numeric axis. ``lines``: another axis, with a line of scores for each of its values; None if there is
     a single line. ``split``: the split of the scores. ``reached``: the scores.
@@ -43,9 +43,9 @@ class Trend:
 def trends_of(record: StudyRecord) -> tuple[Trend, ...]:
     """Return the trends of a study whose trials were fixed in advance; none for other studies.
 
-    A grid has one trend: the scores along the numeric axis with the most values, with a line for each value of the
-    other axis with the most values. A study that changes one axis at a time has a trend along each numeric axis. An
-    axis needs three values, and trained trials at two of them, to have a trend.
+    A grid has one trend, along the numeric axis with the most values. It has a line for each value of one other axis,
+    which is again the one with the most values. A study that changes one axis at a time has a trend along each numeric
+    axis. A trend needs an axis with three values, and trained trials at two of these values.
     """
     if why_not_by_design(record):
         return ()

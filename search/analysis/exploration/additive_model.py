@@ -7,7 +7,7 @@ of each axis a that is active in it, is
 
     y_i = mu + sum_a beta_a[l_ia] + epsilon_i,    epsilon_i ~ N(0, sigma^2),    beta_a[l] ~ N(0, tau^2)
 
-The effects of the parts of an axis are taken relative to their mean, so that an axis adds nothing on average; an
+The effects of the parts of an axis are taken relative to their mean, so that an axis adds nothing on average. An
 inactive axis adds nothing at all. A trial that was stopped after epoch e with the score r_i is censored: its final
 score is unknown. It is at least r_i, since a score is the best of all epochs. It exceeds r_i by about the gain after
 epoch e of the trials that were trained further:
@@ -59,8 +59,8 @@ class Fit:
     """The fitted model. Scores are those that rank the trials.
 
     ``keys``: the tried parts of each axis of which several parts were tried.
-    ``expected``: the final score by trial: a whole trial's own score, a stopped trial's expected score. Trials without
-    a score, and trials that were stopped at an epoch without known gains, are not in it.
+    ``expected``: the final score of each trial: its own score for a whole trial, the expected score for a stopped
+    trial. Trials without a score are left out, and so are trials stopped at an epoch without known gains.
     ``left``: the residuals of ``expected``.
     ``deviation``, ``spread``: sigma and tau.
     ``place_P``, ``covariance_PP``: the mode and the covariance of mu and of the betas of ``keys``, given the scores.
@@ -152,8 +152,8 @@ def fits(
 def design(parts: pd.DataFrame, seen: Mapping[str, Sequence[int]]) -> Array:
     """Return the design matrix: a column of ones, then a column for each of the parts ``seen`` of each axis.
 
-    With n parts seen of an axis, a part's column is 1 - 1 / n for trials with the part, -1 / n for trials with another
-    of the n parts, and 0 for all others, so that an axis adds nothing on average.
+    Let n be the number of parts seen of an axis. A part's column is 1 - 1 / n for trials with the part, and -1 / n for
+    trials with another of the n parts. So an axis adds nothing on average. The column is 0 for all other trials.
     """
     columns = [np.ones(len(parts))]
     for axis, own in seen.items():
@@ -219,8 +219,8 @@ class _Posterior:
     def maximum(self) -> tuple[Array, Array, Array, Array, Array]:
         """Find the maximum of the likelihood.
 
-        Returns the most likely sigma and tau; given these, the mode and the covariance of mu and beta; and the expected
-        final scores of the trials.
+        Returns the most likely sigma and tau. Given these, also returns the mode and the covariance of mu and beta, and
+        the expected final scores of the trials.
         """
         start_SV = np.log(np.tile([0.7, 0.5], (len(self._place_SP), 1)))
         sigma_S, tau_S = _bounded(minimise(self._cost, start_SV, apart=0.01, differing=1e-3))
@@ -287,7 +287,7 @@ def _hazard(above_SE: Array, below_SE: Array) -> Array:
 
 
 def _log_below(above_SE: Array) -> Array:
-    """Return log Phi(k), Phi being the distribution function of the standard normal distribution."""
+    """Return log Phi(k), where Phi is the distribution function of the standard normal distribution."""
     if not above_SE.size:
         return above_SE
     from scipy.special import log_ndtr  # imported here, since it takes a while to load

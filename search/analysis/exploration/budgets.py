@@ -25,9 +25,9 @@ def expected_best(scores: Sequence[float], epochs: float) -> pd.DataFrame:
         sum_i v_i C(i - 1, k - 1) / C(N, k)
 
     which is an unbiased estimate for a search that draws k trials independently. (Dodge et al., "Show Your Work", 2019,
-    draw with replacement, so that some of the k trials may be the same and the estimate is too low: with k = N it lies
-    below the best score that was seen.) For a search that learns from its trials the estimate is too high, since such a
-    search draws its better trials later.
+    draw with replacement. Some of the k trials may then be the same, so their estimate is too low: with k = N it lies
+    below the best score seen.) For a search that learns from its trials, the estimate is too high, since such a search
+    draws its better trials later.
 
     Column ``epochs``: the cost of k trials, k / N of the ``epochs``.
     """
@@ -39,7 +39,7 @@ def expected_best(scores: Sequence[float], epochs: float) -> pd.DataFrame:
 
 
 def _best_of(ordered: NDArray[np.float64], count: int) -> float:
-    """Return the mean, over all choices of ``count`` of the ascending scores ``ordered``, of the best chosen score."""
+    """Return the mean of the best of ``count`` scores, over all choices from the ascending scores ``ordered``."""
     places = np.arange(len(ordered), count, -1)  # the i of v_i, descending from N
     falling = (places - count) / np.maximum(places - 1, 1)  # the weight of v_{i - 1} relative to that of v_i
     weights = np.cumprod(np.concatenate([[count / len(ordered)], falling]))
@@ -54,7 +54,7 @@ HELD: Final[Mapping[str, float]] = {"random": 0.81}
 """The share of searches in which the upper bound of the gain held, by proposer.
 
 In this share of simulated and recorded searches, 50 % more trials gained no more than the bound. Other proposers have
-no bound: proposers that learn exceeded it in up to half of the searches, and proposers that follow a fixed order draw
+no bound. Proposers that learn exceeded it in up to half of the searches. Proposers that follow a fixed order draw
 nothing at random. ``make statistics`` measures these shares (``docs/calibration.md``).
 """
 
@@ -92,7 +92,7 @@ def continued(
     ``scores``: the scores of the N trials in the order in which they were proposed. ``epochs``: the epochs of all N
     trials together. ``seed_deviation``: as in ``Continued``. ``proposer``: the kind of the proposer.
 
-    If trials are drawn independently, each adds less to the expected maximum than the one before, since the expected
+    If trials are drawn independently, each trial adds less to the expected maximum than the trial before: the expected
     maximum of k scores is concave in k. So h = N // 2 further trials add at most as much as the last h of the N trials,
 
         E[max of N + h] - E[max of N] <= E[max of N] - E[max of N - h].

@@ -3,16 +3,16 @@
 Effects come from the additive model (``additive_model.py``) of all trials, in which stopped trials are censored. A
 whole trial is one that was trained to its end.
 
-No value gets an effect if there are not more whole trials than free parameters of the model, or fewer whole trials than
-stopped trials. Effects would then depend on the prediction of the ends of stopped trials; on recorded searches such
-effects were further from the truth than 0 is.
+Values get effects only if a search has more whole trials than the model has free parameters, and at least as many whole
+trials as stopped trials. With fewer whole trials, effects would depend on the predicted final scores of stopped trials.
+In recorded searches, such effects were further from the truth than 0.
 
-A value gets no effect if fewer than ``LEAST_WHOLE`` whole trials have it, if no other value of its axis has that many
-whole trials, or if the whole trials do not separate it from values of other axes (``Effects.untold``).
+A value gets an effect only if at least ``LEAST_WHOLE`` whole trials have it. Another value of its axis must have as
+many. The whole trials must also separate the value from values of other axes (``Effects.untold``).
 
-An effect is relative to the mean effect of those values of its axis that at least ``LEAST_WHOLE`` whole trials have.
-Its band contains the true effect in about 95 % of cases if trials were drawn at random and none was stopped, and in
-fewer cases otherwise (``docs/calibration.md`` has the measured shares). If the band contains 0, the sign is open.
+An effect is relative to the mean effect of those values of its axis that at least ``LEAST_WHOLE`` whole trials have. If
+trials were drawn at random and none was stopped, its band contains the true effect in about 95 % of cases. Otherwise it
+does so in fewer cases (``docs/calibration.md`` has the measured shares). If the band contains 0, the sign is open.
 """
 
 from collections.abc import Mapping, Sequence
@@ -53,9 +53,9 @@ class Effects:
     A part is one value of a choice, or a range of numbers.
 
     ``of``: the effect of each part that has one.
-    ``untold``: maps each tried part without an effect to the axes with whose values the part is confounded in the whole
-    trials; to no axes if too few whole trials have the part or another part of its axis. Both ``of`` and ``untold`` are
-    empty if no part gets an effect (see the top of this file).
+    ``untold``: maps each tried part without an effect to the axes that it is confounded with in the whole trials. There
+    are no such axes if too few whole trials have the part, or another part of its axis. If the whole search has too few
+    whole trials for effects (see the top of this file), both ``of`` and ``untold`` are empty.
     ``whole``, ``stopped``: the numbers of whole and of stopped trials in the model.
     ``columns``: the number of free parameters of the model.
     ``model``: the fitted model.
@@ -95,7 +95,7 @@ def effects(
 
 
 def _hidden(parts: pd.DataFrame, seen: Mapping[str, Sequence[int]], axis: str, part: int) -> tuple[str, ...] | None:
-    """Return each axis whose removal would identify a part's effect; None if the effect is identified already."""
+    """Return each axis without which a part's effect would be identified; None if it is identified already."""
     if _identified(parts, seen, axis, part):
         return None
     others = [each for each in seen if each != axis]
@@ -106,8 +106,8 @@ def _hidden(parts: pd.DataFrame, seen: Mapping[str, Sequence[int]], axis: str, p
 def _identified(parts: pd.DataFrame, seen: Mapping[str, Sequence[int]], axis: str, part: int) -> bool:
     """Whether the trials with these ``parts`` identify the effect of a part in the additive model.
 
-    The effect, relative to the mean of the parts ``seen`` of its axis, is identified if it is a linear function of the
-    trials' expected scores.
+    The effect is taken relative to the mean of the parts ``seen`` of its axis. It is identified if it is a linear
+    function of the trials' expected scores.
     """
     keys = [(each, one) for each, own in seen.items() for one in own]
     design_NP, own = design(parts, seen), len(seen[axis])

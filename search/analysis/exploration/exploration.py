@@ -39,7 +39,7 @@ from skipstack.spaces.subject import Subject
 from skipstack.spaces.trial import as_network
 
 FEW: Final = 8
-"""The epochs at which a scheduler without rungs stopped trials count as rungs if there are at most this many."""
+"""If a scheduler without rungs stopped trials at no more than this many epochs, these epochs count as rungs."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -68,7 +68,7 @@ class Exploration:
     measure: Measure
     rows: tuple[ValueRow, ...]
     ends: dict[str, int]
-    """Maps each reason why trials ended to their number; ``running`` and ``paused`` count the other trials."""
+    """The number of trials by the reason why they ended. The keys ``running`` and ``paused`` count the others."""
     reused: int
     """The number of reused trials."""
     epochs: int
@@ -123,7 +123,7 @@ class Exploration:
 
     @cached_property
     def by_chance(self) -> list[Shuffled]:
-        """Shuffled copies of the search, in which no axis matters; none if no trial was trained to its end."""
+        """Shuffled copies of the search, in which no axis matters. Empty if no trial was trained to its end."""
         seen = self.seen
         return (
             shuffled(seen.trials["score"], seen.points, seen.whole, self.reached, seen.parts)
@@ -159,7 +159,7 @@ class Exploration:
 
     @cached_property
     def twice(self) -> list[tuple[int, ...]]:
-        """Groups of trials that have the same network but were each trained in this study, instead of being reused."""
+        """Groups of trials that have the same network, but were trained several times instead of being reused."""
         trained = self.seen.trials.loc[~self.seen.trials["reused"], "point"]
         points = {int(str(number)): json.loads(str(point)) for number, point in trained.items()}
         return alike(Space(self.config.space), points)
@@ -276,7 +276,7 @@ def _whole(trials: pd.DataFrame, reached: pd.DataFrame, study: StudyConfig) -> "
 
 
 def _ranked(trials: pd.DataFrame, *, raced: bool) -> list[int]:
-    """Return the numbers of the scored trials, best first; if seeds race (``raced``), trials with more seeds first."""
+    """Return the numbers of the scored trials, best first. If seeds race, trials with more seeds come first."""
     scored = trials[trials["score"].notna()]
     order = pd.DataFrame({"seeds": -scored["seeds"] if raced else 0, "score": -scored["score"]}, index=scored.index)
     return [int(number) for number in order.sort_values(["seeds", "score"], kind="stable").index]
@@ -297,7 +297,7 @@ def _known(value: Any) -> Any:
 def _rungs(study: StudyConfig, trials: pd.DataFrame, reached: pd.DataFrame) -> Sequence[int]:
     """Return the epochs after which the scheduler compares trials.
 
-    Without rungs, these are the epochs after which the scheduler stopped trials; none if there are more than ``FEW``.
+    Without rungs in epochs, these are the epochs after which trials were stopped; none if there are more than ``FEW``.
     """
     epochs, scheduler = study.space.base.epochs, study.search.scheduler
     if isinstance(scheduler, RungConfig) and scheduler.resource == "epochs":

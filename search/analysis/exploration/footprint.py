@@ -13,7 +13,7 @@ from skipstack.search.analysis.exploration.levels import Domains
 from skipstack.spaces.domains import Choice, Integer, Log, Real
 
 MOST: Final = 400
-"""The maximum number of trials on the map. Of more trials, this many are taken, evenly spaced by number."""
+"""The maximum number of trials on the map. If there are more, this many are taken, evenly spaced by trial number."""
 
 COLUMNS: Final = ("trial", "x", "y")
 
@@ -28,8 +28,8 @@ def footprint(points: pd.DataFrame, domains: Domains) -> pd.DataFrame:
     two values are equal, otherwise 1. An axis contributes 1 if it is active in only one of the configs, and 0 if it is
     active in neither.
 
-    The map is found by classical scaling (Torgerson, "Multidimensional Scaling", 1952). With the squared distances D
-    and J = I - 1/N, the coordinates are the two leading eigenvectors of -J D J / 2, each times the root of its
+    The map is found by classical scaling (Torgerson, "Multidimensional Scaling", 1952). Let D be the squared distances,
+    and J = I - 1/N. The coordinates are the two leading eigenvectors of -J D J / 2, each times the root of its
     eigenvalue.
     """
     drawn = points.iloc[np.unique(np.linspace(0, len(points) - 1, min(len(points), MOST)).astype(int))]

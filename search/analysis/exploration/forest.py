@@ -4,7 +4,7 @@ Array legend: T trees; N points (trials); D dimensions; L boxes of a tree; M box
 (depth); 2 the lower and the upper bound. A tree cuts the space into at most L boxes; all further boxes are empty.
 
 A tree is grown from N draws of the points with replacement (Breiman, "Random Forests", 2001). Each box of a level is
-cut halfway between two neighbouring points, where the sum of squared residuals of the scores becomes smallest. A box is
+cut halfway between two neighbouring points: where the sum of squared residuals of the scores becomes smallest. A box is
 not cut if its scores or its points are all equal. Ties between dimensions are broken at random.
 """
 

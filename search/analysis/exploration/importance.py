@@ -1,11 +1,11 @@
 """The importance of each axis by fANOVA, beside the importance that it has by chance alone.
 
-PED-ANOVA is not used. It compares the values of the best trials with those of all trials, but a proposer that learns
-draws its later, better trials from the regions that it favours: in eleven of twelve studies by TPE, PED-ANOVA ranked an
+PED-ANOVA is not used. It compares the values of the best trials with those of all trials. But a proposer that learns
+draws its later, better trials from the regions that it favours. In eleven of twelve studies by TPE, PED-ANOVA ranked an
 axis first that explains 11 % of the variance.
 
 Optuna's fANOVA evaluator gives the same shares (``tests/search/analysis/exploration/test_forest.py``) but grows one
-tree at a time: for a search of six trials and all its shuffled copies it takes 2 seconds, this module 0.2.
+tree at a time. For a search of six trials and all its shuffled copies, Optuna takes 2 seconds, and this module 0.2.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -53,11 +53,11 @@ def importances(
 
     ``trials``: the number of trials in ``expected`` in which the axis is active.
     ``fanova``: the share of the variance of scores that the axis alone explains (Hutter et al., 2014), by a random
-    forest. Trees need every axis in every trial, so the trees for a conditional axis are grown from the trials in which
-    it is active, on the axes that are active in all of these trials: the share of a conditional axis refers to the
-    variance among these trials only.
+    forest. Trees need every axis in every trial. For a conditional axis, they are therefore grown only from the trials
+    in which it is active, and only on axes that are active in all of these trials. So its share refers to the variance
+    among these trials only.
     ``by_chance``: the mean of this share over the shuffled copies. For a numeric axis without effect, this mean is
-    several times that for a choice with few values.
+    several times as large as for a choice with few values.
     ``stands_out``: whether the axis is in ``apart`` and its share exceeds ``by_chance``.
     """
     found = _shares(expected, points, domains)

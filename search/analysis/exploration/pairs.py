@@ -32,11 +32,11 @@ def pairs(
 
     ``axis_one``, ``part_one``, ``axis_two``, ``part_two``: two axes, and the numbers of their parts.
     ``n``, ``whole``: the number of trials with both parts, and the number of whole trials (trained to their ends) among
-    them. ``interaction``: the mean residual of the additive model (``Fit.left``) over the whole trials with both parts:
-    how much better the two values are together than their effects predict. NaN with fewer than ``LEAST_WHOLE`` whole
-    trials. In a full grid without shrinkage it is the interaction of the analysis of variance.
-    ``stands_out``: whether the size of the interaction, times the root of ``whole`` and divided by the model's sigma,
-    exceeds the limit computed from the pairs of the shuffled copies (``shuffled.limit``).
+    them. ``interaction``: the mean residual of the additive model (``Fit.left``) over the whole trials with both parts.
+    It says how much better the two values are together than their effects predict. NaN with fewer than ``LEAST_WHOLE``
+    whole trials. In a full grid without shrinkage it is the interaction of the analysis of variance.
+    ``stands_out``: whether the interaction is larger than the limit from the pairs of the shuffled copies
+    (``shuffled.limit``). For this, its size is multiplied by the root of ``whole`` and divided by the model's sigma.
     """
     if not model.keys:
         return pd.DataFrame(columns=list(COLUMNS))

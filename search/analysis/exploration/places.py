@@ -16,8 +16,8 @@ def places(column: "pd.Series[Any]", domain: Domain) -> tuple[Array, Array]:
 
     ``column``: the trials' values on the axis, a column of the frame ``trials``. An axis of numbers has one dimension:
     the number, or its logarithm for ``Log``. A choice has a dimension for each tried value: 1 for trials with the
-    value, otherwise 0. A choice of numbers has a single dimension in which its tried values are equally spaced, so that
-    a tree can separate lower from higher numbers. Numbers with names are categories, since the frame has their names.
+    value, otherwise 0. A choice of numbers has a single dimension, with its tried values equally spaced. So a tree can
+    separate lower from higher numbers. Numbers with names are categories, since the frame has their names.
     """
     match domain:
         case Choice(numbers) if all(type(number) in (int, float) for number in numbers) and is_numeric_dtype(column):

@@ -1,7 +1,7 @@
 """Compares rankings of trials after different numbers of epochs, to show whether it was right to stop trials at a rung.
 
 A rung is an epoch after which a scheduler stops the weaker trials. The score at a rung is compared with the score of
-the last epoch and not with the best of all epochs: the best of all is at least the score at the rung, so that the two
+the last epoch, not with the best score of all epochs. The best score is at least the score at the rung, so these two
 would correlate even if scores were noise.
 """
 
@@ -21,7 +21,7 @@ MOST: Final = 8
 """The maximum number of epochs that are compared by default."""
 
 LEAST: Final = 10
-"""The minimum number of trials for a correlation: with fewer, it varies by chance by 0.3 and more."""
+"""The minimum number of trials for a correlation. With fewer trials, it varies by 0.3 and more by chance."""
 
 BELOW_ONE: Final = 1 - 1e-12
 """The bound to which the size of a correlation is clipped for Fisher's scale, on which 1 is infinite."""
@@ -41,13 +41,13 @@ def rungs(
 
     The frame has these columns:
 
-    ``n``, ``stopped``, ``whole``: the numbers of trials that reached the rung, that were stopped at it, and that
-    reached it and were trained to their ends (whole trials).
-    ``correlation``, ``low``, ``high``: Spearman's correlation of the whole trials' scores at the rung with those of the
-    last epoch, and the ends of its 95 % interval. NaN for fewer than ``LEAST`` whole trials, or if all scores are
-    equal. The correlation over all trials would differ: stopped trials, the weaker ones, have no final score.
-    ``place_of_best``: the rank, from 1, that the whole trial with the best final score had at the rung, among all
-    trials that reached the rung, by their best scores so far. NA without a whole trial.
+    ``n``: the number of trials that reached the rung. ``stopped``, ``whole``: of these, the numbers of trials that were
+    stopped at the rung, and of those trained to their ends (whole trials).
+    ``correlation``: Spearman's correlation of the whole trials' scores at the rung with those of the last epoch.
+    ``low``, ``high``: the ends of its 95 % interval. All three are NaN for fewer than ``LEAST`` whole trials, or if all
+    scores are equal. The stopped trials, which are the weaker ones, have no final score and do not count.
+    ``place_of_best``: the rank at the rung, from 1, of the whole trial with the best final score. All trials that
+    reached the rung are ranked by their best scores so far. NA without a whole trial.
     """
     finals = scores[whole & scores.notna()]
     last = by_epoch.reindex(finals.index).ffill(axis=1).iloc[:, -1] if by_epoch.shape[1] else finals
@@ -81,8 +81,8 @@ def agreement(by_epoch: pd.DataFrame, epochs: Sequence[int] = ()) -> pd.DataFram
 
     ``by_epoch``: the score of each trial after each epoch, from ``frames.curves.scores_by_epoch``. ``epochs``: the
     epochs to compare; empty means at most ``MOST``, evenly spread and including the last. The correlation is
-    Spearman's, over the ``n`` trials that were trained for both numbers of epochs; late epochs therefore have only the
-    best trials.
+    Spearman's, over the ``n`` trials that were trained for both numbers of epochs. Only the best trials reach late
+    epochs.
     """
     every = [int(epoch) for epoch in by_epoch.columns]
     step = max(1, -(-len(every) // MOST))
@@ -108,8 +108,8 @@ def correlation(one: "pd.Series[float]", other: "pd.Series[float]") -> float:
 def spread(value: float, number: int) -> tuple[float, float]:
     """Return the 95 % interval of Spearman's correlation ``value`` of ``number`` trials; NaN if the value is NaN.
 
-    It is computed on Fisher's scale, artanh r, on which the standard error is sqrt((1 + r^2 / 2) / (n - 3)) (Bonett and
-    Wright, 2000).
+    The interval is computed on Fisher's scale, artanh r. There the standard error is sqrt((1 + r^2 / 2) / (n - 3))
+    (Bonett and Wright, 2000).
     """
     if math.isnan(value):
         return value, value

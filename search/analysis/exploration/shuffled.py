@@ -1,8 +1,8 @@
 """Shuffled copies of a search, in which no axis matters: the trials' points are permuted among their learning curves.
 
-A point is a value for each axis. Importances and interactions are computed from these copies as well, including the
-predictions of the ends of stopped trials. In the search itself, an importance stands out only if it exceeds its mean
-over the copies, and an interaction only if it exceeds the ``limit`` from the copies.
+A point is a value for each axis. Importances and interactions are computed from these copies as from the search, with
+predicted final scores of stopped trials. An importance of the search stands out only if it exceeds its mean over the
+copies. An interaction stands out only if it exceeds the ``limit`` from the copies.
 """
 
 from collections.abc import Sequence
@@ -21,9 +21,9 @@ TIMES: Final = 20
 BEYOND: Final = 5.0
 """The number of standard deviations by which a statistic has to exceed its mean over the copies to stand out.
 
-The statistic must also exceed its largest value in any copy. The statistic is itself the largest of many values, such
-as the sizes of all interactions. In a search in which no axis matters, such a statistic is this far above its mean with
-a probability of 1 in 1,000 (the extreme value distribution).
+The statistic must also exceed its largest value in any copy. It is itself the largest of many values, such as the sizes
+of all interactions. If no axis matters, such a statistic is this far above its mean with a probability of 1 in 1,000
+(the extreme value distribution).
 """
 
 

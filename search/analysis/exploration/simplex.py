@@ -27,8 +27,8 @@ def minimise(values: Callable[[Array], Array], start_SV: Array, *, apart: float,
     """Return the variables at the minimum of each function, (S, V): the best corner after at most ``STEPS`` * V steps.
 
     ``values``: evaluates each function at its own variables: maps (S, V) to (S,). ``start_SV``: the start of each
-    function. A function has converged when no corner of its simplex differs from the best corner by more than ``apart``
-    in any variable or by more than ``differing`` in the function's value.
+    function. A function has converged when all corners of its simplex are close to the best corner: within ``apart`` in
+    each variable, and within ``differing`` in the function's value.
     """
     variables = start_SV.shape[1]
     place_SCV = np.repeat(start_SV[:, None], variables + 1, axis=1)

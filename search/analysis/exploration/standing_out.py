@@ -1,9 +1,9 @@
 """Finds the axes that stand out: scores differ between their values more than in a search in which no axis matters.
 
-Trials are ranked as proposers rank them: stopped trials come below whole trials (trained to their ends) and are sorted
-by the epoch at which they ended, then by score; whole trials are sorted by score. The final scores of stopped trials
-are not predicted. Each axis is tested given the axes that stand out more (``search/statistics/forward_selection.py``):
-by the parts that tables show (single values or ranges of numbers), and an axis of numbers also by a straight line.
+Trials are ranked as proposers rank them: whole trials (trained to their ends) above stopped trials. Whole trials are
+sorted by score, stopped trials by last epoch and then by score. The final scores of stopped trials are not predicted.
+Each axis is tested given the axes that stand out more (``search/statistics/forward_selection.py``). The test compares
+the parts that tables show (single values or ranges of numbers). An axis of numbers is also tested for a straight line.
 
 The error rate ``LEVEL`` requires points that are drawn without regard to scores; ``docs/calibration.md`` has the
 measured rate for a proposer that learns.

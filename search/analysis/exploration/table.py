@@ -1,8 +1,8 @@
 """The table of a search: a row for each value of each axis, with rows for the base, the best trial and the baseline.
 
 A value is represented by its selected trial: the best on dev of the trials that have the value. The more trials have
-the value, the more the selected trial's score is biased upwards, so scores are not tested here and have no intervals.
-Not all trials are measured on test (``search/study/record/selection.py``).
+the value, the more the selected trial's score is biased upwards. Therefore scores are not tested here and have no
+intervals. Not all trials are measured on test (``search/study/record/selection.py``).
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -30,7 +30,7 @@ class ValueRow:
     """A row of the table: a value of an axis, and its selected trial. Scores are those of ``data.tasks.measure``.
 
     ``axis``, ``value``: the axis as ``named``, and the text of the value or range of values.
-    ``trials``, ``members``: how many trials have the value (in the row of the best trial: all), and their numbers.
+    ``trials``, ``members``: how many trials have the value, and their numbers. In the row of the best trial, all count.
     ``scored``: how many of the members have a score.
     ``selected``: the best of the members on dev; None if none has a score.
     ``state``, ``epoch``, ``seeds``: the selected trial's state, best epoch and seeds.
@@ -133,7 +133,7 @@ def _axis(seen: SearchData, axis: str, domains: Domains) -> Iterator[ValueRow]:
 
 
 def _row(seen: SearchData, axis: str, value: str, member: Any) -> ValueRow:
-    if not member.any():  # as most values of an axis that has many
+    if not member.any():  # true for most values of an axis with many values
         return ValueRow(axis=axis, value=value, trials=0, scored=0, reported=dict.fromkeys(seen.reported))
     group = seen.trials.loc[member, ["score", "epochs", "seconds"]]
     scored = group["score"].notna()

@@ -102,13 +102,13 @@ COLUMNS: Final[Mapping[str, tuple[Column, ...]]] = {
 }
 """The columns of each frame, in order. Three frames have further columns after these:
 
-``trials``: a float64 column for each objective besides the score that a user's function reports, such as
-``objective_seconds``: the mean over the trial's seeds at its best epoch. Then a column for each axis (a hyperparameter
-that the study varies), named by ``axis_column``: Int64 for integers, float64 for other numbers, boolean for booleans,
-str for text, for named values and for the JSON of all other values (of all values, if an integer has more than 64
-bits); NaN or NA in trials in which the axis is inactive.
-``curves``: a float64 column for each other reported metric. For a metric of a network it has the metric's name, such as
-``train_loss``; for a metric of a user's function, ``METRIC`` stands before the name, as in ``metric.loss``.
+``trials``: a float64 column for each objective that a user's function reports besides the score, such as
+``objective_seconds``. It has the mean over the trial's seeds at its best epoch. Then a column for each axis (a
+hyperparameter that the study varies), named by ``axis_column``. Its dtype is Int64 for integers, float64 for other
+numbers, boolean for booleans, and str for text and named values. Other axes have their values as JSON, with the dtype
+str; this includes axes with an integer of more than 64 bits. NaN or NA in trials in which the axis is inactive.
+``curves``: a float64 column for each other reported metric. A metric of a network gives its name to the column, such as
+``train_loss``. For a metric of a user's function, ``METRIC`` stands before the name, as in ``metric.loss``.
 ``sentences``: a float64 column for each count of the measure: ``correct`` and ``tags`` for accuracy; ``gold``,
 ``predicted``, ``correct`` and ``segmented`` spans for F1; ``words``, ``attached`` and ``labelled`` for LAS; ``nats``
 and ``words`` for perplexity.
@@ -116,11 +116,11 @@ and ``words`` for perplexity.
 
 
 def axis_column(path: str) -> str:
-    """Return the column of the axis ``path`` in the frame ``trials``. It has a dot; columns of results have none.
+    """Return the name of the column of an axis in the frame ``trials``. Unlike columns of results, it has a dot.
 
-    The column is the path if the path has a dot, such as ``model.stack.depth``. A path without a dot is a name that a
-    user chose for an argument of a function; ``AXIS`` then stands before it: the axis ``score`` has the column
-    ``axis.score``. A path that begins with ``AXIS`` gets it once more, so that the columns of two axes always differ.
+    A path with a dot, such as ``model.stack.depth``, is itself the name. A path without a dot is an argument of a
+    user's function. ``AXIS`` then stands before it: the axis ``score`` has the column ``axis.score``. A path that
+    begins with ``AXIS`` gets this prefix once more, so that the columns of two axes always differ.
     """
     return path if "." in path and not path.startswith(AXIS) else f"{AXIS}{path}"
 

@@ -40,7 +40,6 @@ def curves(record: StudyRecord) -> pd.DataFrame:
 
 
 def _column(record: StudyRecord, metric: str) -> str:
-    """Return the column of a metric in the frame ``curves``."""
     study, measure = record.study, record.measure.name
     if metric == f"dev_{measure}":
         return "dev"
@@ -99,7 +98,7 @@ def _rows(
     """Return the columns of a part of the frame ``curves``, by name: a row for each report in ``blocks`` and each seed.
 
     ``layout``: the columns of the metrics of all these reports, and the number of lanes of each metric. ``seeds``: the
-    number of seeds of each report. ``blocks``: the number of the trial, its seeds, and the block.
+    number of seeds of each report. ``blocks``: blocks of reports, each with the trial's number and seeds.
     """
     counts = [len(block.events_N) for _, _, block in blocks]
     numbers_N4 = np.concatenate([block.numbers_N4 for _, _, block in blocks])

@@ -1,8 +1,8 @@
 """Caches the frames of a long ledger as Parquet files in the study's folder.
 
-The folder ``frames/`` holds one file per frame, and ``about.json`` with a digest of each file and a stamp: a hash of
-the ledger and of the version of the frames. If the ledger has grown, or a file is incomplete or comes from another
-study or version, a digest or the stamp differs, and the frames are computed again.
+The folder ``frames/`` holds one file per frame, and ``about.json`` with a digest of each file and a stamp. The stamp is
+a hash of the ledger and of the version of the frames. The frames are computed again if a digest or the stamp differs.
+This happens if the ledger has grown, or if a file is incomplete or comes from another study or version.
 """
 
 import json
@@ -74,8 +74,8 @@ def cache_frames(
     """Cache ``frames`` in ``folder``, which is created if needed.
 
     ``known_by``: the stamp. ``frames``: functions that compute the frames, by name. ``about``: facts about the study.
-    If the folder is a symbolic link, nothing is cached. If it cannot be written, for example because the disk is full,
-    the cache stays incomplete and no error is raised.
+    If the folder is a symbolic link, nothing is cached. If the folder cannot be written, for example because the disk
+    is full, the cache stays incomplete and no error is raised.
     """
     if folder.is_symlink():  # its target may lie outside of the study's folder
         return

@@ -104,7 +104,7 @@ def _tested_event(trial: TrialRecord, test: Mapping[int, float], best: int | Non
     """Return the number of the event with a trial's measure on test; None if the trial was not measured on test.
 
     ``test``: the measure on test by seed. ``best``: the number of the event of the trial's best report. If a user's
-    function reported the measure on test, the event of the best report has it.
+    function reported the measure on test, the result is ``best``.
     """
     return trial.happened.get("tested", best if test else None)
 

@@ -68,5 +68,5 @@ def _unknown(why: str) -> ConfirmedRow:
 
 
 def _reversed(row: ConfirmedRow) -> ConfirmedRow:
-    """Return ``row`` with its difference reversed: of the base to a winner whose only change is taken back so."""
+    """Return the row of a winner with one change, with its difference reversed: as the effect of taking it back."""
     return row if row.difference is None else replace(row, difference=row.difference.reversed)

@@ -35,9 +35,9 @@ def verdict(seen: Exploration, tables: Tables = ()) -> Verdict:
 def decisive_table(tables: Tables) -> int | None:
     """Return the index of the table that the verdict is about; None if no table qualifies.
 
-    Only tables of finished records qualify. In order of preference: the last ablation with several seeds; the study, if
-    its rows were fixed in advance and have several seeds; the last ablation with one seed, which has no intervals on a
-    single corpus.
+    Only tables of finished records qualify. The first choice is the last ablation with several seeds. The second choice
+    is the study, if its rows were fixed in advance and have several seeds. The third choice is the last ablation with
+    one seed, which has no intervals on a single corpus.
     """
     # In an unfinished record, further rows will join the family and change the corrected p values.
     finished = [place for place, (own, _) in enumerate(tables) if own.finished]
@@ -108,7 +108,7 @@ def _failed(seen: Exploration) -> Failed:
 
 
 def _exact(seen: Exploration) -> bool:
-    """Whether there are trials with several seeds, and in each of them all seeds have the same score up to rounding."""
+    """Whether there are trials with several seeds, in each of which all seeds have the same score up to rounding."""
     by_trial = [own.tolist() for _, own in seen.seen.seeds.groupby("trial")["dev"]]
     several = [own for own in by_trial if len(own) > 1]
     return bool(several) and all(map(alike, several))

@@ -43,7 +43,7 @@ class WinnerChange:
 
     @property
     def difference(self) -> Estimate | None:
-        """The gain from adding the change to the winner that lacks it; None if the gain was not measured."""
+        """The gain from adding the change to the winner without it; None if the gain was not measured."""
         return None if self.without.difference is None else self.without.difference.reversed
 
     @property
@@ -76,8 +76,8 @@ class Other:
 class WinnerTested:
     """The verdict of an ablation: its first winner compared with the base, and each of the winner's changes.
 
-    ``corpus``: the corpus of all numbers: empty if there is a single corpus; otherwise the text for the mean over all
-    corpora or, if no row has such a mean, the last corpus.
+    ``corpus``: the corpus of all numbers; empty if there is a single corpus. Otherwise it is the text for the mean over
+    all corpora. If no row has such a mean, it is the last corpus.
     """
 
     measure: Measure
@@ -92,7 +92,7 @@ class WinnerTested:
 class RowsTested:
     """The verdict on rows that were fixed in advance, each compared with the base.
 
-    ``rows``: the rows with an interval. ``untold``: the number of rows without one.
+    ``rows``: the rows with an interval. ``untold``: the number of rows without an interval.
     """
 
     measure: Measure
@@ -153,7 +153,7 @@ class Explored:
     ``base``, ``base_whole``: the score of the base (None without one), and whether the base was trained to its end.
     ``base_removed_by``: the constraint that removes the base from the space; empty if none does.
     ``baseline``: the score of the baseline; None without one.
-    ``exact``: whether there are trials with several seeds, and in each of them all seeds have the same score.
+    ``exact``: whether there are trials with several seeds, and in each of these trials all seeds have the same score.
     ``ablation``: the name of an unfinished ablation, or empty.
     ``imported``: whether the search was read from another tool, so that it has no base.
     """

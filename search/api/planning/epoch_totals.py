@@ -15,9 +15,9 @@ class EpochTotals:
     """The total number of epochs that the trials of a study train. An epoch of all seeds of a trial counts as one.
 
     ``best``: if all trials but the base are stopped as early as possible. ``typical``: if each trial has a constant
-    score, trials run one after another in random order, and the study's scheduler decides which trials are stopped.
-    ``worst``: if no trial is stopped. ``base``: the epochs of the base trial alone, which the other numbers include; 0
-    if the base is not a trial.
+    score, and trials run one after another in random order under the study's scheduler. ``worst``: if no trial is
+    stopped. ``base``: the epochs of the base trial alone; 0 if the base is not a trial. The other numbers include these
+    epochs.
     """
 
     best: int
@@ -32,8 +32,8 @@ def epoch_totals(
     """Estimate the total number of epochs of a study.
 
     ``epochs``: the epochs of a trial that completes. ``trials``: the number of trials. ``spared``: whether the base is
-    among the trials; the base is then never stopped. ``epoch_seconds``: the duration of an epoch, needed only for rungs
-    in seconds. If it is None, ``epochs`` epochs are assumed to take exactly the maximum seconds of a trial.
+    one of the trials. The base is never stopped. ``epoch_seconds``: the duration of an epoch, needed only for rungs in
+    seconds. None means that ``epochs`` epochs take exactly the maximum seconds of a trial.
     """
     subject = scheduler(
         search.scheduler, epochs, frozenset({0}) if spared else frozenset(), seeds=search.lanes_of_a_trial
@@ -58,8 +58,8 @@ def epoch_totals(
 
 
 def _one_after_another(subject: Scheduler, scores: list[float], seconds: float) -> Fraction:
-    """Run the scheduler ``subject`` on trials with constant scores on a single simulated worker, and return the number
-    of trained epochs. ``scores``: one for each trial, in order. ``seconds``: the duration of an epoch.
+    """Simulate the scheduler ``subject`` with a single worker and constant scores, and return the number of trained
+    epochs. ``scores``: the score of each trial. ``seconds``: the duration of an epoch.
     """
     spent, born = Fraction(0), 0
     while True:

@@ -10,15 +10,15 @@ from skipstack.spaces.space import Point, Space
 from skipstack.spaces.subject import Subject
 
 LOOKED_AT = 64
-"""The number of random points; the search starts from the smallest and the largest of these."""
+"""The number of random points. The search starts from the smallest and the largest of these points."""
 
 
 def extremes(space: Space, size: Callable[[Subject], int], generator: np.random.Generator) -> tuple[Point, Point]:
     """Search for the points (a value for each axis) with the smallest and the largest config, and return both.
 
     ``size`` returns the size of a config. The search starts from the smallest and the largest of ``LOOKED_AT`` random
-    points, and changes one axis at a time, to any value of a choice or to an end of a range of integers, for as long as
-    that helps. It may miss a better point that differs on several axes at once.
+    points. It changes one axis at a time (to any value of a choice, or an end of a range of integers) for as long as
+    that helps. It may miss a better point that differs on several axes.
     """
     sizes: dict[str, int] = {}
 
@@ -34,7 +34,7 @@ def extremes(space: Space, size: Callable[[Subject], int], generator: np.random.
 
 
 def _climb(space: Space, point: Point, height: Callable[[Point], int]) -> Point:
-    """Change one axis at a time to one of its values in ``_far``, until no change increases ``height``."""
+    """Change one axis at a time to one of the axis's values in ``_far``, until no change increases ``height``."""
     while True:
         below = height(point)
         for path in list(point):
@@ -47,8 +47,8 @@ def _climb(space: Space, point: Point, height: Callable[[Point], int]) -> Point:
 
 
 def _far(domain: Domain) -> Iterator[Json]:
-    """Yields the values of an axis to try: all values of a choice, or the two ends of a range of integers. Yields
-    nothing for real numbers, which do not change a network's size.
+    """Yields the values of an axis to try: all values of a choice, or both ends of a range of integers. For a range of
+    real numbers, which do not change a network's size, yields nothing.
     """
     match domain:
         case Choice():

@@ -30,7 +30,7 @@ from skipstack.spaces.subject import Subject
 from skipstack.spaces.trial import TrialConfig, as_network
 
 UPDATES, READINGS = 5, 3
-"""The maximum number of updates, and of dev batches, that are timed for each config."""
+"""The maximum numbers of updates and of dev batches that are timed for each config."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +45,9 @@ class _Some:
 
     @classmethod
     def of(cls, batches: Callable[[], Iterable[Batch]], timed: int) -> Self:
-        """Sample batches. They are sorted by their numbers of positions and cut into ``timed`` equal runs; the middle
-        batch of each run is sampled. ``batches`` is called twice, so that only the sampled batches are kept in memory;
-        it must return the same batches both times.
+        """Sort the batches by their numbers of positions, cut them into ``timed`` equal runs, and sample the middle
+        batch of each run. ``batches`` is called twice, so that only the sampled batches are kept in memory. Both calls
+        must return the same batches.
         """
         positions = [batch.forms_RTB.size for batch in batches()]
         order = sorted(range(len(positions)), key=positions.__getitem__)
@@ -58,11 +58,11 @@ class _Some:
 
 @final
 class TrainingMeter(Meter):
-    """Measures configs with the code that trains trials in workers. Raises UserError if this machine has no such
+    """Measures configs with the code that trains trials in workers. Raises UserError if the machine does not have
     ``device``.
 
     ``record``: the study's record, which names its prepared corpora. ``folder``: the study's folder. ``trials``: the
-    number of trials in a program; the trials share the program's seconds.
+    number of trials that share a program, and the program's seconds.
     """
 
     def __init__(self, record: StudyRecord, folder: StudyFolder, device: str, trials: int = 1) -> None:
@@ -76,7 +76,7 @@ class TrainingMeter(Meter):
 
     def parameters(self, subject: Subject) -> int:
         """The number of parameters of one lane (one seed's copy of the network). They are counted on a network with 0
-        lanes, which has the shapes of all parameters but no weights to initialise.
+        lanes, which has all parameters but no weights to initialise.
         """
         config = as_network(subject)
         key = canonical_json([config.data.model_dump(mode="json"), config.model.model_dump(mode="json")])
@@ -87,11 +87,11 @@ class TrainingMeter(Meter):
         return self._parameters[key]
 
     def measure(self, subject: Subject) -> Measurement:
-        """Measure the first of the groups into which a trial's lanes are divided; the lanes of a group train together.
+        """Measure the first group of a trial's lanes. The lanes of a group train together, and groups train one after
+        another.
 
-        If trials share a program, one such group of each trial is measured, all together. A trial's groups train one
-        after another, so the returned seconds are the measured ones times the number of groups. They are measured at
-        the niceness that trials have on Ray.
+        If trials share a program, one group of each trial is measured, all together. The returned seconds are the
+        measured seconds times the number of groups. The niceness is that of trials on Ray.
         """
         return at_niceness(niceness_on_ray(), partial(self._measure, subject))
 
@@ -131,7 +131,7 @@ class TrainingMeter(Meter):
         return self._sizes[key]
 
     def _batches(self, config: TrialConfig, training: Training) -> tuple[_Some, _Some]:
-        """Sample the batches of a training epoch, and of its evaluation on dev."""
+        """Sample the batches of a training epoch and those of an evaluation on dev."""
         recipe = config.training.model_dump(mode="json", include={"batch_size", "window"})
         key = canonical_json([config.data.model_dump(mode="json"), recipe, len(training.lanes)])
         if key not in self._read:
@@ -153,12 +153,12 @@ def room(
     concurrent: int | None = None,
     trials_per_program: int = 1,
 ) -> Room:
-    """Compute how many trials (or programs of ``trials_per_program`` trials) this machine can train in parallel.
+    """Compute how many trials (or programs of several trials) this machine can train in parallel.
 
-    ``device``: where trials compute. ``gpus_per_trial``: the share of a GPU for each trial. ``auto`` means a whole GPU,
-    if trials compute on one; with 0, they compute on a CPU, and ``device="cuda"`` is an error. ``cpus_per_trial``: the
-    CPUs of each trial. ``concurrent``: the maximum number of concurrent trials; None means no maximum. Raises UserError
-    if there is no such ``device``, if no trial fits, or if requested kernels cannot run on the device.
+    ``device``: where trials compute. ``gpus_per_trial``: the share of a GPU for each trial. ``auto`` means a whole GPU
+    if trials compute on GPUs. With 0, trials compute on a CPU, and ``device="cuda"`` is an error. ``cpus_per_trial``:
+    the CPUs of each trial. ``concurrent``: the maximum number of concurrent trials; None means no maximum. Raises
+    UserError if there is no such ``device``, if no trial fits, or if requested kernels cannot run on the device.
     """
     chosen = choose_device(device if gpus_per_trial or device == "cuda" else "cpu").type
     share = float(chosen == "cuda") if gpus_per_trial == "auto" else gpus_per_trial
@@ -185,7 +185,7 @@ def room(
 
 
 def middles(order: Sequence[int], runs: int) -> list[int]:
-    """Cut ``order`` into ``runs`` equal runs, at most one per element, and return the middle element of each."""
+    """Cut ``order`` into ``runs`` equal runs (at most one per element), and return the middle element of each run."""
     runs = min(runs, len(order))
     return [order[(2 * run + 1) * len(order) // (2 * runs)] for run in range(runs)]
 
@@ -213,8 +213,8 @@ def _kept_for_backward(training: Training, batch: Batch) -> int:
 
 
 def _with_gradients(training: Training) -> list[Tensor]:
-    """The weights with gradients. Their bytes are an upper bound for the bytes of the gradients, since the gradients of
-    lookup tables may be sparse.
+    """The weights with gradients. Their bytes are an upper bound for the bytes of the gradients: those of lookup tables
+    may be sparse.
     """
     return [weight for weight in training.model.parameters() if weight.grad is not None]
 

@@ -15,9 +15,9 @@ def memory_of(task: TrialTask) -> int:
     """The bytes of GPU memory needed to train all seeds of a trial at once, without the CUDA context of the process.
 
     The bytes are counted on a simulated GPU, which needs no memory and no real GPU
-    (``models/conformance/accelerator/trial_memory.py``). The count is cached for all trials that differ only in options
-    without an effect on memory. Raises UserError if torch cannot simulate a GPU, and any error that a network of the
-    user's own code raises on the simulated GPU, such as HostReadsError.
+    (``models/conformance/accelerator/trial_memory.py``). The count is cached, and used for all trials that differ only
+    in options without an effect on memory. Raises UserError if torch cannot simulate a GPU. Errors of the user's own
+    code on the simulated GPU, such as HostReadsError, are passed on.
     """
     own = as_network(task.config)
     config = own.model_copy(update={"training": _sized(own.training)})
@@ -54,7 +54,7 @@ def _memory_of(task: TrialTask) -> int:
 
 
 def _sized(training: TrainingConfig) -> TrainingConfig:
-    """Fix the options without an effect on memory, so that trials share the cached counts."""
+    """Set the options without an effect on memory to fixed values, so that trials share the cached counts."""
     return training.model_copy(
         update={"optimiser": training.optimiser.model_copy(update={"learning_rate": 0.01}), "epochs": 1}
     )

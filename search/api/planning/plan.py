@@ -25,7 +25,7 @@ from skipstack.spaces.space import Point, Space
 from skipstack.spaces.subject import Subject
 
 DRAWN = 5
-"""The maximum number of random configs that are measured, besides the base, the smallest and the largest."""
+"""The maximum number of random configs that are measured, besides the base, the smallest and the largest config."""
 
 HOUR = 3600.0
 """Seconds in an hour."""
@@ -37,8 +37,8 @@ class Measurement:
 
     ``lanes``: the number of lanes trained in one batch. ``weights``, ``gradients``, ``optimiser``: the bytes of the
     weights, the gradients and the optimiser's state of all these lanes. ``activations``: the bytes saved for the
-    backward pass of the largest batch. ``step_seconds``: the duration of an update of all seeds, averaged over an
-    epoch. ``epoch_seconds``: the duration of an epoch of all seeds with its evaluation on dev, without pretraining.
+    backward pass of the largest batch. ``step_seconds``: the mean duration of an update of all seeds.
+    ``epoch_seconds``: the duration of an epoch of all seeds. It includes the evaluation on dev, but no pretraining.
     """
 
     lanes: int
@@ -71,10 +71,10 @@ class Meter(ABC):
 class Network:
     """A config of the space that was chosen to be measured.
 
-    ``roles``: why it was chosen: ``base``, ``smallest``, ``largest`` or ``drawn`` (at random), or several of these.
-    ``identity``: the config's hash. ``changes``: its values that differ from the base, by axis. ``parameters``: the
-    parameters of one lane. ``measured``: its memory and time; None if the network does not run. ``failed``: why it does
-    not run, such as too little memory; empty otherwise.
+    ``roles``: one or several of ``base``, ``smallest``, ``largest`` and ``drawn`` (at random). ``identity``: the
+    config's hash. ``changes``: its values that differ from the base, by axis. ``parameters``: the parameters of one
+    lane. ``measured``: the network's memory and time; None if the network does not run. ``failed``: why it does not
+    run, such as too little memory; empty if it runs.
     """
 
     roles: tuple[str, ...]
@@ -89,12 +89,12 @@ class Network:
 class Room:
     """The capacity of this machine for trials.
 
-    ``slots``: the number of parallel trials. ``device``: where they compute. ``gpus_per_trial``: the share of a GPU of
-    each trial. ``kernels``: the kernels of the device, in a line. ``trials_per_program``: the maximum number of trials
-    that train together as one program; if it is more than 1, ``slots`` counts programs, and ``gpus_per_trial`` is the
-    share of each program. ``cpus``: the CPUs that this process may use. ``load_average``: the number of programs that
-    ran or waited for a CPU in the minute before the measurements; None if unknown. ``niceness``: the niceness at which
-    networks are timed.
+    ``slots``: the number of parallel trials. ``device``: where trials compute. ``gpus_per_trial``: the share of a GPU
+    of each trial. ``kernels``: the kernels of the device, in a line. ``trials_per_program``: the maximum number of
+    trials that train together as one program. If it is more than 1, ``slots`` counts programs, and ``gpus_per_trial``
+    is the share of each program. ``cpus``: the CPUs that this process may use. ``load_average``: the number of programs
+    that ran or waited for a CPU in the minute before the measurements; None if unknown. ``niceness``: the niceness at
+    which networks are timed.
     """
 
     slots: int = 1
@@ -112,9 +112,9 @@ class Forecast:
     """The expected cost of a study in one case. All fields after ``epochs`` are None if nothing could be measured.
 
     ``case``: as in ``EpochTotals``. ``epochs``: the sum over all trials. ``hours``: the sum of the training hours.
-    ``error``: the standard error of ``hours``, which are estimated from a few drawn configs; None if only one of these
-    was measured. ``gpu_hours``: ``hours`` times the share of a GPU. ``elapsed``: the wall-clock hours if all slots are
-    busy; never less than the hours of the base trial. ``trials_an_hour``: the number of trials divided by ``elapsed``.
+    ``error``: the standard error of ``hours``, which are estimated from a few drawn configs; None if only one config
+    was drawn. ``gpu_hours``: ``hours`` times the share of a GPU. ``elapsed``: the wall-clock hours if all slots are
+    busy, but at least the hours of the base trial. ``trials_an_hour``: the number of trials divided by ``elapsed``.
     """
 
     case: Literal["best", "typical", "worst"]
@@ -133,8 +133,7 @@ class Plan:
     ``space``: the number of points of the space. ``trials``: the number of trials. ``rungs``: the amounts of
     ``resource`` at which trials are compared. ``room``: the capacity of the machine. ``forecasts``: the cost in the
     best, the typical and the worst case. ``trials_per_shared_program``: the average number of trials in a program.
-    ``networks``: the measured configs. ``unmeasured``: why the hours are unknown; None if they are known, or if nothing
-    was to be measured.
+    ``networks``: the measured configs. ``unmeasured``: why measuring did not give the hours; None otherwise.
     """
 
     study: StudyConfig
@@ -152,12 +151,12 @@ class Plan:
 
     @property
     def together(self) -> int:
-        """The average number of trials in a program, rounded, at least 1."""
+        """The average number of trials in a program, rounded to an integer from 1 on."""
         return max(1, round(self.trials_per_shared_program))
 
 
 def plan(study: StudyConfig, room: Room) -> Plan:
-    """Plan a study without its corpus: count its points, trials and epochs. Draws use the study's seed."""
+    """Plan a study without its corpus: count its points, trials and epochs. Random draws use the study's seed."""
     space = Space(study.space)
     counted = count(space, generator(study.search.seed, "plan", "count"))
     trials = _trials(study.search, space, counted)
@@ -178,8 +177,8 @@ def plan(study: StudyConfig, room: Room) -> Plan:
 
 
 def measured(made: Plan, meter: Meter, *, tell: Say) -> Plan:
-    """Measure some networks with ``meter``, and return the plan ``made`` with these networks and the estimated hours.
-    ``tell`` receives lines about the progress.
+    """Measure some networks with ``meter``, and add them and the estimated hours to the plan ``made``. ``tell``:
+    receives lines about the progress.
     """
     space = Space(made.study.space)
     networks = _networks(made, space, meter, tell)
@@ -222,8 +221,8 @@ class _Paces:
 
 
 def _error_of_mean(drawn: Sequence[float], *, of: int | None) -> float | None:
-    """The standard error of the mean of ``drawn``: 0 if the whole population is drawn, otherwise None for a single
-    value. ``of``: the size of the population; None means infinite.
+    """The standard error of the mean of ``drawn``. It is 0 if the whole population was drawn, and None if ``drawn`` is
+    a single value of several. ``of``: the size of the population; None means infinite.
     """
     if of == len(drawn):
         return 0.0
@@ -287,8 +286,8 @@ def _changes(space: Space, config: Subject, base: Subject) -> Point:
 
 
 def _drawn(search: SearchConfig, space: Space, trials: int, base: Subject) -> list[Point]:
-    """Draw points that represent all trials but the base: a sample of these trials if the proposer fixes them in
-    advance, and random points of the space otherwise.
+    """Draw points that represent all trials but the base. If the proposer fixes the trials in advance, some of their
+    points are drawn, and otherwise random points of the space.
     """
     source = generator(search.seed, "plan", "draw")
     if search.proposer.kind in WALKS:
@@ -301,7 +300,7 @@ def _drawn(search: SearchConfig, space: Space, trials: int, base: Subject) -> li
 
 
 def _timed(made: Plan, forecast: Forecast, paces: _Paces) -> Forecast:
-    """Add the hours to a forecast: the base's epochs take the base's seconds, all other epochs the mean seconds."""
+    """Add the hours to a forecast. The base's epochs take the base's seconds, and other epochs the mean seconds."""
     own = paces.base_epochs * paces.base / HOUR
     others = forecast.epochs - paces.base_epochs
     hours = own + others * paces.others / HOUR

@@ -1,4 +1,4 @@
-"""Estimates how many trials share a program on average if each program is filled from the next few trials."""
+"""Estimates the average number of trials in a program, if each program is filled from the next few trials."""
 
 from collections.abc import Sequence
 from itertools import islice
@@ -15,11 +15,10 @@ LOOKED_AT = 200
 
 
 def trials_per_shared_program(search: SearchConfig, space: Space, trials: int, most: int, *, on_cpu: bool) -> float:
-    """The mean number of trials in a program, for a study of ``trials`` trials with up to ``most`` trials in a program.
+    """The mean number of trials in a program, in a study of ``trials`` trials. A program has up to ``most`` trials.
 
-    The trials are simulated: in the order of the proposer if it enumerates the space, at random otherwise. ``on_cpu``:
-    whether trials compute on a CPU, where some networks train alone. With a time limit, all trials train alone, so the
-    mean is 1.
+    The trials are those of the proposer if it enumerates the space, and random points otherwise. With a time limit, all
+    trials train alone, so the mean is 1. ``on_cpu``: whether trials compute on a CPU, where some networks train alone.
     """
     if most == 1 or search.time_limit is not None or not trials:
         return 1.0
@@ -38,8 +37,8 @@ def trials_per_shared_program(search: SearchConfig, space: Space, trials: int, m
 
 
 def programs(kinds: Sequence[str], most: int) -> int:
-    """The number of programs needed to train trials of these ``kinds``, in the order of proposal. Trials of the same
-    kind can share a program of up to ``most`` trials.
+    """The number of programs that are needed for trials of these ``kinds``, given in the order of proposal. Up to
+    ``most`` trials of the same kind can share a program.
 
     Programs begin one after another, as in ``search/execution/engines/ray/loop.py``. The first waiting trial begins a
     program. The program also takes trials of the same kind that wait or are proposed next, until it is full or ``most``

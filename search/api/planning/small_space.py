@@ -1,4 +1,4 @@
-"""Finds spaces so small that a scheduler saves little, and every config could be trained to its end."""
+"""Finds spaces so small that a scheduler saves little: every config could be trained to its end."""
 
 from dataclasses import dataclass
 from itertools import islice
@@ -15,7 +15,7 @@ trains only one to its end.
 """
 
 LISTED: Final = 1_000
-"""A space with more points than this, allowed or not, counts as large; its configs are not counted."""
+"""A space with more points than this (allowed or not) counts as large, without counting its configs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +37,8 @@ class SmallSpace:
 
 
 def small_space(study: StudyConfig) -> SmallSpace | None:
-    """The cost of training every config of a small space to its end. None if the space is large or has only one config,
-    if the study has fewer trials than the space has configs, or if its scheduler would not save epochs or races seeds.
+    """The cost of training every config of a small space to its end. None if the space is large, has only one config,
+    or has more configs than the study has trials. None also if the scheduler would save no epochs, or races seeds.
     """
     search, scheduler = study.search, study.search.scheduler
     races = isinstance(scheduler, RungConfig) and scheduler.resource == "seeds"

@@ -1,4 +1,4 @@
-"""The recorded curves of a study, for simulations, and a space with only the points whose curves are recorded.
+"""The recorded curves of a study, for simulations, and a space with only the points that have such curves.
 
 Shapes: P recorded points, A axes.
 """
@@ -31,13 +31,13 @@ LANES = "dev_score"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Recordings:
-    """The trials of a study whose curves can be replayed to any epoch. A curve is complete if it has all epochs, if the
-    trial diverged, or if the user's function returned earlier.
+    """The trials of a study that can be replayed to any epoch. The curve of a trial is complete if it has all epochs,
+    if the trial diverged, or if the user's function returned earlier.
 
     ``curves``: the reports of each trial, by the hash (``identity``) of its config. ``points``: the trials' points (a
-    value for each active axis). ``extended``: the number of incomplete curves that were extrapolated. ``left_out``:
-    maps each state to the number of trials in this state that are left out because of their incomplete curves.
-    ``scores``: the scores of all recorded trials that have a score, the best first.
+    value for each active axis). ``extended``: the number of incomplete curves that were extrapolated. ``left_out``: the
+    number of trials that are left out because of their incomplete curves, by state. ``scores``: the scores of all
+    trials of the study, the best first.
     """
 
     curves: Mapping[str, tuple[EpochResult, ...]]
@@ -50,17 +50,17 @@ class Recordings:
 
     @property
     def best(self) -> float | None:
-        """The best score that a simulation can reach, from the curves that do not diverge; None if all diverge."""
+        """The best score of the curves that do not diverge, which a simulation can reach. None if all diverge."""
         scores = ([result.score for result in curve] for curve in self.curves.values())
         return max((max(each) for each in scores if each and all(map(math.isfinite, each))), default=None)
 
 
 def recordings(record: StudyRecord, *, extrapolate: bool = False) -> Recordings:
-    """Collect the curves of a study that can be replayed. Raises UserError if there is none.
+    """Collect the curves of a study that can be replayed. Raises UserError if there are none.
 
-    ``extrapolate``: whether incomplete curves are also used, except those that a fault ended. Such a curve keeps its
-    last score up to the last epoch, and its mean seconds per epoch. Seeds that a race did not train get the mean score
-    of the trained seeds.
+    ``extrapolate``: whether to extend incomplete curves to the last epoch, except those that a fault ended. In the
+    added epochs, a curve has its last score and its mean seconds per epoch. Seeds that a race did not train get the
+    mean score of the trained seeds.
     """
     whole = record.study.space.base.epochs
     curves: dict[str, tuple[EpochResult, ...]] = {}
@@ -100,8 +100,8 @@ def recordings(record: StudyRecord, *, extrapolate: bool = False) -> Recordings:
 def _curve(trial: TrialRecord, seeds: int, further: Sequence[str]) -> tuple[EpochResult, ...]:
     """The curve of a trial as if all its seeds had been trained together.
 
-    ``seeds``: the number of seeds of the curve; seeds that the trial did not train get the mean of the trained seeds.
-    ``further``: the metrics that are objectives; these are kept.
+    ``seeds``: the number of seeds of the curve. Seeds that the trial did not train get the mean of the trained seeds.
+    ``further``: the metrics to keep, which are objectives.
     """
     reports = [joined(each) for each in zip(*groups(trial.reports), strict=False)] if trial.raced else trial.reports
     return tuple(_result(report, tuple(trial.dev_of(report).values()), seeds, further) for report in reports)
@@ -132,12 +132,12 @@ def _held(curve: tuple[EpochResult, ...], whole: int) -> tuple[EpochResult, ...]
 
 @final
 class RecordedSpace(Space):
-    """A space that contains only the recorded points of a study, and loses each point once it is proposed (``take``).
-    If a proposer composes another point, the nearest remaining point is returned instead.
+    """A space with only the recorded points of a study. A point is removed once it is proposed (``take``). If a
+    proposer composes another point, the nearest remaining point is returned instead.
 
-    The distance of two points is a sum over the axes. On a choice, equal values contribute 0 and others 1. On a number,
-    the difference contributes as a fraction of the range (of the logarithms for ``log``). An axis that only one of the
-    points has contributes 1. Ties go to the point recorded first.
+    The distance of two points is a sum over the axes. An axis that is a choice contributes 0 for equal values, and
+    otherwise 1. A numeric axis contributes the difference as a fraction of the range (of logarithms for ``log``). An
+    axis that only one of the points has contributes 1. Of equally near points, the first recorded is returned.
     """
 
     def __init__(self, config: SpaceConfig, points: Sequence[Point]) -> None:
@@ -164,7 +164,7 @@ class RecordedSpace(Space):
         yield from (self._left[text] for text in texts if text in self._left)
 
     def refusal(self, point: Point) -> str | None:
-        """The reason why a point is not allowed (not recorded, or already proposed); None if it is allowed."""
+        """The reason why a point is not allowed: it is not recorded, or already proposed. None if it is allowed."""
         return None if canonical_json(point) in self._left else "not a recorded trial that is left"
 
     def sample(self, generator: np.random.Generator) -> Point:
@@ -207,7 +207,7 @@ class RecordedSpace(Space):
         return self._texts[int(np.argmin(distance_P))]
 
     def _coordinates(self, point: Point) -> list[float]:
-        """A coordinate for each axis: the index of a choice's value, the position of a number in its range, or NaN."""
+        """The coordinate on each axis: the index of a choice's value, the position of a number in its range, or NaN."""
         return [
             _coordinate(domain, point[path]) if path in point else math.nan for path, domain in self.domains.items()
         ]

@@ -20,8 +20,8 @@ BUDGET: Final = 1 / 5
 class Goal:
     """The target of a simulation.
 
-    ``best``: the best score of all recorded curves. ``within``: how much lower a score may be to count as the best.
-    ``grid``: the total epochs of all recorded trials if none is stopped.
+    ``best``: the best score of all recorded curves. ``within``: a score counts as the best if it is lower by at most
+    this. ``grid``: the total epochs of all recorded trials if none is stopped.
     """
 
     best: float
@@ -29,19 +29,19 @@ class Goal:
     grid: int
 
     def until(self, course: Trajectory) -> float:
-        """The number of epochs until the incumbent reaches and keeps the best score; infinite if it never does."""
+        """The number of epochs until the incumbent reaches the best score for good. Infinite if it never does."""
         moment = course.until(self.best - self.within)
         return math.inf if moment is None else moment.epochs
 
     def regret(self, course: Trajectory, epochs: float = math.inf) -> float:
-        """The best score minus the incumbent's score after ``epochs`` epochs; infinite without an incumbent."""
+        """The best score minus the incumbent's score after ``epochs`` epochs. Infinite without an incumbent."""
         score = course.after(epochs)
         return math.inf if score is None else max(self.best - score, 0.0)
 
 
 @dataclass(frozen=True, slots=True)
 class Quartiles:
-    """The quartiles of a result over several seeds; None for a quartile that is infinite."""
+    """The quartiles of a result over several seeds. An infinite quartile is None."""
 
     lower: float | None
     median: float | None
@@ -49,7 +49,7 @@ class Quartiles:
 
     @classmethod
     def of(cls, values: Sequence[float]) -> "Quartiles":
-        """Compute the quartiles of values, some of which may be infinite."""
+        """Compute the quartiles of values, which may be infinite."""
         return cls(*(value if math.isfinite(value) else None for value in (quantile(values, at) for at in QUARTILES)))
 
 
@@ -58,9 +58,9 @@ class Repeated:
     """The results of simulations that differ only in the proposer's seed. The incumbent is the best trial so far.
 
     ``trials``: the number of trials of one simulation. ``epochs``: the epochs of all trials of a simulation.
-    ``until_found``: the epochs until the incumbent reaches and keeps the best recorded score. ``found``: the number of
-    seeds for which the incumbent does so. ``regret_early`` and ``regret_at_end``: the best recorded score minus the
-    incumbent's score, after ``BUDGET`` of the grid's epochs and at the end.
+    ``until_found``: the epochs until the incumbent reaches the best recorded score for good. ``found``: the number of
+    seeds for which it does. ``regret_early``: the best recorded score minus the incumbent's score, after the fraction
+    ``BUDGET`` of the grid's epochs. ``regret_at_end``: the same at the end.
     """
 
     proposer: str
@@ -75,7 +75,7 @@ class Repeated:
 
 
 def goal_of(record: StudyRecord, recorded: Recordings, within: float) -> Goal:
-    """The target of simulations of a study. ``within``: how much lower a score may be to count as the best."""
+    """The target of simulations of a study. ``within``: as in ``Goal``."""
     best = recorded.best
     return Goal(
         best=-math.inf if best is None else best,
@@ -87,8 +87,8 @@ def goal_of(record: StudyRecord, recorded: Recordings, within: float) -> Goal:
 def repeated(
     record: StudyRecord, recorded: Recordings, search: SearchConfig, goal: Goal, *, repeats: int, workers: int
 ) -> Repeated:
-    """Simulate a study with ``repeats`` consecutive seeds, beginning with the seed of ``search``. All other arguments
-    are arguments of ``simulate``. Raises UserError as ``simulate`` does.
+    """Simulate a study with ``repeats`` consecutive seeds, from the seed of ``search`` on. ``goal``: the target of the
+    simulations. The other arguments are those of ``simulate``. Raises UserError as ``simulate`` does.
     """
     seeds = tuple(range(search.seed, search.seed + repeats))
     outcomes = [simulate(record, recorded, search.model_copy(update={"seed": seed}), workers=workers) for seed in seeds]

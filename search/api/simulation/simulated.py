@@ -18,7 +18,7 @@ Curve = Sequence[EpochResult]
 
 @final
 class SimulatedEngine(Engine):
-    """Replays recorded curves on simulated parallel workers, each of which gets the next trial as soon as it is free.
+    """Replays recorded curves on simulated parallel workers. A worker gets the next trial as soon as it is free.
 
     ``curves``: the recorded curve of each config, by the config's hash (``identity``). ``workers``: the number of
     workers. An epoch takes its recorded seconds; everything else takes no time. Epochs that end at the same time are
@@ -34,7 +34,7 @@ class SimulatedEngine(Engine):
         self._running: list[tuple[float, int, int, EpochResult, Iterator[EpochResult]]] = []
 
     def run(self, driver: Driver) -> None:
-        """Replay trials until none runs and the driver has no trial to start."""
+        """Replay trials until no trial runs and the driver has no more to start."""
         self._fill(driver)
         while self._running:
             self.now, _, number, result, rest = heapq.heappop(self._running)
@@ -60,14 +60,14 @@ class SimulatedEngine(Engine):
 
 
 def _rest(curve: Curve, task: TrialTask) -> Iterator[EpochResult]:
-    """Yields the recorded reports that follow the reports of a task so far, for the task's seeds."""
+    """Yields the recorded reports that follow those of the task so far, for the task's seeds."""
     for result in islice(curve, task.reported, None):
         yield _of_seeds(result, task.seeds)
 
 
 def _of_seeds(result: EpochResult, seeds: tuple[int, ...]) -> EpochResult:
-    """Restrict a recorded epoch of all seeds to ``seeds``, with their mean score and share of the seconds. A score that
-    is not finite is kept.
+    """Restrict a recorded epoch of all seeds to ``seeds``, with the mean score of these seeds and their share of the
+    seconds. A score that is not finite is kept.
     """
     scores = result.metrics[LANES]
     if len(seeds) == len(scores):

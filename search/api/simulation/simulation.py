@@ -47,10 +47,10 @@ class Outcome:
     ``scheduler``: described in a few words. ``trials``: the number of trials. ``best``: the best dev score; None if no
     trial has a finite one. ``rank``: 1 + the number of recorded trials, including stopped ones, with a better score;
     None if ``best`` is None. ``seconds``: the simulated time until the last trial ended. ``best_after``: the simulated
-    time until the best score was reported; None if ``best`` is None. ``epochs``: the epochs of all trials, rounded up;
-    an epoch of all seeds counts as one, an epoch of some racing seeds as a fraction. ``stopped``, ``completed``,
-    ``diverged``: the number of trials with this end. ``course``: the score of the incumbent, the best trial so far,
-    over time.
+    time until the best score was reported; None if ``best`` is None. ``epochs``: the epochs of all trials, rounded up.
+    An epoch of all seeds counts as one; an epoch of some racing seeds counts as a fraction. ``stopped``, ``completed``,
+    ``diverged``: the number of trials that ended in this way. ``course``: the score of the incumbent (the best trial so
+    far) over time.
     """
 
     scheduler: str
@@ -76,9 +76,9 @@ def with_scheduler(
 ) -> SearchConfig:
     """Replace the scheduler of a search by the one called ``name``.
 
-    ``grace``, ``reduction`` and ``keep``: options of the new scheduler; options that it does not have are ignored. An
-    option that is None keeps its value in ``search`` if the old and the new scheduler are of the same kind, or each is
-    ASHA or Hyperband; otherwise it has its default. Raises UserError for a name that is not in ``SCHEDULERS``.
+    ``grace``, ``reduction`` and ``keep``: options of the new scheduler. Options that it does not have are ignored. An
+    option of None keeps its value in ``search`` if both schedulers are of the same kind, or both are ASHA or Hyperband.
+    Otherwise it has its default. Raises UserError for a name that is not in ``SCHEDULERS``.
     """
     given: dict[str, int | None] = {"grace": grace, "reduction": reduction, "keep": keep}
     own, rungs = search.scheduler, {}
@@ -110,7 +110,7 @@ def _changed(config: Frozen, given: Mapping[str, int | None]) -> Frozen:
 
 
 class _Unwritten:
-    """A history of a simulated study: it returns the study's first events, and drops all appended events."""
+    """The history of a simulated study. It returns the study's first events, and drops all appended events."""
 
     def __init__(self, *opening: Event) -> None:
         self.folder = NOWHERE
@@ -129,7 +129,7 @@ class _Unwritten:
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Simulated:
     """A simulated study at its end. ``record``: the record of its trials. ``seconds``: the simulated time. ``course``:
-    the score of the incumbent, the best trial so far, over time.
+    the score of the incumbent (the best trial so far) over time.
     """
 
     record: StudyRecord
@@ -160,9 +160,9 @@ def simulated(
     """Simulate a recorded study with other search options. The result is deterministic. Raises UserError if the
     proposer does not support the space.
 
-    ``recorded``: the study's curves. ``search``: the options; there are at most as many trials as recorded curves, and
-    ``search.hours`` is ignored. ``workers``: the number of parallel trials. ``suggested``: recorded points to try
-    first.
+    ``recorded``: the study's curves. ``search``: the search options. There are at most as many trials as recorded
+    curves, and ``search.hours`` is ignored. ``workers``: the number of parallel trials. ``suggested``: recorded points
+    to try first.
     """
     trials = min(search.trials, len(recorded.points))
     # A limit in hours would refer to the machines of the recorded study, not to simulated time.
@@ -189,7 +189,7 @@ def simulated(
 
 def _corpora(record: StudyRecord) -> Iterable[CorpusPrepared]:
     """The prepared corpora of the trials. A trial of an older version may name its corpus by a hash that the record
-    lacks; any recorded corpus is then used.
+    lacks. Any recorded corpus is then used.
     """
     corpora = dict(record.corpora)
     for trial in record.trials.values() if corpora else ():

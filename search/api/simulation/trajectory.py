@@ -1,8 +1,8 @@
 """Records the trajectory of a simulation: the score of its incumbent over time.
 
 The incumbent at a moment is the trial that the study would return if it ended then: the first of
-``StudyRecord.ranked``, with the weights of its best epoch so far. Later events make no difference: a trial that will
-diverge can be the incumbent.
+``StudyRecord.ranked``, with the weights of its best epoch so far. A trial that diverges later can be the incumbent
+until then.
 """
 
 import math
@@ -18,13 +18,13 @@ from skipstack.search.study.record.trial_record import TrialRecord
 from skipstack.search.study.task import EpochResult
 
 ROUNDING: Final = 1e-9
-"""Scores that differ by less than this count as equal, since decimal fractions are inexact in floating point."""
+"""Scores that differ by at most this count as equal, since decimal fractions are inexact in floating point."""
 
 
 @dataclass(frozen=True, slots=True)
 class Moment:
     """A change of the incumbent's score. ``epochs``: the total epochs that all trials have reported until then.
-    ``seconds``: the simulated time. ``score``: the new score; None if there is no incumbent any more.
+    ``seconds``: the simulated time. ``score``: the new score; None if there is no longer an incumbent.
     """
 
     epochs: float
@@ -44,7 +44,7 @@ class Trajectory:
         return past[-1] if past else None
 
     def until(self, level: float) -> Moment | None:
-        """The moment from which on the incumbent's score is at least ``level`` until the end; None if there is none."""
+        """The moment from which the incumbent's score stays at least ``level``. None if there is no such moment."""
         found = None
         for moment in self.moments:
             if moment.score is None or moment.score < level - ROUNDING:
@@ -66,11 +66,11 @@ def reached(curve: Sequence[EpochResult], epochs: int) -> float:
 
 @final
 class TrajectoryRecorder:
-    """Records the trajectory of a simulated study from the driver's events, which ``take`` receives.
+    """Records the trajectory of a simulated study. Pass the driver's events to ``take``.
 
-    ``record``: the driver's record of the simulated study, which must have each event before ``take`` receives it.
-    ``curves``: the recorded curves, by the config's hash. The scores of the trajectory are those of all seeds, even if
-    seeds race; the incumbent is then determined by the seeds trained so far.
+    ``record``: the driver's record of the simulated study. It must have each event before ``take`` receives the event.
+    ``curves``: the recorded curves, by the config's hash. If seeds race, the seeds trained so far determine the
+    incumbent, but the trajectory has its score over all seeds.
     """
 
     def __init__(self, record: StudyRecord, curves: Mapping[str, Sequence[EpochResult]]) -> None:
@@ -97,7 +97,7 @@ class TrajectoryRecorder:
                 self._moments.append(Moment(float(self._epochs), event.time, score))
 
     def _judge(self, trial: TrialRecord) -> None:
-        """Update the incumbent after a change of one trial. Compares all trials only if the incumbent got worse."""
+        """Update the incumbent after a change of one trial. All trials are compared only if the incumbent got worse."""
         key = None if trial.score is None else trial.rank_key
         if trial is self._first and (key is None or self._rank_key is None or key > self._rank_key):
             self._first = next(iter(self._record.ranked()), None)

@@ -1,4 +1,4 @@
-"""An attempt at a trial: creates the trial's worker, and replaces the worker after a transient disk error."""
+"""Attempts at a trial. An attempt creates the trial's worker, and replaces it after a transient disk error."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -18,7 +18,7 @@ class Attempt:
 
     @property
     def reported(self) -> int:
-        """Number of epochs of the task's seeds: those in the ledger, and those that this attempt has returned."""
+        """The number of epochs of the task's seeds in the ledger, plus those that this attempt has returned."""
         return self._task.reported
 
     @property
@@ -27,14 +27,14 @@ class Attempt:
         return self._task.number
 
     def begin(self) -> None:
-        """Create the worker. If trials train together, call this for all before any trains. Raises as ``run_epoch``."""
+        """Create the worker. Begin all trials that train together before any trains. Raises as ``run_epoch``."""
         with lost_disk_interrupts(f"trial {self._task.number}"):
             tried_again(self._made)
 
     def run_epoch(self) -> EpochResult | None:
         """Train the next epoch and return its result; None if the trial has no further epoch. After a transient disk
-        error, a new worker continues from the trial's saved files. Raises OutOfSpaceError for a full disk,
-        DiskLostError if the disk error persists, and other errors of the worker.
+        error, a new worker continues from the trial's saved files. Raises DiskLostError if the error persists,
+        OutOfSpaceError for a full disk, and any other error of the worker.
         """
         with lost_disk_interrupts(f"trial {self._task.number}"):
             result = tried_again(self._epoch)

@@ -60,11 +60,12 @@ class Driver:
     """Proposes trials, decides on their reports, ends trials, and records all this in the ledger.
 
     ``ledger``: past events, which the driver replays; new events are appended to it. ``device``: the device of the
-    trials' tasks. ``clock`` returns Unix time in seconds, on which only ``search.hours`` and overdue reports depend.
+    trials' tasks. ``clock`` returns Unix time in seconds. Only ``search.hours`` and overdue reports depend on it.
     ``readers`` receive every new event. ``space``: the points (values for all axes) that may be proposed; None means
     the study's whole space. ``first``: new events to append before all others. ``replay_to``: readers of the replayed
-    events and of ``first``, called after the driver has applied each event. ``parameters`` is called only if the number
-    of parameters is an objective; it returns this number for a config, None if the config's network cannot be built.
+    events and of ``first``; they get an event after the driver has applied it. ``parameters`` returns the number of
+    parameters of a config, or None if the config's network cannot be built. It is called only if this number is an
+    objective.
     """
 
     def __init__(
@@ -104,15 +105,15 @@ class Driver:
         self.record.working.rests()  # the last driver may have been killed
         self._asked = AskedPoints(folder.asked) if folder.ablation is None else None
         self.turns = 1
-        """Largest number of trials that take turns in one process. It multiplies the wait for a report."""
+        """Largest number of trials that take turns in one process. The wait for a report is multiplied by it."""
         self._patience: Patience | None = None
-        """The wait for reports of running trials after the end of the study's hours; None before the end."""
+        """The wait for reports of running trials after the study's hours have ended; None before that."""
         self._heard: dict[int, float] = {}
         """Unix time at which each running trial last began or reported an epoch."""
         self._waiting = sorted(self._state.active)
         self._all_proposed = False
         self._none_now = False
-        """Whether the proposer has no point to propose until a running trial has ended."""
+        """Whether the proposer will have no further point before a running trial has ended."""
 
     @property
     def record(self) -> StudyRecord:
@@ -125,8 +126,8 @@ class Driver:
 
     def next(self) -> TrialTask | None:
         """Record that the next trial starts, and return its task; None if no trial can start now. Unless the study is
-        ``over``, a trial may become ready later. Interrupted trials, trials to retry and trials with a next group of
-        racing seeds come first, then promoted trials, then new trials.
+        ``over``, a trial may become ready later. Trials to continue come first: after an interruption, after a fault,
+        or with the next group of racing seeds. Promoted trials come next, then new trials.
         """
         self.take_asked()
         self._end(self._state.scheduler.beaten())
@@ -145,12 +146,12 @@ class Driver:
 
     @property
     def over(self) -> bool:
-        """Whether all trials have paused or ended, so that only promoted or new trials can start."""
+        """Whether no trial is running: all have paused or ended."""
         return not self._state.active
 
     @property
     def halts(self) -> frozenset[int]:
-        """Epochs after which the scheduler may end or pause a trial: the rungs, or none if rungs are not in epochs."""
+        """The rungs: epochs after which the scheduler may end or pause a trial. Empty if rungs are not in epochs."""
         scheduler = self._state.scheduler
         return frozenset(scheduler.rungs if scheduler.spending.resource == "epochs" else ())
 
@@ -163,7 +164,7 @@ class Driver:
         return len(self._state.active) + given + (0 if none else self._state.proposer.left(left - given))
 
     def take_asked(self) -> bool:
-        """Add the points that users have newly requested to the study, and return whether there are any."""
+        """Add newly requested points of users to the study, and return whether there were any."""
         if self._asked is None:
             return False
         taken = False
@@ -181,8 +182,8 @@ class Driver:
         self._end([trial.number for trial in self.record.paused()])
 
     def hours_are_over(self) -> bool:
-        """Return whether the study's hours (``search.hours``) are over. If so, end waiting and paused trials; running
-        trials end at their next report. False if nothing is left to stop.
+        """Return whether the study's hours (``search.hours``) are over and something was left to stop. If so, end the
+        waiting and the paused trials. Running trials end at their next report.
         """
         if (shortened := self._hours_over(self._clock())) is None:
             return False
@@ -193,8 +194,8 @@ class Driver:
         return True
 
     def silent(self) -> list[int]:
-        """Return the running trials whose next report is overdue by ``search.time_limit``. Once the wait after the end
-        of the study's hours has passed, return all running trials.
+        """Return the running trials whose next report is overdue by ``search.time_limit``. After the study's hours,
+        there is a last wait for reports. Once that wait is over, return all running trials.
         """
         now = self._clock()
         if self.record.over is not None and self._patience is not None and self._patience.is_over(now):
@@ -202,8 +203,8 @@ class Driver:
         return [number for number in sorted(self._state.active) if self._is_silent(number, now)]
 
     def seconds_left(self, number: int) -> float | None:
-        """Note that a running trial begins an epoch now. Return the seconds after which the trial, if it has not
-        reported, counts as ``silent``; None means no limit.
+        """Note that a running trial begins an epoch now. Return the seconds after which the trial counts as ``silent``
+        if it has not reported; None means no limit.
         """
         own, now = self._longest_wait(number), self._clock()
         self._heard[number] = now
@@ -250,8 +251,8 @@ class Driver:
 
     def report(self, number: int, result: EpochResult) -> Decision:
         """Record an epoch of a trial, decide whether the trial continues, and return the decision. The report, the
-        decision and the end of the trial, if it ends, are one append to the ledger. If the trial continues after a
-        group of racing seeds is complete, the action is ``pause``, and ``next`` returns a task with the next group.
+        decision and any end of the trial are one append to the ledger. If a next group of racing seeds is to be
+        trained, the action is ``pause``, and ``next`` returns a task with that group.
         """
         reported = Reported(
             time=self._clock(),
@@ -264,8 +265,8 @@ class Driver:
             latency=result.latency if self.record.study.search.measures("latency") else None,
         )
         self._heard[number] = reported.time
-        # The state is updated before the ledger: the decision follows from the state, and report and decision are
-        # appended together. If that fails, the study is interrupted and the state is dropped; the next driver replays.
+        # The state is updated before the ledger: the decision follows from the state, and is appended with the report.
+        # If the append fails, the study is interrupted, and the next driver replays the ledger.
         self._state.apply(reported)
         decision = self._state.decision
         events: list[Event] = [reported, self._decided(reported)]
@@ -319,8 +320,8 @@ class Driver:
         self._tell(Ended(time=self._clock(), trial=number, reason="completed"))
 
     def measurements(self) -> list[Measurement]:
-        """Return the measurements still to make, one for each selected trial that has no result on the test split and
-        was not given up after faults. Call this only when no trial is running.
+        """Return the measurements on the test split still to make, one for each selected trial without a result. Trials
+        that were given up after faults are left out. Call this only when no trial is running.
         """
         trials = self.record.trials
         return [
@@ -359,15 +360,15 @@ class Driver:
         return task_of(self.record, self.folder, number, device=self.device, group=self._group(number))
 
     def _group(self, number: int) -> range | None:
-        """The group of seeds that the trial trains now or next, if its seeds race (train in groups, one after another);
-        None if all its seeds train at once.
+        """If the trial's seeds race (are trained in groups, one after another), return the group that it trains now or
+        next; otherwise None.
         """
         group, first = self._state.scheduler.spending.group(number), self.record.study.search.lane_seeds.start
         return None if group is None else range(first + group.start, first + group.stop)
 
     def _promoted(self, trials: int | None) -> int | None:
         """Promote the next paused trial that is due, record this, and return its number; None if no trial is due.
-        ``trials``: the study's number of trials if no new trial will come, otherwise None.
+        ``trials``: the study's number of trials if no new trial will come; None if more may come.
         """
         number = self._state.scheduler.promotable(trials)
         if number is not None:
@@ -375,9 +376,8 @@ class Driver:
         return number
 
     def _new_trial(self) -> int | None:
-        """Propose and record the next trial to train, and return its number; None if there is none now. If the results
-        of an equal trial are known, the trial is recorded with these results instead of being trained, unless rungs are
-        in seconds or seeds.
+        """Propose and record the next trial to train, and return its number; None if there is none now. If rungs are in
+        epochs, a trial equal to a known one is not trained, but recorded with the known results.
         """
         while not self._all_proposed:
             number = len(self.record.trials)
@@ -443,8 +443,8 @@ class Driver:
 
     def _hours_over(self, time: float) -> list[Shortened] | None:
         """If the study's hours are over at ``time``, begin the wait for running trials, and return a list with the
-        event to record. The list is empty if the event was recorded earlier. None means that time is left, or that
-        nothing is left to stop.
+        event to record. The list is empty if that event is recorded already. Returns None if time is left, or nothing
+        is left to stop.
         """
         record, hours = self.record, self.record.study.search.hours
         if record.over is not None:
@@ -458,7 +458,7 @@ class Driver:
         return [Shortened(time=time, trials=trials, over=HoursOver(hours=hours, left_out=left_out))]
 
     def _left_out(self) -> int:
-        """Upper bound on the number of new trials that the study could still propose."""
+        """Upper bound on the number of further trials that the study could propose."""
         trials, state = len(self.record.trials), self._state
         left = self.record.study.search.trials - trials
         if not left or self._all_proposed:
@@ -480,7 +480,7 @@ class Driver:
 
     def _write(self, events: Sequence[Event]) -> None:
         """Flush the weights of ending trials to the disk, append the events to the ledger, and then send the events to
-        the readers, so that no reader acts on an event that is not on the disk. A failed write interrupts the study.
+        the readers. So no reader acts on an event that is not on the disk. A failed write interrupts the study.
         """
         with lost_ledger_interrupts(self._ledger.folder):
             for event in events:

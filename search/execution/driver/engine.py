@@ -26,8 +26,8 @@ class Engine(ABC):
     """Called with the number of an ended or paused trial once its last files have arrived from another machine."""
 
     def preflight(self, folder: StudyFolder, record: Callable[[], StudyRecord]) -> None:  # noqa: B027 (most engines are on this machine alone)
-        """Check that every machine can train the study; the default checks nothing. Raises UserError with the name of a
-        machine that cannot. ``folder``: the study's folder. ``record``: reads the study's record.
+        """Check that every machine can train the study. The default checks nothing. ``folder``: the study's folder.
+        ``record``: reads the study's record. Raises UserError, with the machine's name, if a machine cannot.
         """
 
     @abstractmethod

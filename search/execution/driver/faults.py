@@ -1,5 +1,5 @@
-"""Classifies errors that end an attempt at a trial as faults of the trial or interruptions of the study, and decides
-which faults are retried.
+"""Classifies the errors that end an attempt at a trial: as a fault of the trial, or as an interruption of the study.
+Decides which faults are retried.
 
 This file imports neither torch nor Ray: it recognises their errors by class name and message.
 """
@@ -37,7 +37,7 @@ GONE: Final = "its machine was lost"
 TAKEN_BACK: Final = "its machine was taken back, as was announced"
 
 MOST_LOSSES: Final = 100
-"""Largest number of retries of a trial after losses of its machine. With more losses, the trial may be the cause."""
+"""Largest number of retries of a trial after losses of its machine. After more losses, the trial may be their cause."""
 
 KERNEL_COUNTERS: Final = Path("/proc/vmstat")
 
@@ -46,7 +46,7 @@ KERNEL_COUNTERS: Final = Path("/proc/vmstat")
 class Fault:
     """The failure of an attempt at a trial. ``reason``: the kind of failure, such as ``crashed``. ``message``: one line
     that describes it. ``weights_lost``: whether the trial must be trained again, since its weights are lost.
-    ``broken``: the side at fault for a GPU error after which the process cannot use its GPU; otherwise None.
+    ``broken``: the side at fault if the process can no longer use its GPU; otherwise None.
     """
 
     reason: FaultReason
@@ -119,7 +119,7 @@ def fault_of(error: BaseException) -> Fault:
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Whether an error's class (which may be of torch or Ray) or its message says that memory ran out."""
+    """Whether an error says that memory ran out, by its class (which may be torch's or Ray's) or by its message."""
     if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError":
         return True
     return isinstance(error, RuntimeError | OSError) and says_out_of_memory(str(error))
@@ -184,9 +184,9 @@ def time_is_over(trial: TrialRecord, search: SearchConfig) -> str | None:
 
 @contextmanager
 def lost_disk_interrupts(what: str) -> Iterator[None]:
-    """Turn an error of a full or failing disk in the block, even one wrapped in another error, into OutOfSpaceError or
-    DiskLostError with a message of one line: ``what``, the disk's error and the path. A Ctrl-C that pydantic has
-    wrapped in an error is raised unwrapped.
+    """Turn an error of a full disk in the block into OutOfSpaceError, and of a failing disk into DiskLostError. The
+    disk's error may be wrapped in another error. The message is one line: ``what``, the disk's error and the path. A
+    Ctrl-C that pydantic has wrapped in an error is raised unwrapped.
     """
     try:
         with interruptions_unwrapped():
@@ -202,8 +202,8 @@ def lost_disk_interrupts(what: str) -> Iterator[None]:
 
 @contextmanager
 def own_file_interrupts(path: Path) -> Iterator[None]:
-    """Turn any failure to write ``path``, a file of the study itself, into OutOfSpaceError or DiskLostError. These
-    interrupt the study instead of ending a trial, since every trial writes such files.
+    """Turn any failure to write ``path`` into OutOfSpaceError or DiskLostError. ``path`` is a file of the study itself:
+    such a failure concerns every trial, so it interrupts the study instead of ending a trial.
     """
     try:
         yield
@@ -244,8 +244,8 @@ def _gone(study: Path, cause: FolderGoneError) -> StudyGoneError:
 
 
 def lost_disk(error: BaseException, what: str) -> StudyInterruptedError | None:
-    """Return the interruption if ``error`` reports a full or failing disk, otherwise None. The interruption's message
-    begins with ``what``.
+    """Return the interruption of the study if ``error`` reports a full or failing disk, otherwise None. ``what``: the
+    beginning of the interruption's message.
     """
     trouble = disk_trouble(error)
     if trouble is None:

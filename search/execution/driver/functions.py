@@ -26,9 +26,9 @@ _ADDRESS: Final = re.compile(r" at 0x[0-9a-fA-F]+")
 
 
 def source_of(function: Callable[..., object], direction: Direction = "maximize") -> FunctionSource:
-    """Identify a function by name, file and a digest of its source code or, if there is none, of its bytecode. Raises
-    UserError for an unknown direction, or if the function can be called neither with a config and a report nor with a
-    config alone.
+    """Identify a function by its name, its file and a digest of its source code. Without source code, the digest is of
+    the bytecode. Raises UserError for an unknown direction. Raises UserError also for a function that takes neither a
+    config alone nor a config and a report.
     """
     if not callable(function):
         raise UserError(f"objective: got {function!r} (allowed: a function of a config and a report)")
@@ -49,8 +49,8 @@ def check_function_given(
     folder: StudyFolder, function: Callable[..., object] | None, call: str = "resume"
 ) -> str | None:
     """Check that a study gets the function with which it was started, and return a line for the user if the function
-    has changed. ``call``: the function of skipstack that would take it. Raises UserError for a missing function, and
-    for any function if the study trains networks.
+    has changed. Raises UserError if the function is missing, or if one is given although the study trains networks.
+    ``call``: the name of skipstack's function that the error recommends, such as ``resume``.
     """
     recorded = recorded_function(folder)
     if recorded is None:
@@ -85,8 +85,8 @@ def asked(config: object, report: object) -> None:
 
 
 def continued_by(folder: Path, source: FunctionSource, call: str = "resume") -> str:
-    """The Python call, as text, that continues the study in ``folder`` with the function ``source``, or does with it
-    what ``call`` says.
+    """Return the Python call, as text, of skipstack's function ``call`` for the study in ``folder`` and the user's
+    function ``source``. A study in the user's own loop continues with ``begin`` instead.
     """
     if source.name == asked.__name__ and source.file == Path(__file__).name:
         return f"skipstack.begin({str(folder)!r})"
@@ -100,17 +100,17 @@ def recorded_function(folder: StudyFolder) -> FunctionSource | None:
 
 
 def version_with(function: Callable[..., object] | None) -> str:
-    """The version of skipstack's code, followed by the digest of ``function`` unless ``function`` is None."""
+    """The version of skipstack's code. If there is a ``function``, its digest follows."""
     return code_version() if function is None else f"{code_version()}, {FUNCTION} {source_of(function).source}"
 
 
 def takes_report(function: Callable[..., object]) -> bool:
-    """Whether a function is called with a config and a report. If not, it is called with the config alone, and its
-    return value is the trial's score.
+    """Whether a function is called with a config and a report. If not, it is called with the config alone, and returns
+    the trial's score.
 
-    The parameter for the report is the one named ``report`` or, without it, the second parameter if that has no
-    default: a second parameter such as ``quick=False`` is the function's own. Raises TypeError for a function that can
-    be called in neither way.
+    The report is passed to the parameter named ``report``. Without such a parameter, it is passed to the second
+    parameter, unless that has a default: a parameter such as ``quick=False`` is the function's own. Raises TypeError
+    for a function that can be called in neither way.
     """
     return _report_parameter(function) is not None
 
@@ -126,7 +126,7 @@ def arguments(
 
 
 def _report_parameter(function: Callable[..., object]) -> str | None:
-    """The name by which a function gets its report; empty if by position, None if the function takes no report."""
+    """The name of the parameter for the report; empty if the report is passed by position, None if it is not passed."""
     try:
         signature = inspect.signature(function)
     except ValueError:  # some builtins have no signature
@@ -153,7 +153,7 @@ def _check_call(function: Callable[..., object]) -> None:
 
 
 def _inner(function: Any) -> Any:
-    """Return the function inside a partial or a wrapper; for another callable object, return its class."""
+    """Return the function inside a partial or a wrapper. For another callable object, return its class."""
     while hasattr(function, "func") or hasattr(function, "__wrapped__"):
         function = getattr(function, "func", None) or function.__wrapped__
     return function if hasattr(function, "__qualname__") else type(function)
@@ -166,7 +166,7 @@ def _name(function: Any) -> str:
 
 
 def _code(function: Any) -> str:
-    """The code of a function that has no source; or the type of a built-in callable, with its name."""
+    """The bytecode of a function without source, as text. For a built-in callable, its type and name."""
     code = getattr(function, "__code__", None)
     return f"{type(function)} {_name(function)}" if code is None else _of_code(code)
 
@@ -178,7 +178,7 @@ def _of_code(code: CodeType) -> str:
 
 
 def _bound(function: Any) -> Iterator[str]:
-    """Yield the arguments that partials have bound, as text without addresses."""
+    """Yield the arguments that partials have bound, as text without memory addresses."""
     while isinstance(function, partial):
         yield _ADDRESS.sub("", f"{function.args!r} {sorted(function.keywords.items())!r}")
         function = function.func

@@ -13,10 +13,10 @@ from typing import Any, Final
 ENDING: Final = (signal.SIGTERM, signal.SIGHUP)
 
 _OURS: Final[list[Any]] = []
-"""Handlers of the signals in ``ENDING`` that forked processes do not keep."""
+"""Handlers of SIGTERM and SIGHUP that forked processes do not inherit."""
 
 _thread: Final = threading.local()
-"""``blocked``: the signals that were blocked before the fork that is under way in a thread."""
+"""``blocked``: the signals that were blocked in a thread before the fork that is under way."""
 
 
 def _before_fork() -> None:
@@ -29,8 +29,8 @@ def _after_fork() -> None:
 
 
 def _in_forked_process() -> None:
-    """Let SIGTERM and SIGHUP end a process that was just forked: ``multiprocessing.Pool`` ends its processes by
-    SIGTERM, and would wait for ever for a process that ignores it.
+    """Let SIGTERM and SIGHUP end a process that was just forked. ``multiprocessing.Pool`` ends its processes by
+    SIGTERM, and would wait for ever if they ignored it.
     """
     for number in ENDING:
         if signal.getsignal(number) in _OURS:
@@ -42,8 +42,8 @@ os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_c
 
 
 def not_inherited() -> None:
-    """Remove the present handlers of SIGTERM and SIGHUP, such as those of a Ray worker, from all processes that this
-    process forks from now on.
+    """Let no process that this process forks from now on inherit its present handlers of SIGTERM and SIGHUP, such as
+    those of a Ray worker.
     """
     handlers = (signal.getsignal(number) for number in ENDING)
     _OURS.extend(handler for handler in handlers if callable(handler))
@@ -51,12 +51,12 @@ def not_inherited() -> None:
 
 @contextmanager
 def terminated_as_interrupted() -> Iterator[None]:
-    """Turn SIGTERM and SIGHUP in the block into SIGINT. Does nothing outside the main thread, since only the main
-    thread can set signal handlers.
+    """Turn SIGTERM and SIGHUP in the block into SIGINT. Does nothing outside the main thread, since only that thread
+    can set signal handlers.
 
-    A SIGHUP after a SIGTERM or SIGHUP is dropped instead of counting as a second Ctrl-C: when a terminal is closed, the
-    kernel and the shell both send SIGHUP, and systemd sends SIGHUP after SIGTERM. If SIGHUP was ignored before the
-    block, as under ``nohup``, it stays ignored.
+    A SIGHUP after a SIGTERM or SIGHUP is dropped, so that it does not count as a second Ctrl-C. When a terminal is
+    closed, the kernel and the shell both send SIGHUP; systemd sends SIGHUP after SIGTERM. If SIGHUP was ignored before
+    the block, as under ``nohup``, it stays ignored.
     """
     if threading.current_thread() is not threading.main_thread():
         yield

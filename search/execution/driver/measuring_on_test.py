@@ -32,8 +32,8 @@ def measurement(record: StudyRecord, folder: StudyFolder, number: int, *, device
 
 
 def measured(worker: Workers, measurement: Measurement) -> Measured | Fault:
-    """Measure the trial's best weights on the test split; if they are lost, train the trial again first. Return a fault
-    if this trial fails. Raises UserError for a failure that would affect every trial, such as a full disk.
+    """Measure the trial's best weights on the test split. If the weights are lost, train the trial again first. Return
+    a fault if this trial fails. Raises UserError for a failure that would affect every trial, such as a full disk.
     """
     try:
         for task in measurement.training:
@@ -48,7 +48,7 @@ def measured(worker: Workers, measurement: Measurement) -> Measured | Fault:
 
 
 def _training(task: TrialTask, trial: TrialRecord) -> Iterator[TrialTask]:
-    """Yield a task for the last epoch of each group of seeds; the task's worker also trains the earlier epochs."""
+    """Yield a task for each group of seeds, for its last epoch. The task's worker also trains the earlier epochs."""
     earlier: tuple[int, ...] = ()
     for group in groups(trial.reports):  # several groups if the seeds race
         seeds = group[0].seeds or trial.seeds

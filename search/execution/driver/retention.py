@@ -25,13 +25,13 @@ from skipstack.search.study.record.trial_record import TrialRecord
 from skipstack.search.study.record.whole_copies import keep_only
 
 EASE = 0.1
-"""Slack of a clean-up, as a fraction: the number of trials with weights may grow by this fraction between two
-clean-ups, and a clean-up for the disk budget deletes weights until this fraction of the budget is free.
+"""Slack of a clean-up, as a fraction. Between two clean-ups, the number of trials with weights may grow by this
+fraction. A clean-up for the disk budget continues until this fraction of the budget is free.
 """
 
 
 def delete_all_but_logs(folder: StudyFolder) -> None:
-    """Delete all files of all trials except logs that are not empty. A disk error ends this early, and is ignored."""
+    """Delete all files of all trials, except logs with content. The first disk error ends this, and is ignored."""
     with suppress(OSError):
         for trial in sorted(folder.trials.iterdir()):
             for path in trial.iterdir():
@@ -45,9 +45,8 @@ def delete_all_but_logs(folder: StudyFolder) -> None:
 
 
 class Retention:
-    """A reader of events that keeps the weights of the best ``search.keep_checkpoints`` trials, within
-    ``search.disk_budget`` bytes, and deletes other weights. In a study of a function, the weights are the models that
-    the function reported.
+    """A reader of events that deletes weights. It keeps those of the best ``search.keep_checkpoints`` trials, as far as
+    ``search.disk_budget`` allows. In a study of a function, the weights are the models that the function reported.
 
     Always kept, even beyond the budget: the files of running and paused trials, and the weights of the best trial and
     of trials that may still be measured on the test split. Always deleted: the checkpoints of ended trials, and the
@@ -93,7 +92,7 @@ class Retention:
                 pass
 
     def arrived(self, number: int) -> None:
-        """Update the sizes and delete surplus files of an ended or paused trial, when its last files have arrived."""
+        """Update the sizes and delete surplus files of an ended or paused trial whose last files have arrived."""
         if self._kept is None:
             return
         if self._record().trials[number].reason is not None:
@@ -111,8 +110,8 @@ class Retention:
         return f"search.disk_budget: {budget:,} bytes; the weights that are needed took up to {self._exceeded:,}"
 
     def _look(self) -> dict[int, int]:
-        """Scan the folders of all trials, and return the bytes of weights of each ended trial. Delete files that a
-        killed driver left undeleted.
+        """Scan the folders of all trials, and return the bytes of weights of each ended trial. Finish the deletions of
+        a killed driver.
         """
         self._kept = {}
         for trial in self._record().trials.values():
@@ -149,8 +148,8 @@ class Retention:
 
     def _collect(self, kept: dict[int, int], *, final: bool) -> None:
         """Delete surplus weights, from the worst trial upwards. ``kept``: bytes of the weights of each ended trial.
-        ``final``: whether the study has finished. Does nothing before a limit is exceeded, since ranking the trials
-        takes time; the number of trials may exceed its limit by the fraction ``EASE``, unless ``final``.
+        ``final``: whether the study has finished. Ranking the trials takes time, so nothing is done until a limit is
+        exceeded. The number of trials may exceed its limit by the fraction ``EASE`` before the study has finished.
         """
         search = self._record().study.search
         unended = 0 if search.disk_budget is None else self._unended_bytes()
@@ -172,9 +171,9 @@ class Retention:
             self._exceeded = max(self._exceeded, self._kept_bytes + unended)
 
     def _needed(self, *, final: bool) -> set[int]:
-        """Return the ended trials whose weights must be kept: the best trial and, unless ``final``, the trials that are
-        still to be measured on the test split. Running trials are not compared, since they may lose their score by a
-        fault. Weights that are not needed now are not needed later.
+        """Return the ended trials whose weights must be kept. These are the best trial and, unless ``final``, the
+        trials still to be measured on the test split. Running trials are not compared, since they may lose their score
+        by a fault. Weights that are not needed now are not needed later.
         """
         record = self._record()
         ended = copy(record)
@@ -187,15 +186,14 @@ class Retention:
         return self._paused_bytes + sum(map(self._bytes, self._running))
 
     def _bytes(self, number: int) -> int:
-        """Bytes of the weights in the folder of a trial."""
         folder = self._folder.trial(number)
         files = [*folder.rglob("*.safetensors")] if self._record().study.space.base.keeps_weights else _models(folder)
         return sum(path.stat().st_size for path in files if path.exists())
 
 
 def _settled(trial: TrialRecord, folder: Path) -> int | None:
-    """Delete the models of an ended trial, except the best model of each call of its function, and return the bytes of
-    the trial's weights; None if the trial has none.
+    """Return the bytes of an ended trial's weights; None if it has none. Of a function's models, delete all but the
+    best of each call.
     """
     if (path := folder / BEST).exists():
         return path.stat().st_size

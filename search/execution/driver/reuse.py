@@ -24,8 +24,8 @@ class ReusableTrial:
 
 
 class KnownTrials:
-    """Finds a known trial whose results can be reused for a new trial. The known trial has the same config, or a config
-    that builds the same network.
+    """Finds a known trial whose results can be reused for a new trial: one with the same config, or with a config that
+    builds the same network.
 
     In one study, equal configs imply equal corpora and epochs. The corpora of earlier studies were compared with this
     study's when this study was opened (``search/study/earlier_studies/reading.py``). Different configs build the same
@@ -38,7 +38,7 @@ class KnownTrials:
         self._earlier: dict[str, list[ReusableTrial]] = {}
         self._own: dict[str, int] = {}
         self._apart: dict[str, list[int]] = {}
-        """Trial numbers by values on the axes that every network reads: equal networks agree in these values."""
+        """Trial numbers, by the values on the axes that every network reads: equal networks have equal values there."""
         self._identities: dict[int, str] = {}
         """The config identity of each running trial, kept here because the record drops configs, which are large."""
 
@@ -86,7 +86,7 @@ class KnownTrials:
 
     def _take_weights(self, known: ReusableTrial, number: int) -> bool:
         """Copy the best weights of a known trial to the folder of trial ``number``, and return whether the results can
-        be reused. If the weights are missing, the results can be reused only if the known trial diverged.
+        be reused. Without weights, only the results of a diverged trial can be reused.
         """
         folder = StudyFolder(Path(known.study)) if known.study else self._folder
         source, target = folder.trial(known.trial) / BEST, self._folder.trial(number) / BEST

@@ -86,9 +86,10 @@ class StudyState:
         self._written = written
 
     def ask(self, number: int) -> Point | None:
-        """Return the point of the next trial, ``number``, or None, without changing the state. The base config comes
-        first, if the space contains it, then points that users requested, points that were good on other corpora, and
-        points of the proposer. The base is never stopped early, since every difference is measured from it.
+        """Return the point of trial ``number``, the next one; None if there is none now. The state does not change.
+        First comes the base config, if the space contains it. Then come points that users requested, points that were
+        good on other corpora, and points of the proposer. The base is never stopped early, since every difference is
+        measured from it.
         """
         if number >= self.record.study.search.trials:
             return None
@@ -98,8 +99,8 @@ class StudyState:
         return first[0] if first else self.proposer.ask(number)
 
     def extension(self, name: str, request: Request, time: float) -> Extended:
-        """Return the event that extends the study by the points of the request ``name``, without points that the study
-        already has. Raises UserError for a point that the study's space does not allow.
+        """Return the event that extends the study by the points of the request ``name``, as far as they are new. Raises
+        UserError for a point that the study's space does not allow.
         """
         points: dict[str, Point] = {}
         for point in request.points:
@@ -174,7 +175,7 @@ class StudyState:
         return bool(reported.seeds) and reported.epoch == self.scheduler.maximum
 
     def _is_base(self, proposed: Proposed) -> bool:
-        """Whether the proposed trial is the base. It need not be the first trial, as an extension may add the base."""
+        """Whether the proposed trial is the base. An extension may add the base after other trials."""
         return self._base is not None and _equal(proposed.point, self._base)
 
     def _observe(self, warm_started: WarmStarted) -> None:
@@ -191,8 +192,8 @@ class StudyState:
             self._enough.left(number, trial.reason, trial.score, list(trial.dev.values()))
 
     def _score(self, reported: Reported) -> float:
-        """The score that the scheduler compares: the score of the epoch or, at the end of a group of racing seeds, the
-        trial's best score over all seeds so far.
+        """The score that the scheduler compares: the score of the epoch. At the end of a group of racing seeds, it is
+        the trial's score over all seeds so far.
         """
         if not self.ends_group(reported) or not math.isfinite(reported.score):
             return reported.score
@@ -202,7 +203,7 @@ class StudyState:
 
     def _further(self, number: int, at: Reported | None = None) -> Vector:
         """The values of trial ``number`` in the objectives other than the score. Values that a user's function reported
-        come from the report ``at``, or from the trial's best report if ``at`` is None.
+        are taken from the report ``at``; if that is None, from the trial's best report.
         """
         return self.record.trials[number].further(self.record.study.search.further, at)
 

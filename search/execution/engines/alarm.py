@@ -13,8 +13,8 @@ class Alarm(BaseException):
 
 @contextmanager
 def alarm_after(seconds: float | None) -> Iterator[None]:
-    """Raise Alarm in the block after ``seconds``; None means never. Compiled code is interrupted only at its end. Does
-    nothing outside the main thread, which alone receives signals.
+    """Raise Alarm in the block after ``seconds``; None means never. Compiled code is interrupted only when it returns.
+    Does nothing outside the main thread, which alone receives signals.
     """
     if seconds is None or threading.current_thread() is not threading.main_thread():
         yield

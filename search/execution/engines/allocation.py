@@ -13,8 +13,8 @@ class Allocator:
     """Allocates the resources of each trial, and again when the cluster's machines change.
 
     ``machines`` returns the machines of the cluster, by id. ``allocate`` returns the allotment for these machines.
-    ``size`` asks the machine with a given id for the bytes of its GPU, without waiting; if it is None, no machine is
-    asked. Until all machines have answered, which may take a minute, trials get the same resources as before.
+    ``size`` asks the machine with a given id for the bytes of its GPU, without waiting for the answer. If ``size`` is
+    None, no machine is asked. Until all machines have answered, trials get the same resources as before.
     """
 
     def __init__(
@@ -46,8 +46,8 @@ class Allocator:
         return self._made(now, [(now[machine][0], each.answer()) for machine, each in self._asked.items()])
 
     def look(self) -> bool:
-        """Allocate again if the machines have changed, and return whether the allotment or its words changed. A new
-        machine that cannot report its GPU's size is ignored; a trial on that machine reports the reason.
+        """Allocate again if the machines have changed. Return whether the allotment or its words changed. A new machine
+        that cannot report its GPU's size is ignored; a trial on that machine reports the reason.
         """
         now, before = self._machines(), self._allotment
         if before is None or now == self._of or not slots([has for _, has in now.values()], before.resources):

@@ -31,7 +31,7 @@ class Autoscaling:
         return self.types is None or any(slots([each.has], trial) for each in self.types)
 
     def slots(self, trial: Resources) -> int | None:
-        """Number of trials that fit in parallel once all machines have joined; None if unlimited or unknown."""
+        """The number of trials that fit in parallel once all machines have joined; None if unlimited or unknown."""
         if self.types is None:
             return None
         left, count = self.most, slots([self.head], trial)
@@ -68,10 +68,10 @@ def needed(
     *,
     cpus: float = 1.0,
 ) -> Resources:
-    """The least resources that any trial needs, known before the resources of each trial are allocated.
-    ``gpus_per_trial``: the share of a GPU for each trial; ``auto`` means the smallest share if the cluster has GPUs or
-    may get some, and no GPU if ``device`` is ``cpu``. ``machines``: the resources of each machine. ``autoscaling``: the
-    machines that may join.
+    """The least resources that any trial needs, known before resources are allocated. ``gpus_per_trial``: the share of
+    a GPU for each trial. ``auto`` means the smallest share. It means no GPU if ``device`` is ``cpu``, or if no machine
+    has a GPU or may join with one. ``machines``: the resources of each machine. ``autoscaling``: the machines that may
+    join.
     """
     if gpus_per_trial != "auto":
         return {"cpu": cpus, "gpu": float(gpus_per_trial)} if gpus_per_trial else {"cpu": cpus}

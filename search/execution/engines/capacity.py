@@ -1,5 +1,5 @@
-"""The capacity of a cluster's machines: the number of trials that fit, the share of a GPU that a trial needs, and the
-resources that each trial gets.
+"""The capacity of a cluster's machines: the number of trials that fit, and the resources of each trial, such as the
+share of a GPU.
 """
 
 import logging
@@ -24,7 +24,7 @@ MARGIN: Final = 1.25
 """Factor on the counted memory, for temporary buffers of operations and for memory lost to fragmentation."""
 
 STEPS: Final = 100
-"""Shares are multiples of 1 / ``STEPS``, so that similar trials need equal shares and can use the same process."""
+"""Shares are multiples of 1 / ``STEPS``. So similar trials need equal shares, and can use the same process."""
 
 SMALLEST = 0.01
 """The smallest share of a GPU that ``auto`` gives."""
@@ -52,9 +52,9 @@ def slots(machines: Iterable[Resources], trial: Resources) -> int:
 
 
 def enlarged(ordinary: Resources, share: int, machines: Iterable[Resources]) -> Resources:
-    """The ordinary resources of a trial times ``share``, limited to a single machine: the machine that allows the most
-    GPUs, then the most CPUs. A share below one GPU grows to one GPU at most. Resources that fit no machine are not
-    changed.
+    """The ordinary resources of a trial times ``share``, but at most those of a single machine. Of several machines,
+    the one that allows the most GPUs counts; in a tie, the most CPUs. A share of a GPU grows to one GPU at most.
+    Resources that fit no machine are not changed.
     """
     homes = [machine for machine in machines if slots([machine], ordinary)]
     largest = [
@@ -69,7 +69,7 @@ def _shared(amount: float, share: int, *, most: float) -> float:
 
 
 class Counting(Protocol):
-    """A number of bytes, such as the peak memory of training a trial, that another process is measuring."""
+    """A number of bytes that another process is measuring, such as the peak memory of training a trial."""
 
     def is_over(self) -> bool:
         """Whether the number has arrived, or is no longer expected."""
@@ -80,18 +80,18 @@ class Counting(Protocol):
 
 class GpuShares:
     """Computes the share of a GPU that each trial needs. ``device``: the bytes of each GPU. ``count`` starts to count
-    the bytes of memory of a trial; trials with the same config and number of seeds are counted once.
+    the bytes of memory of a trial. Trials with the same config and number of seeds are counted once.
 
     The share of a trial is (``GPU_CONTEXT`` + ``MARGIN`` * memory) / device, rounded up. Ray packs trials into GPUs by
-    the trials' shares. A trial that exceeds its share runs out of memory itself instead of taking memory from other
-    trials on the GPU (``models/ground/device_memory.py``).
+    these shares. A trial that exceeds its share runs out of memory, and takes none from other trials on the GPU
+    (``models/ground/device_memory.py``).
     """
 
     def __init__(self, device: int, count: Callable[[TrialTask], Counting]) -> None:
         self.device = device
         self._count = count
         self._counting: dict[tuple[str, int], Counting] = {}
-        """Pending counts by config and number of seeds; dropped once read, because Ray stores an answer until then."""
+        """Pending counts, by config and number of seeds. Each is dropped once read, since Ray stores it until then."""
         self._memory: dict[tuple[str, int], int | UserError] = {}
         """The counted bytes by config and number of seeds, or the error of a failed count."""
 
@@ -109,8 +109,8 @@ class GpuShares:
         return key in self._memory or self._counted(key, task).is_over()
 
     def share(self, task: TrialTask) -> float:
-        """Wait until the trial's memory is counted, and return the share of a GPU that the trial needs, at most 1. If
-        counting fails, for example for lack of memory, the share is 1.
+        """Wait until the trial's memory is counted, and return the share of a GPU that the trial needs. The share is 1
+        if the trial needs more than a GPU, or if counting fails, for example for lack of memory.
         """
         key = _counted_as(task)
         if key not in self._memory:
@@ -149,8 +149,8 @@ def _counted_as(task: TrialTask) -> tuple[str, int]:
 
 @dataclass(frozen=True, slots=True)
 class Allotment:
-    """The resources that each trial gets. ``resources``: the same for all trials, except that ``shares``, if it is not
-    None, replaces the ``gpu`` by each trial's own share of a GPU. ``words``: a line for the user.
+    """The resources that each trial gets. ``resources``: the same for all trials. ``shares``: if not None, gives each
+    trial its own share of a GPU, which replaces the ``gpu`` in ``resources``. ``words``: a line for the user.
     """
 
     resources: Resources
@@ -173,12 +173,12 @@ class Allotment:
         return self.resources if self.shares is None else {**self.resources, "gpu": self.shares.usual}
 
     def ordinary(self, task: TrialTask) -> Resources:
-        """The resources of a trial that has never run out of memory. Waits for the count of its memory if necessary."""
+        """The resources of a trial that has not run out of memory. Waits for the count of its memory if necessary."""
         return self.resources if self.shares is None else {**self.resources, "gpu": self.shares.share(task)}
 
     def confined(self, task: TrialTask, taken: Resources) -> TrialTask:
-        """Return the trial's task, limited to the resources ``taken`` for it: with a share of a GPU, to that share of
-        the GPU's memory; without a share, to a CPU.
+        """Return the trial's task, limited to the resources ``taken`` for it. With a share of a GPU, it may use that
+        share of the GPU's memory. Without a share, it runs on a CPU.
         """
         share = taken.get("gpu", 0.0)
         if not share:
@@ -199,11 +199,11 @@ def allotted(
 ) -> Allotment:
     """Allocate the resources of each trial.
 
-    ``gpus_per_trial``: the share of a GPU for each trial. ``auto`` means the share that the trial needs, and no GPU if
+    ``gpus_per_trial``: the share of a GPU for each trial. ``auto`` means the share that the trial needs, or no GPU if
     no machine has one or ``device`` is ``cpu``. ``device``: the device that trials are to use. ``machines``: the
     resources of each machine. ``cpus_per_trial``: the CPUs for each trial. ``sizes`` returns the sizes of the machines'
-    GPUs, and ``count`` starts to count the memory of a trial; both are called only for ``auto``. ``each``: what the
-    line for the user calls the owner of these resources: a trial, or a program of several trials.
+    GPUs, and ``count`` starts to count the memory of a trial; both are called only for ``auto``. ``each``: the word for
+    the owner of these resources in the line for the user: ``trial``, or a word for a program of several trials.
 
     With ``auto``, GPUs are not used if torch finds none on any machine, and the line for the user says so. Raises
     UserError if ``device`` is a GPU and no GPU can be used, if torch finds the GPUs of only some machines, or if no
@@ -250,7 +250,7 @@ def no_capacity(trial: Resources, machines: Sequence[Resources], joining: str = 
 
 
 def nothing_known(*_: object) -> int:
-    """Raise UserError. Replaces measurements of memory in studies without networks, so that ``auto`` uses no GPU."""
+    """Raise UserError. Studies without networks call this instead of measuring memory, so that ``auto`` uses no GPU."""
     raise UserError("nothing is known of its GPUs")
 
 

@@ -17,12 +17,12 @@ Answer = TypeVar("Answer")
 
 
 class SerialEngine(Engine):
-    """Runs all trials in this process: for tests, for debugging, where Ray is not wanted, and for GPUs on which several
-    trials train as one program. The order of events is reproducible. ``device``: the device that ``words`` names; None
-    to name none.
+    """Runs all trials in this process: for tests, for debugging, for machines without Ray, and for several trials that
+    train as one program on a GPU. The order of events is reproducible. ``device``: the device that ``words`` names;
+    None to name none.
 
     Up to ``trials`` trials are in progress at a time and take turns, one epoch each. In each round, the trials with the
-    fewest epochs train, so that they catch up; trials with equally many epochs train together if ``worker`` supports
+    fewest epochs train, so that they catch up. Trials with equally many epochs train together if ``worker`` supports
     that. After each round, new trials replace trials that ended or paused.
 
     If a worker kills this process, the next driver continues from the last checkpoints. A GPU error after which this

@@ -44,7 +44,7 @@ class CallCheckpoint:
 
 class CallCheckpoints:
     """Stores the checkpoints of one call of a user's function. At most two are kept: the latest checkpoint, and the
-    latest checkpoint of an epoch in the ledger. They are often the same.
+    latest one of an epoch in the ledger, which may be the same.
 
     ``trial``: the trial's folder. ``call``: the relative path of the call's folder, such as ``seed-0``. ``attempt``:
     the number of the attempt at the trial. ``reported``: the number of epochs in the ledger.
@@ -83,7 +83,7 @@ class CallCheckpoints:
             self._settle()
 
     def reports(self, epoch: int, report: Mapping[str, float]) -> None:
-        """Store a report, before it is made, in the checkpoint of its epoch, if there is one."""
+        """If there is a checkpoint of this epoch, store a report in it before the report is made."""
         awaits, self._awaits_report = self._awaits_report, None
         if awaits is not None and awaits.epoch == epoch:
             with own_file_interrupts(self._folder):

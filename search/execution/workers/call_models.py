@@ -32,7 +32,7 @@ class CallModels:
     the number of the attempt at the trial. ``scores``: the trial's scores at the epochs in the ledger.
 
     A model waits until the trial's score at its epoch, the mean over all calls, is known. If the score is the best so
-    far, the model replaces the kept model, which is deleted once the ledger has the new model's epoch.
+    far, the model is kept. The former model is deleted once the ledger has the new model's epoch.
     """
 
     def __init__(self, trial: Path, call: Path, *, attempt: int, scores: Sequence[float]) -> None:
@@ -65,8 +65,8 @@ class CallModels:
             self.scored(epoch, self._scores[epoch - 1])
 
     def scored(self, epoch: int, score: float) -> None:
-        """Keep the waiting model if it is of this epoch and ``score``, which the ledger is about to get, is the best so
-        far; otherwise delete it. A score that is not finite is never the best.
+        """Keep the waiting model if it is of this epoch and ``score`` is the best so far; otherwise delete it. A score
+        that is not finite is never the best. Call this before the score is written to the ledger.
         """
         if self._waiting is None or self._waiting.epoch != epoch:
             return

@@ -1,4 +1,4 @@
-"""The time limit of a trial, checked by the trial's own worker, since no other process can end an epoch cleanly."""
+"""The time limit of a trial. The trial's own worker checks it, since no other process can end an epoch cleanly."""
 
 import time
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Workers that call a user's function for each seed, or each replicate of a seed, one epoch of all calls at a time."""
+"""Workers that call a user's function for each seed, or each replicate of a seed. All calls advance epoch by epoch."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -35,9 +35,9 @@ class FunctionWorkers(Workers):
 
 @final
 class FunctionWorker(Worker):
-    """Calls a user's function once for each seed of a trial. The score of an epoch is the mean over the seeds; once the
-    call of a seed has returned, the call's last report counts. A new worker starts all calls again, and a function
-    continues only if it restores its checkpoint or its own saved state. Epochs in the ledger are not reported again.
+    """Calls a user's function once for each seed of a trial. The score of an epoch is the mean over the seeds. After
+    the call of a seed has returned, its last report counts. A new worker starts all calls again: a function continues
+    only if it restores its checkpoint or its own saved state. Epochs in the ledger are not reported again.
     """
 
     def __init__(self, task: TrialTask, function: Objective, cpus: int | None, runs: TrackedRuns) -> None:
@@ -49,8 +49,8 @@ class FunctionWorker(Worker):
         self._epoch = task.reported + 1
 
     def run_epoch(self) -> EpochResult | None:
-        """Advance all calls by an epoch, and return the epoch's result; None if all calls have returned before this
-        epoch. Raises ReportError if a call has returned without any report, and the errors of ``joined``.
+        """Advance all calls by an epoch, and return its result; None if all calls have returned already. Raises
+        ReportError if a call has returned without any report, and the errors of ``joined``.
         """
         for run in self._runs:
             while not run.returned and _epoch(run.latest) < self._epoch:
@@ -72,10 +72,10 @@ class FunctionWorker(Worker):
 
 
 def joined(measure: Measure, epoch: int, now: Sequence[SeedReport], latest: Sequence[SeedReport]) -> EpochResult:
-    """Join the reports of all seeds into the result of an epoch. The score is NaN if any seed's score is not finite.
-    ``measure``: converts the mean of the function's scores to the trial's score. ``now``: the reports of this epoch,
-    whose seconds count. ``latest``: the last report of each seed. Raises ReportError if a seed has reported a later
-    epoch.
+    """Join the reports of all seeds into the result of an epoch. If any seed's score is not finite, the joint score is
+    NaN. ``measure``: converts the mean of the function's scores to the trial's score. ``now``: the reports of this
+    epoch, whose seconds count. ``latest``: the last report of each seed. Raises ReportError if a seed has reported a
+    later epoch.
     """
     if ahead := [each.epoch for each in latest if each.epoch > epoch]:
         raise ReportError(

@@ -14,8 +14,8 @@ NUMPY_SEEDS: Final = 1 << 32
 
 
 class GlobalRandomState:
-    """Keeps the state of the global random generators for one seed while other seeds run. The initial state is that of
-    ``seed``. torch's generators are included as soon as other code has imported torch.
+    """Keeps the state of the global random generators for one seed, while other seeds run. The first state is derived
+    from ``seed``. torch's generators are included as soon as other code has imported torch.
     """
 
     def __init__(self, seed: int) -> None:
@@ -57,8 +57,8 @@ def written_states() -> dict[str, Any]:
 
 
 def restore_written(written: Mapping[str, Any]) -> None:
-    """Set the global random generators to states from ``written_states``. States of more GPUs than this machine has are
-    ignored. torch's generators are set only if torch is already imported.
+    """Set the global random generators to states from ``written_states``. The states of GPUs that this machine lacks
+    are ignored. torch's generators are set only if torch is imported already.
     """
     version, own, next_gauss = written["random"]
     states: dict[str, Any] = {"random": (version, tuple(own), next_gauss), "numpy": tuple(written["numpy"])}

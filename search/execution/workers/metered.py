@@ -29,8 +29,8 @@ class MeteredWorkers(Workers):
 
 @final
 class MeteredWorker(Worker):
-    """Trains with ``worker``, and adds the use of the machine to the result of each epoch. For an epoch that is only
-    read from a checkpoint, the result states the use during the reading.
+    """Trains with ``worker``, and adds the use of the machine to the result of each epoch. If an epoch is only read
+    from a checkpoint, the use is that of the reading.
     """
 
     def __init__(self, task: TrialTask, worker: Worker) -> None:

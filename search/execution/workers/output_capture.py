@@ -1,9 +1,9 @@
 """Captures the output and warnings of a process in a trial's log while the process trains the trial.
 
 Text that Python code writes to its streams is passed to the log, and also to the original stream. In a process of a Ray
-cluster, the output of C code and child processes to the file descriptors 1 and 2 is captured as well: Ray gives each
-process its own files for these descriptors, and the files are read. No descriptor is redirected, so no writer waits for
-a reader, and Ray's own files stay complete.
+cluster, the output of C code and child processes to the file descriptors 1 and 2 is captured, too. Ray gives each
+process its own files for these descriptors, and this module reads the files. No descriptor is redirected, so no writer
+waits for a reader, and Ray's own files stay complete.
 """
 
 import ctypes
@@ -110,7 +110,7 @@ class _CapturedStream:
 
 def _tell(stream: TextIO, text: str) -> None:
     """Pass text to the log of this thread or, if it has none, to the only active log. If the stream writes to a
-    captured file, the log reads the text from the file instead.
+    captured file, the log gets the text from that file instead.
     """
     log = _listener.get() or (_listening[0] if len(_listening) == 1 else None)
     if log is None or not isinstance(text, str):
@@ -275,7 +275,6 @@ def _libc() -> ctypes.CDLL:
 
 
 def _flush() -> None:
-    """Flush the buffers of Python and C."""
     for stream in _streams().values():
         with suppress(OSError, ValueError, AttributeError):
             stream.flush()

@@ -23,8 +23,8 @@ def shared_config(subject: Subject, *, on_cpu: bool) -> TrialConfig | None:
 
 
 def program_of(task: TrialTask, trials: int) -> TrialTask | None:
-    """Return the key of the batched program that this trial can share, described as a trial with the lanes of
-    ``trials`` such trials; None if the trial trains by itself. Trials with equal keys may train together.
+    """Return the batched program that this trial can share with others; None if it trains by itself. The program is
+    described as a trial that has the lanes of ``trials`` such trials. Trials with equal programs may train together.
     """
     config = shared_config(task.config, on_cpu=task.device == "cpu")
     if config is None or task.time_left is not None or task.share > 1:

@@ -45,7 +45,7 @@ class ReportError(Exception):
 @final
 class Values(Mapping[str, Any]):
     """The values that a user's function is called with: a read-only mapping by dotted path. ``values``: the config's
-    values. ``own``: the values of this call alone: its seed (under ``seed``) and its replicate.
+    values. ``own``: the values of this call alone, which are its seed (``seed``) and its replicate.
 
     Iteration yields the paths of single values. The path of a group of values gives a mapping of the group.
     """
@@ -101,8 +101,8 @@ class TrackedRun(ABC):
 
     @abstractmethod
     def returned(self, *, failed: bool = False) -> None:
-        """``end`` the run, and end in MLflow all other runs that the call has left active in its thread, which has no
-        further use for them.
+        """``end`` the run. Also end in MLflow all other runs that the call has left active in its thread, since nothing
+        more is logged to them.
         """
 
     def __enter__(self) -> Self:
@@ -160,7 +160,7 @@ class Report:
     """The second argument of a user's function, by which it reports: ``report(score=0.93)`` ends an epoch. Each call of
     the function, for one seed of a trial, has its own report object.
 
-    Reporting returns if the trial continues. Otherwise it raises TrialOver, which ends the function. If the study has
+    If the trial continues, reporting returns. Otherwise it raises TrialOver, which ends the function. If the study has
     several objectives, a report needs a value for each: ``report(accuracy=0.93, seconds=12.0)``. ``folder``: a folder
     for this seed of this trial, which survives interruptions and is created on first access. ``epoch``: the last
     reported epoch, 0 before the first.
@@ -207,9 +207,9 @@ class Report:
 
     @property
     def mlflow_run(self) -> TrackedRun:
-        """The run of this call in MLflow. Reading this property makes it the active run: ``mlflow.log_figure``, logged
-        models and autologging write to it until the function ends, or until the end of a block
-        ``with report.mlflow_run:``. Its ``id`` is the run's id in MLflow.
+        """The run of this call in MLflow. Reading this property makes the run active: ``mlflow.log_figure``, logged
+        models and autologging write to it. It stays active until the function ends, or until a block ``with
+        report.mlflow_run:`` ends.
 
         The run is the trial's run. If the trial has several calls, each call has its own run below the trial's run.
         Raises ReportError if the study is not recorded in MLflow, or if this process cannot reach MLflow's store.
@@ -229,13 +229,13 @@ class Report:
 
         ``score``: the number that ranks the trials. It may instead be passed by its name in the study's objectives.
         ``epoch``: the epoch's number, counted from 1, for a function that continues from its state in ``folder``. An
-        epoch that was reported before is ignored. ``test``: the same measure on test data. It selects nothing; if it is
-        reported, ablations are confirmed on it. ``model``: the path of a file or a folder that holds the present model.
-        A copy of the model of the best epoch stays with the trial, and ``skipstack export`` exports it. ``metrics``:
-        the other objectives, and any other numbers.
+        epoch that was reported before is ignored. ``test``: the same measure on test data. It never selects a trial,
+        but it confirms ablations. ``model``: the path of a file or a folder that holds the present model. A copy of the
+        model of the best epoch stays with the trial, and ``skipstack export`` exports it. ``metrics``: the other
+        objectives, and any other numbers.
 
-        Raises ReportError for a value that is no number, an objective without a value, a metric of a name that the
-        study uses itself, a model that does not exist, and an epoch that does not follow the last one.
+        Raises ReportError for a value that is no number, for an objective without a value, for a metric with a name
+        that the study uses itself, for a model that does not exist, and for an epoch that does not follow the last one.
         """
         if score is not None and self._score in metrics:
             raise ReportError(f"report({self._score}=...): got it twice (allowed: once, by its name or as the first)")
@@ -263,8 +263,8 @@ class Report:
         self._models.reported(following)
 
     def returned(self, value: Any) -> None:
-        """Report the only epoch of a function that has returned without a report. ``value``: its return value, which is
-        the score or a mapping of the named arguments of a report.
+        """Report the only epoch of a function that has returned without a report. ``value``: its return value. This is
+        the score, or a mapping of the named arguments of a report.
         """
         if isinstance(value, Mapping):
             self(**value)
@@ -285,8 +285,8 @@ class Report:
             )
 
     def log(self, **figures: float) -> None:
-        """Note figures of the current epoch, such as a loss. May be called many times per epoch: the epoch's report
-        gets the mean of each figure as a metric. No figure ranks a trial.
+        """Note figures of the current epoch, such as a loss. This may be called many times in an epoch. The epoch's
+        report gets the mean of each figure as a metric. No figure ranks a trial.
         """
         taken = (*self._taken, SCORE, TEST, EPOCH, MODEL, self._score, *self._further)
         _check_names(figures, taken, "report.log")
@@ -332,7 +332,7 @@ class Report:
         before the first report.
 
         ``epoch`` and the global random generators are reset to their values at the checkpoint. Later epochs that were
-        already reported are not counted again. The path is valid until the next checkpoint.
+        already reported do not count twice. The path is valid until the next checkpoint.
         """
         if self._has_reported:
             raise ReportError(f"report.restore(): called after epoch {self.epoch} (allowed: before the first report)")

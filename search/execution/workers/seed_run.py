@@ -1,5 +1,5 @@
-"""Runs a call of a user's function in a thread, from one report to the next. Only one thread of a trial runs at a time:
-``advance`` resumes the thread, which suspends itself when the function reports or ends.
+"""Runs a call of a user's function in a thread, from one report to the next. Only one thread of a trial runs at a time.
+``advance`` resumes a thread, which suspends itself when the function reports or ends.
 """
 
 import threading
@@ -88,7 +88,7 @@ class SeedRun:
                 raise self._error
 
     def close(self) -> None:
-        """End the call if it is suspended, and wait for its thread. A call that is computing continues."""
+        """End the call if it is suspended, and wait for its thread. A call that is computing is not ended."""
         self._closing = True
         if self._waits and self._thread.is_alive():
             with self._turn():
@@ -149,15 +149,15 @@ class SeedRun:
             raise TrialOver
 
     def _go_on_from(self, checkpoint: CallCheckpoint) -> None:
-        """Use the report in a restored checkpoint as the call's last report, in case no other report follows."""
+        """Use the report in a restored checkpoint as the call's last report. It counts if the call makes no other."""
         if checkpoint.report is not None:
             numbers = dict(checkpoint.report)
             self.latest = SeedReport(checkpoint.epoch, numbers.pop(SCORE), numbers, 0.0)
 
 
 def _as_ordinary_error(error: BaseException) -> BaseException:
-    """Return the error with a note of the source lines where it was raised. An error that would end the study or the
-    process is replaced by a RuntimeError.
+    """Return the error with a note of the source lines where it was raised. If the error would end the study or the
+    process, return a RuntimeError instead.
     """
     if isinstance(error, UserError) or not isinstance(error, Exception):
         ordinary = RuntimeError(one_line(error)).with_traceback(error.__traceback__)

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 @final
 class TrainingWorkers(Workers):
     """Creates a ``TrainingWorker`` for each trial. A process that creates no worker, like the driver's, does not load
-    torch (200 MB). ``shared``: whether trials of this process that can share a program train together, as the program's
-    lanes (copies of a network, one per seed; ``models/training/together.py``).
+    torch (200 MB). ``shared``: whether trials of this process train together as one program, if they can
+    (``models/training/together.py``).
     """
 
     def __init__(self, *, shared: bool = False) -> None:

@@ -14,9 +14,9 @@ from skipstack.search.study.record.folder import make_trial_folder
 class TrialFiles:
     """Reads and writes the files in the folder of a trial, for one ``attempt`` at the trial.
 
-    A machine that has lost its connection to the cluster continues to train while the trial is retried elsewhere. The
-    lost attempt, which has a lower number than the retry, may no longer write: it could replace the best weights by
-    those of an earlier epoch.
+    A machine that has lost its connection to the cluster continues to train while the trial is retried elsewhere. It
+    could replace the best weights by those of an earlier epoch. So an attempt may no longer write once an attempt with
+    a higher number has started.
     """
 
     def __init__(self, folder: Path, attempt: int) -> None:

@@ -24,7 +24,7 @@ LONGEST: Final = 10_000
 """Largest number of characters of a line. A longer line is split: its first part is written before the line ends."""
 
 HELD: Final = 1_000
-"""Characters at the end of a split line that are written only with later text: a secret may begin there."""
+"""Number of characters at the end of a split line that wait for further text, since a secret may begin there."""
 
 AT_ONCE: Final = 100_000
 """Number of bytes that are written between two checks of the file's size."""
@@ -40,8 +40,8 @@ _lock = threading.RLock()
 
 
 class TrialLog:
-    """Writes the log of a trial in the trial's ``folder``. ``head``: a line about the process, written when an epoch
-    begins, and removed when the epoch ends if nothing was printed. ``several``: whether each line names the
+    """Writes the log of a trial in the trial's ``folder``. ``head``: a line about the process. It is written when an
+    epoch begins, and removed at the epoch's end if nothing was printed. ``several``: whether each line names its
     ``speaker``, the call that runs now.
     """
 

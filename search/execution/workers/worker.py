@@ -52,14 +52,14 @@ WIDEST_FUSED_ON_CPU = 256
 class TrainingWorker(Worker):
     """Trains the lanes of a trial and writes two files: a checkpoint of the latest epoch, and the best epoch's weights.
 
-    Training depends only on the config and the seeds, so an epoch that is repeated after a crash gives the same result
-    (on a GPU, perhaps not in the last bits). An epoch that was trained but not reported is read from the checkpoint. If
-    seeds race (train in groups, one after another), each group after the first has its own two files. After the last
-    epoch of such a group, the group's best weights are appended to those of earlier groups.
+    Training depends only on the config and the seeds. So an epoch that is repeated after a crash gives the same result
+    (on a GPU, up to the last bits). An epoch that was trained but not reported is read from the checkpoint. If seeds
+    race (train in groups, one after another), each group after the first has its own two files. After the last epoch of
+    such a group, the group's best weights are appended to those of earlier groups.
 
-    ``together``: joins trials of this process that can train as one program; None means that the trial trains by
-    itself. A trial with a time limit always trains by itself, since an epoch of the program takes the time of all its
-    lanes. On a CPU a trial also trains by itself if its results in a shared program might differ in any bit.
+    ``together``: joins trials of this process that can train as one program. If it is None, the trial trains by itself.
+    A trial with a time limit also does, since an epoch of the program takes the time of all its lanes. On a CPU, so
+    does a trial whose results might differ in any bit in a shared program.
     """
 
     def __init__(self, task: TrialTask, together: Together | None = None) -> None:
@@ -99,9 +99,9 @@ class TrainingWorker(Worker):
         self._resume()
 
     def run_epoch(self) -> EpochResult:
-        """Train one epoch and return its result. If an epoch was trained but not reported, only return that result.
-        Raises TimeOverError if the time limit ends before the epoch, and OutOfSpaceError or DiskLostError if its
-        weights cannot be written. After such an error, another worker can continue from the trial's files.
+        """Train one epoch and return its result. If an epoch was trained but not reported, only return its result.
+        Raises TimeOverError if the time limit ends before the epoch. Raises OutOfSpaceError or DiskLostError if the
+        epoch's weights cannot be written. After such an error, another worker can continue from the trial's files.
         """
         self.reported += 1
         result, self.unreported = self.unreported, None
@@ -156,12 +156,12 @@ class TrainingWorker(Worker):
         self.files.write(CHECKPOINT, tensors, notes)
 
     def _resume(self) -> None:
-        """Continue from the checkpoint if there is one that fits. Otherwise the trial starts again, and reports only
+        """Continue from the checkpoint if there is one that fits. Otherwise the trial starts again, but reports only
         epochs that are not in the ledger.
 
-        A checkpoint fits if it is of this trial, if all its epochs except perhaps the last are in the ledger, and if
-        the file of the best weights is not older than the checkpoint, since a power cut may lose that file's latest
-        version. The lanes may be grouped differently than in this worker, since the groups depend on the device.
+        A checkpoint must be of this trial, and all its epochs except perhaps the last must be in the ledger. The file
+        of the best weights must not be older than the checkpoint, as it can be after a power cut. The lanes may be
+        grouped differently than in this worker, since the groups depend on the device.
         """
         found = self.files.read(CHECKPOINT)
         if found is None:
@@ -183,7 +183,7 @@ class TrainingWorker(Worker):
             self.unreported = result
 
     def _notes(self) -> dict[str, Any]:
-        """The notes that a checkpoint must have in common with this worker, besides the seeds, to be loaded."""
+        """The notes in which a checkpoint must agree with this worker, besides the seeds, to be loaded."""
         return {"identity": self.task.config.identity, "order_seed": self.task.order_seed}
 
     def close(self) -> None:
@@ -194,7 +194,7 @@ class TrainingWorker(Worker):
     @classmethod
     def test(cls, task: TrialTask) -> Measured:
         """Measure each lane with the weights of the trial's best epoch on the test split, and return scores, losses and
-        counts of each sentence. The ranking measure is computed from the sums of these counts, and so agrees with the
+        each sentence's counts. The ranking measure is computed from the sums of these counts, and so agrees with the
         counts bit for bit. Raises WeightsLostError if the weights are missing, damaged, or those of another epoch.
         """
         load_sent(task.code)
@@ -245,8 +245,8 @@ def _regrouped(tensors: Tensors, before: int, lanes: Sequence[int]) -> list[dict
 
 
 def _may_share(config: TrialConfig, device: torch.device) -> bool:
-    """Whether a trial may share a program: on a CPU only if its results are then the same bit for bit; on a GPU always,
-    although the last bits may differ.
+    """Whether a trial may share a program. On a CPU, it may if its results are then the same bit for bit. On a GPU, it
+    always may, although the last bits may differ.
     """
     if device.type != "cpu":
         return True
@@ -260,7 +260,7 @@ def _no_tick() -> None:
 
 def best_weights(folder: Path, identity: str | None = None, epoch: int | None = None) -> dict[str, torch.Tensor]:
     """The weights of all lanes at the best epoch of the trial in ``folder``. Raises UserError if they are missing,
-    damaged, or those of a config with another ``identity`` or of another ``epoch`` (None means any).
+    damaged, or not of the config ``identity`` and the ``epoch``; None allows any.
     """
     path = folder / BEST
     weights_R, notes = read_tensors(path)
@@ -274,7 +274,7 @@ def best_weights(folder: Path, identity: str | None = None, epoch: int | None = 
 
 def lane_groups(task: TrialTask, device: torch.device) -> list[tuple[int, ...]]:
     """Split the trial's seeds into groups of ``task.lanes``, each trained in one batch. ``auto`` means one group on a
-    GPU, and on a CPU for networks of at most ``WIDEST_FUSED_ON_CPU`` hidden units; otherwise a group for each seed.
+    GPU. On a CPU, it means one group for up to ``WIDEST_FUSED_ON_CPU`` hidden units, otherwise a group per seed.
     """
     together = task.lanes
     if together == "auto":
@@ -292,13 +292,13 @@ def stored_in(task: TrialTask) -> Path:
 @lru_cache(maxsize=4)
 def corpus_of(store: Path, data: DataConfig, vectors: Path | None = None) -> PreparedCorpus:
     """The prepared corpus in the folder ``store``, read according to ``data``. Cached, since a process may train many
-    trials. ``vectors``: the folder of pretrained vectors, needed only for training, since saved weights include them.
+    trials. ``vectors``: the folder of pretrained vectors; needed only for training, since saved weights include them.
     """
     return prepare(open_store(store), data, LONGEST_AFFIX, vectors=None if vectors is None else open_vectors(vectors))
 
 
 def _joined(reports: Sequence[EpochReport]) -> EpochResult:
-    """Join the reports of all groups of lanes into one result. The score is NaN if any lane's loss is not finite."""
+    """Join the reports of all groups of lanes into one result. If any lane's loss is not finite, the score is NaN."""
     metrics: dict[str, tuple[float, ...]] = {
         "train_loss": tuple(value for report in reports for value in report.train_loss),
         "dev_loss": tuple(value for report in reports for value in report.dev_loss),
@@ -313,7 +313,7 @@ def _joined(reports: Sequence[EpochReport]) -> EpochResult:
 
 
 def _curves(split: str, counts_R: Sequence[Counts]) -> Metrics:
-    """The further metrics that the ranking measure computes from each lane's counts; ``split`` begins their names."""
+    """The further metrics that the ranking measure computes from each lane's counts. ``split``: their names' prefix."""
     curves_R = [counts.curves() for counts in counts_R]
     return {f"{split}_{name}": tuple(curves[name] for curves in curves_R) for name in curves_R[0]}
 

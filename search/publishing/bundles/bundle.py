@@ -5,8 +5,8 @@
     metrics.json         counts by split           provenance.json  study, trial, seeds and corpus
     README.md            the model card            manifest.json    size and SHA-256 of the other files
 
-A lane is one seed's copy of the network. Axes of the outputs: R, the networks whose output is returned, always 1 (the
-lanes of an ensemble give one common output); T, tokens; U, tags of a sentence; B, sentences.
+A lane is one seed's copy of the network. Axes of the outputs: R, outputs (always 1, since the lanes of an ensemble give
+one common output); T, tokens; U, tags of a sentence; B, sentences.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -60,19 +60,19 @@ CPU = torch.device("cpu")
 
 Metrics = dict[str, dict[str, int | float]]
 """The metrics of a network by split and name: the number of ``correct`` tags, the ``total`` number of tags, and the
-counts from which the ranking measure is computed (``data.tasks.measure.Counts``).
+counts from which the study's measure is computed (``data.tasks.measure.Counts``).
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Bundle:
-    """A trained network, or an ensemble, with everything that it needs to annotate text; also called
-    ``skipstack.Model``.
+    """A trained network, or an ensemble, with everything that it needs to annotate text. ``skipstack.Model`` is the
+    same.
 
     ``path``: the path of the bundle. ``config``: the trial's config. ``vocabulary``: the words and characters that the
     network knows. ``tags``: the labels that it predicts, in the order of their ids. ``model``: the network.
-    ``metrics``: its metrics on dev and test; without dev if it was trained on dev. ``provenance``: its study, trial,
-    seeds and corpus. ``device``: the device on which it computes.
+    ``metrics``: its metrics on dev (unless it was trained on dev) and test. ``provenance``: its study, trial, seeds and
+    corpus. ``device``: the device on which it computes.
     """
 
     path: Path
@@ -100,18 +100,18 @@ class Bundle:
         return self.provenance["scheme"] if self.unit == "character" else None
 
     def words(self, tokens: Sequence[str], tags: Sequence[str]) -> list[tuple[str, str]]:
-        """Return the words of a tagged sentence, each with its tag. Tokens that are characters are joined into words,
-        whose tags are empty if the network only segments text. ``tokens`` and ``tags`` must have equal lengths.
+        """Return the words of a tagged sentence, each with its tag (empty if the network only segments text). Tokens
+        that are characters are joined into words. ``tokens`` and ``tags`` must have equal lengths.
         """
         segmentation = self.segmentation
         return list(zip(tokens, tags, strict=True)) if segmentation is None else in_words(tokens, tags, segmentation)
 
     def predict(self, sentences: Iterable[Sequence[str]]) -> list[Sentence]:
-        """Annotate sentences, each a list of tokens, and return them in the same order with their ``tags``.
+        """Annotate sentences (lists of tokens), and return them in the same order with their ``tags``.
 
-        Each token gets a tag; in text classification, the sentence gets a single tag, its label. In parsing, the tags
-        are relations, and ``heads`` has the number of each token's head, counted from 1, or 0 for the root. The tags of
-        a language model are the next words that it predicts. Raises UserError for a sentence that is a string.
+        Each token gets a tag. In text classification, the sentence gets a single tag instead, its label. In parsing,
+        the tags are relations, and ``heads`` has the number of each token's head (counted from 1; 0 for the root). The
+        tags of a language model are the next words that it predicts. Raises UserError for a sentence that is a string.
         """
         split = []
         for sentence in sentences:
@@ -126,8 +126,8 @@ class Bundle:
             yield list(sentence.words), list(sentence.tags)
 
     def annotate(self, sentences: Iterable[list[str]]) -> Iterator[Sentence]:
-        """Yields the sentences, each given as a list of tokens, in the same order with their tags and, in parsing,
-        heads. An empty sentence gets no tags, except for its label in text classification.
+        """Yields the sentences (given as lists of tokens) in the same order, with their tags and, in parsing, heads. An
+        empty sentence gets no tags, but it gets a label in text classification.
         """
         pending = iter(sentences)
         while batch := list(islice(pending, SENTENCES_AT_ONCE)):
@@ -150,7 +150,7 @@ class Bundle:
         """Convert sentences into the inputs of the program that ``skipstack export --torch-export`` writes
         (``models/views/program.py`` describes the tensors).
 
-        ``length``: the fixed input length, to which texts are padded; None if the program takes any length.
+        ``length``: the fixed length to which texts are padded; None if the program takes any length.
         """
         longest = self.config.data.longest
         return inputs_of(*self.read([list(sentence[:longest]) for sentence in sentences]), length)
@@ -168,7 +168,7 @@ class Bundle:
             yield Sentence(tuple(sentence), tags, heads)
 
     def measure(self, corpus: PreparedCorpus) -> Metrics:
-        """Measure the network on dev and test of its corpus; without dev if the network was trained on dev."""
+        """Measure the network on test of its corpus and, unless it was trained on dev, on dev."""
         features = LexiconTensors.on(self.device, corpus.lexicon)
         metrics: Metrics = {}
         for split in ("dev", "test") if self.provenance["trained_on"] == "train" else ("test",):
@@ -183,12 +183,12 @@ def load_bundle(path: Path, device: torch.device, code: Sequence[Path] = ()) -> 
     unpacked.
 
     ``device``: the device on which the network computes. ``code``: the files of the user's own code, if the network
-    needs any. These files are run; their hashes must be those recorded in the bundle.
+    needs any. They are run. Their hashes must be those recorded in the bundle.
 
-    Raises UserError, with a message of one line: if a code file is missing or differs from the recorded one; if there
-    is no bundle; if one of its files is missing, damaged, invalid, larger than the manifest says, or a link out of the
-    bundle (``search/publishing/bundles/files.py``); if a weight is not finite; and if the weights do not fit the
-    config. Shapes are checked before any weight is allocated.
+    Raises UserError, with a message of one line, if there is no bundle, or if a code file is missing or differs from
+    the recorded file. Raises it also if a file of the bundle is missing, damaged, invalid, larger than the manifest
+    says, or a link out of the bundle (``search/publishing/bundles/files.py``). The same holds for weights that are not
+    finite or do not fit the config. Shapes are checked before any weight is allocated.
     """
     files = read_files(path)
     provenance = checked(path, files, "provenance.json", Provenance)

@@ -19,8 +19,8 @@ def model_card(
     """Return the model card of a network's bundle, in Markdown.
 
     ``measure``: the measure by which the study ranks trials. ``scored``: the number of trials with a score, from which
-    this one was chosen. ``searched``: the dev scores of the trial's seeds in the search. ``confirmed``: the confirmed
-    scores of the trial's config.
+    the network's trial was chosen. ``searched``: the dev scores of this trial's seeds in the search. ``confirmed``: the
+    confirmed scores of its config.
     """
     figures = _figures(bundle, measure, scored, searched, confirmed)
     return "\n".join([*_what(bundle), *figures, *_data(bundle), *_limits(bundle)])

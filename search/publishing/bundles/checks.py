@@ -26,10 +26,10 @@ from skipstack.data.tasks.tasks import TaskName
 from skipstack.search.publishing.bundles.files import parsed
 
 PARTS = ("depth", "highways", "sets")
-"""Config fields that count components of a network. The weights limit these fields: each component has a tensor."""
+"""Config fields that count components of a network. Each component has a tensor, so weights limit these fields."""
 
 FARTHEST = 1000
-"""The maximum of ``reach``, the distance of the farthest state read, in time steps. Weights do not limit it."""
+"""The maximum of ``reach``: how many time steps back the farthest state is read. Weights do not limit this field."""
 
 TrainedOn = Literal["train", "train and dev"]
 """The splits on which a network was trained."""
@@ -106,9 +106,9 @@ def validated(path: Path, name: str, value: Any, model: type[Read]) -> Read:
 
 
 def check_extent(path: Path, config: Any, found: Shapes) -> None:
-    """Raise UserError if an untrusted config describes a network too large for weights of the shapes ``found``: if a
-    field in ``PARTS`` is above the number of tensors, ``reach`` above ``FARTHEST``, or another integer above the total
-    number of elements.
+    """Raise UserError if an untrusted config describes a network too large for weights of the shapes ``found``. Fields
+    in ``PARTS`` may not exceed the number of tensors, ``reach`` may not exceed ``FARTHEST``, and other integers may not
+    exceed the total number of elements.
 
     Call this before the config is validated, since validation takes time in proportion to the depth.
     """

@@ -15,8 +15,8 @@ MOST_GENERATED = 1_000_000
 
 
 def check_corpus(path: Path, corpus: Corpus, folders: Sequence[Path]) -> None:
-    """Raise UserError if ``corpus``, named in the bundle at ``path``, has a file outside ``folders``, or would be
-    generated with more than ``MOST_GENERATED`` sentences in a split. Relative paths start at the first of ``folders``.
+    """Raise UserError if the ``corpus`` of the bundle at ``path`` has a file outside ``folders``, or more than
+    ``MOST_GENERATED`` sentences of a split to generate. Relative paths start at the first of ``folders``.
     """
     for split, value in _splits(corpus):
         if isinstance(value, int) and value > MOST_GENERATED:
@@ -31,8 +31,8 @@ def check_corpus(path: Path, corpus: Corpus, folders: Sequence[Path]) -> None:
 
 
 def folders_of(corpus: Corpus, *, data_dir: Path | None, corpus_folder: Path) -> list[Path]:
-    """Return the folders that the user must give to ``verify`` so that it finds the corpus of a study's bundles; empty
-    if ``verify`` finds it by default, or generates it.
+    """Return the folders that the user must give to ``verify`` so that it finds the corpus of a study's bundles. The
+    list is empty if ``verify`` finds the corpus by default, or generates it.
 
     ``data_dir``, ``corpus_folder``: the folders in which the study looked for named corpora and for the user's files.
     """
@@ -47,8 +47,8 @@ def folders_of(corpus: Corpus, *, data_dir: Path | None, corpus_folder: Path) ->
 
 
 def _splits(corpus: Corpus) -> Iterator[tuple[str, int | tuple[str, ...]]]:
-    """Yields each split with the number of its sentences to generate, or with its files. A corpus's further files are
-    not yielded; they are assumed to lie in the same folders.
+    """Yields each split with its files, or with the number of sentences to generate. Further files of a corpus are not
+    yielded; they are assumed to lie in the same folders.
     """
     files = corpus.files if isinstance(corpus, FileCorpus) else {}
     for split in SPLITS:
@@ -56,6 +56,6 @@ def _splits(corpus: Corpus) -> Iterator[tuple[str, int | tuple[str, ...]]]:
 
 
 def _settled(path: Path) -> Path:
-    """Return the folder of a file; for a path with wildcards, the deepest folder above the first wildcard."""
+    """Return the folder of a file. For a path with wildcards, this is the deepest folder above the first wildcard."""
     whole = [parent for parent in path.parents if not glob.has_magic(str(parent))]
     return whole[0]

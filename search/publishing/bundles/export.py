@@ -34,14 +34,14 @@ from skipstack.search.study.record.trial_record import TrialRecord
 from skipstack.spaces.subject import Subject
 
 ARCHIVE = ".zip"
-"""The suffix of an export path that is written as a zip archive instead of a folder."""
+"""The suffix of export paths at which a zip archive is written instead of a folder."""
 
 ROUNDING = 1e-5
 """The relative difference up to which perplexities count as equal, since processors round differently."""
 
 
 ConfirmedOf = Callable[[Subject], Sequence[Confirmed]]
-"""A function that returns a config's confirmed scores: test scores of seeds that were not used to select it."""
+"""A function that returns a config's confirmed scores: test scores of seeds that were not used to select the config."""
 
 
 def nothing_confirmed(config: Subject) -> Sequence[Confirmed]:
@@ -65,7 +65,7 @@ class Recipe:
 
     @property
     def suffix(self) -> str:
-        """A suffix for names, which differs between recipes, so that exports of a trial have different names."""
+        """A suffix that gives different names to a trial's exports by different recipes."""
         return "/retrained" * self.retrain + "/ensemble" * self.ensemble
 
 
@@ -76,8 +76,8 @@ AS_LEFT = Recipe()
 def chosen_trials(
     record: StudyRecord, *, best: int | None, trial: int | None, pareto: bool = False
 ) -> list[TrialRecord]:
-    """Select the trials to export: the ``best`` highest-ranked trials, the trial numbered ``trial``, or those on the
-    Pareto front (``pareto``). Without any of these, the best trial.
+    """Select the trials to export: the ``best`` highest-ranked trials, the trial with the number ``trial``, or the
+    trials on the Pareto front (``pareto``). By default, the best trial is selected.
 
     Raises UserError if more than one of the three is given, if no trial with a score is found, and for ``pareto`` in a
     study of one objective.
@@ -118,7 +118,7 @@ def export_bundles(
     confirmed: ConfirmedOf = nothing_confirmed,
 ) -> list[Path]:
     """Export the trials that ``chosen_trials`` selects by ``best``, ``trial`` and ``pareto``, and return the paths of
-    their bundles. If one of the bundles cannot be written, none is written.
+    their bundles. If any bundle cannot be written, none is written.
 
     ``to``: the path of the bundle; for several trials, the path of the folder for their bundles. ``device``: where to
     compute. ``recipe``: how to export. ``confirmed``: returns the confirmed scores of a config, for the card. Raises
@@ -165,12 +165,12 @@ def export_bundle(
     """Write the bundle of a trial to ``to``, a new folder or, if the name ends in .zip, a new archive. Returns ``to``.
 
     For a function, the bundle has the model that the function reported (``search/publishing/bundles/own_export.py``).
-    For a network, it has one lane (one seed's copy of the network) at the trial's best epoch: the lane with the best
-    dev score, or the first seed if the network is retrained, since there is then no dev score. An ensemble has all
+    For a network, the bundle has one lane (one seed's copy of the network) at the trial's best epoch. It is the lane
+    with the best dev score. A retrained network has no dev score, so its first seed is exported. An ensemble has all
     lanes. A network's metrics are measured on the written bundle. The card has the metrics and ``confirmed`` scores.
 
-    Raises UserError if ``to`` exists, if the trial does not allow ``recipe``, if its weights are needed and were not
-    kept, and as ``left_by``, ``retrained`` and ``check_model`` do.
+    Raises UserError if ``to`` exists, if the trial does not allow ``recipe``, or if needed weights were not kept.
+    Raises it also as ``left_by``, ``retrained`` and ``check_model`` do.
     """
     _check_writable(record, folder, trial, to, recipe)
     with temporary_folder_beside(to) as temporary:
@@ -236,9 +236,9 @@ def _provenance(record: StudyRecord, trial: TrialRecord, members: Members) -> di
 
 
 def _check_writable(record: StudyRecord, folder: StudyFolder, trial: TrialRecord, to: Path, recipe: Recipe) -> None:
-    """Raise UserError if the bundle cannot be written: if ``to`` exists; for a network, if its weights are needed and
-    were deleted, or if an ensemble would have one member; for a function, if it reported no model, or if ``recipe`` has
-    an option that only networks have.
+    """Raise UserError if ``to`` exists. For a network, raise it also if deleted weights are needed, or if an ensemble
+    would have one member. For a function, raise it also if no model was reported, or if ``recipe`` has an option for
+    networks.
     """
     if to.exists():
         raise UserError(f"{to}: exists (allowed: a new folder or .zip for the bundle)")
@@ -267,14 +267,14 @@ def _packed(folder: Path) -> Path:
 def verify_bundle(
     path: Path, *, data_dir: Path | None, device: str, others: Sequence[Path] = (), code: Sequence[Path] = ()
 ) -> Metrics:
-    """Evaluate a bundle's network again on its corpus, check that the metrics equal those in the bundle, and return the
-    metrics.
+    """Evaluate a bundle's network again on its corpus, check that the metrics equal those in the bundle, and return
+    them.
 
     ``data_dir``: the folder with named corpora and the user's corpus files. None means the default data directory for
     named corpora, and the working directory for files. ``others``: further folders in which files with an absolute path
     may lie. ``code``: the files of the user's own code, for the network and for the format of the corpus. Raises
-    UserError if a metric differs, if the corpus or its vocabulary differs from that of the training, and if the bundle
-    names corpus files outside these folders.
+    UserError if a metric differs, if the corpus or its vocabulary is not that of the training, and if the bundle names
+    corpus files outside all these folders.
     """
     bundle = load_bundle(path, choose_device(device), code)
     load_recorded(bundle.config.code, code)

@@ -1,10 +1,11 @@
-"""Writes and reads the files of a bundle, a folder or a zip archive. A bundle that is read may be untrusted.
+"""Writes and reads the files of a bundle (a folder or a zip archive). A bundle that is read may be untrusted.
 
-Nothing is unpacked, and no code is run. For a network, only the files in ``FILES`` are read. Each file must have the
-size and the SHA-256 that ``manifest.json`` records. The manifest detects damage; it does not prove who made the bundle.
+Nothing is unpacked, and no code is run. A network's bundle has only the files in ``FILES``. Each file must have the
+size and the SHA-256 that ``manifest.json`` records. The manifest detects damage, but does not prove who made the
+bundle.
 
-A bundle of kind ``own`` has the model of a user's function: files of any name below ``model/``, which are only copied
-and never interpreted (``search/publishing/bundles/own_model.py``).
+A bundle of kind ``own`` has the model of a user's function (``search/publishing/bundles/own_model.py``). The files of
+the model, below ``model/``, are only copied.
 """
 
 import hashlib
@@ -47,7 +48,7 @@ MODEL: Final = "model"
 """The folder with the model's files in a bundle of kind ``own``."""
 
 LARGEST_MANIFEST, LARGEST_TEXT, LARGEST_WEIGHTS = 2**20, 2**28, 2**34
-"""The maximum size in bytes of the manifest, of any other text file, and of the weights; not of a function's model."""
+"""The maximum size in bytes of the manifest, of another text file, and of the weights. A function's model has none."""
 
 CHUNK: Final = 2**20
 """The size in bytes of the chunks in which files are copied, packed and checked."""
@@ -75,13 +76,13 @@ def write_json(path: Path, value: Any) -> None:
 
 
 def seal(folder: Path) -> None:
-    """Write the manifest of a network's bundle in ``folder``, which must have all other files already."""
+    """Write the manifest of a network's bundle in ``folder``. All other files must be there already."""
     _seal(folder, {"format": NETWORK_FORMAT}, FILES)
 
 
 def seal_own(folder: Path) -> None:
-    """Write the manifest of a bundle of kind ``own`` in ``folder``, which must have all other files already. Raises
-    UserError if a file of the model has a name that a bundle cannot have, or if the manifest becomes too large.
+    """Write the manifest of a bundle of kind ``own`` in ``folder``. All other files must be there already. Raises
+    UserError if the name of a model's file is not allowed in a bundle, or if the manifest becomes too large.
     """
     model = sorted(path.relative_to(folder).as_posix() for path in (folder / MODEL).rglob("*") if path.is_file())
     for name in model:
@@ -113,8 +114,8 @@ def pack(folder: Path, archive: Path) -> None:
 
 
 def copy_bundle(path: Path, to: Path) -> None:
-    """Copy the bundle at ``path``, a folder or a zip archive of any kind, into the new folder ``to``, and check its
-    files. Raises UserError if the bundle is missing or damaged.
+    """Copy a bundle of any kind into the new folder ``to``, and check its files. ``path``: the bundle, a folder or a
+    zip archive. Raises UserError if the bundle is missing or damaged.
     """
     to.mkdir(parents=True)
     with source_at(path) as source:
@@ -127,10 +128,10 @@ def copy_bundle(path: Path, to: Path) -> None:
 
 
 def read_files(path: Path) -> dict[str, bytes]:
-    """Read and check the files of a network's bundle at ``path``, a folder or a zip archive. Returns their contents by
-    name.
+    """Read and check the files of a network's bundle (a folder or a zip archive) at ``path``. Returns the files'
+    contents by name.
 
-    Raises UserError, with a message of one line, if the bundle is missing or damaged, or is of kind ``own``.
+    Raises UserError, with a message of one line, if the bundle is missing, damaged, or of kind ``own``.
     """
     with source_at(path) as source:
         manifest = manifest_of(path, source)
@@ -149,8 +150,8 @@ def is_own(path: Path) -> bool:
 
 
 def manifest_of(path: Path, source: FolderSource | ArchiveSource) -> Manifest:
-    """Read and check the manifest of the bundle at ``path``. Raises UserError if the manifest is invalid, has another
-    format, or lists files that do not belong to a bundle of its kind, and if an archive has further files.
+    """Read and check the manifest of the bundle at ``path``. Raises UserError if the manifest is invalid or of another
+    format, or if its files are not those of a bundle of its kind. The same holds if an archive has further files.
     """
     with source.open(MANIFEST, LARGEST_MANIFEST) as file:
         manifest = _manifest(path, file.read(LARGEST_MANIFEST + 1))
@@ -162,7 +163,7 @@ def check_sealed(
     path: Path, name: str, source: FolderSource | ArchiveSource, sealed: Sealed, to: Path | None = None
 ) -> None:
     """Read a file of the bundle at ``path`` in chunks, and raise UserError unless it has the size and the hash in
-    ``sealed``. ``to``: a new file to which the content is copied; with None, the file is only checked.
+    ``sealed``. ``to``: a new file to which the content is copied. With None, the bundle's file is only checked.
     """
     with source.open(name, sealed.bytes) as file:
         digest, size = hashlib.sha256(), 0
@@ -180,8 +181,8 @@ def check_sealed(
 
 
 def parsed(where: str, content: bytes) -> Any:
-    """Parse untrusted JSON. ``where``: names the file in messages. Raises UserError for content that is not UTF-8 or
-    not valid JSON, has NaN, Infinity or half a surrogate pair, or is nested too deeply.
+    """Parse untrusted JSON. ``where``: names the file in messages. Raises UserError if the content is not UTF-8 or not
+    valid JSON, is nested too deeply, or has NaN, Infinity or half a surrogate pair.
     """
     try:
         text = content.decode("utf-8")

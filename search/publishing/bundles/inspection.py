@@ -1,4 +1,4 @@
-"""Inspects the layers of a bundle's network on sentences: gates, chosen states and gradients, token by token."""
+"""Inspects the layers of a bundle's network on sentences, token by token: gates, chosen states and gradients."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from skipstack.search.publishing.bundles.bundle import SENTENCES_AT_ONCE, Bundle
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SentenceView:
-    """A sentence with its predicted tags, and a view of each layer of the network, from the lowest to the highest."""
+    """A sentence with its predicted tags, and with a view of each layer of the network, the lowest layer first."""
 
     words: tuple[str, ...]
     tags: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""Reads a trial's trained networks, which are exported into a bundle."""
+"""Reads a trial's trained networks for export into a bundle."""
 
 from dataclasses import dataclass
 
@@ -16,12 +16,11 @@ from skipstack.spaces.trial import as_network
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class Members:
-    """Trained networks of one config, which are exported into one bundle. Each network is a lane (one seed's copy of
-    the network).
+    """Trained networks of one config, to be exported into one bundle. Each is a lane (one seed's copy of the network).
 
-    ``weights_R``: the weights by name, with the lanes as the first axis R. ``seeds``, ``epochs``: the seed of each
-    lane, and the number of epochs after which its weights were saved. ``corpus``: the training corpus with its
-    vocabulary. ``trained_on``: the splits used for training.
+    ``weights_R``: the weights by name, with the lanes as the first axis R. ``seeds``: the seed of each lane.
+    ``epochs``: the number of epochs after which each lane's weights were saved. ``corpus``: the training corpus with
+    its vocabulary. ``trained_on``: the splits used for training.
     """
 
     weights_R: Tensors
@@ -32,8 +31,8 @@ class Members:
 
 
 def left_by(record: StudyRecord, folder: StudyFolder, trial: TrialRecord, *, ensemble: bool) -> Members:
-    """Read the networks that a trial saved at its best epoch: all lanes if ``ensemble``, otherwise the lane with the
-    best dev score. Raises UserError as ``best_weights`` does.
+    """Read the networks that a trial saved at its best epoch. ``ensemble``: whether to read all lanes, or only the lane
+    with the best dev score. Raises UserError as ``best_weights`` does.
     """
     config, score_R = as_network(trial.config), list(trial.dev.values())
     lanes = range(len(score_R)) if ensemble else [score_R.index(max(score_R))]
@@ -49,8 +48,8 @@ def left_by(record: StudyRecord, folder: StudyFolder, trial: TrialRecord, *, ens
 
 
 def course_of(trial: TrialRecord, seed: int) -> list[Reported]:
-    """Return the reports of a seed up to its best epoch. The trial must have a score. If seeds race, each group of
-    seeds that were trained together has its own best epoch.
+    """Return the reports of a seed up to its best epoch. The trial must have a score. If seeds race, seeds that were
+    trained together form a group, and each group has its own best epoch.
     """
     own = next(group for group in groups(trial.reports) if seed in (group[0].seeds or trial.seeds))
     best = best_of(own)

@@ -1,4 +1,4 @@
-"""Writes the model that a user's function reported as a bundle of kind ``own``."""
+"""Writes bundles of kind ``own``: the models that users' functions reported."""
 
 from collections.abc import Iterator, Sequence
 from math import isfinite
@@ -25,7 +25,7 @@ FLAVOURS = "MLmodel"
 
 
 def check_model(record: StudyRecord, folder: StudyFolder, trial: TrialRecord) -> tuple[int, CallModel]:
-    """Return the number of the call whose model is exported, and this model. Raises UserError if there is none."""
+    """Return the number of the call whose model is exported, and the model. Raises UserError if there is no model."""
     found = chosen_model(trial, folder.trial(trial.number))
     if found is None:
         having = [str(each.number) for each in record.ranked() if chosen_model(each, folder.trial(each.number))]
@@ -40,7 +40,7 @@ def check_model(record: StudyRecord, folder: StudyFolder, trial: TrialRecord) ->
 def fill_own(
     record: StudyRecord, folder: StudyFolder, trial: TrialRecord, to: Path, confirmed: Sequence[Confirmed]
 ) -> None:
-    """Write, into the folder ``to``, the bundle of the model that a trial's function reported. ``confirmed``: the
+    """Write into the folder ``to`` the bundle of the model that a trial's function reported. ``confirmed``: the
     confirmed scores of the trial's config, for the card. Raises UserError as ``check_model`` does.
     """
     call, model = check_model(record, folder, trial)

@@ -2,9 +2,9 @@
 nothing.
 
 config.json      the trial's config              scores.json      metrics of each call at the model's epoch
-model/...        the files, as the function      provenance.json  study, trial, call and epoch of the model
-                 reported them                   versions.json    packages that its process had loaded
-README.md        the card                        manifest.json    size and SHA-256 of the other files
+model/...        the files of the model          provenance.json  study, trial, call and epoch of the model
+README.md        the card                        versions.json    packages that the function's process had loaded
+manifest.json    size and SHA-256 of the other files
 """
 
 from collections.abc import Mapping
@@ -28,9 +28,9 @@ class OwnProvenance(Frozen):
 
     ``study``, ``trial``: the study's name and the trial's number. ``trials``: the number of trials with a score, from
     which this trial was chosen. ``config_identity``: the hash of the trial's config. ``function``: the function's name
-    and source. ``seed``, ``replicate``: the seed and the replicate of the call that reported the model; ``replicate``
-    is empty if the study has no replicates. ``epoch``: the epoch after which the model was reported. ``best_epoch``:
-    the trial's best epoch. ``code_version``: the version of skipstack.
+    and source. ``seed``: the seed of the call that reported the model. ``replicate``: the call's replicate; empty if
+    the study has no replicates. ``epoch``: the epoch after which the model was reported. ``best_epoch``: the trial's
+    best epoch. ``code_version``: the version of skipstack.
     """
 
     study: str
@@ -61,13 +61,13 @@ class Versions(RootModel[dict[str, str]]):
 @final
 @dataclass(frozen=True, slots=True)
 class OwnModel:
-    """A bundle of the model that a user's function reported. ``skipstack.load_own`` reads one; ``save`` writes the
+    """A bundle of the model that a user's function reported. ``skipstack.load_own`` reads it; ``save`` writes the
     model's files.
 
     ``path``: the path of the bundle. ``config``: the values with which the function was called. ``scores``: the metrics
     that each call of the trial reported, by the call in words and the metric's name. ``provenance``: the origin of the
     model. ``versions``: the versions of the packages that the function's process had loaded. ``card``: the bundle's
-    card, in Markdown. ``files``: maps each path given by the function to the file's size in bytes.
+    card, in Markdown. ``files``: the size in bytes of each file of the model, by the path that the function gave.
     """
 
     path: Path
@@ -85,8 +85,7 @@ class OwnModel:
 
     def save(self, to: str | Path) -> Path:
         """Write the model's files into the new folder ``to``, and check their hashes. Returns the path of the reported
-        file or folder within ``to``. Raises UserError if ``to`` exists or cannot be written, and if the bundle is
-        damaged.
+        file or folder in ``to``. Raises UserError if ``to`` exists or cannot be written, or if the bundle is damaged.
         """
         to = Path(to)
         if to.exists():
@@ -104,8 +103,8 @@ def load_own(path: Path) -> OwnModel:
     """Read the bundle of kind ``own`` at ``path``, a folder or a .zip, which may be untrusted. The hash of every file
     is checked; no file is run, unpickled or unpacked.
 
-    Raises UserError, with a message of one line, for a bundle of a network, and if a file is missing, damaged, larger
-    than the manifest says, or outside the bundle.
+    Raises UserError, with a message of one line, for the bundle of a network, and for a file that is missing, damaged,
+    larger than the manifest says, or outside the bundle.
     """
     with source_at(path) as source:
         manifest = manifest_of(path, source)

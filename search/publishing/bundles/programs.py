@@ -31,18 +31,17 @@ NOTES = "skipstack.json"
 
 COMPARED = 64
 """The minimum number of sentences of a split (dev or test) on which program and network are compared. A larger split
-may contribute twice as many; a smaller split contributes all.
+may contribute up to twice as many; a smaller split contributes all its sentences.
 """
 
 ROUNDING = {torch.float32: 1e-4, torch.float64: 1e-10}
-"""The tolerated difference of scores by dtype, relative to the score, or to 1 if the score is below 1."""
+"""The tolerated difference of scores by dtype. It is relative to the score, or to 1 if the score is below 1."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ProgramComparison:
     """The result of comparing a program with its network. ``sentences``, ``decisions``: the numbers of compared
-    sentences and decisions. ``largest_difference``: the largest difference of scores, relative to the score, or to 1 if
-    the score is below 1.
+    sentences and decisions. ``largest_difference``: the largest difference of scores, relative as in ``ROUNDING``.
     """
 
     sentences: int
@@ -51,7 +50,7 @@ class ProgramComparison:
 
 
 def check_program(config: TrialConfig, to: Path) -> None:
-    """Raise UserError if the network cannot be exported as a program, or ``to`` is not a new, writable .pt2 file."""
+    """Raise UserError if the network cannot be exported as a program, or if ``to`` is not a new, writable .pt2 file."""
     if to.suffix != SUFFIX:
         raise UserError(f"--torch-export: got {to.name} (allowed: a new file whose name ends in {SUFFIX})")
     with refused_where_unwritable(to):
@@ -64,10 +63,10 @@ def check_program(config: TrialConfig, to: Path) -> None:
 
 
 def write_program(bundle: Bundle, corpus: StoredCorpus, to: Path) -> ProgramComparison:
-    """Export a bundle's network as a program, compare it with the network on sentences of ``corpus``, and write it to
-    the new file ``to`` if the two agree.
+    """Export a bundle's network as a program, and compare the program with the network on sentences of ``corpus``. If
+    the two agree, the program is written to the new file ``to``.
 
-    Raises UserError as ``check_program`` does, if torch cannot export the network, and if decisions or scores differ.
+    Raises UserError if torch cannot export the network, if decisions or scores differ, and as ``check_program`` does.
     """
     check_program(bundle.config, to)
     any_length = takes_any_length(bundle.config.model)
@@ -88,7 +87,7 @@ def write_program(bundle: Bundle, corpus: StoredCorpus, to: Path) -> ProgramComp
 
 
 def _sentences(corpus: StoredCorpus, split: str) -> list[list[str]]:
-    """Pick sentences of a split, spread over the range of lengths, including the shortest and the longest."""
+    """Pick sentences of all lengths from a split, including the shortest and the longest."""
     chosen = corpus.splits[split]
     order_S = chosen.lengths_S.argsort(kind="stable").tolist()
     step = max(1, len(order_S) // COMPARED)
@@ -111,9 +110,8 @@ def _exported(bundle: Bundle, sentences: list[list[str]], length: int | None) ->
 def _compared(
     bundle: Bundle, program: ExportedProgram, sentences: list[list[str]], length: int | None
 ) -> ProgramComparison:
-    """Compare a program with its network on the first sentence, on the last one, and on all sentences in one batch,
-    since the results must not depend on the batch. ``length``: the fixed length of the program's inputs; None for any
-    length.
+    """Compare a program with its network on three batches: the first sentence, the last sentence, and all sentences.
+    The results must not depend on the batch. ``length``: the fixed length of the program's inputs; None for any length.
     """
     run, decisions, largest = program.module(), 0, 0.0
     for batch in (sentences[:1], sentences[-1:], sentences):
@@ -137,8 +135,8 @@ def _compared(
 
 
 def _difference(ours_UBK: Tensor, theirs_UBK: Tensor, inside_UB: Tensor) -> float:
-    """Return the largest |ours - theirs| / max(1, |theirs|) over all finite scores; infinity if a score is finite in
-    only one of the arrays. ``inside_UB``: the mask of the tags that exist.
+    """Return the largest |ours - theirs| / max(1, |theirs|) over all finite scores. If a score is finite in only one of
+    the arrays, return infinity. ``inside_UB``: the mask of the tags that exist.
     """
     steps, _, tags = theirs_UBK.shape
     ours, theirs = ours_UBK[:steps, :, :tags][inside_UB], theirs_UBK[inside_UB]

@@ -1,4 +1,4 @@
-"""Trains a trial again on the training split and dev, for its best number of epochs; selects nothing by the result."""
+"""Trains a trial again on the training split and dev, up to its best epoch. Nothing is selected by the result."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -34,13 +34,13 @@ def retrained(
     device: str,
     tell: Say,
 ) -> Members:
-    """Train ``seeds`` of a trial again on the training split and dev, each for as many epochs as its best epoch in the
-    study, and return the final weights.
+    """Train ``seeds`` of a trial again on the training split and dev, and return the final weights. Each seed is
+    trained up to its best epoch in the study.
 
-    The learning rate of each epoch is the rate that the study recorded for this seed and epoch, since a schedule that
-    depends on dev scores cannot be applied: dev is trained on. The study does not change. ``tell``: receives a line for
-    each epoch. Raises UserError if the network cannot be trained on dev, if its vocabulary has no capacity for the
-    words of both splits, and if a seed diverges.
+    The learning rates are those that the study recorded for the seed. A schedule that depends on dev scores cannot be
+    applied, since dev is trained on. The study does not change. ``tell``: receives a line for each epoch. Raises
+    UserError if the network cannot be trained on dev, if the vocabulary has no capacity for the words of both splits,
+    and if a seed diverges.
     """
     torch.set_num_threads(1)  # so that sums are computed in the same order on every machine
     task = trial_task(record, folder, trial.config, number=trial.number, seeds=tuple(seeds), device=device)
@@ -81,7 +81,7 @@ def _corpus(task: TrialTask, tell: Say) -> PreparedCorpus:
 
 
 def _rates(trial: TrialRecord, seed: int) -> list[float]:
-    """Return the learning rates that the study recorded for a seed, one for each epoch up to its best."""
+    """Return the learning rates that the study recorded for a seed: a rate for each epoch up to the seed's best."""
     return [
         report.metrics["learning_rate"][(report.seeds or trial.seeds).index(seed)] for report in course_of(trial, seed)
     ]

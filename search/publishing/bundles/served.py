@@ -1,7 +1,7 @@
 """Serves a bundle as an MLflow model of the flavour ``python_function``, with this module as the loader.
 
-MLflow stores only the bundle, which is plain data, and the name of this module. So loading the model runs no code from
-the model's folder.
+MLflow stores only the bundle, which is plain data, and the name of this module. Therefore loading the model runs no
+code from the model's folder.
 """
 
 from pathlib import Path
@@ -21,16 +21,16 @@ TEXT = "text"
 class Served:
     """A bundle with the interface that MLflow calls. It predicts as ``skipstack predict`` does.
 
-    The input is a frame with a column ``text``, one sentence or text per row. The output has the same rows and these
-    columns: ``words``, the tokens; ``tags``, a tag for each token, or only the label in text classification; and, for a
-    parser, ``heads``, the number of each token's head, counted from 1, or 0 for the root.
+    The input is a frame with a sentence or text in the column ``text`` of each row. The output has the same rows. Its
+    columns are ``words`` (the tokens) and ``tags`` (a tag for each token or, in text classification, only the label). A
+    parser's output also has ``heads``: the number of each token's head (counted from 1; 0 for the root).
     """
 
     def __init__(self, bundle: Bundle) -> None:
         self.bundle = bundle
 
     def predict(self, data: pd.DataFrame, params: dict[str, Any] | None = None) -> pd.DataFrame:
-        """Annotate each text in the column ``text`` of ``data``. ``params`` is required by MLflow and ignored."""
+        """Annotate each text in the column ``text`` of ``data``. ``params``: ignored, but MLflow requires it."""
         texts = [tokens_in(str(text), self.bundle.unit) for text in data[TEXT]]
         found = self.bundle.predict(texts)
         columns: dict[str, list[list[Any]]] = {
@@ -43,5 +43,5 @@ class Served:
 
 
 def _load_pyfunc(path: str) -> Served:
-    """Load the bundle in the folder ``path``; MLflow calls this by its name. Raises UserError for an invalid bundle."""
+    """Load the bundle in the folder ``path``. MLflow calls this by its name. Raises UserError for an invalid bundle."""
     return Served(load_bundle(Path(path), choose_device("auto")))

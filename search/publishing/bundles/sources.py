@@ -1,4 +1,4 @@
-"""Opens the files of a bundle, a folder or a zip archive, which may be untrusted. Nothing is unpacked to the disk."""
+"""Opens the files of a bundle (a folder or a zip archive) that may be untrusted. Nothing is unpacked to the disk."""
 
 import os
 import shlex
@@ -14,14 +14,14 @@ from skipstack.data.basis.errors import UserError, unknown
 from skipstack.search.study.record.folder import StudyFolder
 
 MOST_PACKED: Final = 200
-"""The maximum compression ratio of an archive, against zip bombs: trained weights hardly compress."""
+"""The maximum compression ratio of an archive, against zip bombs. Trained weights can hardly be compressed."""
 
 WHOLE_BUNDLE: Final = "a folder or .zip that `skipstack export` made"
 
 
 @contextmanager
 def source_at(path: Path) -> Iterator["FolderSource | ArchiveSource"]:
-    """Yields access to the files of the bundle at ``path``. Raises UserError if there is none, or it is unreadable."""
+    """Yields access to the files of the bundle at ``path``. Raises UserError if there is no readable bundle."""
     try:
         if StudyFolder(path).ledger.is_dir():
             export = shlex.join(["skipstack", "export", str(path), "--best", "1", "--to", f"{path}-best"])
@@ -48,7 +48,7 @@ class FolderSource:
 
     @contextmanager
     def open(self, name: str, most: int) -> Iterator[IO[bytes]]:
-        """Opens a file. Raises UserError unless it is a regular file in the bundle, of at most ``most`` bytes."""
+        """Opens a file. Raises UserError unless it is a regular file in the bundle with at most ``most`` bytes."""
         file = self.path / name
         if not os.path.lexists(file):
             raise UserError(f"{file}: no such file (allowed: every file of {WHOLE_BUNDLE})")
@@ -64,8 +64,8 @@ class FolderSource:
 
 
 class ArchiveSource:
-    """Reads the files of a bundle that is a zip archive, without unpacking it. Raises UserError for a damaged archive,
-    and for suspicious contents: repeated names, encrypted files, links, or a compression ratio above ``MOST_PACKED``.
+    """Reads the files of a bundle that is a zip archive, without unpacking it. Raises UserError if the archive is
+    damaged, or has repeated names, encrypted files, links, or a compression ratio above ``MOST_PACKED``.
     """
 
     def __init__(self, path: Path) -> None:
@@ -120,7 +120,7 @@ class ArchiveSource:
 
 
 def too_large(where: str, size: int, most: int) -> UserError:
-    """Create the UserError for a file of ``size`` bytes with a maximum of ``most``. ``where``: names the file."""
+    """Create the UserError for a file of ``size`` bytes, which is more than ``most``. ``where``: names the file."""
     return UserError(f"{where}: got {size:,} bytes (allowed: {most:,})")
 
 

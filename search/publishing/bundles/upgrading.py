@@ -1,8 +1,8 @@
 """Rewrites bundles of earlier versions in the current format.
 
-This is the only module that reads formats that are no longer written. Bundles of format 3, written by version 0.1.0,
-have no model card. Bundles of formats 3 and 4 hold one network, which was trained on the training split; their
-provenance has the fields ``seed`` and ``epoch``.
+Only this module reads formats that are no longer written. Bundles of format 3, written by version 0.1.0, have no model
+card. Bundles of formats 3 and 4 hold one network, which was trained on the training split. Their provenance has the
+fields ``seed`` and ``epoch``.
 """
 
 from collections.abc import Mapping
@@ -36,7 +36,7 @@ PROVENANCE: Final = "provenance.json"
 
 
 def upgrade(path: Path) -> list[str]:
-    """Rewrite the bundle at ``path``, a folder or a .zip file, if it has an earlier format. Returns a line on each
+    """Rewrite the bundle (a folder or a .zip file) at ``path`` if it has an earlier format. Returns a line on each
     change.
 
     Raises UserError if there is no bundle, or if the bundle is damaged. A damaged bundle is left unchanged.
@@ -63,7 +63,7 @@ def upgrade(path: Path) -> list[str]:
 def _convert(path: Path, source: FolderSource | ArchiveSource, manifest: Manifest, to: Path) -> None:
     """Write a bundle's files into the folder ``to``, in the current format. Raises UserError if a file is damaged."""
     value = _parsed(path, PROVENANCE, source, LARGEST_TEXT)
-    was_converted = isinstance(value, Mapping) and "seeds" in value  # by an earlier upgrade that was killed
+    was_converted = isinstance(value, Mapping) and "seeds" in value  # a killed upgrade had converted it
     for name, sealed in manifest.files.items():
         if not (name == PROVENANCE and was_converted):
             check_sealed(path, name, source, sealed, to / name)

@@ -1,4 +1,4 @@
-"""Requests to a store by MLflow's client: finds a study's runs, and writes and reads files among their artifacts.
+"""Sends requests to an MLflow store: finds a study's runs, and writes and reads files among their artifacts.
 
 Call these functions only in the process that imports MLflow (``tracking_process.py``).
 """
@@ -36,7 +36,7 @@ class ExperimentRuns:
 
 
 def found_study(client: "MlflowClient", experiment: str, study_id: str) -> ExperimentRuns | None:
-    """Find the runs of a study in an experiment; None if the experiment or the study's own run does not exist."""
+    """Find the runs of a study in an experiment. None if the experiment or the study's own run does not exist."""
     named = client.get_experiment_by_name(experiment)
     if named is None:
         return None
@@ -45,7 +45,7 @@ def found_study(client: "MlflowClient", experiment: str, study_id: str) -> Exper
 
 
 def own_run(client: "MlflowClient", experiment: str, study_id: str) -> "Run | None":
-    """Find the run of a study as a whole; None if the experiment or the run does not exist."""
+    """Find the run of a study as a whole. None if the experiment or the run does not exist."""
     named = client.get_experiment_by_name(experiment)
     if named is None:
         return None
@@ -74,8 +74,7 @@ def connected(uri: str) -> "MlflowClient":
 
 def put(client: "MlflowClient", run_id: str, files: Mapping[str, str | bytes | Path]) -> None:
     """Write files among the artifacts of a run. ``files``: maps each artifact's name (such as ``folder/file.txt``) to
-    its content or to the path of a local file to copy. A copied file must already have the artifact's file name
-    (``file.txt``).
+    its content, or to the path of a local file. Such a file must have the artifact's file name (``file.txt``).
     """
     with TemporaryDirectory(prefix="skipstack-") as folder:
         for name, content in files.items():
@@ -97,8 +96,8 @@ def got(uri: str, place: str) -> str:
 
 @contextmanager
 def told(asked: str, uri: str) -> Iterator[None]:
-    """Turns exceptions of requests to the store at ``uri``, raised within the ``with`` statement, into UserError with a
-    one-line message without secrets. ``asked``: the beginning of the message.
+    """Turns an exception of a request to the store at ``uri``, within the ``with`` statement, into UserError. The
+    message has one line and no secrets. ``asked``: the beginning of the message.
     """
     try:
         yield

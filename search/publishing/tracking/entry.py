@@ -1,4 +1,4 @@
-"""The content to write into one run, in MLflow's form, and the keys of a study's runs."""
+"""The keys of a study's runs, and the content to write into one run, in MLflow's form."""
 
 import json
 from dataclasses import dataclass, field
@@ -19,15 +19,15 @@ RunKey = tuple[int | None, int | None] | tuple[int, int | None, str]
 """The key of a run: the number of its ablation and the number of its trial. ``(None, 3)`` is trial 3 of the search, and
 ``(1, None)`` is ablation 1 as a whole.
 
-A third element marks a run that trains nothing and represents a row of an ablation: a second row with the same trial,
-or a mean over corpora, which has no trial number. The element names the row and its reference.
+A third element marks a run that trains nothing and represents a row of an ablation. Such a row is either a second row
+with the same trial, or a mean over corpora, which has no trial number. The element names the row and its reference.
 """
 
 STUDY: Final[RunKey] = (None, None)
 """The key of the run of a study as a whole."""
 
 ROW: Final = "ablation_row"
-"""The value of the tag ``skipstack.kind`` of a run that trains nothing and represents a row of an ablation."""
+"""The value of the tag ``skipstack.kind`` in a run that trains nothing and represents a row of an ablation."""
 
 Status = Literal["RUNNING", "FINISHED", "FAILED", "KILLED"]
 """The status of a run in MLflow."""
@@ -52,12 +52,12 @@ class CorpusOfRun:
 class Entry:
     """The content to write into one run.
 
-    ``name``, ``start``: the name and the start of a run that is yet to be created; empty and None for an existing run.
-    ``formerly``: the name that an earlier version of skipstack gave to the run; a run that still has this name gets
-    ``name``. ``tags``, ``params``: texts by name. ``metrics``: values with their times, by name and step. ``files``:
-    texts, by their names among the run's artifacts. ``log``: whether the log of the trial and the artifacts of its
-    function are written as well. ``corpus``: the corpus that the run reads. ``status``: the new status; None leaves it
-    unchanged. ``end``: the run's end. Times are Unix milliseconds.
+    ``name``, ``start``: the name and the start of a run that is yet to be created. For an existing run, they are empty
+    and None. ``formerly``: the name that an earlier version of skipstack gave to the run. A run that still has this
+    name is renamed to ``name``. ``tags``, ``params``: texts by name. ``metrics``: values with their times, by name and
+    step. ``files``: texts, by their names among the run's artifacts. ``log``: whether the log of the trial and the
+    artifacts of its function are written as well. ``corpus``: the corpus that the run reads. ``status``: the new
+    status; None leaves it unchanged. ``end``: the run's end. Times are Unix milliseconds.
     """
 
     name: str = ""
@@ -85,12 +85,12 @@ class Entry:
 
 
 def made_of(events: int) -> str:
-    """Return a text that identifies content that this version makes of the ledger's first ``events`` events."""
+    """Return a text that identifies the content that this version makes of the ledger's first ``events`` events."""
     return f"{events} events, {code_version()}"
 
 
 def note(text: str) -> dict[str, str]:
-    """Return the tag that MLflow shows as a run's description, by its name; no tag for an empty text."""
+    """Return the tag that MLflow shows as a run's description, by the tag's name. An empty text gives no tag."""
     return {NOTE: text[:LONGEST]} if text else {}
 
 
@@ -114,12 +114,12 @@ def key_of(run: "Run") -> RunKey:
 
 
 def part_of(row: str, reference: str) -> str:
-    """Return the third element of a run's key, which distinguishes rows of an ablation that have the same trial."""
+    """Return the third element of a run's key. It distinguishes rows of an ablation that have the same trial."""
     return f"{row}, measured from {reference}"
 
 
 def is_whole(key: RunKey) -> bool:
-    """Whether a key belongs to a study or an ablation as a whole: a run with such a key is the parent of other runs."""
+    """Whether a key is that of a study or an ablation as a whole. A run with such a key is the parent of other runs."""
     return len(key) == 2 and key[1] is None
 
 
@@ -148,10 +148,10 @@ def source_tags(placed: Placed) -> dict[str, str]:
 
 
 def system_metrics(usage: Usage) -> dict[str, float]:
-    """Convert a worker's resource usage into MLflow's system metrics, with MLflow's names and units where it has them.
+    """Convert a worker's resource usage into MLflow's system metrics. Where MLflow has names and units, they are used.
 
-    As in MLflow, metrics of the machine and of the GPU include all programs that run there. Metrics whose names begin
-    with ``system/process_`` are of the worker alone.
+    As in MLflow, metrics of the machine and of the GPU include all programs that run there. Metrics that begin with
+    ``system/process_`` are of the worker alone.
     """
     metrics = {
         "cpu_utilization_percentage": usage.machine_cpu,
@@ -171,7 +171,7 @@ def _memory(of: str, used: int, total: int) -> dict[str, float]:
 
 
 def column_of(axis: str, between: str = "/") -> str:
-    """Return the parameter name of an axis with the short name ``axis``: ``axis.depth`` for ``depth``."""
+    """Return the name of an axis's parameter: ``axis.depth`` for the axis with the short name ``depth``."""
     return stored_name(f"axis.{axis}", between)
 
 

@@ -1,10 +1,10 @@
 """Stores bundles as MLflow models, which MLflow shows, registers and serves.
 
-For a network, the MLflow model has the bundle, which is data only, and the name of the skipstack module that loads it
-(``search/publishing/bundles/served.py``). For a user's function, the MLflow model has the files that the function
-reported; if the function reported an MLflow model, its flavours are kept.
+For a network, the MLflow model has the bundle, which is data only, and the name of the skipstack module that loads the
+bundle (``search/publishing/bundles/served.py``). For a user's function, it has the files that the function reported. If
+these are an MLflow model themselves, its flavours are kept.
 
-MLflow 3 introduced logged models, which have their own pages. If the client or the server is older, a model is stored
+Logged models, which have their own pages, came with MLflow 3. If the client or the server is older, a model is stored
 as a folder among the artifacts of its trial's run.
 """
 
@@ -28,8 +28,8 @@ CARD: Final = "README.md"
 """The model card of a bundle (``search/publishing/bundles/files.py``)."""
 
 TAG: Final = "skipstack.bundle"
-"""The tag of a logged model that identifies the bundle. For a model stored among artifacts, this is the prefix of a tag
-of the trial's run. That tag's value is the model's card; the tag is set once the model's files are written.
+"""The tag of a logged model that identifies the bundle. For a model among artifacts, this is the prefix of a tag of the
+trial's run. The value of this tag is the model's card, and is set once the model's files are written.
 """
 
 UNKNOWN: Final = "ENDPOINT_NOT_FOUND"
@@ -38,11 +38,11 @@ UNKNOWN: Final = "ENDPOINT_NOT_FOUND"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class BestBundle:
-    """A bundle to store in MLflow: of the best network of a study, or of the model that its function reported.
+    """A bundle to store in MLflow: that of a study's best network, or of the model that the study's function reported.
 
     ``name``: unique among the study's bundles. ``trial``: the number of the trial. ``write``: writes the bundle into a
-    new folder; it raises UserError if the weights were deleted. ``scores``: the metrics of the trial by seed and name;
-    they are stored if the bundle has the network of one seed. ``alias``: the alias of the model's version in the
+    new folder, and raises UserError if the weights were deleted. ``scores``: the metrics of the trial by seed and name.
+    They are stored if the bundle has the network of a single seed. ``alias``: the alias of the model's version in the
     registry; empty means none.
     """
 
@@ -55,8 +55,8 @@ class BestBundle:
 
 @dataclass(frozen=True, slots=True)
 class StoredModel:
-    """A model in an MLflow store. ``place``: the URI of its files. ``run_id``: the run of its trial; None if there is
-    none. ``card``: the card of its bundle. ``model_id``: the id of the logged model; None for a model among artifacts.
+    """A model in an MLflow store. ``place``: the URI of its files. ``run_id``: the run of its trial; None without a
+    run. ``card``: the card of its bundle. ``model_id``: the id of the logged model; None for a model among artifacts.
     """
 
     place: str
@@ -68,7 +68,7 @@ class StoredModel:
 def keep(
     client: "MlflowClient", uri: str, found: ExperimentRuns, bundle: BestBundle, study_id: str
 ) -> StoredModel | None:
-    """Store a bundle of a study as a model in the store at ``uri``, unless it is there already, and return the model;
+    """Store a bundle of a study as a model in the store at ``uri``, unless it is there already, and return the model.
     None if the weights were deleted. A logged model with missing files is deleted and written again.
     """
     before = _logged(client, found, f"tags.`{TAG}` = '{study_id}/{bundle.name}'")
@@ -92,8 +92,8 @@ def keep(
 def register(uri: str, experiment: str, study_id: str, bundle: BestBundle, name: str) -> int:
     """Register the model of a bundle in the store's model registry as ``name``, and return the number of its version.
 
-    If the model is already registered under this name, it keeps its version. The bundle's alias, if any, is moved to
-    this version. Raises UserError if the store does not have the study, if the weights were deleted, and if the store
+    A model that is already registered under this name keeps its version. The bundle's alias, if any, is moved to this
+    version. Raises UserError if the store does not have the study, if the weights were deleted, and if the store
     refuses.
     """
     with told(name, uri):
@@ -113,7 +113,7 @@ def register(uri: str, experiment: str, study_id: str, bundle: BestBundle, name:
 
 
 def _version(client: "MlflowClient", kept: StoredModel, name: str) -> int:
-    """Return the number of the model's version that is registered as ``name``, creating the version if necessary."""
+    """Return the number of the model's version that is registered as ``name``. A missing version is created."""
     for version in client.search_model_versions(f"name = '{name}'"):
         if version.source == kept.place:  # not `models:/ID`, which MLflow resolves in its default store
             return int(version.version)
@@ -123,7 +123,7 @@ def _version(client: "MlflowClient", kept: StoredModel, name: str) -> int:
 
 
 def _logged(client: "MlflowClient", found: ExperimentRuns, having: str) -> "list[LoggedModel] | None":
-    """Return the experiment's logged models that match ``having``; None if MLflow is too old to support them."""
+    """Return the experiment's logged models that match ``having``. None if MLflow is too old for logged models."""
     from mlflow.exceptions import MlflowException
 
     if not hasattr(client, "search_logged_models"):
@@ -137,8 +137,8 @@ def _logged(client: "MlflowClient", found: ExperimentRuns, having: str) -> "list
 
 
 def _among_artifacts(client: "MlflowClient", found: ExperimentRuns, bundle: BestBundle) -> StoredModel | None:
-    """Store a bundle as a folder among the artifacts of its trial's run, or of the study's run if the user deleted the
-    trial's run. A bundle that is there already is kept. Returns None if the weights were deleted.
+    """Store a bundle as a folder among the artifacts of its trial's run, unless it is there already. If the user
+    deleted this run, the study's run is used. Returns None if the weights were deleted.
     """
     from mlflow.entities import Metric, RunTag
 
@@ -162,7 +162,7 @@ def _among_artifacts(client: "MlflowClient", found: ExperimentRuns, bundle: Best
 
 
 def _run_of(found: ExperimentRuns, bundle: BestBundle) -> "Run | None":
-    """Return the run of the bundle's trial; None if the user deleted it."""
+    """Return the run of the bundle's trial. None if the user deleted this run."""
     return found.runs.get((None, bundle.trial))
 
 
@@ -202,8 +202,8 @@ def _card(folder: Path) -> str:
 def _complete(
     client: "MlflowClient", found: ExperimentRuns, bundle: BestBundle, model: "LoggedModel", card: str
 ) -> str | None:
-    """Add missing parts to a logged model: the card as its description, the trial's run as its origin, and the metrics
-    of its network with their corpus. Returns the id of the trial's run; None if the user deleted it.
+    """Add missing parts to a logged model: its description (the card), its origin (the trial's run), and its metrics
+    with their corpus. Returns the id of the trial's run. None if the user deleted this run.
     """
     from mlflow.entities import LoggedModelOutput, Metric
 
@@ -211,7 +211,7 @@ def _complete(
         client.set_logged_model_tags(model.model_id, note(card))
     if (known := _run_of(found, bundle)) is None:
         return None
-    run = client.get_run(known.info.run_id)  # the search of older servers returns runs without their outputs
+    run = client.get_run(known.info.run_id)  # a search by an older server omits outputs
     made = () if run.outputs is None else run.outputs.model_outputs
     if all(each.model_id != model.model_id for each in made):
         client.log_outputs(run.info.run_id, [LoggedModelOutput(str(model.model_id), 0)])
@@ -227,6 +227,6 @@ def _complete(
 
 
 def _scores(bundle: BestBundle, provenance: Mapping[str, str]) -> Mapping[str, float]:
-    """Return the metrics of a bundle's network if it has a single seed; no metrics for an ensemble."""
+    """Return the metrics of a bundle's network. An ensemble of several seeds has none."""
     seeds = provenance.get("seeds", provenance.get("seed", "")).strip("[]")
     return next((scores for seed, scores in bundle.scores.items() if seeds == str(seed)), {})

@@ -1,8 +1,8 @@
 """Writes a bundle as the folder of an MLflow model, which MLflow loads, serves and shows.
 
-MLflow's own ``pyfunc.save_model`` is not used, since it takes a second of CPU time to search all installed packages for
-the three requirements, whose versions are known. It also copies the ``pyproject.toml`` of the working directory beside
-the model. ``tests/search/publishing/tracking/test_publishing.py`` compares the two folders.
+MLflow's own ``pyfunc.save_model`` is not used. It searches all installed packages for the three requirements, which
+takes a second of CPU time, although their versions are known. It also copies the ``pyproject.toml`` of the working
+directory beside the model. ``tests/search/publishing/tracking/test_publishing.py`` compares its folder with ours.
 """
 
 import json
@@ -28,9 +28,8 @@ NEEDS: Final = ("skipstack", "mlflow", "torch")
 
 
 def save_model(bundle: Path, to: Path, *, run_id: str | None = None, model_id: str | None = None) -> None:
-    """Write a network's bundle into the new folder ``to``, as an MLflow model of the flavour ``python_function`` with a
-    signature and an example input. ``run_id``, ``model_id``: the ids of the trial's run and of the logged model, if
-    any.
+    """Write a network's bundle into the new folder ``to``, as an MLflow model of the flavour ``python_function``.
+    ``run_id``, ``model_id``: the ids of the trial's run and of the logged model, if any.
     """
     from mlflow.models import Model
 
@@ -71,9 +70,9 @@ def is_own(bundle: Path) -> bool:
 def save_own_model(bundle: Path, to: Path, *, run_id: str | None = None, model_id: str | None = None) -> None:
     """Write the bundle of a function's model into the new folder ``to``, as an MLflow model.
 
-    If the function reported an MLflow model, this model is copied byte for byte with its flavours, and the rest of the
-    bundle is copied into a subfolder. Otherwise the whole bundle is stored, in an MLflow model without flavours.
-    ``run_id``, ``model_id``: as for ``save_model``.
+    If the function reported an MLflow model, this model is copied unchanged, with its flavours, and the rest of the
+    bundle is copied into a subfolder. Otherwise the whole bundle becomes an MLflow model without flavours. ``run_id``,
+    ``model_id``: as for ``save_model``.
     """
     from mlflow.models import Model
 
@@ -87,18 +86,18 @@ def save_own_model(bundle: Path, to: Path, *, run_id: str | None = None, model_i
 
 
 def provenance(bundle: Path) -> dict[str, str]:
-    """Return the provenance of a bundle, by name, with each value as text."""
+    """Return the provenance of a bundle as texts, by name."""
     told = json.loads((bundle / "provenance.json").read_text(encoding="utf-8"))
     return {name: str(value) for name, value in told.items()}
 
 
 def _of(run_id: str | None, model_id: str | None) -> dict[str, Any]:
-    """Return ids as arguments of ``Model``, without a ``model_id`` of None, which MLflow 2 would write to the file."""
+    """Return ids as arguments of ``Model``. A ``model_id`` of None is left out: MLflow 2 would write it to the file."""
     return {"run_id": run_id} if model_id is None else {"run_id": run_id, "model_id": model_id}
 
 
 def _write_environment(to: Path) -> None:
-    """Write the requirements for pip, virtualenv and conda, without local versions (``+cpu``), which no index has."""
+    """Write the requirements for pip, virtualenv and conda. Local versions (``+cpu``), which no index has, are cut."""
     needs = [f"{name}=={metadata.version(name).partition('+')[0]}" for name in NEEDS]
     python = platform.python_version()
     conda = {

@@ -1,8 +1,8 @@
 """Writes a study into an Optuna storage, for Optuna's dashboard and other programs that read such storages.
 
 Each axis becomes a parameter; a trial has the parameters of its active axes. A completed trial becomes COMPLETE, and a
-trial that the scheduler stopped becomes PRUNED, both with the values by which trials are ranked. A trial that diverged,
-failed, or lacks a finite value becomes FAIL; a running or paused trial becomes RUNNING. Intermediate values are the
+trial that the scheduler stopped becomes PRUNED. Both have the values by which trials are ranked. A trial that diverged,
+failed, or lacks a finite value becomes FAIL. A running or paused trial becomes RUNNING. Intermediate values are the
 mean dev scores by epoch.
 """
 
@@ -38,9 +38,8 @@ def write_study(record: StudyRecord, events: Iterable[Event], uri: str) -> str:
     """Write a study into the storage at ``uri``, and return the study's name in the storage. Values are in the unit of
     the study's measure.
 
-    ``events``: the study's events, of which ``Started`` and ``Ended`` give the times of trials. ``uri``: a database URL
-    in Optuna's form. Raises UserError if the storage cannot be written, or has a study of this name already; in both
-    cases, the study is not added.
+    ``events``: the study's events, from which the times of trials are read. ``uri``: a database URL in Optuna's form.
+    Raises UserError, and adds no study, if the storage cannot be written or has a study of this name already.
     """
     hide(uri)
     check_sqlite("--optuna", uri)
@@ -78,7 +77,7 @@ def _unwritten(uri: str, error: Exception) -> UserError:
 
 
 def _fill(storage: optuna.storages.BaseStorage, name: str, record: StudyRecord, times: "_Times") -> None:
-    """Write the contents of the study; delete the study from the storage if that fails."""
+    """Write the contents of the study. If that fails, delete the study from the storage."""
     study = optuna.load_study(study_name=name, storage=storage)
     axes = {path: _Axis(domain) for path, domain in record.space.domains.items()}
     try:
@@ -134,7 +133,7 @@ def _state(trial: TrialRecord) -> TrialState:
 
 
 def _about(trial: TrialRecord) -> dict[str, Any]:
-    """Return the attributes of a trial that Optuna has no field for; few, since writing each takes milliseconds."""
+    """Return the attributes of a trial for which Optuna has no field. They are few: writing each takes milliseconds."""
     known = {
         "end": trial.reason,
         "seeds": list(trial.seeds),
@@ -161,7 +160,7 @@ class _Times:
 
 
 class _Axis:
-    """Converts the values of an axis for Optuna. A number is kept; a choice's value becomes a label (``_labels``)."""
+    """Converts the values of an axis for Optuna. A number is kept. A choice's value becomes a label (``_labels``)."""
 
     def __init__(self, domain: Domain) -> None:
         self._labels: dict[str, Label] = {}
@@ -182,8 +181,8 @@ class _Axis:
 
 
 def _labels(domain: Choice) -> dict[str, Label]:
-    """Return the labels of a choice's values in Optuna, by the JSON of each value. The label is the value's name if it
-    has one; otherwise the value itself if it is a number, text, truth value or null, and its JSON if not. If Optuna
+    """Return the labels of a choice's values in Optuna, by the JSON of each value. A value with a name has this name as
+    its label. Any other number, text, truth value or null is its own label, and any other value has its JSON. If Optuna
     would treat two labels as equal, such as 1 and true, all labels are the JSON.
     """
     texts = [canonical_json(value) for value in domain.values]

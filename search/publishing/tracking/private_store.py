@@ -1,8 +1,8 @@
-"""Speeds up an MLflow store for one study, an sqlite file: its tables are copied from a cache, and its commits do not
-wait for the disk.
+"""Speeds up an MLflow store for a single study, an sqlite file. Its tables are copied from a cache, and its commits do
+not wait for the disk.
 
-MLflow creates its tables by running all of its migrations, which takes two seconds of CPU time. Before the first run
-the tables are the same in every store, so they are created once for each version of MLflow.
+MLflow creates its tables by running all its migrations, which takes two seconds of CPU time. Until the first run, the
+tables are the same in every store, so they are created once for each version of MLflow.
 """
 
 import os
@@ -23,7 +23,7 @@ from skipstack.search.publishing.tracking.stores import sqlite_uri
 
 def lay_tables(database: Path) -> None:
     """Create the file ``database`` with MLflow's empty tables, unless it exists. If the cache cannot be used, nothing
-    is created here, and MLflow will create the tables itself.
+    is created, and MLflow will create the tables itself.
     """
     if database.exists():
         return
@@ -37,7 +37,7 @@ def lay_tables(database: Path) -> None:
 
 @contextmanager
 def unflushed_sqlite() -> Iterator[None]:
-    """Turns off waiting for the disk at commits of sqlite connections that this thread opens in the ``with`` statement.
+    """Makes sqlite connections that this thread opens in the ``with`` statement commit without waiting for the disk.
     Writing a trial then takes 50 ms instead of 130.
     """
     from sqlalchemy import Engine, event
@@ -56,8 +56,8 @@ def unflushed_sqlite() -> Iterator[None]:
 
 
 def _make(empty: Path) -> None:
-    """Create the cached file ``empty`` with MLflow's tables. MLflow creates them in a temporary folder; its default
-    experiment, which refers to that folder, is deleted.
+    """Create the cached file ``empty`` with MLflow's tables. MLflow creates the tables in a temporary folder. The
+    default experiment is deleted, since it refers to this folder.
     """
     with tempfile.TemporaryDirectory(prefix="skipstack-", dir=empty.parent) as folder:
         made, left = Path(folder) / "made.db", Path(folder) / "left.db"

@@ -1,4 +1,4 @@
-"""Publishes a finished study in MLflow: its report as texts and files of its runs, its best network as a model."""
+"""Publishes a finished study in MLflow: the report as texts and files of runs, and the best network as a model."""
 
 import time
 from collections.abc import Callable, Mapping
@@ -27,10 +27,10 @@ PUBLISHED: Final = "skipstack.published"
 class Publication:
     """The content to publish for a study.
 
-    ``made_of``: identifies the events and the version of skipstack from which the content was created; files are not
-    written again if the files in the store have the same ``made_of``. ``notes``: the descriptions of runs, in Markdown,
-    by the key of the run. ``metrics``, ``tags``, ``files``: map the key of each run to its metrics, tags and files by
-    name. ``best``: the bundle to store as a model; None if there is none.
+    ``made_of``: identifies the events and the version of skipstack from which the content was created. Files are not
+    written again if those in the store have the same ``made_of``. ``notes``: maps each run's key to its description in
+    Markdown. ``metrics``, ``tags``, ``files``: map each run's key to its metrics, tags and files by name. ``best``: the
+    bundle to store as a model; None if there is none.
     """
 
     made_of: str
@@ -45,8 +45,8 @@ class Publication:
 @dataclass(slots=True)
 class PublishingResult:
     """The result of publishing a study. ``experiment_id``: the id of its experiment; None if unknown. ``missing``: a
-    line on content that could not be published, and why; None if nothing is missing. ``otherwise``: a line on content
-    that this version of MLflow shows differently from newer ones; None if there is none.
+    line on content that could not be published, with the reason; None if nothing is missing. ``otherwise``: a line on
+    content that newer versions of MLflow show differently; None without such content.
     """
 
     experiment_id: str | None = None
@@ -55,8 +55,8 @@ class PublishingResult:
 
 
 def published(uri: str, experiment: str, study_id: str, what: str) -> PublishingResult | None:
-    """Look up whether the publication with the ``made_of`` ``what`` is in the store completely. Returns a result with
-    the experiment's id if so; None if not, or if the store cannot be asked.
+    """Look up whether the store has a complete publication. ``what``: the ``made_of`` of the publication. Returns a
+    result with the experiment's id if so. None if not, or if the store cannot be asked.
     """
     try:
         client = connected(uri)
@@ -69,10 +69,10 @@ def published(uri: str, experiment: str, study_id: str, what: str) -> Publishing
 
 
 def publish(uri: str, experiment: str, study_id: str, publication: Publication, loop: RetryLoop) -> PublishingResult:
-    """Write a publication into the runs of a study, except those that the user deleted. Call this once the store has
-    all events of the study. Parts that the store already has are not written again.
+    """Write a publication into the runs of a study, except runs that the user deleted. Call this once the store has all
+    events of the study. Parts that the store already has are not written again.
 
-    ``loop``: repeats the writing if the store fails, as long as the loop's owner waits for it.
+    ``loop``: repeats the writing if the store fails.
     """
     shown = PublishingResult()
     told: set[object] = set()
@@ -130,8 +130,8 @@ def _publish(
 
 
 def _say(client: "MlflowClient", found: ExperimentRuns, key: RunKey, publication: Publication, between: str) -> None:
-    """Write the note, metrics and tags of a publication for the run with the key ``key``, except those that the run has
-    with equal values. ``between``: as for ``stored_name``.
+    """Write a publication's note, metrics and tags for the run with the key ``key``, unless the run has equal values.
+    ``between``: as for ``stored_name``.
     """
     from mlflow.entities import Metric, RunTag
 

@@ -1,4 +1,4 @@
-"""Reads a study from MLflow, without its folder: from the copy of its ledger among the artifacts of its run.
+"""Reads a study from MLflow, without the study's folder: from the copy of its ledger among the artifacts of its run.
 
 The copy is compressed, and its lines have checksums; reading it runs no code. Requests to the store are made in a
 separate process (``tracking_process.py``).
@@ -29,13 +29,13 @@ if TYPE_CHECKING:
     from mlflow.entities import Run
 
 STUDY, RUN = "mlflow:", "runs:/"
-"""The prefixes of a study's address in MLflow: ``mlflow:`` is followed by the study's name or id, and ``runs:/`` by the
-id of one of its runs.
+"""The prefixes of a study's address in MLflow. ``mlflow:`` is followed by the study's name or id, and ``runs:/`` by the
+id of any of its runs.
 """
 
 LEDGERS: Final = {LEDGER: "000001.jsonl.gz", "ledger.parquet": "000001.parquet"}
-"""Maps each possible name of the ledger's copy among artifacts to the file's name in a ledger folder. Versions up to
-0.2.0 wrote ``ledger.parquet``.
+"""Maps each possible name of the ledger's copy among artifacts to the name of such a file in a ledger folder. Versions
+up to 0.2.0 wrote ``ledger.parquet``.
 """
 
 STUDIES: Final = "tags.`skipstack.kind` = 'study'"
@@ -43,8 +43,8 @@ STUDIES: Final = "tags.`skipstack.kind` = 'study'"
 
 
 def located(studies: Sequence[Path], tracking_uri: str | None) -> list[Path]:
-    """Return the folders of ``studies``, each given as a folder or an address in MLflow. For a study at an address, the
-    copy of its ledger is downloaded into a temporary folder.
+    """Return the folders of ``studies``, which are given as folders or addresses in MLflow. For a study at an address,
+    the copy of its ledger is downloaded into a temporary folder.
 
     Raises UserError if an address does not match exactly one study, and if no store is named.
     """
@@ -58,11 +58,11 @@ def located(studies: Sequence[Path], tracking_uri: str | None) -> list[Path]:
 
 
 def all_located(tracking_uri: str | None) -> dict[str, Path]:
-    """Read all studies of a store that have copies of their ledgers into temporary folders. Returns the folders by the
-    studies' addresses, the latest study first.
+    """Read all studies of a store into temporary folders, if the store has copies of their ledgers. Returns the folders
+    by the studies' addresses, the latest study first.
 
-    An address has the study's name, or its id if several studies have that name. Raises UserError if the store has no
-    study.
+    An address has the study's name or, if several studies have this name, the study's id. Raises UserError if the store
+    has no study.
     """
     uri, folder = _store(STUDY, tracking_uri), _temporary_folder()
     with TrackingProcess() as process:
@@ -114,7 +114,7 @@ def _temporary_folder() -> Path:
 
 
 def _store(text: str, tracking_uri: str | None) -> str:
-    """Return the URI of the store to search for ``text``. Raises UserError if no option or variable names one."""
+    """Return the URI of the store to search for ``text``. Raises UserError if no option or variable names a store."""
     uri = chosen_store(tracking_uri)
     if uri is None:
         raise UserError(f"{text}: in which store? (allowed: with --tracking-uri URI, or {URI} in the environment)")
@@ -122,10 +122,9 @@ def _store(text: str, tracking_uri: str | None) -> str:
 
 
 def _received(client: "MlflowClient", run: "Run", to: Path, uri: str) -> Path | None:
-    """Read the ledger of a study into a new folder in ``to``, and return the folder. ``run``: the run of the study as a
-    whole.
+    """Read the ledger of a study into a new folder in ``to``, and return the folder. ``run``: the study's own run.
 
-    A run has no copy of the ledger if the store is a file in the study's own folder; that folder is then returned. None
+    If the store is a file in the study's folder, it has no copy of the ledger, and the study's folder is returned. None
     if there is neither a copy nor such a folder.
     """
     files = {file.path for file in client.list_artifacts(run.info.run_id)}
@@ -141,7 +140,7 @@ def _received(client: "MlflowClient", run: "Run", to: Path, uri: str) -> Path | 
 
 
 def _own_folder(run: "Run", uri: str) -> Path | None:
-    """Return the folder of the study of ``run`` if the store is a file in that folder; None otherwise."""
+    """Return the folder of the study of ``run`` if the store is a file in this folder, otherwise None."""
     database = database_file(uri)
     folder = None if database is None else StudyFolder(database.resolve().parent)
     if folder is None or database is None or database.name != folder.runs_database.name or not folder.ledger.is_dir():

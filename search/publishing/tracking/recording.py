@@ -1,8 +1,8 @@
 """Records every trial as a run in MLflow: a loop reads new events from the ledger and writes them in batches.
 
-A batch needs few requests, since all metrics, parameters and tags of a run are written in one request, however many
-reports they come from. The ledger remains the authoritative record. Runs are found in the store by their tags, so a
-later loop writes what an earlier one could not write, and writes nothing twice.
+A batch needs few requests, since all metrics, parameters and tags of a run are written in one request. The ledger
+remains the authoritative record. Runs are found in the store by their tags. A later loop therefore writes what an
+earlier loop could not write, and writes nothing twice.
 
 MLflow's SQL stores keep an infinite metric as the largest float of its sign, and NaN as NaN.
 """
@@ -28,32 +28,32 @@ from skipstack.search.publishing.tracking.writer import Writer
 from skipstack.search.study.record.folder import StudyFolder
 
 BATCH = 1000
-"""The maximum number of events that are converted to entries before writing, to limit memory."""
+"""The maximum number of events that are converted to entries before these are written, to limit memory."""
 
 COPY_EVERY = 60.0
 """The minimum number of seconds between two copies of a growing ledger."""
 
 COPY_SHARE = 50.0
-"""The minimum pause after a copy of the ledger, as a multiple of the time that copying took. So copying takes at most 2
-% of the time of one thread.
+"""The minimum pause after a copy of the ledger, as a multiple of the time that copying took. Copying thus takes at most
+2 % of the time of one thread.
 """
 
 
 class Recorder:
     """Writes the events of a study into the store at ``uri``. Call ``run`` to write all of them.
 
-    ``news``: returns the events that it has not returned before, from the study's first event on. ``loop``: repeats
-    failed writing, and says when no further events follow.
+    ``news``: returns the study's events that it has not returned before. ``loop``: repeats failed writing, and says
+    when no further events follow.
 
     ``folder``: the study's folder, or None. Artifacts go there if the store does not determine their location. Unless
     the store is private, the folder's ledger is copied into the store from time to time and at the end.
 
     ``private``: whether the store is an sqlite file for this study alone. Such a file can be rebuilt from the ledger,
-    so commits do not wait for the disk. A killed process does no harm, but after a power cut the file may have to be
-    deleted before the study is resumed.
+    so commits do not wait for the disk. After a power cut, the file may have to be deleted before the study is resumed;
+    a killed process does no harm.
 
-    ``compare``: whether all events are compared with the content of the store. Otherwise, the number of events that the
-    store has is read from a mark in the study's run, and these events are not compared.
+    ``compare``: whether all events are compared with the content of the store. Otherwise, a mark in the study's run
+    gives the number of events that the store has, and these events are not compared.
     """
 
     def __init__(
@@ -79,7 +79,7 @@ class Recorder:
         self._batch: deque[Event] = deque()
         self._applied = 0
         self._compare = compare
-        self._runs = ExpectedRuns("." if is_folder(uri) else "/")  # where a metric is a file, no file can be below it
+        self._runs = ExpectedRuns("." if is_folder(uri) else "/")  # in a folder store, a metric is a file
         self._writer: Writer | None = None
         self._doubtful = False
         self._loop = loop
@@ -112,8 +112,8 @@ class Recorder:
             raise
 
     def _take_in(self) -> bool:
-        """Convert the next events into entries, unless entries are left that could not be written. Entries are dropped
-        if, by the mark, the store has their events already. Returns whether there are entries to write.
+        """Convert the next events into entries, unless unwritten entries are left. Entries are dropped if, according to
+        the mark, the store has their events already. Returns whether there are entries to write.
         """
         pending = self._runs.pending
         while not pending and self._read():
@@ -128,7 +128,7 @@ class Recorder:
         return bool(pending)
 
     def _read(self) -> bool:
-        """Read the next batch of events, and return whether there is one. Events that are appended to the ledger
+        """Read the next batch of events, and return whether there are any. Events that are appended to the ledger
         meanwhile are left for the next step. After a failure, the next call continues where the reading stopped.
         """
         if self._read_all:
@@ -146,8 +146,8 @@ class Recorder:
 
     @cached_property
     def _written(self) -> int:
-        """The number of events that are already in the store, according to the mark in the study's run; 0 if all events
-        are to be compared with the store. The first event must have been applied, since it identifies the study.
+        """The number of events that are already in the store, according to the mark in the study's run. 0 if all events
+        are to be compared with the store. The first event, which identifies the study, must have been applied.
         """
         return 0 if self._compare else self._connected().marked()
 
@@ -180,7 +180,7 @@ class Recorder:
             self._loop.progressed()
 
     def _copy_ledger(self, closing: bool) -> None:
-        """Copy the ledger into the store; before the end, only as often as ``COPY_EVERY`` and ``COPY_SHARE`` allow."""
+        """Copy the ledger into the store. Before the end, ``COPY_EVERY`` and ``COPY_SHARE`` limit how often."""
         now = time.monotonic()
         if self._ledger is None or self._writer is None or not (closing or now >= self._copy_next):
             return
@@ -191,6 +191,6 @@ class Recorder:
 
 
 def unrecorded(uri: str, trouble: str) -> str:
-    """Return a line for the user that the store lacks events, and why, without secrets."""
+    """Return a line that tells the user, without secrets, why the store lacks events."""
     message = redacted(f"MLflow at {uri}: not everything is recorded ({trouble})")
     return f"{message}; resuming the study writes what is missing"

@@ -1,4 +1,4 @@
-"""The loop of a process that writes into a store: it repeats a function, the work, pausing longer after failures."""
+"""The loop of a process that writes into a store: repeats a function (the work), with longer pauses after failures."""
 
 from collections.abc import Callable
 from typing import Final, Protocol
@@ -18,11 +18,11 @@ LAST_PAUSE: Final = 4.0
 """The maximum pause in seconds once the owner waits for the end."""
 
 ATTEMPTS: Final = 5
-"""The number of successive failures without progress after which the work is given up, once the owner waits."""
+"""Once the owner waits, the work is given up after this many successive failures without progress."""
 
 
 class WorkOwner(Protocol):
-    """The owner of the work. It is told of progress and failures, and may wait until the work is finished."""
+    """The owner of the work. It is told of progress and failures, and may wait for the end of the work."""
 
     def waits(self, seconds: float) -> bool:
         """Sleep for ``seconds``, or until the owner waits for the end. Returns whether the owner waits."""
@@ -35,7 +35,7 @@ class WorkOwner(Protocol):
 
 
 class RetryLoop:
-    """Calls a function, the work, repeatedly until a call succeeds while the owner waits for the end."""
+    """Calls a function (the work) repeatedly. The loop ends when a call succeeds while the owner waits for the end."""
 
     def __init__(self, owner: WorkOwner) -> None:
         self._owner = owner

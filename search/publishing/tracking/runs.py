@@ -1,17 +1,17 @@
-"""Computes from a study's events the content that its runs in MLflow should have, without MLflow.
+"""Computes the content that a study's runs in MLflow should have, from the study's events and without MLflow.
 
 The study, each of its trials and each ablation have a run; an ablation also has runs of its trials. The key of a run is
 ``STUDY`` for the study, ``(None, number)`` for a trial of the search, ``(number, None)`` for an ablation, and
-``(number, number)`` for a trial of an ablation. A trial of an ablation is a row, compared with a reference. If the same
-trial is compared with a second reference, this second row has its own run, which trains nothing. The mean of a row over
-corpora also has such a run.
+``(number, number)`` for a trial of an ablation. A trial of an ablation is a row, which is compared with a reference. If
+the same trial is compared with a second reference, this second row has its own run, which trains nothing. The mean of a
+row over corpora also has such a run.
 
-Metrics are points ``(key, step) -> (value, milliseconds)``. A metric's mean over the lanes (one seed's copy of the
-network each) has the metric's name, and each lane's value has a name such as ``name/seed_3``. Steps are epochs, with
-two exceptions: test metrics have the epoch whose weights were tested, and the study's best score has the number of
-trials that have ended. ``score`` has a point for every epoch. ``best_score``, by which trials are ranked, and
-``best_epoch`` have a point at each epoch that is the best so far; they end with NaN if a trial lost its score by
-failing or diverging. The values of axes are parameters that begin with ``axis.``.
+Metrics are points ``(key, step) -> (value, milliseconds)``. A lane is one seed's copy of the network. A metric's mean
+over the lanes has the metric's name, and a lane's value has a name such as ``name/seed_3``. Steps are epochs. For test
+metrics, the step is the epoch with the tested weights. For the study's best score, it is the number of trials that have
+ended. ``score`` has a point for every epoch. ``best_score``, by which trials are ranked, and ``best_epoch`` have a
+point at each epoch that is the best so far. They end with NaN if a trial lost its score by failing or diverging. The
+values of axes are parameters that begin with ``axis.``.
 """
 
 import math
@@ -72,8 +72,8 @@ class ExpectedRuns:
     """Converts a study's events into entries, the content of runs. Pass all events to ``apply`` in ledger order. A
     writer takes the entries from ``pending``.
 
-    ``between``: the separator between a metric's name and the seed, in the names of lanes' metrics. ``of``, ``number``:
-    for an ablation only: the ``ExpectedRuns`` of its study, and the ablation's number.
+    ``between``: the separator between the metric and the seed in names of lanes' metrics. ``of``, ``number``: only for
+    an ablation, the ``ExpectedRuns`` of its study and the ablation's number.
     """
 
     def __init__(self, between: str = "/", of: "ExpectedRuns | None" = None, number: int | None = None) -> None:
@@ -236,7 +236,7 @@ class ExpectedRuns:
 
     def _stand(self, row: RowComparison, start: int, end: int | None = None) -> Entry:
         """Create the entry of a run that represents a row and trains nothing. ``start``, ``end``: its times in Unix
-        milliseconds. ``end`` is given for a mean over corpora, which is finished at once; None for a row of one trial.
+        milliseconds. ``end`` is given for a mean over corpora, which is finished at once.
         """
         trial, entry = row.trials[0], self._part(row)
         entry.name, entry.start = self._named(row), start
@@ -261,7 +261,7 @@ class ExpectedRuns:
         return f"{row.row} on {row.corpus}" if several else row.row
 
     def _params(self, trial: TrialRecord, without: str | None = None) -> dict[str, str]:
-        """Return a trial's config and axis values as parameters, except the part at the path ``without``."""
+        """Return a trial's config and axis values as parameters, without the part at the path ``without``."""
         domains = self.record.space.domains
         columns = _columns(tuple(domains), self._between)
         flat = {
@@ -275,8 +275,8 @@ class ExpectedRuns:
         return flat | varied
 
     def _report(self, event: Reported, trial: TrialRecord) -> None:
-        """Add the metrics of a report: their means and the values of the lanes. For further seeds in a race, whose
-        epochs start again at 1, only the values of their lanes are added.
+        """Add the metrics of a report: their means and the values of the lanes. The epochs of further seeds in a race
+        start again at 1, so for them only the values of lanes are added.
         """
         values = _by_lane(event.metrics, event.seeds or trial.seeds, self._between)
         if event.seeds and event.seeds != trial.reports[0].seeds:
@@ -291,7 +291,7 @@ class ExpectedRuns:
             self._entry(event.trial).tags["skipstack.seeds"] = _listed(trial.seeds)
 
     def _lead(self, trial: TrialRecord, event: Reported) -> None:
-        """Add the trial's best score if it has improved; in a race of seeds, the common score after each report."""
+        """Add the trial's best score if it has improved. In a race of seeds, add the common score after each report."""
         reports = trial.reports
         if trial.raced or reports.best() == len(reports) - 1:
             best, step = trial.best, len(reports) if trial.raced else event.epoch
@@ -300,8 +300,8 @@ class ExpectedRuns:
                 self._measure(trial.number, values, step, _milliseconds(event.time))
 
     def _end(self, event: Ended) -> None:
-        """End a trial's runs. A trial that failed or diverged gets the status FAILED and loses its score; a trial that
-        the scheduler stopped gets the status FINISHED, like a completed one.
+        """End a trial's runs. A trial that failed or diverged gets the status FAILED and loses its score. Any other
+        trial, even if the scheduler stopped it, gets the status FINISHED.
         """
         time = _milliseconds(event.time)
         entry = self._entry(event.trial)
@@ -362,17 +362,17 @@ def _row_tags(row: RowComparison) -> dict[str, str]:
 
 
 def experiment_of(study: StudyConfig) -> str:
-    """Return the name of the experiment in MLflow that has a study's runs. Studies of the same name share it."""
+    """Return the name of the MLflow experiment with a study's runs. Studies of the same name share an experiment."""
     return stored_value(f"skipstack/{study.name[:LONGEST_NAME]}")
 
 
 def study_id(opened: StudyOpened) -> str:
-    """Return the id of a study: a hash of its config and opening time, which is unique among equal names."""
+    """Return the id of a study: a hash of its config and opening time. It distinguishes studies of the same name."""
     return opened.earlier_identity or identity(opened)
 
 
 def _why(event: Shortened) -> str:
-    """Return the clause on why a study was shortened: by a time limit or a stopping rule. Empty if a user did so."""
+    """Return the clause on the time limit or the stopping rule that shortened a study. Empty if a user shortened it."""
     gain, over = event.gain, event.over
     if over is not None:
         return f": its {over.hours:g} hours were over"
@@ -391,7 +391,7 @@ def _by_lane(metrics: Metrics, seeds: Sequence[int], between: str) -> dict[str, 
 
 
 def _in_words(search: SearchConfig) -> Iterator[str]:
-    """Yields the names of the objectives, for a function with their directions: ``accuracy:maximize``."""
+    """Yields the names of the objectives. For a function, directions are added: ``accuracy:maximize``."""
     if not search.reported:
         yield from search.objectives
     yield from (f"{name}:{direction}" for name, direction in search.reported.items())

@@ -1,4 +1,4 @@
-"""Chooses and checks the MLflow store for a study's runs, which an option or MLflow's environment variables name."""
+"""Chooses and checks the MLflow store for a study's runs, named by an option or by MLflow's environment variables."""
 
 import os
 from importlib.metadata import entry_points
@@ -16,21 +16,21 @@ SCHEMES: Final = (*DATABASES, "http", "https", "databricks", "file")
 """The kinds of store to which MLflow 3 writes runs, without those of installed plug-ins."""
 
 BARE: Final = ("databricks", "databricks-uc", "uc")
-"""Words that are a complete URI of a store; any other word is the name of a folder."""
+"""Words that are a complete URI of a store. Any other word is the name of a folder."""
 
 URI, EXPERIMENT, FILES = "MLFLOW_TRACKING_URI", "MLFLOW_EXPERIMENT_NAME", "MLFLOW_ALLOW_FILE_STORE"
 """MLflow's environment variables for the store, for the experiment, and for allowing a folder as the store."""
 
 MEANT_OTHERWISE: Final = frozenset("?%")
-"""The characters that must be percent-encoded where the URI of an sqlite store has a path."""
+"""The characters that must be percent-encoded in the path of an sqlite store's URI."""
 
 ARTIFACTS: Final = "mlartifacts"
 """The name of the folder for artifacts, the same as on an MLflow server."""
 
 
 def chosen_store(option: str | None) -> str | None:
-    """Return the URI of the store that ``option`` or, without it, the environment names; None if neither does. The
-    store is not contacted. Raises UserError if MLflow cannot write to such a store, or if MLflow is not installed.
+    """Return the URI of the store that ``option`` names or, without an option, the environment. None if neither names a
+    store. The store is not contacted. Raises UserError if MLflow cannot write to such a store, or is not installed.
     """
     for source, uri in (("--tracking-uri", option), (URI, os.environ.get(URI))):
         if uri:
@@ -66,9 +66,9 @@ def from_anywhere(uri: str) -> str:
 
 
 def artifacts_beside(uri: str, folder: Path | None) -> str | None:
-    """Return the URI for the artifacts of a database store, whose clients choose the location: beside the file of an
-    sqlite store, and in the study's ``folder`` for any other database. None for other stores, which choose the location
-    themselves, and without a ``folder``.
+    """Return the URI for the artifacts of a database store. They are beside the file of an sqlite store. For any other
+    database they are in the study's ``folder``; None without a folder. None also for other stores, which choose the
+    location themselves.
     """
     if _kind(uri) not in DATABASES:
         return None
@@ -90,14 +90,14 @@ def database_file(uri: str) -> Path | None:
 
 
 def sqlite_uri(database: Path) -> str:
-    """The URI of the sqlite store in the file ``database``, as SQLAlchemy reads it: a ``?`` would begin options, and a
-    ``%`` would be the code of a character. Raises UserError if this version of SQLAlchemy has no URI for the file.
+    """The URI of the sqlite store in the file ``database``, as SQLAlchemy reads it. A ``?`` or ``%`` in the path is
+    encoded. Raises UserError if this version of SQLAlchemy has no URI for the file.
     """
     if MEANT_OTHERWISE.isdisjoint(str(database)):
         return f"sqlite:///{database}"
     from sqlalchemy import URL, make_url
 
-    # The driver is named since MLflow creates a folder by the text of a URI that begins with sqlite:///, codes and all.
+    # The driver is named. For sqlite:///, MLflow would create a folder with the codes in its name.
     uri = URL.create("sqlite+pysqlite", database=str(database)).render_as_string()
     if make_url(uri).database != str(database):
         raise UserError(
@@ -108,8 +108,8 @@ def sqlite_uri(database: Path) -> str:
 
 
 def check_sqlite(source: str, uri: str) -> None:
-    """Raise UserError if the path of an sqlite database seems to have a ``?``, which begins options: the database would
-    be another file. ``source``: the option that has the URI.
+    """Raise UserError if the path of an sqlite database seems to have a ``?``. Since ``?`` begins options, the database
+    would be another file. ``source``: the option with the URI.
     """
     _, mark, options = uri.partition("?")
     if _kind(uri) == "sqlite" and mark and not all("=" in each for each in options.split("&")):
@@ -120,7 +120,7 @@ def check_sqlite(source: str, uri: str) -> None:
 
 
 def _kind(uri: str) -> str:
-    """Return the kind of a store: the scheme of its URI, without a database's driver; empty for a path."""
+    """Return the kind of a store: the scheme of its URI, without a database's driver. Empty for a path."""
     scheme = uri if uri in BARE else uri.partition(":")[0] if ":" in uri.partition("/")[0] else ""
     database, _, driver = scheme.partition("+")
     return database if database in DATABASES and driver else scheme

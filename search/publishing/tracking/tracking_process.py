@@ -1,7 +1,7 @@
-"""The process that talks to MLflow: it records a running study, publishes its report, and reads from a store.
+"""The process that talks to MLflow: records a running study, publishes its report, and reads from a store.
 
-Only this process imports and configures MLflow: MLflow would change the user's own process, and delay decisions in the
-driver's process. The process reads the events to record from the ledger itself.
+Only this process imports and configures MLflow. Elsewhere, MLflow would change the user's own process, and delay
+decisions in the driver's process. The process reads the events to record from the ledger.
 """
 
 import logging
@@ -46,7 +46,7 @@ PATIENCE: Final = 120.0
 """The seconds without progress after which the owner stops waiting for a study to be recorded or published."""
 
 TELL_EVERY: Final = 1.0
-"""The minimum number of seconds between two progress messages, so that an owner that is not reading is not flooded."""
+"""The minimum seconds between two progress messages. This limits their number while the owner does not read."""
 
 END: Final = "the study is over"
 """The owner's message to the process that no further events follow."""
@@ -70,12 +70,12 @@ class _Refused:
 
 @dataclass(frozen=True, slots=True)
 class _Progressed:
-    """A message to the owner: the work made progress, so it is worth waiting longer."""
+    """A message to the owner: the work made progress, so that waiting longer makes sense."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Failed:
-    """A message to the owner: an attempt failed, and will be repeated. ``trouble``: the reason in one line."""
+    """A message to the owner: the work failed, and will be repeated. ``trouble``: the reason in one line."""
 
     trouble: str
 
@@ -88,8 +88,7 @@ class _Wanted:
 
 
 class TrackingProcess:
-    """Starts the process that talks to MLflow, and sends it one piece of work after another. The owner is the process
-    that has this object.
+    """Starts the process that talks to MLflow, and sends work to it. The owner is the process that has this object.
 
     The process imports MLflow at once, and may be started before there is a study. It ends with ``end``, with this
     object, or with the owner's process. Raises UserError if MLflow is not installed.
@@ -117,8 +116,8 @@ class TrackingProcess:
         return self._child.pid
 
     def record(self, uri: str, folder: Path, *, private: bool, compare: bool = False) -> None:
-        """Start recording the study in ``folder`` in the store at ``uri``: the events that the store lacks, and all
-        further ones. Returns at once; ``close`` waits for the end.
+        """Start recording the study in ``folder``: write the events that the store at ``uri`` lacks, and all further
+        events. Returns at once; ``close`` waits for the end.
 
         ``private``, ``compare``: as for ``Recorder``.
         """
@@ -127,14 +126,14 @@ class TrackingProcess:
         self._ask(uri, _record, uri, folder.resolve(), private, compare)
 
     def let_end(self) -> None:
-        """Tell the process that no further events follow, without waiting for it to write the remaining ones."""
+        """Tell the process that no further events follow, without waiting until the remaining events are written."""
         if not self._told_end:
             self._told_end = True
             self._child.send(END)
 
     def close(self) -> str | None:
-        """Wait until all events are recorded, as long as the process makes progress. Returns None, or a line on missing
-        content and the reason; the process is ended in the latter case.
+        """Wait until all events are recorded, as long as the process makes progress. Returns None if they are.
+        Otherwise ends the process, and returns a line on missing content with the reason.
         """
         self.let_end()
         trouble: str | None = "nobody waits for it"
@@ -176,10 +175,10 @@ class TrackingProcess:
         return int(self._told(name, bundle))
 
     def call(self, about: str, uri: str, work: Callable[..., Value], *arguments: object) -> Value:
-        """Run ``work`` in the process, with the store at ``uri`` set in MLflow, and return its result.
+        """Run ``work`` in the process with the store at ``uri``, and return the result.
 
-        ``about``: the beginning of the error message if the process ends. ``work``: a function at the top level of a
-        module, so that it can be pickled. Raises UserError if the work does, and if the process ended.
+        ``about``: the beginning of the message of an error. ``work``: a function at the top level of a module, so that
+        it can be pickled. Raises UserError if the work does, and if the process ended.
         """
         self._ask(uri, _call, work, arguments)
         value: Value = self._told(about)
@@ -199,8 +198,8 @@ class TrackingProcess:
             raise UserError(f"{about}: MLflow could not be asked: {ended} (allowed: again)") from ended
 
     def _answer(self, patience: float, best: BestBundle | None = None) -> Any:
-        """Wait for the result of the work that was sent, and return it. Writes the bundle ``best`` if the process
-        requests it. Raises UserError if the work does, and NoAnswerError after ``patience`` seconds without progress.
+        """Wait for the result of the work that was sent. Writes the bundle ``best`` if the process requests it. Raises
+        UserError if the work does, and NoAnswerError after ``patience`` seconds without progress.
         """
         trouble, until = "no answer", time.monotonic() + patience
         while True:
@@ -239,8 +238,8 @@ def serve(link: Link) -> None:
 
 
 class _Owner:
-    """The owner, as seen by the ``RetryLoop`` in the process. Once the owner waits for the end, progress and failures
-    are sent to it. ``waits``: whether the owner waits from the beginning.
+    """Stands for the owner in the process's ``RetryLoop``. Once the owner waits for the end, progress and failures are
+    sent to it. ``waits``: whether the owner waits from the beginning.
     """
 
     def __init__(self, link: Link, *, waits: bool = False) -> None:
@@ -289,7 +288,7 @@ def _call(_: Link, work: Callable[..., Value], arguments: tuple[object, ...]) ->
 
 
 def _want(link: Link, to: Path) -> None:
-    """Ask the owner to write the bundle into ``to``, since only the owner has the weights and the user's code."""
+    """Ask the owner, who has the weights and the user's code, to write the bundle into ``to``."""
     link.send(_Wanted(to))
     if (error := link.recv()) is not None:
         raise error
@@ -300,7 +299,7 @@ def _elsewhere(to: Path) -> None:
 
 
 def _written(best: BestBundle, to: Path) -> Exception | None:
-    """Write the bundle in the owner's process. Returns None, or the exception for the requesting process."""
+    """Write a bundle that the process requested. Returns None, or an exception to send to the process."""
     try:
         best.write(to)
     except UserError as lost:

@@ -1,8 +1,8 @@
 """Gives a user's function the MLflow run to which its own MLflow calls write.
 
-For a trial with a single function call, this is the trial's run, to which the study writes as well. For a trial with
-several calls, each call has a run below the trial's run, named by its seed and replicate, so that equal names in
-different calls do not collide.
+For a trial with a single function call, this is the trial's run, to which the study writes as well. If a trial has
+several calls, each call has a run below the trial's run, so that equal names in different calls do not collide. Its
+name has the call's seed and replicate.
 """
 
 import os
@@ -41,10 +41,10 @@ STACK: Final = "_active_run_stack"
 
 _lock = threading.Lock()
 _active = 0
-"""The number of active runs of the study in this process. While it is not 0, MLflow is set to the study's store."""
+"""The number of the study's active runs in this process. Unless it is 0, MLflow is set to the study's store."""
 
 _before: str | None = None
-"""The store in the environment before the first run of the study became active; None if there was none."""
+"""The store that the environment named before the first of these runs became active; None if it named none."""
 
 
 @final
@@ -80,7 +80,7 @@ class CallRun(TrackedRun):
     @property
     def id(self) -> str:
         """The run's id in MLflow. The first use waits until the study has created the trial's run. Raises ReportError
-        if the store cannot be reached, or if the trial's run does not appear in it.
+        if the store cannot be reached, or if the trial's run does not appear.
         """
         if self._id is None:
             self._check_reachable()
@@ -92,7 +92,7 @@ class CallRun(TrackedRun):
         return self._id
 
     def begin(self) -> Self:
-        """Make this run active in the current thread, unless it is. Raises ReportError if MLflow refuses."""
+        """Make this run active in the current thread, unless it already is. Raises ReportError if MLflow refuses."""
         run_id = self.id
         if not self._is_active:
             import mlflow
@@ -112,9 +112,9 @@ class CallRun(TrackedRun):
         return self
 
     def end(self, *, failed: bool = False) -> None:
-        """Make this run inactive; call this in the thread that called ``begin``. A trial's own run stays open in
-        MLflow, since the study ends it. A run below a trial's run is ended in MLflow until it begins again, with the
-        status FAILED if ``failed``, otherwise FINISHED.
+        """Make this run inactive. Call this in the thread that called ``begin``. A trial's own run stays open in
+        MLflow, since the study ends it. A run below a trial's run is ended in MLflow, until it begins again. Its status
+        is then FAILED if ``failed``, otherwise FINISHED.
         """
         if not self._is_active:
             return
@@ -160,7 +160,7 @@ class CallRun(TrackedRun):
             time.sleep(ASK_EVERY)
 
     def _found(self) -> "Run | None":
-        """Find the run of the trial; None if it does not exist, or has no parameters yet."""
+        """Find the run of the trial. None if the run does not exist, or has no parameters yet."""
         database = database_file(self._runs.uri)
         if database is not None and not _has_experiment(database, self._runs.experiment):
             return None
@@ -190,8 +190,8 @@ class CallRun(TrackedRun):
 
 
 def _has_experiment(database: Path, name: str) -> bool:
-    """Whether an sqlite store has the experiment called ``name``. The file is read directly, since MLflow would create
-    missing tables, perhaps while the process that records the study creates them.
+    """Whether an sqlite store has the experiment called ``name``. The file is read directly: MLflow would create
+    missing tables, perhaps at the same time as the process that records the study.
     """
     try:
         with closing(sqlite3.connect(f"{database.resolve().as_uri()}?mode=ro", uri=True)) as connection:
@@ -218,7 +218,7 @@ def _set_store(uri: str) -> None:
 
 
 def _reset_store() -> None:
-    """Count one active run less. When none is left, set MLflow back to its former store."""
+    """Count one active run less. If no active run is left, set MLflow back to its former store."""
     global _active
     import mlflow
 
@@ -244,9 +244,9 @@ def _leave_active(run_id: str) -> None:
     """Make the active run of this thread inactive without ending it in the store. Runs that were started within it are
     ended.
 
-    The run is taken off MLflow's private stack. MLflow's ``end_run`` would also end it in the store, and so change its
-    end time if the study has ended it already. If this version of MLflow has no such stack, ``end_run`` is called, and
-    the run's former end is then restored.
+    The run is taken off MLflow's private stack. MLflow's ``end_run`` would also end the run in the store. If the study
+    has ended it already, this would change its end time. If this version of MLflow has no such stack, ``end_run`` is
+    called, and then the run's former end is restored.
     """
     import mlflow
     from mlflow.tracking import fluent

@@ -1,9 +1,9 @@
 """Creates saved views of a study for the page of its experiment in MLflow.
 
 A view is stored as a tag of the experiment: JSON with a name and the state of the page. An address that names the view
-opens the page in this state. There are views of the search's trials, the best first; of their charts; and of each
-ablation's rows, sorted by their differences. Trials, rows and their parent runs are never ranked together. The names in
-the state of the page are those of MLflow 3.17.
+opens the page in this state. A study has a view of the search's trials (the best first), a view of their charts, and a
+view of each ablation's rows (sorted by their differences). Trials, rows and their parent runs are never ranked
+together. The names in the state of the page are those of MLflow 3.17.
 """
 
 import json
@@ -28,7 +28,7 @@ SAVED: Final = "mlflow.sharedViewState."
 LOCAL: Final = "127.0.0.1"
 
 UI_PORT: Final = 5000
-"""The port at which ``mlflow ui`` listens unless it is told another."""
+"""The port at which ``mlflow ui`` listens by default."""
 
 PORTS: Final = 100
 """The number of ports that are tried, from ``UI_PORT`` on."""
@@ -37,13 +37,13 @@ LONGEST: Final = 15_000
 """The maximum number of characters of a view. MLflow accepts 20,000 in a tag of an experiment."""
 
 DIFFERENCE: Final = ("difference", "low", "high", "p")
-"""The metrics that compare a row, or a trial of a fixed design, with its reference: difference, interval, p value."""
+"""The metrics that compare a row (or a trial of a fixed design) with its reference: difference, interval, p value."""
 
 ViewName = Literal["trials", "charts"] | int
-"""A view of a study; a number means the view of the ablation with this number."""
+"""A view of a study. A number means the view of the ablation with this number."""
 
 OURS: Final = "skipstack"
-"""The id of the section with skipstack's charts on the experiment's page, above the charts that MLflow creates."""
+"""The id of the section of the experiment's page with skipstack's charts, above the charts that MLflow creates."""
 
 
 def views(record: StudyRecord, ablations: Mapping[int, StudyRecord], study_id: str, time: int) -> dict[str, str]:
@@ -70,8 +70,8 @@ def title(name: ViewName) -> str:
 
 
 def address(uri: str, experiment_id: str, study_id: str, name: ViewName = "trials") -> str:
-    """Return the address at which a browser shows a view of a study, without the secrets of ``uri``, the store's URI.
-    If the store has no page, the address is that of ``mlflow ui`` at ``ui_port``.
+    """Return the address at which a browser shows a view of a study. ``uri``: the URI of the store; its secrets are
+    left out. If the store has no page, the address is that of ``mlflow ui`` at ``ui_port``.
     """
     place = without_secrets(uri).rstrip("/") if has_page(uri) else f"http://{LOCAL}:{ui_port()}"
     view = {"viewStateShareKey": _key(study_id, name)}
@@ -81,8 +81,8 @@ def address(uri: str, experiment_id: str, study_id: str, name: ViewName = "trial
 
 @cache
 def ui_port() -> int:
-    """The port at which ``mlflow ui`` is to show a store that has no page of its own: the first one, from ``UI_PORT``
-    on, at which no other program of this machine listens. The port stays the same in all that this process prints.
+    """The port at which ``mlflow ui`` is to show a store that has no page. It is the first port from ``UI_PORT`` on at
+    which no program of this machine listens. Within this process, the port stays the same.
     """
     for port in range(UI_PORT, UI_PORT + PORTS):
         with socket.socket() as there:
@@ -101,7 +101,7 @@ def is_changed(view: str | None) -> bool:
 
 
 def _key(study_id: str, name: ViewName) -> str:
-    """Return the key of a view in addresses; for the view of the trials, the study's id."""
+    """Return the key of a view in addresses. For the view of the trials, it is the study's id."""
     return study_id if name == "trials" else f"{study_id}-{title(name).replace(' ', '-')}"
 
 
@@ -134,7 +134,7 @@ def _trials(record: StudyRecord, study_id: str, axes: Iterable[str]) -> Mapping[
 
 
 def _rows(record: StudyRecord, number: int, study_id: str, axes: Iterable[str]) -> Mapping[str, Any]:
-    """Return the page state for a table of an ablation's rows, by difference. ``axes``: the parameters to show."""
+    """Return the page state for a table of an ablation's rows by difference. ``axes``: the parameters to show."""
     metrics = [*DIFFERENCE, f"test_{record.measure.name}" if record.study.space.base.keeps_weights else "best_score"]
     tags = ["skipstack.reference", *(["skipstack.corpus"] if _corpora(record) > 1 else [])]
     columns = [*_of("metrics", metrics), *_of("tags", tags), *_of("params", axes)]
@@ -143,7 +143,7 @@ def _rows(record: StudyRecord, number: int, study_id: str, axes: Iterable[str]) 
 
 
 def _drawn(record: StudyRecord, study_id: str, axes: list[str]) -> Mapping[str, Any]:
-    """Return the page state for charts of the search's trials. ``axes``: the parameters to show with best scores."""
+    """Return the page state for charts of the search's trials. ``axes``: the parameters in the chart of best scores."""
     section = {"uuid": OURS, "name": "The study", "display": True, "isReordered": True, "deleted": False}
     return {
         **_page(of_role(study_id, "trial"), "best_score"),
@@ -157,7 +157,7 @@ def _drawn(record: StudyRecord, study_id: str, axes: list[str]) -> Mapping[str, 
 
 
 def _of(kind: str, fields: Iterable[str]) -> list[str]:
-    """Return the page's names of columns. ``kind``: ``metrics``, ``params`` or ``tags``. ``fields``: their names."""
+    """Return the page's names of columns. ``kind``: ``metrics``, ``params`` or ``tags``. ``fields``: names of these."""
     return [f"{kind}.`{field}`" for field in fields]
 
 
@@ -175,7 +175,7 @@ def _page(asked: str, best: str) -> Mapping[str, Any]:
 
 
 def _designed(record: StudyRecord) -> bool:
-    """Whether the search is a fixed design without early stopping: its differences may then have been tested."""
+    """Whether the search is a fixed design without early stopping. If so, its differences may have been tested."""
     search = record.study.search
     return search.stops_nothing and search.proposer.kind in FIXED_DESIGNS
 
@@ -185,11 +185,11 @@ def _corpora(record: StudyRecord) -> int:
 
 
 def _charts(axes: list[str], measure: str) -> list[dict[str, Any]]:
-    """Return the charts of the experiment's page: the learning curve of each trial, its best score, its test score and,
-    if ``axes`` is not empty, its best score against its values on these axes.
+    """Return the charts of the experiment's page. They show each trial's learning curve, best score and test score. If
+    ``axes`` is not empty, another chart shows the best score against the values on these axes.
 
-    ``axes``: the parameters of axes that are active in every trial, since the page leaves out the line of a trial that
-    lacks an axis. ``measure``: the name of the study's measure.
+    ``axes``: the parameters of axes that are active in every trial, since the page leaves out trials that lack an axis.
+    ``measure``: the name of the study's measure.
     """
     common: dict[str, Any] = {
         "metricSectionId": OURS,

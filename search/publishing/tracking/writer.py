@@ -29,17 +29,17 @@ if TYPE_CHECKING:
     from mlflow.entities import DatasetInput, Run
 
 KIND: Final = {"mlflow.experimentKind": "custom_model_development"}
-"""The tag of an experiment that trains models; without it, MLflow's page looks for chats with a model."""
+"""The tag of an experiment that trains models. Without this tag, MLflow's page looks for chats with a model."""
 
 
 LEDGER: Final = "ledger.jsonl.gz"
-"""The artifact of a study's run with a copy of the complete ledger, from which the study can be read."""
+"""The artifact of a study's run with a copy of the ledger, from which the study can be read."""
 
 COPY: Final = "skipstack.ledger"
 """The tag of a study's run with the first 16 hexadecimal digits of the SHA-256 of its copy of the ledger."""
 
 TEXTS: Final = "skipstack.texts"
-"""The tag of a run that lists the text files among its artifacts; it is set once they are written."""
+"""The tag of a run that lists the text files among its artifacts. It is set once these files are written."""
 
 MARK: Final = "skipstack.written"
 """The tag of a study's run with the number of events in the store, and the version of skipstack that wrote them."""
@@ -53,7 +53,7 @@ class DeletedExperimentError(Exception):
 
 
 class _Had(NamedTuple):
-    """The content of a finished trial's run when the store was read. A metric of such a run has all its steps or none.
+    """The content of a finished trial's run when the store was read. Its metrics have all their steps.
 
     ``names``: the names of its metrics, parameters and tags, each after its kind, as in ``metric score``. ``named``:
     the run's name if an earlier version of skipstack gave it; empty otherwise. ``corpus``: whether the run names its
@@ -68,7 +68,7 @@ class _Had(NamedTuple):
 
 @dataclass(slots=True)
 class _Stands:
-    """The content of a ``run`` that may be incomplete: the run of an unfinished trial, of the study or of an ablation.
+    """The content of a run that may be incomplete: the run of an unfinished trial, of the study or of an ablation.
     ``points``: the names and steps of its metrics when the store was read. ``tags``, ``status``, ``end``: the current
     values, which are updated when the run is written.
     """
@@ -95,10 +95,10 @@ class Writer:
     """Writes the runs of one study to MLflow. Call ``recall`` before ``leave_out`` and ``write``.
 
     ``uri``: the URI of the store. ``experiment``: the name of the experiment. ``study_id``: the id of the study.
-    ``artifacts``: the URI of the artifacts if the experiment is created; None leaves it to the store. ``folder``: the
-    study's folder, from which the logs and artifacts of trials are read; None means that neither are written.
+    ``artifacts``: the URI for the artifacts of a new experiment; None lets the store choose. ``folder``: the study's
+    folder, from which the logs and artifacts of trials are read; None means that none are written.
 
-    The attribute ``without_files`` says why no files are written; None as long as no file was refused.
+    The attribute ``without_files`` says why no more files are written. It is None as long as no file was refused.
     """
 
     def __init__(
@@ -119,8 +119,8 @@ class Writer:
         self.without_files: str | None = None
 
     def marked(self) -> int:
-        """Return the number of the ledger's events that this version of skipstack has written to the store, by the mark
-        of the study's run; 0 without a mark, or with a mark of another version.
+        """Return the number of the ledger's events that the store has, according to the mark in the study's run. 0
+        without a mark, or if another version of skipstack set it.
         """
         run = own_run(self._client, self._experiment, self._study_id)
         mark = "" if run is None else run.data.tags.get(MARK, "")
@@ -128,12 +128,12 @@ class Writer:
         return int(count) if count.isdigit() and mark == made_of(int(count)) else 0
 
     def mark(self, events: int) -> None:
-        """Mark the study's run as having the ledger's first ``events`` events, unless files are missing."""
+        """Mark in the study's run that the store has the ledger's first ``events`` events, unless files are missing."""
         if self._run_ids is not None and STUDY in self._run_ids and self.without_files is None:
             self._client.set_tag(self._run_ids[STUDY], MARK, made_of(events))
 
     def forget(self) -> None:
-        """Make the next ``recall`` read the runs again, after a failed request with an unknown effect."""
+        """Make the next ``recall`` read the runs again. Call this after a failed request with an unknown effect."""
         self._run_ids = self._copied = None
 
     def recall(self) -> None:
@@ -170,8 +170,8 @@ class Writer:
                 _leave_out(entry, self._partial[key])
 
     def caught_up(self) -> None:
-        """Discard the content that was read from the store. Call this once the past events are written: the store held
-        nothing of later events when it was read.
+        """Discard the content that was read from the store. Call this once the past events are written: the content has
+        nothing of later events.
         """
         self._whole, self._partial = {}, {}
 
@@ -199,7 +199,7 @@ class Writer:
         if entry.formerly and not made:
             self._client.update_run(run_id, name=entry.name)
         refused = self._put(run_id, entry.files | (self._left(key) if entry.log else {}))
-        if entry.files and refused is None:  # set after the files, so that the tag proves that they exist
+        if entry.files and refused is None:  # the tag is set after the files, so that it proves that they exist
             tags = tags | {TEXTS: ", ".join(entry.files)}
         self._client.log_batch(
             run_id,
@@ -215,10 +215,10 @@ class Writer:
             self._client.update_run(run_id, entry.status)
         elif entry.status is not None and entry.end is not None:
             self._client.set_terminated(run_id, entry.status, entry.end)
-        self.without_files = self.without_files or refused  # only now that the store itself has accepted the run
+        self.without_files = self.without_files or refused  # set only now, after the store has accepted the run
 
     def keep_ledger(self, made: Callable[[], bytes]) -> None:
-        """Copy the ledger, returned by ``made``, to the study's run, unless the run has it or files were refused."""
+        """Copy the ledger, which ``made`` returns, to the study's run, unless the run has it or files were refused."""
         assert self._run_ids is not None, "the runs are not known"
         run_id = self._run_ids.get(STUDY)
         if run_id is None or self.without_files is not None:
@@ -234,7 +234,7 @@ class Writer:
                 self._copied = digest
 
     def show(self, views: Mapping[str, str]) -> None:
-        """Save views, by the names of their tags, except views that a user has changed on the page."""
+        """Save views (by the names of their tags), except views that a user has changed on the page."""
         for tag, view in views.items():
             if self._views.get(tag) != view and not is_changed(self._views.get(tag)):
                 self._client.set_experiment_tag(self._experiment_id, tag, view)
@@ -268,7 +268,7 @@ class Writer:
         return None
 
     def _left(self, key: RunKey) -> dict[str, str | bytes | Path]:
-        """Return the files of a trial by name: its log, if readable and not empty, and its function's artifacts."""
+        """Return the files of a trial by name: its log (if readable and not empty), and its function's artifacts."""
         if self._folder is None or key[1] is None:
             return {}
         folder, left = StudyFolder(self._folder, key[0]), dict[str, str | bytes | Path]()
@@ -299,8 +299,8 @@ def has_corpus(run: "Run") -> bool:
 
 
 def has_texts(run: "Run") -> bool:
-    """Whether the text files of a run are among its artifacts. Earlier versions of skipstack had no tag for this, but
-    named the corpus only after the files were written.
+    """Whether the text files of a run are among its artifacts. Earlier versions of skipstack set no tag for this, but
+    they named the corpus only once the files were written.
     """
     return has_corpus(run) or TEXTS in run.data.tags
 
@@ -329,8 +329,8 @@ def _leave_out_names(entry: Entry, had: _Had) -> None:
 
 
 def _leave_out(entry: Entry, stands: _Stands) -> None:
-    """Remove from an entry the content that the run has already; tags and the status only if they are equal. A
-    description that the run has is kept.
+    """Remove from an entry the content that the run has already. Tags and the status are removed only if they are
+    equal. If the run has a description, it is kept.
     """
     run, held = stands.run, stands.tags
     entry.tags = {

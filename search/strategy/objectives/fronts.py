@@ -19,11 +19,11 @@ Places = NDArray[np.intp]
 class Fronts:
     """The points added so far, sorted into non-dominated ranks. Equal points are stored once, with a count.
 
-    The rank of a new point is 1 plus the highest rank number of the points that dominate it, or 0 if no point does.
-    Existing points that have the new point's rank and are dominated by it move to the next rank. Points of the next
-    rank that are dominated by the moved points move one rank further, and so on (Li et al., "Efficient Nondomination
-    Level Update Method for Steady-State Evolutionary Multiobjective Optimization", 2017). An addition that moves no
-    other point takes O(N) time. Epsilon-nets are computed only as far as needed.
+    The rank of a new point is 1 plus the highest rank number of the points that dominate it. If no point does, the rank
+    is 0. The existing points of this rank that the new point dominates move to the next rank. There, the points that
+    the moved points dominate move one rank further, and so on (Li et al., "Efficient Nondomination Level Update Method
+    for Steady-State Evolutionary Multiobjective Optimization", 2017). Adding a point takes O(N) time if no other point
+    moves. Epsilon-nets are computed only as far as needed.
     """
 
     def __init__(self) -> None:
@@ -75,7 +75,7 @@ class Fronts:
         return (alike[place] for place in net_order(alike))
 
     def place(self, point: Vector, *, most: int) -> int:
-        """The place of ``point``, the latest added point, at most ``most``. The point wins ties in its net."""
+        """The place of ``point``, the point added last; at most ``most``. This point wins ties in its epsilon-net."""
         before = self.before(rank := self.rank(point))
         for other in self.order(rank, point):
             if other == point or before >= most:
@@ -84,8 +84,8 @@ class Fronts:
         return min(before, most)
 
     def place_at(self, position: int, first: Vector) -> int:
-        """The place of the point at ``position`` in the order of all points. The place is less than ``position`` only
-        if equal points come before it. ``first``: the latest point added, which wins ties in its epsilon-net.
+        """The place of the point at ``position`` in the order of all points. It is less than ``position`` only if an
+        equal point comes before. ``first``: the point added last, which wins ties in its epsilon-net.
         """
         used = len(self._distinct)
         sizes = np.bincount(self._ranks_N[:used], weights=self._times_N[:used]).astype(np.int64)
@@ -103,8 +103,8 @@ class Fronts:
         return np.flatnonzero(self._ranks_N[: len(self._distinct)] == rank)
 
     def _push(self, moving: Places, candidates: Places, rank: int) -> None:
-        """Move to the next rank each candidate of rank ``rank`` that a moving point dominates, and repeat with the
-        moved candidates as the moving points. ``moving``, ``candidates``: rows of points.
+        """Move the candidates that are of rank ``rank`` and dominated by a moving point to the next rank. Repeat there
+        with the moved candidates as moving points. ``moving``, ``candidates``: the rows of points in the arrays.
         """
         while len(moving):
             there = candidates[self._ranks_N[candidates] == rank]

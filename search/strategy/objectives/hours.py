@@ -20,7 +20,7 @@ The time before and after any other event does not count, since the study may no
 
 def cut_short(ends: Iterable[tuple[int, str, str]]) -> dict[str, list[int]]:
     """Maps each message with which the study's limit of hours stopped trials to the numbers of these trials. ``ends``:
-    the number, state and message of each trial; the message is empty for any other reason.
+    the number, state and message of each trial. The message is empty if a trial was stopped for another reason.
     """
     cut: dict[str, list[int]] = {}
     for number, state, message in ends:

@@ -57,8 +57,8 @@ def ranks(points: Points) -> list[int]:
 
 def places(points: Points) -> list[int]:
     """The place of each point, that is, the number of points before it. Points are ordered by rank and, within a rank,
-    by the epsilon-net of its points (``net``), so that the first points of the order are spread along the front,
-    however many are taken.
+    by the epsilon-net of its points (``net``). So the first points of the order are spread along the front, however
+    many are taken.
 
     Equal points have equal places. With a single objective, the place is the number of larger values.
     """
@@ -101,8 +101,8 @@ def net(points: Points) -> list[int]:
     nearest predecessor. Distances are Euclidean; each objective is scaled to [0, 1], and values that were not measured
     are set to -1. Ties go to the earliest point.
 
-    Source: Salinas et al., "A Multi-objective Perspective on Jointly Tuning Hardware and Hyperparameters" (2021), the
-    tie-break of Schmucker et al., "Multi-objective Asynchronous Successive Halving" (2021).
+    Source: Salinas et al., "A Multi-objective Perspective on Jointly Tuning Hardware and Hyperparameters" (2021). It is
+    the tie-break of Schmucker et al., "Multi-objective Asynchronous Successive Halving" (2021).
     """
     return list(net_order(points))
 

@@ -34,8 +34,8 @@ other events the study may not have been running.
 
 
 class StoppingRuleConfig(Frozen):
-    """The stopping rule of a study: no further trial starts once ``hours`` more would be expected to raise the best
-    score by less than ``deviations`` times the standard deviation between seeds of one config.
+    """The stopping rule of a study. No further trial starts if another ``hours`` hours are expected to raise the best
+    score too little: by less than ``deviations`` times the standard deviation between seeds of one config.
     """
 
     hours: Annotated[float, Field(gt=0)] = 1.0
@@ -55,10 +55,10 @@ class StoppingRule:
 
     Let h be the number of trials that the study ends or pauses in ``hours``, at least 1. The expected gain is the
     larger of two numbers. The first is an upper bound for h independent trials (``statistics/maxima.py``), from the
-    spacing of the k best scores, where k is one less than the number of completed trials, and at most half of all
-    trials. The second is the actual rise of the best score over the last h trials (at most half of all trials), which
-    accounts for a proposer that learns. The rule does not apply while the best trial is paused at a rung, since that
-    trial may still improve.
+    spacing of the k best scores. k is the number of completed trials minus 1, but at most half of all trials. The
+    second is the actual rise of the best score over the last h trials (at most half of all trials). It accounts for a
+    proposer that learns. The rule does not apply while the best trial is paused at a rung, since that trial may still
+    improve.
     """
 
     def __init__(self, config: StoppingRuleConfig) -> None:
@@ -95,7 +95,7 @@ class StoppingRule:
             self._prefix += 1
 
     def gain(self) -> Gain | None:
-        """The expected gain of the next ``hours`` if it is known and too small for further trials; otherwise None."""
+        """The expected gain of the next ``hours``, if known and too small for further trials; otherwise None."""
         numbers = [number for number in range(self._prefix) if number in self._scores]
         scores, deviation = [self._scores[number] for number in numbers], self._seed_deviation
         if len(scores) < self._config.minimum_trials or not self._seconds or deviation is None:

@@ -28,8 +28,8 @@ GAIN: Final = 1e-6
 
 @final
 class Promises:
-    """An acquisition function of rows, computed from the predictions of Gaussian processes. A penalty for the predicted
-    time of an epoch can be subtracted.
+    """An acquisition function of rows, computed from the predictions of Gaussian processes. It can subtract a penalty
+    for the predicted time of an epoch.
 
     ``processes``: one for each objective. ``of``: computes the acquisition values from the means and standard
     deviations that each process predicts. ``charge``: takes the number of an axis and values on it, and returns the

@@ -59,11 +59,11 @@ class ListedConfig(Frozen):
 
 
 class PathConfig(Frozen):
-    """Proposes the listed points, and after them a greedy path: from ``starts``, each step keeps the one of the
-    ``changes`` that helps most.
+    """Proposes the listed points, and after them a greedy path from ``starts``. Each step of the path adopts that one
+    of the ``changes`` which helps most.
 
-    ``starts``: the config from which the path starts, once for each corpus; a change is judged by its mean score over
-    these corpora. ``changes``: the new value of each axis.
+    ``starts``: the config from which the path starts, once for each corpus. A change is judged by its mean score over
+    the corpora. ``changes``: the new value of each axis.
     """
 
     kind: Literal["path"] = "path"

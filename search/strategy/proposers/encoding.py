@@ -113,15 +113,15 @@ class Encoding:
         return uniform_ND
 
     def mutated(self, source: np.random.Generator, rows_ND: Numbers, axes: float) -> Numbers:
-        """Mutate rows, and return rows with a value on every axis. In each row, new values are drawn uniformly for
-        ``axes`` randomly chosen axes on average, and for all inactive axes.
+        """Mutate rows, and return rows with a value on every axis. In each row, all inactive axes and a few others get
+        new values, drawn uniformly. On average, ``axes`` axes are chosen at random for this.
         """
         changed_ND = source.random(rows_ND.shape) < axes / len(self._domains)
         return np.where(changed_ND | np.isnan(rows_ND), self.random(source, len(rows_ND)), rows_ND)
 
     def moves(self, axis: int, rows_ND: Numbers) -> Numbers:
         """The values to try on one axis, for each of N rows: all values of a choice or of a range of up to ``LISTED``
-        integers; otherwise the row's own value moved down and up by each of ``STEPS``.
+        integers. For other axes, the row's own value is moved down and up by each of ``STEPS``.
         """
         if (listed := self._listed[axis]) is not None:
             return np.broadcast_to(listed, (len(rows_ND), len(listed)))
@@ -159,7 +159,7 @@ class Encoding:
 class _Condition:
     """A condition on the value of one axis, which is a choice. ``on``: the number of the axis. ``allowed``: whether
     each value of the choice meets the condition. ``otherwise``: whether the value in the base config meets the
-    condition; this decides for rows in which the axis is inactive but its config field exists.
+    condition. This decides for rows in which the axis is inactive but its config field exists.
     """
 
     on: int

@@ -19,11 +19,11 @@ class Evolution(Proposer):
     """Regularised evolution (Real et al., 2019, algorithm 1), asynchronous.
 
     The population consists of the last ``population`` trials that ended with a score, whatever the score. Points are
-    random until the population is full. For each further trial, ``sample`` members are drawn with replacement, and the
-    best of them (``ranks.py``) gets a child: a random neighbour (``Space.neighbours``) that was not proposed before. If
-    all its neighbours were proposed, a point is drawn at random from the whole space.
+    random until the population is full. For each further trial, ``sample`` members are drawn with replacement. The best
+    of them (``ranks.py``) gets a child: a random neighbour (``Space.neighbours``) that was not proposed before. If all
+    neighbours were proposed, a point is drawn at random from the whole space.
 
-    A trial that is paused at a rung enters the population like a stopped one; if it is promoted, it enters again when
+    A trial that is paused at a rung enters the population like a stopped trial. If it is promoted, it enters again when
     it ends. Trials that diverged or failed never enter. Departure: the paper replaces one operation of a cell; here a
     child differs from its parent on one axis, and on the axes that this change activates.
     """
@@ -37,8 +37,8 @@ class Evolution(Proposer):
         self._living: deque[tuple[Point, Rank]] = deque(maxlen=config.population)
 
     def ask(self, number: int) -> Point | None:
-        """The point for trial ``number``: a child of the best trial in a sample of the population, or a random point
-        until the population is full. None if the space is exhausted.
+        """The point for trial ``number``: a child of the best trial in a sample of the population. Until the population
+        is full, it is a random point. None if the space is exhausted.
         """
         source = generator(self._seed, "evolution", number)
         if len(self._living) == self._config.population:

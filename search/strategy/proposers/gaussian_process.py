@@ -53,25 +53,25 @@ class GaussianProcess(Proposer):
     are random until ``random_trials`` trials have a score.
 
     A completed trial counts with the best score of its curve. A stopped trial counts with its last score, although it
-    could have reached more: unlike the proposers that use ranks, a Gaussian process cannot rank a stopped trial behind
-    the completed ones. A paused trial counts like a stopped one, and is added once more when it ends after a promotion.
-    Trials that diverged or failed are ignored.
+    could have reached more. Unlike proposers that use ranks, a Gaussian process cannot rank it behind the completed
+    trials. A paused trial counts like a stopped one, and is added once more when it ends after a promotion. Trials that
+    diverged or failed are ignored.
 
-    The process needs a value on every axis. An inactive choice is equally far from each of its values, and an inactive
-    number is set to the middle of its range; the search for a point varies neither. The most promising points are
+    The process needs a value on every axis. An inactive choice is equally far from each of its values. An inactive
+    number is set to the middle of its range. The search for a point varies neither. The most promising points are
     repaired if they break the study's own rules (``Space.repaired``), and the first that is allowed and new is
-    proposed. If there is none, a new neighbour of the most promising point is proposed; if there is none either, a
-    random point.
+    proposed. If there is none, a new neighbour of the most promising point is proposed. If there is no such neighbour,
+    a random point is proposed.
 
-    Since a fit takes O(N³) time and the study waits for it, kernels are fitted again only when the number of scores has
+    A fit takes O(N³) time, and the study waits for it. So kernels are fitted again only when the number of scores has
     grown by about 12 %: at 10, 11, ... 16, 18, 20, ... scores. Each fit starts from the previous kernels, so a replay
     finds the same kernels. If more than ``CONDITIONED`` trials have a score, the process is conditioned on
-    ``CONDITIONED`` of them, half of which are the best, and half the latest of the others. Of the running trials, the
-    latest ``RUNNING`` are used.
+    ``CONDITIONED`` of them. Half of these are the best trials, and half are the latest of the others. Of the running
+    trials, the latest ``RUNNING`` are used.
 
     ``cooled``: None means that the time of a trial does not count. Otherwise the expected improvement of trial number n
-    is divided by the predicted time of an epoch to the power of 1 - n / ``cooled`` (expected improvement per second:
-    Snoek et al., 2012).
+    is divided by t to the power of 1 - n / ``cooled``, where t is the predicted time of an epoch (expected improvement
+    per second: Snoek et al., 2012).
     """
 
     def __init__(
@@ -92,8 +92,8 @@ class GaussianProcess(Proposer):
         """The kernels of each fit so far (``_fits``), one for each objective."""
 
     def ask(self, number: int) -> Point | None:
-        """The point for trial ``number``: the new, allowed point with the highest expected improvement found. Random at
-        the beginning and if no such point is found; None if the space is exhausted.
+        """The point for trial ``number``: the new, allowed point with the highest expected improvement found. It is
+        random at the beginning, and if no such point is found. None if the space is exhausted.
         """
         source = generator(self._seed, "gp", number)
         if len(self._scored) < self._random_trials:

@@ -26,8 +26,8 @@ LEAST: Final = 1e-300
 
 @final
 class Improvement:
-    """The expected improvement with one objective: E[max(0, y - best)], averaged over cases, where y is the unknown
-    value of a candidate (Ament et al., 2023).
+    """The expected improvement with one objective: E[max(0, y - best)], averaged over cases (Ament et al., 2023). y is
+    the unknown value of a candidate.
 
     ``best_S``: the best value of the trials in each case.
     """
@@ -52,7 +52,7 @@ class HypervolumeImprovement:
     dominates, averaged over cases.
 
     The region that is not dominated is a union of disjoint boxes, and the objectives are modelled as independent. So
-    the expectation is a sum over boxes; a box from l to u contributes the product over objectives of E[max(0, y - l)] -
+    the expectation is a sum over boxes. A box from l to u contributes the product over objectives of E[max(0, y - l)] -
     E[max(0, y - u)] (after Yang et al., 2019).
 
     ``values_SPK``: the values of the trials in each case; larger is better. ``reference_K``: the point from which the
@@ -111,8 +111,8 @@ def _above(mean: Numbers, deviation: Numbers, level: Numbers) -> Numbers:
 def _log_unit(z: Numbers) -> Numbers:
     """The logarithm of E[max(0, x + z)] for a standard normal x, that is, log(phi(z) + z Phi(z)).
 
-    phi and Phi are the standard normal density and distribution function. Below z = -1 the two terms almost cancel, so
-    the formula with the scaled complementary error function (``erfcx``) is used, which keeps all digits.
+    phi and Phi are the standard normal density and distribution function. Below z = -1 the two terms almost cancel.
+    There, a formula with the scaled complementary error function (``erfcx``) keeps all digits.
     """
     below, above = np.clip(z, -1e6, -1), np.maximum(z, -1)
     far = LOG_DENSITY - 0.5 * below**2 + np.log1p(math.sqrt(math.pi / 2) * below * erfcx(-math.sqrt(0.5) * below))

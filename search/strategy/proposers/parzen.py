@@ -36,10 +36,10 @@ class AxisKind:
 
 @final
 class Parzen:
-    """A density estimated from known points: p(x) = sum_k w_k prod_a p_ka(x_a), where w_k is the weight of kernel k,
-    and p_ka its density on axis a (Bergstra et al., 2011; Falkner et al., 2018). Each known point has a kernel, and a
-    further kernel with weight 1 covers the whole space. The weights are then scaled to sum to 1. ``_Normals`` are the
-    kernels of numbers, ``_Categories`` the kernels of choices.
+    """A density estimated from known points: p(x) = sum_k w_k prod_a p_ka(x_a) (Bergstra et al., 2011; Falkner et al.,
+    2018). w_k is the weight of kernel k, and p_ka its density on axis a. Each known point has a kernel, and a further
+    kernel with weight 1 covers the whole space. The weights are then scaled to sum to 1. ``_Normals`` are the kernels
+    of numbers, ``_Categories`` the kernels of choices.
 
     ``kinds``: one for each axis. ``rows_NA``: the known points, as rows of ``Encoding``. ``weights_N``: their weights.
     """
@@ -97,7 +97,7 @@ class _Normals:
     last kernel is centred in the middle of the range and as wide as the range.
 
     The width of a kernel, its standard deviation, is the distance from its point to the farther of the two neighbouring
-    points. The first and the last point have a single neighbour; if there is only one point, its neighbours are the
+    points. The first and the last point have a single neighbour. If there is only one point, its neighbours are the
     ends of the range. The width is at most the range, and at least the range divided by the smaller of K + 1 and
     ``NARROWEST``. The range of integers is extended by half a step at either end.
     """

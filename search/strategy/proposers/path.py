@@ -45,8 +45,8 @@ def candidates(space: Space, config: PathConfig, taken: Mapping[str, Json]) -> l
 def steps(
     space: Space, config: PathConfig, scores: Mapping[str, float | None]
 ) -> Iterator[tuple[list[NextChange], NextChange | None]]:
-    """Yields each step of the path so far, as its candidate changes and the adopted one. In the last step, the adopted
-    change is None if a candidate's trial has not ended yet, or if no candidate has a score for every start.
+    """Yields each step of the path so far, as its candidate changes and the adopted one. The adopted change is None in
+    the last step if a candidate's trial has not ended yet, or if no candidate has a score for every start.
 
     ``scores``: the score of each ended trial, by the canonical JSON of its point; None for a trial without a score.
     """

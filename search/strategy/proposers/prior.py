@@ -31,10 +31,10 @@ class Prior(Proposer):
     p = 1/2 * 10 / (10 + n) * min(1, 2 Phi(r sqrt(n - 1))),
 
     where n is the number of trials with a score, and Phi is the standard normal distribution function. r is Spearman's
-    correlation between the quality of these trials and their nearness to the belief (the sum over the active axes of
-    the log density ratio of belief and uniform distribution). For an uninformative belief, r sqrt(n - 1) is
-    approximately standard normal, so 2 Phi is a p value against the belief: a belief that the trials contradict is soon
-    hardly used.
+    correlation between the quality of these trials and their nearness to the belief. The nearness is the log density
+    ratio of the belief and a uniform distribution, summed over the active axes. For an uninformative belief, r
+    sqrt(n - 1) is approximately standard normal, so 2 Phi is a p value against the belief. A belief that the trials
+    contradict is soon hardly used.
 
     Departures: PriorBand draws the other points around the best config so far; here they come from TPE. PriorBand
     weighs belief and best config by their densities at good points; here a test detects a wrong belief.
@@ -99,7 +99,7 @@ class Prior(Proposer):
         self._learner.ended(number, reason, curve, further)
 
     def observed(self, point: Point, reason: Reason, curve: Curve, further: Vector = ()) -> None:
-        """Pass a trial of an earlier study on to TPE; the belief, which may be of this study only, is not tested."""
+        """Pass a trial of an earlier study on to TPE, but do not test the belief, which may be of this study only."""
         self._learner.observed(point, reason, curve, further)
 
     def _stands(self, number: int, reason: Reason, curve: Curve, further: Vector) -> None:

@@ -1,8 +1,8 @@
-"""The interface of proposers, which choose the next point of the space; and those proposers that do not learn from
+"""The interface of proposers, which choose the next point of the space. Also the proposers that do not learn from
 trials.
 
 A proposer is a state machine without a clock or global randomness. The point that ``ask`` returns depends on the
-study's seed, the trial's number and the history of the study; ``ask`` does not change the proposer. The other methods,
+study's seed, the trial's number and the history of the study. ``ask`` does not change the proposer. The other methods,
 such as ``proposed`` and ``ended``, report the history. A driver and a replay of its ledger make the same calls, so a
 proposer rebuilt from the ledger proposes the same next point.
 """
@@ -92,7 +92,7 @@ class ProposedPoints:
         """A random allowed point that was not proposed; None if none is found.
 
         Up to ``DRAWS`` points are drawn. If none of them is new, a finite space is enumerated to find the remaining
-        points. An infinite space counts as exhausted: points with an active continuous axis are almost surely new, so
+        points. An infinite space counts as exhausted. Points with an active continuous axis are almost surely new, so
         the draws show that such points are rare.
         """
         for _ in range(DRAWS):
@@ -160,11 +160,11 @@ class Listed(Walk):
 
 @final
 class OneAtATime(Walk):
-    """Proposes the base, and then the points that differ from the base on a single axis, one for each other value of
-    each axis (``Space.one_at_a_time``). Raises UserError for a space with a continuous axis.
+    """Proposes the base, and then all points that differ from the base on a single axis (``Space.one_at_a_time``).
+    Raises UserError for a space with a continuous axis.
 
-    Papers ablate in this way: every difference from the base is due to one axis, and the number of trials grows with
-    the sum of the axes' numbers of values instead of their product.
+    Papers ablate in this way: every difference from the base is due to one axis. The number of trials grows with the
+    sum of the axes' numbers of values, not with their product.
     """
 
     def __init__(self, space: Space) -> None:

@@ -16,8 +16,8 @@ class Rank:
     ``reached``: the last epoch of a stopped trial; infinity for a completed trial. ``objectives``: the score, and the
     values in the other objectives.
 
-    Completed trials rank before stopped ones; of stopped trials, those with more epochs rank first, as at rungs. The
-    score of completed trials is the best score of their curves; the score of stopped trials is their last score. Trials
+    Completed trials rank before stopped trials. Of stopped trials, those with more epochs rank first, as at rungs. The
+    score of completed trials is the best score of their curves. The score of stopped trials is their last score. Trials
     with equal ``reached`` are ordered by ``pareto.places``.
     """
 

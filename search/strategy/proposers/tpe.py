@@ -44,7 +44,7 @@ class Tpe(Proposer):
     """Multivariate TPE (Bergstra et al., 2011; Falkner et al., 2018), asynchronous, as in Optuna 5.
 
     Points are random until ten trials have a score. For each further point, 24 candidates are drawn from the density
-    l(x) of the better trials, and the one with the largest l(x) / g(x) is taken. g(x) is the density of the other
+    l(x) of the better trials. The candidate with the largest l(x) / g(x) is taken. g(x) is the density of the other
     trials, in which earlier trials weigh less. Axes that are active together are modelled together. The values of a
     choice are categories without an order. A running trial counts among the other trials ("constant liar"), so that
     parallel trials differ.
@@ -52,16 +52,15 @@ class Tpe(Proposer):
     Trials are ordered by ``ranks.py``: stopped trials rank behind the completed ones, by their number of epochs and
     last score. With several objectives, trials are ordered by their non-dominated ranks and, within a rank, by the
     epsilon-net. Trials that diverged or failed are ignored. A trial that is paused at a rung counts as stopped. If it
-    is promoted, it gets a second entry, and the first one stays, so that the trial can count for both densities. This
-    does little harm: l(x) / g(x) orders points in the same way whether g is the density of the other trials or of all
-    trials.
+    is promoted, it gets a second entry. The first entry stays, so the trial can count for both densities. This does
+    little harm: the order of points by l(x) / g(x) stays the same if g is the density of all trials.
 
     ``cooled``: None means that the time of a trial does not count. Otherwise the candidate with the largest expected
-    improvement per second is taken. The expected improvement is proportional to 1 / (y + (1 - y) g(x) / l(x)), where y
-    is the fraction of the better trials (Bergstra et al., 2011, equation 15). This improvement is nearly constant where
-    l(x) is far above g(x), so the time decides there. For trial number n, the expected improvement is divided by the
-    time of an epoch to the power of 1 - n / ``cooled``, so that the time counts less with each trial (cost cooling: Lee
-    et al., 2020). The time is predicted from this study's epochs (``costs.py``).
+    improvement per second is taken. The expected improvement is proportional to 1 / (y + (1 - y) g(x) / l(x)) (Bergstra
+    et al., 2011, equation 15). y is the fraction of the better trials. This improvement is nearly constant where l(x)
+    is far above g(x), so the time decides there. For trial number n, the expected improvement is divided by the time of
+    an epoch to the power of 1 - n / ``cooled``. So the time counts less with each trial (cost cooling: Lee et al.,
+    2020). The time is predicted from this study's epochs (``costs.py``).
 
     A point that breaks the study's own rules is replaced by a near point that satisfies them (``Space.repaired``). If
     the point is still not allowed, or was proposed before, candidates are drawn again; after ``TRIES`` attempts the

@@ -15,9 +15,9 @@ class RungConfig(Frozen):
     that runs to its end.
 
     The resource is one of three. ``epochs``: rungs are numbers of epochs. ``seconds``: rungs are seconds of training
-    and evaluation; a trial is compared at a rung by its first report at or after that time, and is complete after
-    ``maximum`` seconds. ``seeds``: rungs are numbers of seeds; a trial trains the seeds of each rung to the last epoch
-    before it is compared there, so that better trials have scores from more seeds (a race).
+    and evaluation. A trial is compared at a rung by its first report at or after that time, and is complete after
+    ``maximum`` seconds. ``seeds``: rungs are numbers of seeds. A trial trains the seeds of each rung to the last epoch
+    before it is compared there. So better trials have scores from more seeds (a race).
     """
 
     grace: PositiveInt = 1
@@ -44,7 +44,7 @@ class AshaConfig(RungConfig):
     """Asynchronous successive halving (Li et al., 2020).
 
     With the variant ``stopping``, a trial that reaches a rung goes on at once or is stopped for good. With
-    ``promotion``, as in the paper, the trial is paused, which frees its worker; it goes on once it is among the best
+    ``promotion``, as in the paper, the trial is paused, which frees its worker. It goes on once it is among the best
     1/reduction of the trials at that rung. A bracket is a group of trials with the same rungs: the rungs of bracket b
     start at ``grace * reduction**b``. Trials are assigned to brackets so that each bracket takes about the same amount
     of the resource.
@@ -56,8 +56,8 @@ class AshaConfig(RungConfig):
 
 
 class HyperbandConfig(RungConfig):
-    """Hyperband (Li et al., 2018): successive halving in several brackets, groups of trials whose rungs start at
-    different levels. Trials are compared at a rung once every trial of the bracket has reached the rung or ended.
+    """Hyperband (Li et al., 2018): successive halving in several brackets, which are groups of trials with rungs at
+    different levels. Trials are compared at a rung once every trial of the bracket has reached it or ended.
     """
 
     kind: Literal["hyperband"] = "hyperband"

@@ -65,8 +65,8 @@ class RungScheduler(Scheduler):
 
     ``maximum``: the epochs of a trial that completes. ``spared``: trials that are never stopped by a comparison.
     ``seeds``: the seeds of a trial. ``brackets``: the number of brackets; None means as many as the rungs allow. The
-    attribute ``ladders`` has the rungs of each bracket: ``grace * reduction**(b + k)``, k = 0, 1, ..., for bracket b,
-    below the resource of a trial that completes.
+    attribute ``ladders`` has the rungs of each bracket b: ``grace * reduction**(b + k)``, k = 0, 1, ..., below the
+    resource of a trial that completes.
     """
 
     def __init__(
@@ -101,8 +101,8 @@ class RungScheduler(Scheduler):
 
     @property
     def earliest(self) -> int:
-        """The first epoch after which a trial can be stopped without diverging: the lowest rung if the resource is
-        epochs, the first epoch if it is seconds, and the last epoch if it is seeds or there are no rungs.
+        """The first epoch after which a comparison can stop a trial. If the resource is epochs, this is the lowest
+        rung. If it is seconds, it is the first epoch. If it is seeds, or if there are no rungs, it is the last epoch.
         """
         if not self.rungs:
             return self.maximum
@@ -127,7 +127,7 @@ class RungScheduler(Scheduler):
 
     def _passed(self, trial: int, amount: float) -> tuple[int, ...]:
         """Advance the trial to its next rung above ``amount``, its spent resource. Returns the newly reached rungs, as
-        indices in the trial's ladder; if the resource is seconds, a report can reach several rungs.
+        indices in the trial's ladder. If the resource is seconds, a report can reach several rungs.
         """
         first, ladder = self._next.get(trial, 0), self.ladder(trial)
         place = first
@@ -139,8 +139,8 @@ class RungScheduler(Scheduler):
 
 class Asynchronous(RungScheduler, ABC):
     """A rung scheduler whose brackets each take about the same amount of the resource. A trial's number alone
-    determines its bracket (``dealt``), whereas Li et al. (2020) use the brackets in turn, as Hyperband does, and Ray
-    draws the bracket of a trial at random.
+    determines its bracket (``dealt``). Departures: Li et al. (2020) use the brackets in turn, as Hyperband does, and
+    Ray draws them at random.
     """
 
     def __init__(
@@ -168,16 +168,16 @@ class Asha(Asynchronous):
 
         grace * reduction**(b + k) < whole,    k = 0, 1, ...
 
-    where ``whole`` is the resource of a trial that completes. A trial at a rung continues if it is the first to reach
-    the rung, or if its score is at least the (1 - 1/reduction) quantile of the scores of the trials that reached the
-    rung before it. Its own score is recorded at the rung in either case. The quantile of n sorted scores s_0 <= ... <=
-    s_{n-1} is interpolated linearly at index (n - 1) * (1 - 1/reduction). A trial whose report reaches several rungs is
+    where ``whole`` is the resource of a trial that completes. The first trial at a rung continues. Any other trial
+    continues if its score is at least the (1 - 1/reduction) quantile of the scores of the trials that reached the rung
+    before it. The score of every trial is recorded at the rung. The quantile of n sorted scores s_0 <= ... <= s_{n-1}
+    is interpolated linearly at index (n - 1) * (1 - 1/reduction). A trial whose report reaches several rungs is
     compared at each of them, and stops if it is below any of the quantiles.
 
-    With several objectives, the score of a trial at a rung is the negative number of trials ordered before it
-    (``pareto.places``: non-dominated ranks, ties by an epsilon-net), as in MO-ASHA (Schmucker et al., 2021).
+    With several objectives, the score of a trial at a rung is the negative number of trials ordered before it, as in
+    MO-ASHA (Schmucker et al., 2021). The order is by non-dominated ranks, ties by an epsilon-net (``pareto.places``).
 
-    Departures from Ray: rungs and the index of the quantile use integer arithmetic instead of rounding, so a trial
+    Departures from Ray: rungs and the index of the quantile use integer arithmetic instead of rounding. So a trial
     whose score equals the cutoff always continues. A trial that diverges stops, and its score enters no rung (Ray never
     stops NaN).
     """
@@ -218,9 +218,8 @@ class Asha(Asynchronous):
 def _is_below(fronts: Fronts, own: Vector, reduction: int) -> bool:
     """Whether the trial that reached a rung last is below the cutoff; False for the first trial. ``own``: its scores.
 
-    The place of a trial is the number of trials ordered before it (``Fronts.place``). The cutoff is the (1 -
-    1/reduction) quantile of the negative places of all other trials; the trial's own negative place is compared with
-    it.
+    The place of a trial is the number of trials ordered before it (``Fronts.place``). The trial's negative place is
+    compared with the cutoff, the (1 - 1/reduction) quantile of the negative places of all other trials.
     """
     others = len(fronts) - 1
     if others == 0:
@@ -251,7 +250,7 @@ def _cutoff(recorded: list[float], reduction: int) -> float:
 @dataclass(slots=True)
 class PromotionRung(Arrivals):
     """A rung for promotion with one objective. ``waiting``: the trials paused at the rung, the best first. ``entries``:
-    the entry of every trial that reached the rung, by the trial's number.
+    maps the number of each trial that reached the rung to its entry.
     """
 
     waiting: list[Entry] = field(default_factory=list)
@@ -324,10 +323,10 @@ class Promotion(Asynchronous):
     """Asynchronous successive halving, promotion variant.
 
     Source: Li et al., "A System for Massively Parallel Hyperparameter Tuning" (2020), algorithm 2. A trial that reaches
-    a rung is paused. When a worker is free, rungs are checked from the highest down. The best trial paused at a rung
-    continues if it is among the floor(n / reduction) best of the n trials that ever reached the rung. A new trial
-    starts only if no paused trial can be promoted. Of trials with equal scores, the first to arrive is better. Of rungs
-    at the same level, the rung of the first bracket is checked first.
+    a rung is paused. When a worker is free, rungs are checked from the highest down. Let n be the number of trials that
+    ever reached a rung. The best trial paused there continues if it is among the floor(n / reduction) best of them. A
+    new trial starts only if no paused trial can be promoted. Of trials with equal scores, the first to arrive is
+    better. Of rungs at the same level, the rung of the first bracket is checked first.
 
     The paper leaves three cases open. A spared trial is never paused, and counts as promoted. A trial whose report
     reaches several rungs counts as promoted at all but the highest of them. A trial that diverges or fails between two

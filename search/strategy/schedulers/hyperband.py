@@ -11,7 +11,7 @@ from skipstack.search.strategy.schedulers.halving import Arrivals, RungScheduler
 from skipstack.search.strategy.schedulers.scheduler import Ahead, Decision
 
 Judged = tuple[int, list[int], list[int]]
-"""A compared rung: its index, the paused trials to promote and the beaten paused trials, both lists best first."""
+"""A compared rung: its index, the paused trials to promote, and the beaten paused trials. Both lists are best first."""
 
 
 @dataclass(slots=True)
@@ -37,9 +37,10 @@ class _Bracket:
         return max(size // int(reduction ** (place + 1)), 1)
 
     def judged(self, size: int, reduction: int) -> Iterator[Judged]:
-        """Yields, from the lowest up, the rungs at which trials can be compared: those at which every trial that
-        started in the bracket or continued from the rung below has arrived or ended. Stops after the first rung with
-        trials to promote, since the rung above waits for them. ``size``: the number of trials that start.
+        """Yields the rungs at which trials can be compared, from the lowest up: all expected trials have arrived or
+        ended. At the lowest rung, all started trials are expected. At others, those that continued from the rung below
+        are. Stops after the first rung with trials to promote, since the rung above waits for them. ``size``: the
+        number of trials that start.
         """
         expected = size
         for place, rung in enumerate(self.rungs):
@@ -60,9 +61,9 @@ class _Bracket:
 class Hyperband(RungScheduler):
     """Hyperband, which runs all its brackets in turn and then starts again with the first.
 
-    Source: Li et al., "Hyperband: A Novel Bandit-Based Approach to Hyperparameter Optimization" (2018), algorithm 1,
-    where R is the resource of a trial that completes, divided by ``grace``, and eta is ``reduction``. There are s_max +
-    1 brackets, s = s_max, ..., 0. Bracket s starts with n trials that are first compared at the rung r. After i
+    Source: Li et al., "Hyperband: A Novel Bandit-Based Approach to Hyperparameter Optimization" (2018), algorithm 1. R
+    is the resource of a trial that completes, divided by ``grace``, and eta is ``reduction``. There are s_max + 1
+    brackets, s = s_max, ..., 0. Bracket s starts with n trials that are first compared at the rung r. After i
     comparisons n_i trials are left, which train up to r_i:
 
         n = ceil((s_max + 1) * eta**s / (s + 1)),  r = R / eta**s,  n_i = floor(n / eta**i),  r_i = r * eta**i
@@ -71,9 +72,9 @@ class Hyperband(RungScheduler):
     the others end. Brackets are filled in the order of trial numbers, and the next bracket starts while trials of the
     current one are paused. Of trials with equal scores, the first to arrive is better.
 
-    Departures: rungs are ``grace`` times whole powers of eta, so s_max is the number of rungs below the end of a trial;
-    if R is no power of eta, the interval above the last rung is shorter. A bracket for which the study has only n' < n
-    trials left keeps floor(n' / eta**i) after i comparisons, and at least one. A spared trial never waits; if it is not
+    Departures: rungs are ``grace`` times whole powers of eta, so s_max is the number of rungs below the end of a trial.
+    If R is no power of eta, the interval above the last rung is shorter. A bracket for which the study has only n' < n
+    trials left keeps floor(n' / eta**i) after i comparisons, and at least one. A spared trial never waits. If it is not
     among the best, it continues in addition to them.
     """
 
@@ -88,11 +89,11 @@ class Hyperband(RungScheduler):
         self._runs: dict[int, _Bracket] = {}
         """The running brackets, by the number of the bracket's first trial."""
         self._ready: dict[int, tuple[int, int]] = {}
-        """The level of a rung, and the next trial to promote there, in each bracket with such a trial. Keys are the
-        numbers of the brackets' first trials. All trials of a bracket are assumed to start.
+        """Maps the number of a bracket's first trial to the level of a rung with trials to promote, and to the next of
+        these. Brackets without such a trial are left out. All trials of a bracket are assumed to start.
         """
         self._beaten: dict[int, list[int]] = {}
-        """Maps the number of a bracket's first trial to the bracket's beaten, paused trials; only if there are any."""
+        """Maps the number of a bracket's first trial to the bracket's beaten, paused trials, if there are any."""
 
     def bracket(self, trial: int) -> int:
         """The bracket of a trial. Trial numbers fill bracket after bracket, and then start again with the first."""
@@ -124,8 +125,8 @@ class Hyperband(RungScheduler):
         return Decision("pause", rung=level)
 
     def _enter(self, trial: int, amount: float, score: float) -> tuple[int, HyperbandRung] | None:
-        """Enter the trial at each rung that its report reaches, and return the level of the highest of these rungs, and
-        that rung; None if the report reaches none. The trial counts as having continued from the lower rungs.
+        """Enter the trial at each rung that its report reaches. The trial counts as having continued from all of these
+        but the highest. Returns the level of the highest rung, and this rung; None if the report reaches none.
         """
         run, reached = self._run(trial), None
         for place in self._passed(trial, amount):
@@ -153,7 +154,7 @@ class Hyperband(RungScheduler):
         self._changed(trial)
 
     def _lost(self, trial: int) -> None:
-        """Record that a trial ended early. If it was paused, it keeps its position at its rung; if it was running, its
+        """Record that a trial ended early. If it was paused, it keeps its position at its rung. If it was running, its
         next rung no longer waits for it.
         """
         place = self._next.get(trial, 0)
@@ -192,8 +193,8 @@ class Hyperband(RungScheduler):
             self._beaten[first] = losers
 
     def _settle(self, first: int, judged: Iterable[Judged], ready: dict[int, tuple[int, int]]) -> None:
-        """Store, in ``ready[first]``, the level of a bracket's rung with trials to promote, and the best of these
-        trials. ``first``: the number of the bracket's first trial. ``judged``: the bracket's compared rungs.
+        """Find a bracket's rung with trials to promote, and store its level and the best of these trials in
+        ``ready[first]``. ``first``: the number of the bracket's first trial. ``judged``: the bracket's compared rungs.
         """
         for place, winners, _ in judged:
             if winners:

@@ -50,7 +50,7 @@ class Median(Scheduler):
         return min(self._config.grace, self.maximum)
 
     def _ahead(self, trial: int) -> tuple[Ahead, ...]:
-        """The comparisons at epochs that the trial has not reported, from ``grace`` to the last but one."""
+        """The comparisons at the epochs that the trial has not reported, from ``grace`` to the last epoch but one."""
         first = max(self.earliest, self.spending.last(trial) + 1)
         return tuple(self._epoch_ahead(epoch) for epoch in range(first, self.maximum))
 

@@ -1,5 +1,5 @@
-"""The interface of schedulers, which decide whether a trial continues; counters of the resource that trials spend; and
-the scheduler that stops nothing.
+"""The interface of schedulers, which decide whether a trial continues. Also counters of the resource that trials spend,
+and the scheduler that stops nothing.
 
 A scheduler is a state machine: its decisions follow from the reports alone, without a clock or randomness. Replaying
 the reports, promotions and ends of trials from a ledger in order rebuilds its state and its decisions.
@@ -35,7 +35,7 @@ class Decision:
 class Ahead:
     """A comparison that a trial has yet to pass. ``rung``: the level of the comparison. ``results``: the number of
     trials that have reached the level. ``needed``: the score with which the trial would continue if it reached the rung
-    now; None means that there is no threshold yet. ``above``: whether the score must exceed ``needed``; if not,
+    now. None means that there is no threshold yet. ``above``: whether the score must exceed ``needed``; if not,
     equality is enough.
     """
 
@@ -46,8 +46,8 @@ class Ahead:
 
 
 class Spending(ABC):
-    """Counts how much of the resource each trial has spent, from its reports alone, so that a replay of the ledger
-    gives the same amounts.
+    """Counts how much of the resource each trial has spent. Only reports count, so a replay of the ledger gives the
+    same amounts.
 
     ``epochs``: the number of epochs of a trial (in ``Seeds``, of each group of its seeds). ``whole``: the resource of a
     trial that completes.
@@ -133,11 +133,11 @@ class Seconds(Spending):
 
 @final
 class Seeds(Spending):
-    """Counts the seeds that a trial has trained to the last epoch. A trial trains groups of seeds one after another;
-    its epochs restart at 1 with each group.
+    """Counts the seeds that a trial has trained to the last epoch. A trial trains groups of seeds one after another.
+    Its epochs restart at 1 with each group.
 
-    ``whole``: the number of seeds of a trial. ``groups``: maps a trial's number to the counts of seeds that are trained
-    at the end of each group, ascending up to ``whole``.
+    ``whole``: the number of seeds of a trial. ``groups``: maps a trial's number to the number of trained seeds after
+    each of its groups, ascending up to ``whole``.
     """
 
     resource = "seeds"
@@ -168,8 +168,8 @@ class Scheduler(ABC):
     infinite stops any trial.
 
     ``maximum``: the epochs of a trial that completes. ``spared``: trials that are never stopped by a comparison, such
-    as the base config from which differences are measured; other trials are still compared with the scores of spared
-    trials. ``spending``: counts the resource of trials; None means that epochs are counted.
+    as the base config from which differences are measured. Other trials are still compared with spared trials.
+    ``spending``: counts the resource of trials; None means that epochs are counted.
     """
 
     def __init__(self, maximum: int, spared: frozenset[int] = frozenset(), spending: Spending | None = None) -> None:
@@ -191,7 +191,7 @@ class Scheduler(ABC):
 
     @final
     def weigh(self, trial: int, further: Vector) -> None:
-        """Set the values (larger is better) of ``trial`` in the other objectives, before the report of their epoch."""
+        """Set the values (larger is better) of ``trial`` in the other objectives. Call this before ``report``."""
         self._further[trial] = further
 
     @final
@@ -237,8 +237,8 @@ class Scheduler(ABC):
 
     @final
     def ahead(self, trial: int) -> tuple[Ahead, ...]:
-        """The comparisons that a trial has yet to pass, with the scores that it would need now. Empty for a spared or
-        ended trial, and for a scheduler that compares nothing. Use this with a single objective only.
+        """The comparisons that a trial has yet to pass, with the scores that the trial would need now. Empty for a
+        spared or ended trial, and for a scheduler that compares nothing. Use this with a single objective only.
         """
         return () if trial in self.spared or trial in self._over else self._ahead(trial)
 
@@ -264,12 +264,12 @@ class Scheduler(ABC):
     @property
     @abstractmethod
     def rungs(self) -> tuple[int, ...]:
-        """The amounts of the resource at which trials are compared, ascending; below the end of a trial."""
+        """The amounts of the resource at which trials are compared, ascending. A complete trial spends more."""
 
     @property
     @abstractmethod
     def earliest(self) -> int:
-        """The first epoch after which a trial can be stopped without diverging; ``maximum`` if no trial can."""
+        """The first epoch after which a comparison can stop a trial; ``maximum`` if no comparison can."""
 
     @abstractmethod
     def _decide(self, trial: int, amount: float, score: float) -> Decision:

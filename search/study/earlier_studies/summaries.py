@@ -7,7 +7,7 @@ from skipstack.search.ledger.events import Suggested, WarmStarted
 
 
 def summary(event: WarmStarted) -> str:
-    """Return a line with the number of trials that the proposer learns from, and how many of them can be reused."""
+    """Return a line with the number of trials that the proposer learns from, and the number that can be reused."""
     reusable = sum(each.recording is not None for each in event.observed)
     return (
         f"warm start: {counted(len(event.observed), 'trial')} of {event.study}, {reusable} of them reusable as they are"

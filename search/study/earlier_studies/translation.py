@@ -22,8 +22,8 @@ class Translated:
     """A trial of an earlier study, translated into a new study.
 
     ``config``: its config with the new study's corpus. ``point``: its point in the new study's space. ``similarity``:
-    the similarity of its corpus to the new study's corpus; None if scores are comparable, since both corpora have the
-    same content or the trial calls a function.
+    the similarity of its corpus to the new study's corpus. It is None if scores are comparable: both corpora have the
+    same content, or the trial calls a function.
     """
 
     config: Subject
@@ -83,9 +83,9 @@ class Translation:
     def _ours(self, theirs: CorpusPrepared) -> tuple[CorpusPrepared, float | None]:
         """Return the new study's corpus that replaces an earlier study's corpus, and their similarity.
 
-        A corpus with the same content and measure replaces it, whatever the name; the similarity is then None. Without
-        such a corpus, the new study's only corpus does. Raises UserError if the new study has several corpora but none
-        that is the same, or if the similarity cannot be computed.
+        A corpus with the same content and measure replaces it, whatever the name. The similarity is then None. Without
+        such a corpus, the new study's only corpus replaces it. Raises UserError if the new study has several corpora
+        but none that is the same, or if the similarity cannot be computed.
         """
         content = (theirs.fingerprint, theirs.measure)
         same = [own for own in self._corpora.values() if (own.fingerprint, own.measure) == content]

@@ -1,8 +1,8 @@
 """Stores a user's requests for points (values of all active axes) while another process may run the study.
 
-Only the study's driver may write the ledger, so each request waits as a file in the study's folder until a driver has
-written it into the ledger and removes the file. If a driver is killed in between, the next driver finds the request's
-name in the ledger.
+Only the study's driver may write the ledger. So each request waits as a file in the study's folder, until a driver
+writes it into the ledger and then removes the file. If the driver is killed in between, the next driver finds the
+request's name in the ledger.
 """
 
 import secrets

@@ -31,7 +31,7 @@ MOST: Final = 4
 EPOCH: Final = NUMBERS.index("epoch")
 
 NUMBER: Final = r"([-+.0-9eE]++)"
-"""A pattern of the characters of numbers. A match that is not a number is detected when its column is parsed."""
+"""A pattern of the characters of numbers. If a match is no number, that is detected when its column is parsed."""
 
 Path = tuple[str | int, ...]
 """The position of a number in the JSON of a line: keys of objects and indices of lists, from the outside in."""
@@ -41,7 +41,7 @@ Path = tuple[str | int, ...]
 class _Columns:
     """Collects lines that differ from the line ``first`` only in their numbers: a report and the decision to continue.
 
-    Pass each line to ``take``; at the end, ``blocks`` yields the reports. The line ``first`` itself is not collected.
+    Pass each line to ``take``. At the end, ``blocks`` yields the reports. The line ``first`` itself is not collected.
     ``layout``: the names of the report's metrics, each with its number of lanes.
     """
 
@@ -119,9 +119,9 @@ class _Columns:
 def columnar_record(lines: Iterable[Line], told: Callable[[Event], None] = lambda event: None) -> StudyRecord | None:
     """Read the record of a study from the ``lines`` of its ledger.
 
-    Returns None if the lines cannot be read as columns, or if a report in them is wrong; the ledger must then be read
-    event by event, which also finds the error. ``told``: a function that is called with each event that is read one by
-    one. Raises UserError for unknown events, and for events other than reports that cannot come next.
+    Returns None if the lines cannot be read as columns, or if a report in them is wrong. The ledger must then be read
+    event by event, which also finds the error. ``told`` is called with each event that is not read as columns. Raises
+    UserError for unknown events, and for events other than reports that cannot come next.
     """
     record, columns = StudyRecord(), list[_Columns]()
     late: dict[int, list[tuple[int, Reported]]] = defaultdict(list)

@@ -19,13 +19,14 @@ def resource_of(study: StudyConfig) -> Resource:
 def comparable(trial: TrialRecord, study: StudyConfig) -> tuple[Curve, bool]:
     """Return the curve that an earlier ``trial`` would have in ``study``, and whether the trial is complete there.
 
-    The curve consists of pairs of an epoch and its score. If seeds race in ``study`` (a trial trains them in groups),
-    it is a single pair: the number of seeds (1 if the trial was not trained to its end) and their score.
+    The curve consists of pairs of an epoch and its score. If seeds race in ``study`` (are trained in groups, one after
+    another), it is a single pair of the number of seeds and their score. The number is 1 if the trial was not trained
+    to its end.
 
-    A complete trial has used the full resource of a trial of ``study``: all epochs; if the resource is seconds, the
-    maximum of seconds or all epochs; if seeds race, all seeds, each trained to the end. A trial whose own seeds raced
-    must have trained all seeds to the end, whatever the resource. A trial with another number of epochs in its config
-    is never complete, since its learning rates may depend on that number.
+    A complete trial has used the full resource of a trial of ``study``. If the resource is epochs, these are all
+    epochs. If it is seconds, these are the maximum of seconds, or all epochs. If seeds race, all seeds were trained to
+    the end. The same holds if the trial's own seeds raced. A trial with another number of epochs in its config is never
+    complete, since its learning rates may depend on that number.
     """
     epochs = study.space.base.epochs
     alike = trial.config.epochs == epochs

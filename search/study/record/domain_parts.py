@@ -30,10 +30,10 @@ class DomainPart:
 def parts(domain: Domain) -> tuple[DomainPart, ...]:
     """Divide a domain into its parts, in the order of the domain.
 
-    The ranges of a domain have equal widths, up to rounding; in a ``Log`` domain, equal widths of the logarithm. The
-    bounds between ranges are rounded before values are compared with them, so each label states its range exactly. A
-    range of integers includes both bounds. Other ranges include the lower bound but not the upper one, except for the
-    last range, which includes both.
+    The ranges of a domain have equal widths, up to rounding. In a ``Log`` domain, the widths are those of the
+    logarithm. Bounds between ranges are rounded before values are compared with them, so each label states its range
+    exactly. A range of integers includes both bounds. Other ranges include the lower bound but not the upper one,
+    except for the last range, which includes both.
     """
     match domain:
         case Choice():
@@ -88,7 +88,7 @@ def _ranges(low: float, cuts: Sequence[float], high: float) -> Iterator[DomainPa
 
 
 def _rounded(low: float, cuts: Sequence[float], high: float) -> list[float]:
-    """Round the cuts to the fewest digits, at least two, that keep all bounds distinct; empty if that is impossible."""
+    """Round the cuts to the fewest digits, at least two, that keep all bounds distinct. Empty if no digits do."""
     for digits in range(2, 18):
         rounded = [float(f"{cut:.{digits}g}") for cut in cuts]
         bounds = [low, *rounded, high]

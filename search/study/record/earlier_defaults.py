@@ -1,8 +1,7 @@
-"""Completes stacks among the values of axes, as ledgers of earlier versions have them, with the composition that they
-meant.
+"""Completes stacks in axis values. In ledgers of earlier versions, they may lack the composition that they meant.
 
-A stack without ``composition`` had composition 2 before version 0.3.0; now it has 0. A ledger has every field of the
-base. Of a value of an axis, such as a whole stack, it has every field now, and had only the given ones before.
+Before version 0.3.0, a stack without ``composition`` had composition 2; now it has 0. Ledgers have always held every
+field of the base. Of an axis value, such as a whole stack, earlier ledgers held only the fields that were given.
 """
 
 from typing import Final

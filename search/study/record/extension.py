@@ -41,8 +41,8 @@ def extended(study: StudyConfig, by: Extended) -> StudyConfig:
 
 
 def shortened(study: StudyConfig, to: Shortened) -> StudyConfig:
-    """Return the study with only the number of trials in the event ``to``. If the study stopped by the rule
-    ``search.enough`` or ``search.hours``, this rule is dropped, so that the trials of a later extension are trained.
+    """Return the study with only the number of trials in the event ``to``. If the rule ``search.enough`` or
+    ``search.hours`` stopped the study, the rule is dropped. So the trials of a later extension are trained.
     """
     rules = {
         "enough": study.search.enough if to.gain is None else None,
@@ -90,7 +90,7 @@ def extension(
 
 
 def all_tried(study: StudyConfig, tried: Iterable[Point]) -> bool:
-    """Whether the points ``tried`` are all that the proposer of a study can propose, so that more trials would train
+    """Whether the proposer of a study can propose no other points than ``tried``, so that more trials would train
     nothing. False for a greedy path, whose points depend on scores.
     """
     space = Space(study.space)
@@ -136,8 +136,8 @@ def shortening(study: StudyConfig, proposed: int, *, time: float) -> list[Shorte
 def more_hours(hours: float, over: HoursOver | None, *, ended: int | None, worked: float, time: float) -> Extended:
     """Create the event that sets the limit of hours of a study to ``hours``.
 
-    If the study ended because its hours were ``over``, the trials that it left out are added again. ``ended``: the
-    number of trials of a finished study; None if it is not finished. ``worked``: the seconds for which it has run.
+    If the study ended because its hours were ``over``, the trials that were left out are added again. ``ended``: the
+    number of trials of the study if it is finished, otherwise None. ``worked``: the seconds for which it has run.
     Raises UserError if ``hours`` is not a positive number, if no trial is left to run, and if the study has already run
     that long.
     """

@@ -74,8 +74,8 @@ class StudyFolder:
         return "" if command is None else f"; its log: `{command}`"
 
     def fsync_weights(self, number: int) -> None:
-        """Flush the best weights of a trial to the disk. Call this before the trial's end is written to the ledger: an
-        end is final. Files that another machine wrote are on a shared disk once that machine has closed them.
+        """Flush the best weights of a trial to the disk. Call this before the trial's end is written to the ledger,
+        since an end is final. Files that another machine wrote are on a shared disk once that machine has closed them.
         """
         best = self.trial(number) / BEST
         for path in (best, best.parent, self.trials) if best.exists() else ():
@@ -127,8 +127,8 @@ def make_trial_folder(folder: Path) -> None:
 
 @contextmanager
 def new_folder(path: Path) -> Iterator[StudyFolder]:
-    """Yield a temporary study folder to fill; it is renamed to ``path`` at the end if no error occurs. Raises UserError
-    if ``path`` is taken, even if only since the context began, and if no folder can be created there.
+    """Yield a temporary study folder to fill. If no error occurs, it is renamed to ``path`` at the end. Raises
+    UserError if ``path`` is taken, at the beginning or at the end, and if no folder can be created there.
     """
     with refused_where_unwritable(path):
         _check_free(path)

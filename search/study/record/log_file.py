@@ -19,11 +19,11 @@ CUT: Final = re.compile(rb"^\.\.\. ([\d,]+) bytes are cut here \.\.\.\n", re.MUL
 """The pattern of the line that replaces the removed bytes. Every other line begins with a time."""
 
 SEEN: Final = 2_000
-"""A reader of a log that was cut searches for the last bytes that it has read, this many, and continues after them."""
+"""After a cut, a reader searches the log for the last ``SEEN`` bytes that it has read, and continues after them."""
 
 TAKEN_BACK: Final = 3
-"""A reader tries to continue after the last line that it has read, then after each of the lines before, up to this
-number of lines in all. The writer may have removed the last lines.
+"""The maximum number of searches for these bytes. Before each further search, the reader drops the last line of what it
+has read, since the writer may have removed lines at the end.
 """
 
 

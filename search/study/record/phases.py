@@ -29,9 +29,9 @@ class PhaseSpan:
     """The time that a trial spent in one phase.
 
     ``trial``: the trial's number. ``began``, ``until``: the start and the end, in Unix seconds. ``under_way``: whether
-    the phase continues. ``state``: how the phase ended: the name of the next phase, the reason of the trial's end or of
-    a fault, ``measured`` or ``interrupted``. For a phase that continues, it is ``waiting``, ``running``, ``paused`` or
-    ``measuring``.
+    the phase continues. ``state``: how the phase ended. It is the name of the next phase, the reason of the trial's end
+    or of a fault, ``measured`` or ``interrupted``. If the phase continues, it is ``waiting``, ``running``, ``paused``
+    or ``measuring``.
     """
 
     trial: int
@@ -54,7 +54,7 @@ class Phases:
         self._time = 0.0
         self._queues = False
         self._says_who_waits = False
-        """Whether the ledger records when a worker starts a trial: True from the first such event on."""
+        """Whether the ledger says when a worker starts a trial. True from the first such event on."""
 
     def happened(self, event: Event) -> None:
         """Update the phases with the next event."""

@@ -22,8 +22,8 @@ def measure_of(base: Subject, corpora: Mapping[str, CorpusPrepared]) -> Measure:
 
 
 def fingerprint_of(subject: Subject, corpora: Mapping[str, CorpusPrepared]) -> str:
-    """Return the fingerprint of the trial's corpus, or the source of its function. Equal values make scores comparable.
-    ``subject``: the config of the trial. ``corpora``: the prepared corpora by identity.
+    """Return the fingerprint of the trial's corpus, or the source of its function. Scores with equal fingerprints are
+    comparable. ``subject``: the config of the trial. ``corpora``: the prepared corpora by identity.
     """
     if isinstance(subject, FunctionConfig):
         return subject.function.source

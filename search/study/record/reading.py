@@ -19,8 +19,8 @@ LONG: Final = 1 << 22
 """The minimum size, in bytes, of a ledger that is read as columns."""
 
 ABOUT: Final = re.compile(rb'"kind":"(?:suggested|warm_started)"|"trial":(\d+)\b')
-"""Matches the number of each trial in a line, and events about earlier studies. A line with an event about an earlier
-study is read for all trials, since its trial numbers are those of that study.
+"""Matches the number of each trial in a line, and events about earlier studies. The trial numbers in such an event are
+those of the earlier study, so its line is always read.
 """
 
 

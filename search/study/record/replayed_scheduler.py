@@ -43,8 +43,8 @@ def replayed_scheduler(record: StudyRecord) -> Scheduler:
 
 
 def _happened(record: StudyRecord) -> Iterator[tuple[int, TrialRecord, int | None]]:
-    """Yield the reports and the ends of all trials, unordered. Each item has the event number, the trial, and the index
-    of the report in the trial, or None for an end.
+    """Yield the reports and the ends of all trials, unordered. Each item has the event number and the trial. It also
+    has the index of the report in the trial, or None for an end.
     """
     for trial in record.trials.values():
         yield from ((event, trial, place) for place, event in enumerate(trial.reports.events))

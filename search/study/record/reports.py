@@ -1,4 +1,4 @@
-"""The reports of a trial, stored as columns: as objects, the reports of ten thousand trials would need too much memory.
+"""The reports of a trial, stored as columns. As objects, the reports of ten thousand trials would need too much memory.
 
 Array legend: N reports, M metrics times lanes (a lane is one seed's copy of the network, or one call of a function).
 """
@@ -25,7 +25,7 @@ Layout = tuple[tuple[str, int], ...]
 """The name of each metric, with its number of lanes."""
 
 Form = tuple[Layout, tuple[Any, ...]]
-"""The data that many reports share: their layout, and the values of the fields in ``REST``."""
+"""The data that many reports share: their layout, and the values of their fields in ``REST``."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,8 +1,8 @@
 """Scores of trials whose seeds race.
 
-Such a trial trains its seeds in groups, one after another, each from epoch 1, until the trial is stopped or has trained
-all seeds. The trial's score is the mean over the seeds of its complete groups or, before any is complete, of its first
-group. Each group counts with its own best epoch, and the weights of that epoch are kept.
+Such a trial trains its seeds in groups, one after another, each from epoch 1. It ends when it is stopped or has trained
+all seeds. Its score is the mean over the seeds of all complete groups. Before any group is complete, the score is that
+of the first group. Each group counts with its own best epoch, and the weights of that epoch are kept.
 """
 
 import math
@@ -26,10 +26,10 @@ def best_of(reports: Sequence[Reported]) -> Reported | None:
 
 
 def best_of_groups(reports: Sequence[Reported], epochs: int) -> Reported | None:
-    """Join the best report of each complete group into one report, with the best epoch of the first group.
+    """Join the best reports of all complete groups into one report, with the best epoch of the first group. Before any
+    group is complete, return the best report of the first group.
 
-    Before any group is complete, return the best report of the first group. Returns None if a group has no finite
-    score. ``epochs``: the number of epochs of a complete group.
+    Returns None if a group has no finite score. ``epochs``: the number of epochs of a complete group.
     """
     first, *others = groups(reports) or [[]]
     best = [best_of(group) for group in (first, *(group for group in others if len(group) == epochs))]

@@ -16,8 +16,8 @@ def selected(record: StudyRecord) -> list[int]:
     """Return the numbers of the trials to measure on the test split, in ascending order. All of them have a score.
 
     These are the base, the best trial, the best trial for each part of each axis's domain (``domain_parts.py``), and
-    the trials on the Pareto front. If all points were fixed in advance and no trial is stopped, all trials are
-    measured, since each is a row of a table. If trials call a function, none is measured, since the function reports
+    the trials on the Pareto front. All trials are measured if all points were fixed in advance and no trial is stopped,
+    since each trial is then a row of a table. No trial that calls a function is measured, since the function reports
     its test score itself.
     """
     if not record.study.space.base.keeps_weights:

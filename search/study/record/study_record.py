@@ -59,8 +59,8 @@ from skipstack.spaces.trial import TrialConfig
 class StudyRecord:
     """The state of a study after its events so far.
 
-    Pass each event, whether replayed or new, to ``apply`` in ledger order. ``events``: the number of events so far.
-    Events are numbered from 0, so this is the event number of the next one. The record of an ablation counts all events
+    Pass each event, whether replayed or new, to ``apply`` in ledger order. ``events``: the number of events so far,
+    which is the number of the next event, since events are numbered from 0. The record of an ablation counts all events
     of its study, since both are in the same ledger.
     """
 
@@ -113,7 +113,7 @@ class StudyRecord:
         self.events += 1
 
     def report(self, event: Reported, number: int) -> None:
-        """Add a report to its trial; if it completes a group of seeds, add these, too. ``number``: its event number."""
+        """Add a report to its trial, and its seeds if it completes a group. ``number``: the report's event number."""
         trial = self.trials[event.trial]
         trial.reports.append(event, number)
         if event.seeds and event.epoch == trial.config.epochs and event.seeds != trial.seeds:

@@ -37,7 +37,7 @@ class TrialRecord:
     objective. ``replicates``: the replicates of each seed of a function.
 
     ``reused``: the event by which it took over the results of an earlier trial; None if it is trained. ``decisions``:
-    the decisions at rungs, and any that did not continue the trial. ``paused``: whether it waits at a rung. ``reason``,
+    the decisions at rungs, and all that did not continue the trial. ``paused``: whether it waits at a rung. ``reason``,
     ``message``: the reason of its end, and a message on it; None and empty before its end. ``starts``: the number of
     times that it was started or continued. ``waits``: whether it waits for a worker. ``measured_now``: whether a worker
     is measuring it on the test split. ``retries``: its retries after faults.
@@ -45,8 +45,8 @@ class TrialRecord:
     ``tested``: its metrics on the test split; empty before they are measured. ``packed``: the measure's counts for each
     test sentence; None if there are none. ``documents``: the number of sentences of each document of the test split;
     empty if the corpus does not mark documents. ``untested``: its failed measurements on the test split. ``given_up``:
-    the message of the last failed measurement if it is not repeated, otherwise None. ``happened``: the event numbers of
-    its proposal, its end and its measurement on the test split.
+    the message of the last failed measurement; None if it is repeated, or none has failed. ``happened``: the event
+    numbers of its proposal, its end and its measurement on the test split.
     """
 
     number: int
@@ -94,7 +94,7 @@ class TrialRecord:
 
     @property
     def doing(self) -> str:
-        """The trial's state; or ``waiting`` if it runs but has no worker yet, and ``measuring`` during its test."""
+        """The trial's state; but ``measuring`` during its test, and ``waiting`` if it runs and has no worker yet."""
         if self.measured_now:
             return "measuring"
         return "waiting" if self.waits and self.state == "running" else self.state
@@ -128,22 +128,22 @@ class TrialRecord:
     @property
     def rank_key(self) -> tuple[int, float, int]:
         """The key that sorts trials with a score, the best first: by score, then by number. If seeds race, trials with
-        more seeds come first: a trial that was stopped lost to others at its number of seeds.
+        more seeds come first: a trial with fewer seeds was stopped because others were better.
         """
         assert self.score is not None
         return -len(self.seeds) if self.raced else 0, -self.score, self.number
 
     @property
     def curve(self) -> list[tuple[int, float]]:
-        """The epoch and the score of each report; if seeds race and have a score, only their number and joint score."""
+        """The epoch and the score of each report. If racing seeds have a score, only their number and joint score."""
         if self.raced and self.best is not None:
             return [(len(self.seeds), self.best.score)]
         return self.reports.curve
 
     @property
     def score(self) -> float | None:
-        """The best dev score of any epoch, as the mean over seeds. None if a fault ended the trial, if it diverged, or
-        if it has no finite score.
+        """The best dev score of any epoch, as the mean over seeds. None if there is none, or if the trial diverged or
+        was ended by a fault.
         """
         if self.reason in SCORELESS:
             return None
@@ -160,7 +160,7 @@ class TrialRecord:
 
     @property
     def weights_identity(self) -> str:
-        """The config identity in the weights file: an earlier trial's if its weights were copied and not retrained."""
+        """The config identity in the weights file: an earlier trial's, if the weights were copied from that trial."""
         own = self.reused is None or any(fault.then == "train" for fault in self.untested)
         return self.config.identity if own or self.reused is None else self.reused.config_identity
 
@@ -196,7 +196,7 @@ class TrialRecord:
 
     def value(self, sought: Further, at: Reported | None = None) -> float | None:
         """Return the trial's measured value of one objective after the score; None if it is unknown. The value of a
-        function's objective is the mean over its calls in the report ``at``; None means the best report.
+        function's objective is the mean over its calls in the report ``at``, or in the best report if ``at`` is None.
         """
         match sought.column:
             case "parameters":
@@ -215,8 +215,8 @@ class TrialRecord:
 
     @property
     def test(self) -> dict[int, float]:
-        """The test score of each seed; empty if the trial was not tested. A function may report its test scores with
-        each epoch; those of the best epoch count.
+        """The test score of each seed; empty if the trial was not tested. If a function reported test scores with its
+        epochs, those of the best epoch count.
         """
         measured = self.tested
         if not measured and self.score is not None and self.best is not None:
@@ -225,7 +225,7 @@ class TrialRecord:
 
     @property
     def sentences(self) -> NDArray[np.float64] | None:
-        """The measure's counts for each test sentence: counts_RSC; their sums give ``test`` (``Measure.of_counts``).
+        """The measure's counts for each test sentence, counts_RSC. Their sums give ``test`` (``Measure.of_counts``).
 
         None if the trial was not tested, or was tested by a version that did not store the counts. Raises UserError if
         the counts cannot be read.

@@ -1,8 +1,8 @@
 """Stores copies of the files and folders that a user's function passes; only complete copies are found.
 
-Each copy has its own folder: ``content/`` holds the copied file or folder; ``whole.json``, written last, holds the size
-of each file. A copy is ignored if a file is missing or has another size: its writer was interrupted, or its files are
-still being transferred from another machine.
+Each copy has its own folder. Its ``content/`` holds the copied file or folder. Its ``whole.json``, which is written
+last, holds the size of each file. A copy is ignored if a file is missing or has another size. Its writer was then
+interrupted, or its files are still being transferred from another machine.
 """
 
 import json
@@ -35,8 +35,8 @@ def folder_of(parent: Path, epoch: int, attempt: int, number: int) -> Path:
 
 
 def copied(given: Path | bytes, folder: Path) -> tuple[str, dict[str, int]]:
-    """Copy ``given``, a path (of a file or a folder) or the bytes of a file, into ``folder``. Returns the name of the
-    copy in ``content/``, and the sizes of the copied files in bytes. The copy is on the disk when this returns.
+    """Copy ``given``, which is the path of a file or a folder or the bytes of a file, into ``folder``. Returns the name
+    of the copy in ``content/``, and the sizes of the copied files in bytes. The copy is on the disk when this returns.
     """
     name = BYTES if isinstance(given, bytes) else given.resolve().name
     to = folder / CONTENT / name
@@ -60,15 +60,15 @@ def copy_contents(given: Path, to: Path) -> None:
 
 
 def declare_whole(folder: Path, notes: Mapping[str, Any]) -> None:
-    """Mark the copy in ``folder`` as complete, so that it is found. ``notes``: any data to store with it; their entry
-    ``files`` holds the sizes of the copy's files.
+    """Mark the copy in ``folder`` as complete, so that it is found. ``notes``: any data to store with the copy; the
+    entry ``files`` holds the sizes of its files.
     """
     write_atomically(folder / WHOLE, json.dumps(notes).encode(), fsync=True)
 
 
 def whole_in(parent: Path, kind: Callable[..., Copy]) -> list[Copy]:
     """Return the complete copies in the folder ``parent``, in the order of their names. Each is created by calling
-    ``kind`` with its folder and its notes; copies whose notes do not fit ``kind`` are left out.
+    ``kind`` with its folder and its notes. Copies whose notes do not fit ``kind`` are left out.
     """
     found = []
     for folder in sorted(parent.glob(NAMES)):

@@ -153,7 +153,7 @@ def read_document(path: Path, name: str, scale: str | None = None, base: Raw | N
 
 
 def _of_today(path: tuple[str | int, ...]) -> tuple[str | int, ...]:
-    """Replace, in a path of a file, each former name of an axis's domain by the current name."""
+    """Return a path in a study file, with each former name of an axis's domain replaced by the current name."""
     ours = {recorded: name for name, recorded in RECORDED.items()}
     return tuple(
         ours.get(str(key), key) if place > 1 and path[place - 2] == "axes" else key for place, key in enumerate(path)
@@ -223,7 +223,7 @@ def merged(below: Any, above: Any) -> Any:
 
 def in_full(search: Raw, source: ValueSource) -> Raw:
     """Return search options in which each word that abbreviates a kind is expanded to a mapping. ``source``: the source
-    of the options. Raises UserError for a key of earlier versions; the message says what to write instead.
+    of the options. Raises UserError for a key of earlier versions, and says what to write instead.
     """
     for key in search:
         if key in FORMER_KEYS:
@@ -232,7 +232,7 @@ def in_full(search: Raw, source: ValueSource) -> Raw:
 
 
 def replacement(key: str, value: Any) -> str:
-    """Return the message about ``search.KEY: value``, KEY being a key of earlier versions: what to write instead."""
+    """Return the message for ``search.KEY: value`` with a KEY of earlier versions, which says what to write instead."""
     new = FORMER_KEYS[key]
     kind = "none" if value is None and new == "scheduler" else key
     options = {"kind": kind, **(value if isinstance(value, Mapping) else {})}

@@ -28,7 +28,7 @@ def origins(name_or_path: str | Path, scale: str | None = None) -> Mapping[str, 
     """Return the origin of each field of the base and of the search that a study sets, by dotted path.
 
     Paths in the base do not begin with ``base``. An origin is the name of the study's preset or file, or of a preset
-    that it extends; for a value from a scale, the name of the scale follows, as in ``tagger (small)``. Call this only
+    that it extends. For a value from a scale, the name of the scale follows, as in ``tagger (small)``. Call this only
     for a study that ``load_study`` has loaded without an error.
     """
     path, preset = find_study(name_or_path)

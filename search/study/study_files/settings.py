@@ -1,4 +1,4 @@
-"""Settings: options of the command line, and arguments of the library, that each override one value of a study."""
+"""Settings: options of the command line, and arguments of the library. Each overrides one value of a study."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -78,8 +78,8 @@ def corpus_setting(name: str, raw: Raw) -> Setting:
     """Create the setting of ``--corpus NAME``.
 
     ``name``: a named corpus, or ``grammar``. ``raw``: the data of the study. If the study has that corpus already, the
-    corpus keeps its options. If the study's corpus has dependency trees as tags, so does the new corpus, provided that
-    it has trees. Raises UserError for an unknown name.
+    corpus keeps its options. If the study's corpus has dependency trees as tags and the new corpus has trees, the trees
+    are its tags, too. Raises UserError for an unknown name.
     """
     if name != "grammar" and name not in named_corpora():
         raise UserError(unknown("corpus", name, ["grammar", *named_corpora()]))

@@ -85,8 +85,8 @@ def load_study(
     (``axes.model.stack.depth={choice: [1]}``; null removes it), ``constraints``, ``name`` or ``about``.
     ``constraints+=NAME`` adds a constraint. ``trials``, ``hours``, ``epochs``, ``seeds``, ``seed``: values for the
     fields of these names. ``function``: the function that trials call; None if they train networks. With a function,
-    the base has values of its arguments, and a study from a mapping gets its name. ``constraints``: constraints that
-    are added to the study's own.
+    the base has values of the function's arguments, and a study from a mapping is named after it. ``constraints``:
+    constraints that are added to the study's own.
 
     ``constraints`` are applied first, then ``corpus``, then the numbers from ``trials`` to ``seed``, and ``overrides``
     last, in order. A setting of a field of the base fixes the field: axes at the field or inside it are removed.
@@ -163,7 +163,7 @@ def _overriding(overrides: Sequence[str] | Mapping[str, Any], valid: Known) -> l
 
 def _with_epochs(function: FunctionSource, corpus: str | None, epochs: int | None) -> FunctionSource:
     """Return the function with ``epochs`` as its maximum number of epochs; unchanged if ``epochs`` is None. Raises
-    UserError for a ``corpus``, which no function reads, and for a number of epochs that is not allowed.
+    UserError if there is a ``corpus``, since functions read none, and for a number of epochs that is not allowed.
     """
     if corpus is not None:
         raise UserError(
@@ -180,7 +180,7 @@ def _with_epochs(function: FunctionSource, corpus: str | None, epochs: int | Non
 
 
 def _values(raw: Raw) -> Mapping[str, Any]:
-    """Return a mapping whose keys, which alone are used, are the paths that a study of a function may set."""
+    """Return a mapping whose keys are the paths that a study of a function may set. Its values are not used."""
     return {**dict(leaves(raw["base"])), **raw["axes"]}
 
 
@@ -191,7 +191,7 @@ def scales(name_or_path: str | Path) -> tuple[str, ...]:
 
 
 def find_study(name_or_path: str | Path) -> tuple[Path, str | None]:
-    """Find a study file, and return its path with the name of the preset, or with None if it is no preset. A file takes
+    """Find a study file. Return its path and the name of the preset, or None if it is no preset. A file takes
     precedence over a preset of the same name. Raises UserError if there is neither.
     """
     path, name = Path(name_or_path), str(name_or_path)
@@ -217,9 +217,9 @@ class _Whole(Frozen):
 class _Check:
     """Validates a complete study.
 
-    An error names the last of the ``settings`` that sets the wrong value, or a value around or inside it; without such
-    a setting, the error names the ``file``. ``constraints``: the number of constraints in the file, as opposed to those
-    that settings add.
+    An error names the last of the ``settings`` that sets the wrong value, or a value around or inside it. Without such
+    a setting, the error names the ``file``. ``constraints``: the number of constraints in the file, without those that
+    settings add.
     """
 
     def __init__(self, file: ValueSource, settings: Sequence[Setting], *, constraints: int) -> None:
@@ -262,7 +262,7 @@ class _Check:
 
     def _called(self, function: FunctionSource | None, values: Raw, whole: "_Whole") -> FunctionConfig:
         """Return the base config of a study whose trials call a function. If the objectives of the search have
-        directions, the name and the direction of the function's score are those of the first objective.
+        directions, the first objective gives the function's score its name and direction.
         """
         assert function is not None, "other trials train a network"
         for score, direction in [*whole.search.reported.items()][:1]:

@@ -1,8 +1,8 @@
 """Reads YAML as plain data, with the line of each value.
 
-Only the part of YAML that corresponds to JSON is accepted. Scalars are read as in YAML 1.2, so that ``no``, ``off`` and
-``none`` are text and ``1e-3`` is a number, but hexadecimal, octal and infinite numbers are text. Aliases, scalars with
-custom tags, and repeated keys are errors.
+Only the part of YAML that corresponds to JSON is accepted. Scalars are read as in YAML 1.2. So ``no``, ``off`` and
+``none`` are text, and ``1e-3`` is a number. Unlike in YAML 1.2, hexadecimal, octal and infinite numbers are text.
+Aliases, scalars with custom tags, and repeated keys are errors.
 """
 
 import re
@@ -50,8 +50,8 @@ _Loader.add_implicit_resolver(_NULL, re.compile(r"(null|Null|NULL|~|)$"), ["n", 
 def read_yaml(text: str, file: str) -> tuple[Any, Lines]:
     """Read a YAML text. Returns its data (None for an empty text), and the line of each value by its path.
 
-    ``file``: the name of the file in errors. Raises UserError, which begins with the file and, if known, the line, for
-    invalid YAML and for a text of more than ``LONGEST`` characters.
+    ``file``: the name of the file in errors. Raises UserError for invalid YAML, and for a text of more than ``LONGEST``
+    characters. The error begins with the file and, if known, the line.
     """
     if len(text) > LONGEST:
         raise UserError(f"{file}: got {len(text)} characters (allowed: {LONGEST})")

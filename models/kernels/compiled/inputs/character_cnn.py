@@ -128,7 +128,7 @@ def backward(
 
 @inlined
 def length(ids_C: Array, boundary: int) -> int:
-    """Counts the characters of a spelling, at least one."""
+    """Returns the number of characters of a spelling, but at least 1."""
     for j in range(1, len(ids_C)):
         if ids_C[j] == boundary:
             return j
@@ -137,8 +137,8 @@ def length(ids_C: Array, boundary: int) -> int:
 
 @inlined
 def seen(ids_C: Array, j: int, w: int, width: int, boundary: int) -> int:
-    """Returns the id of the character that entry w of a filter sees when the filter is centred on character j;
-    ``boundary`` if this place is outside the spelling.
+    """Returns the id of the character that entry w of a filter sees when the filter is centred on character j. Outside
+    the spelling, the id is ``boundary``.
     """
     at = j + w - width // 2
     return ids_C[at] if 0 <= at < len(ids_C) else boundary

@@ -1,5 +1,4 @@
-"""Compiled lookups in several tables side by side, and their gradients: the operation that ``models/layers/lookup.py``
-defines.
+"""Compiled lookups in several tables side by side, with gradients, as defined by ``models/layers/lookup.py``.
 
 Axes: R lanes (a lane is one seed's copy of the network); T tokens, S = T plus the margins of the windows at both ends,
 B sentences; V rows of a table, lane after lane, E entries of a row; A rows of a table that a token reads; N rows that
@@ -24,7 +23,7 @@ from skipstack.models.kernels.compiling import compiled
 
 class SideBySide(Once):
     """Reads the rows ``rows_RSBA`` of each of several tables, and concatenates the vectors of each token's window:
-    x_RTBX, multiplied by the dropout factors that ``kept`` returns, if any.
+    x_RTBX. If ``kept`` returns dropout factors, x is multiplied by them.
 
     If ``by_row`` is True for a table, its gradient holds only the rows that were read (``models/kernels/rows.py``).
     """
@@ -110,14 +109,14 @@ def take_back(above_RTBX: Array, factors_RTBX: Array, rows_RSBA: NDArray[np.int6
 
 @compiled
 def add_rows(values_NE: Array, rows_RSBA: NDArray[np.int64], table_VE: Array) -> None:
-    """Adds each of the values to its row of a table, in order."""
+    """Adds each of the N values to its row of a table. Rows may repeat."""
     for n, row in enumerate(rows_RSBA.ravel()):
         add(table_VE[row], values_NE[n])
 
 
 @compiled
 def apart(rows_RSBA: NDArray[np.int64], size: int) -> NDArray[np.int64]:
-    """Splits row indices that count through all lanes, of ``size`` rows each, into lane and row: lane_and_row_2N."""
+    """Converts indices among the rows of all lanes to lane and row, lane_and_row_2N. A lane has ``size`` rows."""
     lane_and_row_2N = np.empty((2, rows_RSBA.size), np.int64)
     for n, row in enumerate(rows_RSBA.ravel()):
         lane_and_row_2N[0, n], lane_and_row_2N[1, n] = row // size, row % size

@@ -13,8 +13,8 @@ from skipstack.models.kernels.compiling import compiled
 
 @compiled
 def summed(lane_and_row_2N: NDArray[np.int64], values_NE: Array, size: int) -> tuple[NDArray[np.int64], Array]:
-    """Finds the distinct rows in ascending order, lane_and_row_2U, and the sum of the values at each row's positions,
-    added in order: values_UE. Lanes have ``size`` rows each.
+    """Finds the distinct rows in ascending order: lane_and_row_2U. Sums the values at each row's positions, from the
+    first to the last: values_UE. Lanes have ``size`` rows each.
     """
     at_N = lane_and_row_2N[0] * size + lane_and_row_2N[1]
     order_N, rank_N, count = np.argsort(at_N), np.empty_like(at_N), 0
@@ -30,8 +30,8 @@ def summed(lane_and_row_2N: NDArray[np.int64], values_NE: Array, size: int) -> t
 
 @compiled
 def distinct(forms_RP: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Finds the distinct forms (words as written) of each lane, in ascending order and padded with form 0. Also
-    returns, for each token, the index of its form in this result, flattened lane after lane.
+    """Finds the distinct forms (words as written) of each lane, in ascending order and padded with form 0. Also returns
+    the index of each token's form in the flattened array of these forms.
     """
     found_RP, place_RP, most = np.zeros_like(forms_RP), np.empty_like(forms_RP), 0
     for r in range(len(forms_RP)):

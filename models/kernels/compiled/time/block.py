@@ -1,8 +1,8 @@
 """The compiled shortcut block through time: the equations of ``block_layer`` (``models/kernels/layers.py``).
 
 The pre-activations are W x + b + U h_{t-1}. x is the layer below, and x' the gradient of x. An array without elements
-is absent. ``below_like`` and ``step_like`` decide whether the factors of the products of all steps, and of one step,
-are rounded to bfloat16 (``gemm/pairs.py``).
+is absent. Two arrays decide whether factors are rounded to bfloat16 (``gemm/pairs.py``): ``below_like`` in products of
+all steps at once, ``step_like`` in products of one step.
 
 Axes: G groups = lanes * directions (a lane is one seed's copy of the network), T time steps, B sentences, I inputs from
 the layer below, H hidden units, X = 3H pre-activations.
@@ -41,7 +41,7 @@ def forward(
     below_like: Array,
     step_like: Array,
 ) -> None:
-    """Fills ``gates`` (i, o, s), ``h`` (outputs), ``tanh`` (tanh(m)) and, if there is q, ``read`` (tanh(m) + q)."""
+    """Fills ``gates`` (i, o, s), ``h`` (outputs) and ``tanh`` (tanh(m)). With q, also fills ``read`` (tanh(m) + q)."""
     groups, steps, sentences, width = gates_GTBX.shape
     hidden = width // 3
     for g in range(groups):

@@ -1,5 +1,5 @@
-"""A compiled layer in both directions, as one function of torch, on sentences in written order. Three functions
-(reorder, layer, reorder) would spend more time on calls than on copies.
+"""A compiled layer in both directions, as one function of torch, on sentences in written order. With three functions
+(reorder, layer, reorder), the calls would take longer than the copies.
 
 Axes: R lanes (a lane is one seed's copy of the network), G = 2R groups (each lane in two reading directions), T time
 steps, B sentences, I inputs, H hidden units of a direction, F = 2H.
@@ -16,7 +16,7 @@ from skipstack.models.kernels.compiled.time.moves import moved, moved_back
 
 
 class CompiledBothWays(Once):
-    """Computes in turn: ``ReadingOrder.apart``, a layer of ``LAYERS``, ``ReadingOrder.together`` with ``kept``."""
+    """Applies in turn: ``ReadingOrder.apart``, a layer of ``LAYERS``, ``ReadingOrder.together`` with ``kept``."""
 
     @staticmethod
     def forward(

@@ -1,8 +1,8 @@
 """Compiled layers as operations of torch, each including the product of the input from below.
 
 The backward pass reads arrays that the forward pass kept, since converting tensors to arrays again takes time. The
-tensors are also saved with torch, which then detects tensors that were overwritten in between; memory planning
-(``search/api/planning/``) counts the saved tensors.
+tensors are also saved with torch. So torch detects tensors that were overwritten in between, and memory planning
+(``search/api/planning/``) can count the saved tensors.
 
 Axes: R lanes (a lane is one seed's copy of the network), D reading directions, G = R * D, T time steps, S = T + 1
 internal states, which begin with the state before the first step, B sentences, I inputs from the layer below, H hidden
@@ -66,8 +66,7 @@ def lstm_through_time(
     """Computes the outputs of ``CompiledLstm``, h_GTBH and last_GBY.
 
     ``weights``: W, b and U. ``skip_GTBH``: the parts a, b and k of the skip (see ``lstm_layer``). ``start_2GBH``: h and
-    c before the first step. ``read_too``: other tensors that the caller's backward pass reads; they are saved in
-    ``ctx`` with those of this layer.
+    c before the first step. ``read_too``: further tensors to save in ``ctx``, for the caller's backward pass.
     """
     (groups, steps, sentences, _), (_, _, hidden, width) = x_GTBI.shape, weights[2].shape
     gates_GTBX = x_GTBI.new_empty(groups, steps, sentences, width)
@@ -215,8 +214,8 @@ def minimal_through_time(
 
 
 def factors(x_GTBI: Tensor) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Returns two empty arrays that decide whether the factors of products are rounded to bfloat16 (``gemm/pairs.py``):
-    in products of all steps at once, and in products of one step.
+    """Returns two empty arrays that decide whether factors are rounded to bfloat16 (``gemm/pairs.py``). The first is
+    for products of all steps at once, the second for products of one step.
     """
     _, steps, sentences, _ = x_GTBI.shape
     own = ABSENT[x_GTBI.dtype]
@@ -232,7 +231,7 @@ def returned(
     backward: Callable[..., None], ctx: Any, above_GTBH: Tensor, *, of_x: bool, of_skip: Sequence[bool] = ()
 ) -> list[Tensor | None]:
     """Computes the gradients of x, the weights and the skip's parts, by the compiled function ``backward``. ``of_x``,
-    ``of_skip``: whether the gradients of x and of each part are needed; None replaces a gradient that is not needed.
+    ``of_skip``: whether the gradients of x and of each part are needed. If not, None replaces the gradient.
     """
     to_x_GTBI = above_GTBH.new_empty(ctx.known[0].shape) if of_x else None
     to_weights = [above_GTBH.new_empty(shape) for shape in ctx.shapes]
@@ -245,8 +244,8 @@ def returned(
 class ThroughTime(NamedTuple):
     """A layer without a skip.
 
-    ``forward``: its forward pass, which returns h_GTBH. ``backward``: its compiled backward pass. ``parts``: how many
-    arguments of ``backward`` are arrays for the gradients of a skip's parts; without a skip they are absent.
+    ``forward``: its forward pass, which returns h_GTBH. ``backward``: its compiled backward pass. ``parts``: the number
+    of arrays in the arguments of ``backward`` for the gradients of a skip's parts. These arrays are absent here.
     """
 
     forward: Callable[..., Tensor]

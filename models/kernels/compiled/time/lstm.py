@@ -2,8 +2,8 @@
 (``models/kernels/layers.py``).
 
 The pre-activations are W x + b + U h_{t-1}. x is the layer below, and x' the gradient of x. An array without elements
-is absent. ``below_like`` and ``step_like`` decide whether the factors of the products of all steps, and of one step,
-are rounded to bfloat16 (``gemm/pairs.py``).
+is absent. Two arrays decide whether factors are rounded to bfloat16 (``gemm/pairs.py``): ``below_like`` in products of
+all steps at once, ``step_like`` in products of one step.
 
 Axes: G groups = lanes * directions (a lane is one seed's copy of the network), T time steps, S = T + 1 internal states,
 which begin with the state before the first step, B sentences, I inputs from the layer below, H hidden units, X = 4H
@@ -46,7 +46,7 @@ def forward(
     step_like: Array,
 ) -> None:
     """Fills ``gates`` (i, f, o, s), ``h`` (outputs), ``c`` (internal states from before the first step on), ``tanh``
-    (tanh(v)), ``last`` (the last state [h; c]) and, if there is k (the share that a highway keeps), ``v``.
+    (tanh(v)) and ``last`` (the last state [h; c]). With k (the share that a highway keeps), also fills ``v``.
     """
     groups, steps, sentences, width = gates_GTBX.shape
     hidden = width // 4

@@ -92,7 +92,7 @@ def backward(
 
     With h_t = k h_{t-1} + (1 - k) s:
     h_t' = (from above)_t + k_{t+1} h_{t+1}',   s' = h' (1 - k),   d = h' (h_{t-1} - s) k (1 - k)
-    The pre-activation of z has the gradient -d; those of f and i have d (1 - f) and -d (1 - i).
+    The gradients of the pre-activations are -d for z, d (1 - f) for f, and -d (1 - i) for i.
     """
     groups, steps, sentences, width = gates_GTBX.shape
     hidden, kind = h_GTBH.shape[3], gates_GTBX.dtype
@@ -142,7 +142,7 @@ def divide_sigmoids(ratio_N: Array, x_N: Array, y_N: Array) -> None:
     ratio is accurate even if both are nearly zero. The exponent min(x, 0) - min(y, 0) is clipped to the range from
     -``LIMIT`` to ``LIMIT``.
 
-    Three loops take an eighth of the time of a single loop, since LLVM does not vectorise a single loop.
+    Three loops take an eighth of the time of a single loop, which LLVM does not vectorise.
     """
     for j in range(len(ratio_N)):
         exponent = min(x_N[j], ZERO) - min(y_N[j], ZERO)

@@ -1,5 +1,4 @@
-"""Compiled changes of the reading order of rows, and their gradients: the operations that ``models/kernels/reading.py``
-defines.
+"""Compiled changes of the reading order of rows, with gradients, as defined by ``models/kernels/reading.py``.
 
 Axes: R lanes (a lane is one seed's copy of the network), with one direction or two; G groups, the directions of all
 lanes; T time steps; B sentences; F features of a group; M moves of a lane.
@@ -22,8 +21,8 @@ class Way(NamedTuple):
     """A rearrangement of a lane's rows.
 
     ``taken``: the number of source directions. ``given``: the number of target directions. ``parts``: the number of
-    parts in the features of each target. ``moves_M4``: for each move, the source direction, the target direction, the
-    part of the target's features, and 1 if each sentence is reversed, otherwise 0.
+    parts in the features of each target. ``moves_M4``: four numbers for each move. They are the source direction, the
+    target direction, the part of the target's features, and whether each sentence is reversed (1 or 0).
     """
 
     taken: int
@@ -42,7 +41,7 @@ WAYS: Final = {
 
 
 class Moved(Once):
-    """Rearranges x_GTBF, times ``kept``, by one of the ``WAYS``. Sentences are reversed within their lengths."""
+    """Multiplies x_GTBF by ``kept``, and rearranges the product by one of the ``WAYS``. Padding stays at the end."""
 
     @staticmethod
     def forward(ctx: Any, x_GTBF: Tensor, lengths_RB: Tensor, name: str, kept_GTBF: Tensor | None) -> Tensor:
@@ -86,8 +85,8 @@ def move(
     kept_GTBF: Array,
     out_GTBF: Array,
 ) -> None:
-    """Copies x into ``out_GTBF`` by the moves, times the factors ``kept`` of x, if there are any. With ``back``,
-    instead adds the numbers of ``out``, times the same factors, to x at the positions that they came from.
+    """Copies x, multiplied by ``kept`` (1 if empty), to ``out_GTBF`` by the moves. With ``back``, makes the moves in
+    reverse: adds ``out``, multiplied by ``kept``, to x.
     """
     _, steps, sentences, width = x_GTBF.shape
     for r in range(len(lengths_RB)):

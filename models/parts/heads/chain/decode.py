@@ -1,7 +1,6 @@
 """The Viterbi algorithm: finds the best tag sequence of a chain.
 
-Axes: R lanes (a lane is one seed's copy of the network), T tokens, B sentences, K tags (of two axes K, the first is the
-previous tag).
+Axes: R lanes (a lane is one seed's copy of the network), T tokens, B sentences, K tags (KK: previous tag, tag).
 """
 
 import torch

@@ -1,7 +1,7 @@
 """The head that decides the tags of a sentence as a linear chain.
 
-Axes: R lanes (a lane is one seed's copy of the network), T tokens, B sentences, K tags (of two axes K, the first is the
-previous tag), N sentences picked from all lanes.
+Axes: R lanes (a lane is one seed's copy of the network), T tokens, B sentences, K tags (KK: previous tag, tag), N
+sentences picked from all lanes.
 """
 
 from dataclasses import replace
@@ -66,17 +66,17 @@ class ChainHead(LinearHead):
         )
 
     def loss(self, features_RTBF: Tensor, gold: Gold, lengths_RB: Tensor) -> Tensor:
-        """Computes the loss of each sentence, by the kind of the head's config: loss_RB.
+        """Computes the loss of each sentence, loss_RB. The formula depends on the kind of the head's config:
 
         ``crf``     -log P(t*) = log sum_t exp r(t) - r(t*), in nats                  (Lafferty et al., 2001)
         ``margin``  max_t (r(t) + Delta(t*, t)) - r(t*), in units of scores             (chen2017 eq. 21)
         t* are the gold tags, and Delta is eta times the number of wrong tags (eq. 19). The maximum is found by
         decoding, with eta added to the score of each token's wrong tags. Eq. 20 also averages over sentences and adds
-        L2 regularisation; the training loop does both.
+        L2 regularisation. The training loop does both.
 
-        If gold tags are unobserved, r(t*) is replaced by a value over all tag sequences t' with the observed tags:
-        log sum_t' exp r(t') under ``crf``, so that the loss is -log P(observed); max_t' r(t') under ``margin``, as in
-        latent structural support vector machines (Yu and Joachims, 2009), where Delta counts observed tokens only.
+        If gold tags are unobserved, a value over all tag sequences t' with the observed tags replaces r(t*). Under
+        ``crf`` this value is log sum_t' exp r(t'), so the loss is -log P(observed). Under ``margin`` it is max_t'
+        r(t'), and Delta counts observed tokens only, as in a latent structural SVM (Yu and Joachims, 2009).
         """
         chain = self.chain(features_RTBF, lengths_RB)
         match self.config:

@@ -1,7 +1,7 @@
 """A linear chain, and its evaluation over any semiring.
 
-Axes: R lanes (a lane is one seed's copy of the network), T tokens, B sentences, K tags (of two axes K, the first is the
-previous tag), N sentences picked from all lanes.
+Axes: R lanes (a lane is one seed's copy of the network), T tokens, B sentences, K tags (KK: previous tag, tag), N
+sentences picked from all lanes.
 """
 
 from abc import ABC, abstractmethod
@@ -20,7 +20,7 @@ class Chain:
 
     r(t) = start[t_1] + sum_i emission_i[t_i] + sum_{i>1} transition[t_{i-1}, t_i] + end[t_n]
 
-    A score of -inf forbids a tag or transition; no score may be +inf or NaN. Values after a sentence's end are ignored.
+    A score of -inf forbids a tag or transition. No score may be +inf or NaN. Values after a sentence's end are ignored.
     """
 
     emissions_RTBK: Tensor
@@ -40,8 +40,8 @@ class Chain:
         return replace(self, emissions_RTBK=self.emissions_RTBK.masked_fill(other_RTBK, -torch.inf))
 
     def levelled(self) -> "Chain":
-        """Returns an equivalent chain whose transitions are at most 0. The largest transition to each tag, if above
-        -inf, is subtracted from all transitions to the tag and from the tag's start, and added to the tag's emissions.
+        """Returns an equivalent chain whose transitions are at most 0. For each tag, the largest transition to the tag
+        (if above -inf) is subtracted from the transitions to the tag and from its start, and added to its emissions.
         """
         largest_RK = self.transition_RKK.amax(dim=1)
         largest_RK = largest_RK.where(largest_RK > -torch.inf, 0)
@@ -73,8 +73,8 @@ class Semiring(ABC):
 
     @abstractmethod
     def product(self, transition_RKK: Tensor) -> Callable[[Tensor], Tensor]:
-        """Returns a function that maps values, minus their scale, to value'[j] = sum_i value[i] * transition[i, j], in
-        operations of the semiring.
+        """Returns a function that subtracts the scale of values, and then computes value'[j] = sum_i value[i] *
+        transition[i, j], in operations of the semiring.
         """
 
     @abstractmethod
@@ -121,7 +121,7 @@ def others(tags_RTB: Tensor, tags: int) -> Tensor:
 
 
 def score(chain: Chain, tags_RTB: Tensor) -> Tensor:
-    """Computes r(t) of the given tags t: score_RB. Tags after a sentence's end are ignored; no other tag may be -1."""
+    """Computes r(t) of the given tags t: score_RB. Tags after a sentence's end are ignored. No other tag may be -1."""
     inside_RTB = chain.inside()
     tags_RTB = tags_RTB.where(inside_RTB, 0)
     emission_RTB = chain.emissions_RTBK.gather(-1, tags_RTB.unsqueeze(-1)).squeeze(-1)

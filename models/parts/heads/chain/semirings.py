@@ -1,7 +1,6 @@
 """The semirings that combine the scores of a chain's tag sequences.
 
-Axes: R lanes (a lane is one seed's copy of the network), T tokens, B sentences, K tags (of two axes K, the first is the
-previous tag).
+Axes: R lanes (a lane is one seed's copy of the network), T tokens, B sentences, K tags (KK: previous tag, tag).
 """
 
 from collections.abc import Callable
@@ -35,7 +34,7 @@ class Log(Semiring):
         return times
 
     def scale(self, values_RTBK: Tensor) -> Tensor:
-        """Returns the largest value, without a gradient, since it is subtracted and added again."""
+        """Returns the largest value. It needs no gradient, since it is subtracted and added again."""
         return _largest(values_RTBK).squeeze(-1)
 
     def sum(self, values_RBK: Tensor) -> Tensor:
@@ -74,7 +73,7 @@ class MatrixLog(Semiring):
     """The semiring ``Log`` computed by a matrix product, with K exponentials per step in place of K^2.
 
     value' = log s, where s = p E, p = softmax(value) and E = exp(transition). If transitions are at most 0, no factor
-    exceeds 1. But terms far below the largest one vanish, so a very small s is inaccurate;
+    exceeds 1. But terms far below the largest term vanish, so a very small s is inaccurate.
     ``models/parts/heads/chain/partition.py`` detects this. All p and s are kept for the backward pass.
     """
 

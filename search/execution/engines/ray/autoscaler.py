@@ -73,7 +73,7 @@ def autoscaler_at(address: str) -> dict[str, Any] | None:
 
 def _kinds(config: dict[str, Any]) -> dict[str, Any]:
     """Extract the machines that may join from an autoscaler's config, whose other fields may hold cloud credentials.
-    ``kinds``: the resources and the largest number of each type of machine; None if the config states no resources, as
+    ``kinds``: the resources of each type of machine, and how many may join; None if the config states no resources, as
     for on-premise machines. ``most``: the largest number of machines.
     """
     kinds = {
@@ -87,8 +87,8 @@ def _kinds(config: dict[str, Any]) -> dict[str, Any]:
 
 @contextmanager
 def demanded(trial: Resources, most: int, ready: int) -> Iterator[None]:
-    """Request resources for ``ready`` trials, at most ``most``, during the block, by placement groups. An autoscaler
-    starts machines for waiting groups, which end with this process. ``trial``: the resources of each trial.
+    """During the block, request resources for ``ready`` trials, at most ``most``, by placement groups. An autoscaler
+    starts machines for groups that wait. The groups end with this process. ``trial``: the resources of each trial.
     """
     bundle = {name.upper(): amount for name, amount in trial.items()}
     groups = [placement_group([bundle]) for _ in range(min(ready, most))]

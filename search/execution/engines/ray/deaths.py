@@ -51,7 +51,7 @@ class Death:
     """Finds the cause of the death of ``process``. ``machine``: the node id of its machine. ``error``: Ray's error.
     ``words``: Tune's record of the error. ``kernel``: counts kills for lack of memory on this machine.
 
-    When a machine is switched off, its processes die before the cluster notices. So if Ray gives no cause for a death
+    When a machine is switched off, its processes die before the cluster notices. So after a death without a known cause
     on another machine, a task of some seconds is sent to that machine. Until the task has succeeded or failed, the
     cause is unclear.
     """
@@ -96,7 +96,7 @@ class Death:
 
 
 def loss(error: BaseException | None) -> Fault | None:
-    """Return the loss of a machine, as a fault, if ``error`` reports one. None does not rule out a loss."""
+    """Return the loss of a machine, as a fault, if ``error`` reports one. None does not exclude a loss."""
     if getattr(error, "preempted", False):
         return Fault("preempted", TAKEN_BACK)
     return Fault("lost", GONE) if isinstance(error, NodeDiedError | LocalRayletDiedError | ObjectLostError) else None

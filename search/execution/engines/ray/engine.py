@@ -71,7 +71,7 @@ AWAITED_SECONDS: Final = 1800.0
 """Seconds to wait for the first machine that an autoscaler may start."""
 
 RESTARTS: Final = 3
-"""Number of successive restarts of Tune's loop after errors without progress of the study, before the study fails."""
+"""Largest number of successive restarts of Tune's loop without progress of the study, before the study fails."""
 
 RESTARTED_AFTER: Final = 5.0
 """Seconds to wait before Tune's loop is restarted after an error."""
@@ -81,16 +81,16 @@ TOLD_EVERY: Final = 30.0
 
 
 class RayEngine(Engine):
-    """Runs trials in actors of a Ray cluster: the cluster at ``address``, the cluster that this process has already
-    joined, or else a new cluster on this machine, which ends with the study. ``close`` restores the settings of the
-    process and of Ray. Raises UserError without a cluster that answers and has resources for trials on ``device``.
+    """Runs trials in actors of a Ray cluster: the cluster at ``address``, or one that this process has joined already.
+    Without either, a new cluster is started on this machine, which ends with the study. ``close`` restores the settings
+    of the process and of Ray. Raises UserError without a cluster that answers and has resources for ``device``.
 
     ``gpus_per_trial``: the share of a GPU for each trial; ``auto`` means the share that the trial needs
     (``search/execution/engines/capacity.py``). ``cpus_per_trial``: the CPUs for each trial. A trial that ran out of
     memory gets twice these resources, as far as a machine has them. ``concurrent``: the largest number of trials that
-    run at a time; None means as many as fit. ``gpu_memory`` returns the bytes of a GPU, and ``memory`` the bytes that
-    training a trial takes; both are called only for ``auto``, in processes of the cluster. ``sharing``: which trials
-    share a process, and so the resources of one trial.
+    run at a time; None means as many as fit. ``gpu_memory`` returns the bytes of a GPU. ``memory`` returns the bytes
+    that training a trial takes. Both are called only for ``auto``, in processes of the cluster. ``sharing``: which
+    trials share a process, and so the resources of one trial.
     """
 
     def __init__(
@@ -264,8 +264,8 @@ class RayEngine(Engine):
             ).fit()
 
     def _most_slots(self, needs: Resources) -> int:
-        """Largest number of slots of these resources to open. Includes slots that only future machines can hold, since
-        an autoscaler starts machines for waiting slots.
+        """The largest number of slots with these resources to open. Slots that only future machines can hold are
+        included, since an autoscaler starts machines for waiting slots.
         """
         most = None if self._autoscaling is None else self._autoscaling.slots(needs)
         if most is None:
@@ -324,7 +324,7 @@ class RayEngine(Engine):
 
     @property
     def _copies(self) -> bool:
-        """Whether files can be copied to other machines: not if the driver is a Ray client, which they cannot reach."""
+        """Whether files can be copied to other machines. Those cannot reach a driver that is a Ray client."""
         return not ray.util.client.ray.is_connected()
 
     def _counting(self, memory: Callable[[TrialTask], int], task: TrialTask) -> Callable[[], int]:
@@ -355,7 +355,7 @@ def _sees(mark: Mark) -> bool:
 
 @contextmanager
 def as_talkative_as_before() -> Iterator[None]:
-    """Restore Tune's verbosity after the block, since running Tune changes it for the user's own runs, too."""
+    """Restore Tune's verbosity after the block. Running Tune changes it, also for the user's own runs."""
     log = sys.modules.get("ray.tune.utils.log")
     before = getattr(log, "verbosity", None)
     try:

@@ -13,7 +13,7 @@ IN_A_ROW: Final = 3
 """Number of failures in a row, without a result in between, after which a GPU is excluded."""
 
 TRIALS_IN_A_ROW: Final = 2
-"""Number of different trials among the ``IN_A_ROW`` failures, since a single trial may itself be the cause."""
+"""Minimum number of different trials among these failures, since a single trial may itself be the cause."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ def own_gpus() -> ProcessGpus:
 
 class GpuFailures:
     """Records which GPUs return results and which fail, and excludes GPUs that fail repeatedly. Ray does not let a
-    caller choose a GPU, so ``StudyLoop`` keeps slots off an excluded GPU by occupying it with a slot without work.
+    caller choose a GPU. So ``StudyLoop`` occupies an excluded GPU with a slot without work, to keep other slots off.
     """
 
     def __init__(self) -> None:

@@ -27,8 +27,8 @@ Value = TypeVar("Value")
 
 def of_the_head(question: Callable[[], Value]) -> Value:
     """Call ``question``, which asks the head, and return its value. Raises ClusterLostError if no answer comes within
-    ``HEAD_SECONDS``. Since Ray waits forever for a head that is gone, and ignores Ctrl-C meanwhile, ``question`` runs
-    in a thread, which is abandoned if no answer comes.
+    ``HEAD_SECONDS``. Ray waits for ever for a head that is gone, and ignores Ctrl-C meanwhile. So ``question`` runs in
+    a thread, which is abandoned if no answer comes.
     """
     answer = Future[Value]()
 
@@ -72,7 +72,7 @@ def draining() -> frozenset[str]:
 
 def leave_cluster() -> None:
     """Leave the cluster, or end it if it was started here. Ray's shutdown never returns if the head hangs, and Ray
-    would repeat the call at the interpreter's exit. So a thread makes the call, abandoned after ``HEAD_SECONDS``.
+    would repeat the call at the interpreter's exit. So a thread makes the call. It is abandoned after ``HEAD_SECONDS``.
     """
     leaving = threading.Thread(target=ray.shutdown, name="leaves the cluster", daemon=True)
     leaving.start()

@@ -55,7 +55,7 @@ from skipstack.search.ledger.events import LOSSES
 from skipstack.search.study.task import EpochResult, Measured, TrialTask
 
 START_SECONDS: Final = 300.0
-"""Seconds for which open slots may have no running process before all machines are checked for processes that start."""
+"""If no open slot has a running process for this number of seconds, all machines are asked whether processes start."""
 
 IDLE_SECONDS: Final = 10.0
 """Seconds after which a slot without work may close, unless it is the last. Starting a process takes 1 to 2 s."""
@@ -111,12 +111,12 @@ class StudyLoop:
     """Connects Tune's slots with the driver of a study: opens slots, gives them trials, and reports the outcomes.
 
     ``prepare``: the first order to every process. ``allocator`` gives the resources of each trial. ``capacity`` returns
-    the resources of each machine. ``most_slots`` returns how many slots with given resources may be open at most.
-    ``gpu_failures``: records which GPUs break trials. ``say`` tells the user of an excluded GPU. ``look`` is called in
-    each turn, to check the machines. ``on_idle`` is called while a CPU is idle. ``part`` is called before an ended or
-    paused trial sends its remaining files, and ``on_late_files`` afterwards. ``gpus_taken`` is called with the number
-    of GPUs that trials take, when it has changed. ``sharing``: which trials share a slot. ``concurrent``: the largest
-    number of trials that run at a time; None means unlimited.
+    the resources of each machine. ``most_slots`` returns the largest number of slots with given resources that may be
+    open. ``gpu_failures``: records which GPUs break trials. ``say`` tells the user of an excluded GPU. ``look`` is
+    called in each turn, to check the machines. ``on_idle`` is called while a CPU is idle. ``part`` is called before an
+    ended or paused trial sends its remaining files, and ``on_late_files`` afterwards. ``gpus_taken`` is called with the
+    number of GPUs that trials take, whenever this number has changed. ``sharing``: which trials share a slot.
+    ``concurrent``: the largest number of trials that run at a time; None means unlimited.
     """
 
     def __init__(
@@ -276,8 +276,8 @@ class StudyLoop:
     # Opening slots
 
     def _wanted(self) -> Resources | None:
-        """Return the resources of the next slot to open: the needs of a waiting job that no slot will take or, without
-        such a job, of a trial that the driver has ready. None if no further slot is of use.
+        """Return the resources of the next slot to open; None if no further slot is of use. These are the needs of a
+        waiting job that no slot will take. Without such a job, they are the needs of a trial that the driver has ready.
         """
         unserved, allotment = self._unserved(), self._allocator.allotment
         if unserved:
@@ -311,7 +311,7 @@ class StudyLoop:
 
     def _may_open(self, needs: Resources, *, only_ready: bool = False) -> bool:
         """Whether a further slot of these resources is of use: it fits the cluster, and there are jobs for it. Unless
-        ``only_ready``, a slot that must wait for other slots to end is of use, too, if no open or opening slot suits.
+        ``only_ready``, a slot that does not fit yet is of use, too, if no open slot suits and no slot is opening.
         """
         among = [each for each in self.slots.values() if not each.is_fence]
         measurements = sum(isinstance(job, Measurement) for job in self._waiting)
@@ -379,8 +379,8 @@ class StudyLoop:
         return not (self._others_wait(slot) or (slot.is_idle_for_long and len(self.slots) > 1))
 
     def _avoids_card(self, slot: Slot) -> bool:
-        """Whether a slot without work must end because its GPU is excluded; a fence then takes the slot's share of the
-        GPU. A slot whose resources include no GPU becomes a fence itself and stays.
+        """Whether a slot must end because it has no work and its GPU is excluded. Its share of the GPU then goes to a
+        fence. A slot whose resources include no GPU becomes a fence itself, and stays.
         """
         assert slot.greeting is not None, "it has a GPU, or none"
         if slot.is_fence or slot.has_work or not self._gpu_failures.is_left_alone(slot.greeting.gpus):
@@ -392,7 +392,7 @@ class StudyLoop:
 
     def _fence(self, slot: Slot) -> None:
         """Request a fence for the GPU share that a slot frees, since Ray would give the share to the next slot. A fence
-        that gets another GPU stays open for ``IDLE_SECONDS``, so that a further fence may get the right GPU.
+        may get another GPU: it then stays open for ``IDLE_SECONDS``, so that a further fence may get the right one.
         """
         if slot.resources.get("gpu"):
             self._unfenced.append(slot.resources["gpu"])
@@ -427,7 +427,7 @@ class StudyLoop:
         return isinstance(job, TrialTask) and self._gpu_failures.has_broken(slot.greeting.gpus, job.number)
 
     def _others_wait(self, slot: Slot) -> bool:
-        """Whether a waiting job does not fit this slot, so that another slot might need this slot's resources."""
+        """Whether a waiting job does not fit this slot. Another slot might then need this slot's resources."""
         jobs = (job for job in self._waiting if not self._is_parting(job))
         return any(not slot.fits(needs) for job in jobs if (needs := self._needs(job)) is not None)
 
@@ -449,8 +449,8 @@ class StudyLoop:
         return self._allocator.allotment.confined(task, slot.resources)
 
     def _mates(self, slot: Slot, count: float) -> list[TrialTask]:
-        """Take up to ``count`` trials of a slot's program, from the waiting ones and from the driver. Trials of other
-        programs join the waiting ones (up to ``most`` of ``Sharing``), so that trials of one program come together.
+        """Take up to ``count`` trials of a slot's program, from the waiting ones and from the driver. Further trials of
+        the driver join the waiting ones, up to ``most`` of ``Sharing``, so that trials of one program meet.
         """
         found: list[TrialTask] = []
         while slot.program is not None and len(found) < count:
@@ -512,8 +512,8 @@ class StudyLoop:
         return True
 
     def _parted(self, number: int, outcome: PartedError | UserError | Fault | None) -> None:
-        """Note that an ended or paused trial sends no more files. A trial whose missing files are needed later is
-        trained again. Raises ``outcome`` if it is a UserError.
+        """Note that an ended or paused trial sends no more files. If files are missing that are needed later, the trial
+        is trained again. Raises ``outcome`` if it is a UserError.
         """
         if isinstance(outcome, UserError):
             raise outcome
@@ -579,7 +579,7 @@ class StudyLoop:
 
     def _faulted(self, slot: Slot, fault: Fault) -> None:
         """Report the fault that ended a slot's process for each of its trials. If there are several trials, any may
-        have been the cause, so each is retried alone, unless the machine was lost.
+        have been the cause, so each is retried alone. This does not apply if the machine was lost.
         """
         if slot.measures is not None:
             self.driver.measured(slot.measures, fault)
@@ -646,7 +646,7 @@ class StudyLoop:
             self._tell_gpus(taken)
 
     def _has_idle_cpu(self) -> bool:
-        """Whether a CPU is idle: no job waits, and a slot is idle or another slot would fit the cluster."""
+        """Whether a CPU is idle: no job waits, and either a slot is idle or a further slot would fit the cluster."""
         slots = [slot for slot in self.slots.values() if not slot.is_fence]
         if self._waiting or any(slot.greeting is None for slot in slots):
             return False

@@ -32,7 +32,7 @@ from skipstack.search.execution.engines.ray.sockets import in_session_folder
 from skipstack.search.execution.engines.ray.token import authenticated
 
 OBJECT_STORE_BYTES = 100 * 1024 * 1024
-"""Bytes of the object store of a cluster that is started here: few, since weights do not pass through it."""
+"""Bytes of the object store of a cluster that is started here. They are few, since weights do not pass through it."""
 
 KNOCK_SECONDS = 10
 
@@ -56,13 +56,13 @@ LATE: Final = "timed out during startup"
 """Part of the message of the plain ``Exception`` that Ray raises if its processes have not started within 30 s."""
 
 MISMATCH: Final = r"(?s)Version mismatch.*?Ray: (\S+).*?Python: (\S+).*?Ray: (\S+).*?Python: (\S+)"
-"""Pattern of the message of Ray's plain ``RuntimeError`` for a cluster of other versions. Its groups: the cluster's
-versions of Ray and of Python, then this process's.
+"""Pattern of the message of Ray's plain ``RuntimeError`` for a cluster of other versions. Its groups are the cluster's
+versions of Ray and of Python, then this process's versions of Ray and of Python.
 """
 
 WORKER_LOGS: Final = ("worker-*.err", "raylet.err")
-"""Logs that may show why a worker does not start: the worker's own log and, if there is none yet, the log of the raylet
-(Ray's process that manages a machine).
+"""Logs that may show why a worker does not start. The first is the worker's own log. The second, for a worker without a
+log, is that of the raylet (Ray's process that manages a machine).
 """
 
 Value = TypeVar("Value")
@@ -147,8 +147,8 @@ def check_address(address: str | None) -> None:
 
 
 def _knock(host: str, port: int) -> None:
-    """Check by an HTTP/2 greeting that a gRPC server, such as a Ray process, listens at this port; gRPC uses HTTP/2.
-    Raises OSError if no server answers. With ``RAY_USE_TLS``, check only that the port accepts connections.
+    """Check that a gRPC server, such as a Ray process, listens at this port and answers an HTTP/2 greeting. Raises
+    OSError if no server answers. With ``RAY_USE_TLS``, check only that the port accepts connections.
     """
     with socket.create_connection((host, port), timeout=KNOCK_SECONDS) as knocking:
         if os.environ.get("RAY_USE_TLS", "0") not in ("0", ""):
@@ -170,20 +170,20 @@ def _origin(address: str) -> str:
 
 
 def cluster_in_words(address: str | None) -> str | None:
-    """A phrase for the user about the cluster that ``auto`` means by ``RAY_ADDRESS``; otherwise None."""
+    """A phrase for the user about the cluster in ``RAY_ADDRESS``, if ``address`` is ``auto``; otherwise None."""
     named = os.environ.get(ADDRESS)
     return f"on the cluster of {ADDRESS}={named}" if address == "auto" and named else None
 
 
 def own_cpus() -> int | None:
-    """Number of CPUs that this process may use if their number is limited, as in a batch job; None means all."""
+    """The number of CPUs that this process may use; None if it may use all. A batch job, for example, limits them."""
     own = usable_cpus()
     return None if own == os.cpu_count() else own
 
 
 def worker_interpreter() -> dict[str, str] | None:
     """Ray's option for the path of the workers' Python interpreter, quoted for a shell; None if no quotes are needed.
-    Ray does not quote the path, so workers would never start if the path has a space.
+    Ray does not quote the path itself, so workers would never start from a path with a space.
     """
     python = shlex.quote(sys.executable)
     return None if python == sys.executable else {"py_executable": python}

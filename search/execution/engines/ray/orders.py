@@ -42,7 +42,7 @@ Order = PrepareProcess | ChangeTrials | MeasureTrial
 
 
 def give(process: ActorHandle, order: Order) -> None:
-    """Send a process an order for its next step. Call this before Tune requests that step. The order is sent as bytes,
-    so that the process unpickles it itself and can report an error in unpickling.
+    """Send a process an order for its next step, before Tune requests that step. The order is sent as bytes. So the
+    process unpickles it itself, and can report an error in unpickling.
     """
     process.order.remote(cloudpickle.dumps(order))

@@ -33,8 +33,8 @@ def _refusal(value: object) -> str | None:
 
 def _variable(function: object, around: tuple[object, ...] = ()) -> tuple[str, object]:
     """The name and the value of the innermost variable of ``function`` that cannot be pickled; an empty name if none of
-    its variables is to blame. ``around``: the objects in which ``function`` was found, which it may have as variables
-    again, as a function that calls itself has.
+    its variables is to blame. ``around``: the objects in which ``function`` was found. They are not searched again: a
+    function that calls itself is its own variable.
     """
     around = (*around, function)
     others = ((name, each) for name, each in _variables(function).items() if not any(each is one for one in around))
@@ -46,7 +46,7 @@ def _variable(function: object, around: tuple[object, ...] = ()) -> tuple[str, o
 
 
 def _variables(function: object) -> Mapping[str, Any]:
-    """The variables that a function takes from around it, or the attributes of an object that is called."""
+    """The variables that a function takes from around it. For another callable object, its attributes."""
     if isinstance(function, partial):
         by_position = {f"args[{at}]": each for at, each in enumerate(function.args)}
         return {"func": function.func, **by_position, **function.keywords}

@@ -20,9 +20,9 @@ from skipstack.search.study.record.study_record import StudyRecord
 class Preflight:
     """Checks whether a machine can train a study. It is sent to the machine and called there. ``mark``: shows whether a
     machine sees the folder of the study's trials. ``copies``: whether files are copied to machines that do not see this
-    folder. ``corpora``: their paths and fingerprints. ``vectors``: their paths and the SHA-256 digests of their
-    content. ``code``: the version of the driver's code. ``own``: the files of users' code that the study needs, except
-    formats, since workers read prepared corpora.
+    folder. ``corpora``: the paths and fingerprints of the corpora. ``vectors``: the paths and SHA-256 digests of the
+    pretrained vectors. ``code``: the version of the driver's code. ``own``: the files of users' code that the study
+    needs. Formats are left out, since workers read prepared corpora.
     """
 
     mark: Mark

@@ -23,8 +23,8 @@ SLOTS: Final = {
     "TUNE_GLOBAL_CHECKPOINT_S": str(10**9),  # Tune would save its slots to a file, for its own restore
     "TUNE_STATE_REFRESH_PERIOD": str(10**9),  # Tune would ask the head for resources, for its own progress output
 }
-"""Environment variables for the run of Tune that holds a study's slots. Tune reads them when a run begins. They do not
-apply to the user's own runs.
+"""Environment variables for the run of Tune that holds a study's slots, not for the user's own runs. Tune reads them
+when a run begins.
 """
 
 ENVIRONMENT: Final = {"RAY_TRAIN_COUNT_PREEMPTION_AS_FAILURE": "1"}
@@ -73,9 +73,8 @@ def borrowed() -> Iterator[None]:
 
 @contextmanager
 def settings_of_slots() -> Iterator[None]:
-    """A context in which the environment variables of ``SLOTS`` are set; at its end they get their former values back.
-    Start the run of Tune inside it, and leave it as soon as the run has begun: otherwise a run that the user starts in
-    another thread would read them, too.
+    """Context in which the environment variables of ``SLOTS`` are set. Start the run of Tune inside it, and leave it as
+    soon as the run has begun. Otherwise a run that the user starts in another thread would read them, too.
     """
     before = {name: os.environ.get(name) for name in SLOTS}
     os.environ.update(SLOTS)
@@ -92,7 +91,7 @@ def settings_of_slots() -> Iterator[None]:
 @contextmanager
 def silenced() -> Iterator[None]:
     """Drop the stdout of the block, such as Ray's messages about dying workers, if this process runs a skipstack
-    command: the command's report goes to stdout, and the progress output reports deaths. Does nothing in a user's own
+    command. The command's report goes to stdout, and its progress output reports deaths. Does nothing in a user's own
     process.
     """
     with redirect_stdout(StringIO()) if is_claimed() else nullcontext():

@@ -10,8 +10,8 @@ from skipstack.search.study.task import TrialTask
 @dataclass(frozen=True, slots=True)
 class Sharing:
     """Says which trials share a slot: up to ``most`` trials of one program. ``program_of`` returns the program of a
-    trial: a task that has the lanes (copies of the network, one per seed) of all the program's trials; None for a trial
-    with a slot to itself.
+    trial, or None for a trial with a slot to itself. A program is a task with the lanes (copies of the network, one per
+    seed) of all its trials.
     """
 
     most: int = 1

@@ -21,8 +21,8 @@ def authenticated(*, own: bool) -> Iterator[None]:
     function.
 
     ``own``: whether a cluster is started here. If so, and if the user has no token, a new one is set in the
-    environment. Ray itself would write a token into the user's home, which may not be writable, and two clusters that
-    do so at the same time would overwrite each other's.
+    environment. Ray itself would write a token into the user's home, which may not be writable. Two clusters that start
+    at the same time would overwrite each other's token.
     """
     read_anew = _read_anew()
     if read_anew is None:
@@ -48,9 +48,8 @@ def _home_has_token() -> bool:
 
 
 def _read_anew() -> Callable[[], None] | None:
-    """Return a function that makes Ray read mode and token from the environment again, since Ray reads them only when
-    it is imported; None if this Ray lacks such a function. The function is private
-    (``docs/decisions/private-names.md``).
+    """Return a function that makes Ray read mode and token from the environment again; None if this Ray cannot. Ray
+    itself reads them only when it is imported. The function is private (``docs/decisions/private-names.md``).
     """
     try:
         from ray._private.authentication.authentication_token_setup import AuthenticationTokenLoader, Config

@@ -44,7 +44,7 @@ class Greeting:
 
 class WorkerProcess(tune.Trainable):  # type: ignore[misc]
     """Trains and measures trials in a slot of a study. The first step returns a ``Greeting``. Each later step carries
-    out the orders that have arrived (``orders.py``) and then, unless an order has given an outcome, trains an epoch of
+    out the orders that have arrived (``orders.py``). If no order has given an outcome, the step also trains an epoch of
     the trials with the fewest epochs. A process has several trials only if they share a program.
     """
 

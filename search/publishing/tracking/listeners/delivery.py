@@ -37,8 +37,8 @@ class ListenerProcess:
         self._child.send((with_whole_paths(also), folder))
 
     def close(self) -> list[str]:
-        """Wait until the listeners have received all events, and end the process. Returns a line with the reason for
-        each listener that did not receive all events; a single line for all of them if the process ended early.
+        """Wait until the listeners have received all events, and end the process. Returns a line, with the reason, for
+        each listener that did not receive all events. If the process ended early, a single line is for all of them.
         """
         self._child.send(END)
         try:
@@ -54,7 +54,7 @@ class ListenerProcess:
 
 
 def serve(link: Link) -> None:
-    """Deliver new events to the listeners until the study is over, then send the owner the lines on failures."""
+    """Deliver new events to the listeners until the study is over. Then send lines on failures to the owner."""
     also, folder = link.recv()
     telling = Delivery(also, folder)
     while True:
@@ -66,7 +66,7 @@ def serve(link: Link) -> None:
 
 
 class Delivery:
-    """Delivers the events of the study in ``folder``, from the first event on, to the listeners named in ``also``. A
+    """Delivers the events of the study in ``folder``, from the first on, to the listeners that ``also`` names. A
     listener that raises an exception receives no further events.
     """
 
@@ -120,8 +120,8 @@ class Delivery:
 
 
 def _calls(record: StudyRecord, event: Event, ablation: int | None = None) -> Iterator[Callable[[Listener], None]]:
-    """Yields the calls that deliver an event to a listener. ``record``: the record of the study, or of the ablation, to
-    which the event has been applied already. ``ablation``: the number of the event's ablation; None for the search.
+    """Yields the calls that deliver an event to a listener. ``record``: the record of the study or the ablation, which
+    already contains the event. ``ablation``: the number of the event's ablation; None for the search.
     """
     match event:
         case Ablated(ablation=number):
@@ -148,6 +148,6 @@ def _info(trial: TrialRecord, ablation: int | None, seeds: Sequence[int]) -> Tri
 
 
 def _value(domain: Domain, value: Json) -> Scalar:
-    """Convert an axis's value for a listener: a number or text without a name is kept, any other value becomes text."""
+    """Convert an axis's value for a listener. A number or text without a name is kept; any other value becomes text."""
     named = isinstance(domain, Choice) and domain.names
     return value if isinstance(value, bool | int | float | str) and not named else axis_value(domain, value)

@@ -13,7 +13,7 @@ from skipstack.spaces.subject import Scalar
 class TrialInfo:
     """The description of a trial that listeners receive. ``number``: the trial's number. ``ablation``: the number of
     its ablation; None for a trial of the search. ``values``: the values of its axes, by their paths. ``seeds``: the
-    seeds to which the event's metrics belong; in a race of seeds, these may be only some of the trial's seeds.
+    seeds to which the event's metrics belong. In a race of seeds, these may be only some of the trial's seeds.
     """
 
     number: int
@@ -28,7 +28,7 @@ class TrialInfo:
         return trial if self.ablation is None else f"ablation {self.ablation}, {trial}"
 
     def by_seed(self, metrics: Mapping[str, Sequence[float]]) -> Iterator[tuple[int, dict[str, float]]]:
-        """Yields each seed with its metrics by name. ``metrics``: by name, a value for each seed."""
+        """Yields each seed with its metrics by name. ``metrics``: a value for each seed, by name."""
         for place, seed in enumerate(self.seeds):
             yield seed, {name: values[place] for name, values in metrics.items() if place < len(values)}
 
@@ -36,7 +36,7 @@ class TrialInfo:
 @dataclass(frozen=True, slots=True)
 class StudyInfo:
     """The description of a study that listeners receive. ``name``: the study's name. ``identity``: a unique id of the
-    study. ``folder``: the study's folder, in which a listener may write into the subfolder with the listener's name.
+    study. ``folder``: the study's folder. A listener may write into its subfolder that has the listener's name.
     """
 
     name: str
@@ -45,11 +45,11 @@ class StudyInfo:
 
 
 class Listener:
-    """Receives the reports and ends of a study's trials, in the order of the ledger. If a study is resumed, the
-    listener receives everything again from the beginning, so that its output does not depend on interruptions.
+    """Receives the reports and ends of a study's trials, in the order of the ledger. When a study is resumed, the
+    listener receives everything again from the beginning. Its output therefore does not depend on interruptions.
 
-    Listeners run in a separate process. An exception ends the listener, but neither the study nor other listeners. To
-    write your own listener, derive one class from this one in a Python file. The methods of this class do nothing.
+    Listeners run in a separate process. An exception ends only the listener that raised it. To write your own listener,
+    derive a single class from ``Listener`` in a Python file. The methods of ``Listener`` do nothing.
     """
 
     now: float = 0.0
@@ -59,15 +59,15 @@ class Listener:
         self.study = study
 
     def reported(self, trial: TrialInfo, epoch: int, metrics: Mapping[str, Sequence[float]]) -> None:
-        """Receive a trial's report of an epoch. ``metrics``: by name, a value for each of ``trial.seeds``."""
+        """Receive a trial's report of an epoch. ``metrics``: a value for each of ``trial.seeds``, by name."""
 
     def tested(self, trial: TrialInfo, metrics: Mapping[str, Sequence[float]]) -> None:
-        """Receive a trial's results on the test split. ``metrics``: by name, a value for each of ``trial.seeds``."""
+        """Receive a trial's results on the test split. ``metrics``: a value for each of ``trial.seeds``, by name."""
 
     def ended(self, trial: TrialInfo, reason: str, score: float | None) -> None:
-        """Receive the end of a trial. ``reason``: ``completed``, ``stopped``, ``failed`` or another one. ``score``: the
-        trial's best score, averaged over its seeds; None if it has none.
+        """Receive the end of a trial. ``reason``: such as ``completed``, ``stopped`` or ``failed``. ``score``: the
+        trial's best score, averaged over its seeds; None if it has no score.
         """
 
     def close(self) -> None:
-        """Finish writing; called once the study ends or is interrupted."""
+        """Finish writing. This is called once the study has ended or was interrupted."""

@@ -36,7 +36,7 @@ def check(also: Sequence[str]) -> None:
 
 
 def with_whole_paths(also: Sequence[str]) -> tuple[str, ...]:
-    """Make the paths among the names of listeners absolute, for a process with another working directory."""
+    """Make the paths among the names of listeners absolute, since a process may have another working directory."""
     return tuple(name if name in BUILT_IN else str(Path(name).resolve()) for name in also)
 
 

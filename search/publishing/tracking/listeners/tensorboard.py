@@ -11,12 +11,12 @@ if TYPE_CHECKING:
 
 
 AT_ONCE: Final = 64
-"""The maximum number of open runs, since each has a file and a thread. A closed run can continue in a second file."""
+"""The maximum number of open runs: each has a file and a thread. A closed run can continue in a second file."""
 
 
 class TensorBoardListener(Listener):
-    """Writes a TensorBoard run for each trial and seed: the metrics of each epoch as scalars and, once the trial has
-    ended, the values of its axes and its score as hyperparameters. Runs of an earlier process are deleted first.
+    """Writes a TensorBoard run for each trial and seed. The metrics of each epoch are scalars. Once the trial has
+    ended, the values of its axes and its score are hyperparameters. Earlier runs are deleted first.
     """
 
     def __init__(self, study: StudyInfo) -> None:
@@ -35,7 +35,7 @@ class TensorBoardListener(Listener):
         self._add(trial, metrics, None)
 
     def ended(self, trial: TrialInfo, reason: str, score: float | None) -> None:
-        """Write the reason of the end and, with a score, a row of hyperparameters; then close the trial's runs."""
+        """Write the reason of the end and, if there is a score, hyperparameters. Then close the trial's runs."""
         for seed in trial.seeds:
             writer = self._writer(trial, seed)
             writer.add_text("ended", reason)

@@ -10,8 +10,8 @@ from skipstack.search.publishing.tracking.listeners.listener import Listener, St
 
 
 class WandbListener(Listener):
-    """Writes a W&B run for each trial and seed: the metrics of each epoch, the values of the axes as its config, and
-    the reason of the trial's end and the score as its summary. Runs of an earlier process are deleted first.
+    """Writes a W&B run for each trial and seed, with the metrics of each epoch. The run's config has the values of the
+    axes. Its summary has the score and the reason of the trial's end. Earlier runs are deleted first.
     """
 
     def __init__(self, study: StudyInfo) -> None:

@@ -23,16 +23,16 @@ from skipstack.spaces.python_space import choice, randint, uniform
 from skipstack.spaces.space import Space
 
 AT_ONCE: Final = 100
-"""The number of events in each append. An append waits for the disk, so single appends would be slow."""
+"""The number of events in each append. Each append waits for the disk, so appending single events would be slow."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FinishedTrial:
     """A trial that was run by another tool. If its last score is not finite, it has diverged.
 
-    ``values``: its values, by axis; some may be missing. ``curve``: the score of each epoch, in order; empty if it has
-    none. ``began``, ``ended``: its start and its end, in Unix seconds. ``reason``: the reason why it ended.
-    ``message``: the error of a failed trial, or a note on how another trial ended; may be empty.
+    ``values``: its values, by axis; some may be missing. ``curve``: the score of each epoch, in order; may be empty.
+    ``began``, ``ended``: its start and its end, in Unix seconds. ``reason``: the reason why it ended. ``message``: the
+    error of a failed trial, or a note on how another trial ended; may be empty.
     """
 
     values: Mapping[str, Any]
@@ -50,7 +50,7 @@ class FinishedSearch:
     ``name``: its name in the other tool. ``source``: a description of where it was read. ``direction``: whether
     its scores are maximised or minimised. ``axes``: the axes that it varied. ``trials``: the trials that could be read.
     ``left_out``: the number of trials left out, by reason. ``unknown``: a description of what the tool does not record.
-    ``lost``: descriptions of what the tool records and the axes cannot hold.
+    ``lost``: descriptions of recorded information that the axes cannot hold.
     """
 
     name: str
@@ -64,7 +64,7 @@ class FinishedSearch:
 
     @property
     def about(self) -> str:
-        """A line on the source of the search, on what is unknown about it or lost, and on the trials left out."""
+        """A line on the search: its source, what is unknown or lost, and the trials left out."""
         lost = f"; not kept: {', '.join(self.lost)}" if self.lost else ""
         left = "".join(f"; {count} left out, which {why}" for why, count in sorted(self.left_out.items()))
         return f"read from {self.source}, which does not say {self.unknown}{lost}{left}"

@@ -60,8 +60,8 @@ def optuna_search(study: Any) -> FinishedSearch:
 
 
 def _axis(name: str, found: list[Any]) -> Axis | None:
-    """Return the axis that covers all distributions of a parameter; None if they allow a single value only. ``name``:
-    the name of the parameter. Raises UserError if some distributions are choices and others are ranges.
+    """Return the axis that covers all distributions of the parameter ``name``; None if they allow a single value only.
+    Raises UserError if some distributions are choices and others are ranges.
     """
     if all(hasattr(each, "choices") for each in found):
         values = dict.fromkeys(json_value(name, value) for each in found for value in each.choices)
@@ -77,8 +77,8 @@ def _axis(name: str, found: list[Any]) -> Axis | None:
 
 
 def _lost(name: str, found: list[Any]) -> Iterator[str]:
-    """Yield what an axis cannot hold of the distributions of a parameter: the logarithmic scale of integers, or of only
-    some of the distributions, and steps.
+    """Yield descriptions of what an axis cannot hold of a parameter's distributions: steps, a logarithmic scale of
+    integers, and a logarithmic scale of only some distributions.
     """
     numbers = [each for each in found if not hasattr(each, "choices")]
     whole = all(isinstance(value, int) for each in numbers for value in (each.low, each.high))

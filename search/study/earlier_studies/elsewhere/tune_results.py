@@ -33,9 +33,9 @@ def tune_search(folder: Path, score: str, direction: Direction, axes: Mapping[st
 
     A trial has failed if Ray Tune's record of the experiment (``experiment_state-*.json``) says so. Without such a
     record, a trial with an ``error.txt`` has failed; Tune keeps this file when it tries the trial again. If an
-    iteration was repeated, its last result counts. A trial that ended before the last iteration of the longest trial
-    counts as stopped, since Ray Tune does not record who ended it. Raises UserError if the folder has no trials, if one
-    of its files cannot be read, and if there are results but none has the metric.
+    iteration was repeated, its last result counts. A trial with fewer iterations than the longest trial counts as
+    stopped, since Ray Tune does not record who ended it. Raises UserError if the folder has no trials, if one of its
+    files cannot be read, and if there are results but none has the metric.
     """
     trials: list[FinishedTrial] = []
     left_out: Counter[str] = Counter()
@@ -83,8 +83,8 @@ def tune_search(folder: Path, score: str, direction: Direction, axes: Mapping[st
 
 
 def _results(trial: Path) -> list[dict[str, Any]]:
-    """Read the results of a trial, one from each line of its file, without those of iterations that were repeated. An
-    incomplete line is left out.
+    """Read the results of a trial, one from each line of its file. If an iteration was repeated, only its last result
+    counts. An incomplete line is left out.
     """
     file = trial / RESULTS
     lines = file.read_text().splitlines() if file.exists() else []
@@ -96,8 +96,8 @@ def _results(trial: Path) -> list[dict[str, Any]]:
 
 
 def _states(folder: Path) -> dict[str, str]:
-    """Read how each trial ended, by the name of its folder, from the latest record of the experiment; empty if the
-    folder has none.
+    """Read from the latest record of the experiment how each trial ended, by the name of the trial's folder. Empty
+    without a record.
     """
     file = max(folder.glob(STATES), default=None, key=lambda path: path.name)
     recorded = [] if file is None else _json(file, file.read_text()).get("trial_data", [])
@@ -122,7 +122,7 @@ def _score(trial: Path, value: Any) -> float:
 
 
 def _flat(tree: Mapping[str, Any], above: str = "") -> dict[str, Any]:
-    """Convert a nested mapping to one whose keys are dotted paths, as the names of axes are."""
+    """Convert a nested mapping to a flat one, whose keys are dotted paths, as the names of axes are."""
     flat: dict[str, Any] = {}
     for name, value in tree.items():
         flat |= _flat(value, f"{above}{name}.") if isinstance(value, Mapping) else {f"{above}{name}": value}

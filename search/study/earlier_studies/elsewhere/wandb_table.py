@@ -28,12 +28,12 @@ SPELLED: Mapping[str, Json] = {"None": None, "True": True, "False": False}
 
 
 def wandb_search(table: Path, score: str, direction: Direction, axes: Mapping[str, Axis]) -> FinishedSearch:
-    """Read from ``table`` the runs that have finished with a score or have failed.
+    """Read the runs in ``table`` that have finished with a score or have failed.
 
     ``score``: the column of the score. ``direction``: whether scores are maximised or minimised. ``axes``: the axes, by
-    the names of their columns. An empty cell is a missing value; a run without ``Created`` counts as created with the
-    first one. Raises UserError if a column is missing, a cell has no number where there must be one, or the file cannot
-    be read.
+    the names of their columns. An empty cell is a missing value. A run without ``Created`` counts as created with the
+    first run. Raises UserError if a column is missing, if a cell that must hold a number does not, or if the file
+    cannot be read.
     """
     rows = list(_rows(table, (score, *axes)))
     created = {row.line: time for row in rows if (time := row.number(CREATED, _seconds, "a time")) is not None}
@@ -104,8 +104,8 @@ def _rows(table: Path, needed: tuple[str, ...]) -> Iterator[_Row]:
 
 
 def _value(text: str, axis: Axis) -> Json:
-    """The value of the axis that a cell's ``text`` means: a number, a text, or what JSON or Python spells so. A value
-    that the axis does not have is returned as it reads best.
+    """Return the axis value that a cell's ``text`` stands for: a number, the text itself, or a value in the spelling of
+    JSON or Python. If the axis contains none of these, the first of them is returned.
     """
     readings: list[Json] = [text]
     with suppress(ValueError):

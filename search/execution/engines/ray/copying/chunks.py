@@ -43,8 +43,8 @@ class Piece:
 @dataclass(frozen=True, slots=True)
 class Chunk:
     """Pieces that are sent in one call. ``sending``: a random id of the sending. ``last``: whether this is the
-    sending's last chunk. ``removed``: in the last chunk, the names of files to delete, because they were removed since
-    the previous sending.
+    sending's last chunk. ``removed``: in the last chunk, the names of files that were removed since the previous
+    sending, and that the receiver is to delete.
     """
 
     sending: str
@@ -59,9 +59,9 @@ class Chunk:
 
 
 def versions(folder: Path) -> dict[str, Version]:
-    """The versions of all files below ``folder`` by name: the oldest first, checkpoints last. In this order, a file
-    arrives after the files to which it refers, such as a checkpoint after the best weights. Links count as the files to
-    which they lead; links to files outside ``folder`` are left out.
+    """Return the version of each file below ``folder``, by name. The oldest file comes first, checkpoints come last. In
+    this order, a file arrives after the files to which it refers, as a checkpoint refers to the best weights. A link
+    counts as the file to which it leads, and is left out if that is outside ``folder``.
     """
     found: list[tuple[str, Version]] = []
     whole = folder.resolve()

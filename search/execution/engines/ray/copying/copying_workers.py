@@ -1,5 +1,5 @@
-"""Workers that copy their files to and from machines that do not see the study's folder. On machines that see this
-folder, the study's own workers are used.
+"""Workers that copy their files to and from machines that do not see the study's folder. Machines that see this folder
+use the study's own workers.
 """
 
 import time
@@ -19,12 +19,12 @@ from skipstack.search.study.record.folder import CHECKPOINT
 from skipstack.search.study.task import EpochResult, Measured, TrialTask, Worker, Workers
 
 SELDOM: Final = 20
-"""Wait before the next sending, as a multiple of the last sending's duration: sending then takes at most about a
-twentieth of a trial's time, if ``LATEST`` does not shorten the wait and files need not be sent at once.
+"""Wait before the next sending, as a multiple of the last sending's duration. So sending takes about a twentieth of a
+trial's time, or more if ``LATEST`` shortens the wait or files must be sent at once.
 """
 
 LATEST: Final = 600.0
-"""Longest wait in seconds before the next sending. It bounds the training that is lost with a machine."""
+"""Longest wait in seconds before the next sending. At most about this much training is lost with a machine."""
 
 Value = TypeVar("Value")
 
@@ -44,7 +44,7 @@ class UnsentResult(EpochResult):
 
 
 class Pace:
-    """Decides when a trial's files are sent again, by the duration of the last sending. ``clock`` returns seconds."""
+    """Decides when a trial's files are sent again, by how long the last sending took. ``clock`` returns seconds."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
@@ -85,8 +85,8 @@ class CopyingWorkers(Workers):
         return self.workers(task) if _is_seen(self.mark) else CopyingWorker(task, self)
 
     def test(self, task: TrialTask) -> Measured:
-        """Measure a trial on the test split with ``workers``. On a machine that does not see the study's folder, fetch
-        the trial's files except its checkpoint first, and send back files that the measurement writes.
+        """Measure a trial on the test split with ``workers``. A machine that does not see the study's folder first
+        fetches the trial's files except its checkpoint, and afterwards sends back files that the measurement writes.
         """
         if _is_seen(self.mark):
             return self.workers.test(task)
@@ -109,8 +109,8 @@ class CopyingWorkers(Workers):
         return now
 
     def reading(self, call: Callable[[TrialTask], Value], task: TrialTask) -> Value:
-        """Return ``call(task)``. If this machine does not see the study's folder, first fetch the task's corpus and
-        vectors, and pass a task with the paths of the copies.
+        """Return ``call(task)``. A machine that does not see the study's folder first fetches the task's corpus and
+        vectors. ``call`` then gets a task with the paths of the copies.
         """
         if _is_seen(self.mark):
             return call(task)
@@ -145,9 +145,9 @@ class CopyingWorkers(Workers):
 
 @final
 class CopyingWorker(Worker):
-    """Trains like a worker of ``copying.workers``, in a folder of this machine, and sends its files to the server.
-    Files are sent before the report of an epoch after which the trial may end or pause, otherwise at the times of a
-    ``Pace``. If the machine is lost, epochs whose files were not sent are trained again.
+    """Trains like a worker of ``copying.workers``, in a folder of this machine, and sends its files to the server. If
+    the trial may end or pause after an epoch, files are sent before the epoch's report. Otherwise they are sent at the
+    times of a ``Pace``. If the machine is lost, epochs whose files were not sent are trained again.
     """
 
     def __init__(self, task: TrialTask, copying: CopyingWorkers) -> None:
@@ -172,9 +172,9 @@ class CopyingWorker(Worker):
             self._leaving = leaving.pop_all()
 
     def run_epoch(self) -> EpochResult | None:
-        """Train the next epoch, and return its result: an ``UnsentResult`` if some files were not sent; None if there
-        is no further epoch. If the trial has ended or paused, send all files and raise PartedError instead. Raises an
-        OSError, as a failing disk would, if the trial's folder on this machine was removed.
+        """Train the next epoch, and return its result; None if there is no further epoch. If some files were not sent,
+        the result is an ``UnsentResult``. If the trial has ended or paused, send all files and raise PartedError
+        instead. Raises an OSError, as a failing disk would, if the trial's folder on this machine was removed.
         """
         with self._place.removal_as_lost_disk():
             return self._run_epoch()

@@ -31,8 +31,8 @@ ARRIVING: Final = ".arriving."
 
 
 class FileService(Protocol):
-    """The interface of a study's file server and of its client on another machine. A store is the folder of a prepared
-    corpus or of pretrained vectors, identified by its name. An ``attempt`` at a trial is counted from 1.
+    """The interface of a study's file server, and of its client on another machine. A store is the folder of a prepared
+    corpus or of pretrained vectors, identified by its name. Attempts at a trial are counted from 1.
     """
 
     def store(self, store: str) -> dict[str, int]:
@@ -42,7 +42,7 @@ class FileService(Protocol):
         """Read up to ``PIECE`` bytes of the file ``name`` of a store, from position ``start`` on."""
 
     def begin(self, trial: int, attempt: int) -> dict[str, int]:
-        """Claim a trial's folder for an attempt, and return the sizes of the files from which it continues."""
+        """Claim a trial's folder for an attempt. Return the sizes of the files from which it goes on, by file name."""
 
     def files(self, trial: int) -> dict[str, int]:
         """The files of a trial, with their sizes in bytes."""
@@ -151,8 +151,8 @@ class FileServer(FileService):
             yield self._folder.trial(trial)
 
     def _claim(self, folder: Path, attempt: int, names: Sequence[str]) -> None:
-        """Claim a trial's folder for an attempt. Raises SupersededError if a later attempt has claimed the folder, or
-        has claimed the folder of a group of racing seeds to which one of the files ``names`` belongs.
+        """Claim a trial's folder for an attempt. Raises SupersededError if a later attempt has claimed it. The same
+        holds for the folder of each group of racing seeds to which one of the files ``names`` belongs.
         """
         groups = {group for name in names if (group := _group(name)) is not None}
         for each in (folder, *(folder / group for group in groups)):
@@ -210,7 +210,7 @@ def _group(name: str) -> str | None:
 
 
 def _is_of_checkpoints(name: str) -> bool:
-    """Whether a file of a trial belongs to a checkpoint, so that it is not needed once the trial has ended."""
+    """Whether a file of a trial belongs to a checkpoint. Such a file is not needed once the trial has ended."""
     return name == CHECKPOINT or _group(name) is not None or PurePosixPath(name).parts[0] == CALL_CHECKPOINTS
 
 

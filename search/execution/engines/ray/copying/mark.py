@@ -30,8 +30,8 @@ class Mark:
         return cls(trials.resolve(), word)
 
     def unseen(self) -> str | None:
-        """The reason, in one line, why this machine does not see the folder of the study's trials; None if it does. A
-        different folder or a copy at the same path does not count.
+        """The reason, in one line, why this machine does not see the folder of the study's trials; None if it does.
+        Another folder at the same path, such as a copy, does not count.
         """
         try:
             found = (self.trials / MARK).read_text()

@@ -43,8 +43,8 @@ class FileServerActor(FileServer):
 @final
 class RemoteFileServer(FileService):
     """Client of the file server of ``folder``, which runs as ``actor``. Methods raise the server's errors. If the
-    server does not answer, they raise an OSError that names the folder. This error is handled like a lost disk: the
-    call is retried, and then the study is interrupted.
+    server does not answer, they raise an OSError that names the folder. Such an error is handled like that of a lost
+    disk: the call is retried, and then the study is interrupted.
     """
 
     def __init__(self, actor: ActorHandle, folder: Path) -> None:

@@ -41,8 +41,8 @@ _staying: "dict[str, Scratch]" = {}
 
 
 class Scratch:
-    """The temporary folder of the study whose mark has the word ``word``, locked against removal by other processes
-    until ``close`` or ``leave``. On creation, folders that no process holds are removed.
+    """The temporary folder of the study whose mark has the word ``word``. Until ``close`` or ``leave``, it is locked
+    against removal by other processes. On creation, temporary folders that no process holds are removed.
     """
 
     def __init__(self, word: str) -> None:
@@ -66,7 +66,7 @@ class Scratch:
 
     def store(self, name: str, fetch: Callable[[Path], None]) -> Path:
         """Return the folder of the prepared corpus or vectors ``name`` on this machine. If it does not exist, one
-        process calls ``fetch`` with the folder to fill, and others wait.
+        process calls ``fetch`` with the folder to fill, while others wait.
         """
         path = self.folder / "corpora" / name
         if not path.is_dir():
@@ -111,8 +111,8 @@ class Scratch:
 
 
 class TrialScratch:
-    """The folder of a trial or another task on this machine, removed after the ``with`` block. If another process
-    removes the folder, this is detected, and does not count as a deletion of files by the trial.
+    """The folder of a trial or another task on this machine, removed after the ``with`` block. A removal by another
+    process is detected, and does not count as a deletion of files by the trial.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -157,7 +157,7 @@ def trouble() -> str | None:
 
 
 def stay(word: str) -> None:
-    """Hold the temporary folder of a study until ``leave``, so that fetched files remain for the process's next trial.
+    """Hold the temporary folder of a study until ``leave``. So fetched files remain for the next trial of this process.
     ``word``: the word of the study's mark.
     """
     if word in _staying and not _staying[word].is_there():
@@ -239,8 +239,8 @@ def _remove_empty(root: Path) -> None:
 
 
 def _locked(lock: Path, how: int) -> int:
-    """Lock the file ``lock``, created if it does not exist, and return its descriptor. ``how``: flags of ``flock``.
-    Locks again if the lock file was removed meanwhile: a process that removes a folder also removes its lock file.
+    """Lock the file ``lock``, created if it does not exist, and return its descriptor. ``how``: flags of ``flock``. If
+    the lock file was removed meanwhile, locks a new one: a process that removes a folder also removes its lock file.
     Raises BlockingIOError if ``how`` says not to wait and another process holds the lock.
     """
     while True:
