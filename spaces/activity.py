@@ -36,7 +36,8 @@ def owners(space: Space, path: str) -> dict[str, Sequence[Json]]:
 
 
 def check_active(space: Space) -> None:
-    """Raise SpaceError for an axis whose conditions hold in some configurations, none of which has its field.
+    """Raise SpaceError for an axis that can never take effect: its conditions hold in some configurations, but none of
+    these has the field that the axis varies.
 
     An axis whose conditions never hold is accepted, since a setting that fixes another axis may leave such axes behind.
     """

@@ -1,4 +1,4 @@
-"""Finds the MLflow run of each confirmed row and its metrics, so that every number of a row is in a run."""
+"""Finds, for each confirmed row, its MLflow run and the metrics to write there, so that every number is in a run."""
 
 from skipstack.data.tasks.measure import Measure
 from skipstack.search.analysis.ablation.comparisons import RowComparison, compared

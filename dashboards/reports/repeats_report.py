@@ -63,7 +63,9 @@ def several(reports: Sequence[Report]) -> Report:
 def _content(
     record: StudyRecord, recorded: Recordings, goal: Goal, workers: int, settings: Sequence[Repeated]
 ) -> Content:
-    """The numbers of the report. Larger scores are better. A quartile is None if it is beyond the simulation's end."""
+    """The numbers of the report. Larger scores are better. ``until_found`` has quartiles over the seeds. A quartile is
+    None if it falls among seeds that had not found the best score when the simulation ended.
+    """
     return {
         **recorded_content(record, recorded),
         "workers": workers,

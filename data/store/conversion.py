@@ -51,7 +51,7 @@ def with_scheme(stored: StoredCorpus, scheme: Scheme) -> StoredCorpus:
 
 
 def _written(split: Split, scheme: Scheme, types: int) -> Ids:
-    """Number the tag of each token in ``scheme``: written_N.
+    """Return the number of each token's tag under ``scheme``: written_N.
 
     The number is (index of the prefix) * ``types`` + type; -1 outside of spans. ``types``: the number of types.
     """

@@ -25,7 +25,7 @@ def sigmoid(x: Tensor) -> Tensor:
 
 
 def _made(x: Tensor) -> Tensor:
-    """Computes the sigmoid in steps whose bits in torch do not depend on a number's position."""
+    """Computes the sigmoid from torch operations that give the same bits for a number anywhere in an array."""
     return torch.neg(x).exp_().add_(1).reciprocal_()
 
 

@@ -331,7 +331,7 @@ def _locked(folder: Path) -> int:
     except BaseException:
         os.close(descriptor)
         raise
-    with suppress(OSError):  # the lock is valid without the holder's name, which a full disk refuses
+    with suppress(OSError):  # the lock is valid even if a full disk does not take the holder's name
         os.ftruncate(descriptor, 0)
         os.pwrite(descriptor, f"{os.getpid()} on {socket.gethostname()}".encode(), 0)
     return descriptor

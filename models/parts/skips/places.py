@@ -42,7 +42,7 @@ class PlacePolicy(Policy):
 
     def scores(self, hidden_GTBM: Tensor, first: int) -> Tensor:
         """Computes logits_GTBJ: the dot product of the perceptron's output and the code of each of the J last
-        positions, plus d. ``first`` is the position in the text of the first step.
+        positions, plus d. ``first``: the first step's position in the text.
         """
         asked_GTBE = project(hidden_GTBM, self.output)
         code_TEJ = self._codes(first, hidden_GTBM.shape[1])

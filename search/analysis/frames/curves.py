@@ -3,7 +3,7 @@
 If the seeds of a study race, a trial trains them in groups, one after the other, and each report is about one group.
 
 Array legend: N reports; R seeds; M values of a report, one for each metric and lane (one seed's copy of the network); S
-sentences; C counts of a sentence; 4 the numbers of a report that are named in ``NUMBERS``.
+sentences; C counts of a sentence; 4 numbers of a report, named in ``NUMBERS``.
 """
 
 import math

@@ -151,7 +151,7 @@ class Plan:
 
     @property
     def together(self) -> int:
-        """The average number of trials in a program, rounded to an integer from 1 on."""
+        """The average number of trials in a program, rounded to an integer, at least 1."""
         return max(1, round(self.trials_per_shared_program))
 
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from mlflow.entities import Run
 
 CALL: Final = "skipstack.call"
-"""The tag of a run below a trial's run that names the function call, such as ``seed 1``."""
+"""The tag that names the function call, such as ``seed 1``, in a run below a trial's run."""
 
 PATIENCE: Final = 180.0
 """The number of seconds to wait for the study to create a trial's run."""
