@@ -90,8 +90,8 @@ class TrainingMeter(Meter):
         """Measure the first group of a trial's lanes. The lanes of a group train together, and groups train one after
         another.
 
-        If trials share a program, one group of each of them is measured, all groups together. The returned seconds are the
-        measured seconds times the number of groups. The niceness is that of trials on Ray.
+        If trials share a program, one group of each of them is measured, all groups together. The returned seconds are
+        the measured seconds times the number of groups. The niceness is that of trials on Ray.
         """
         return at_niceness(niceness_on_ray(), partial(self._measure, subject))
 
