@@ -27,12 +27,18 @@ class NoGpuError(UserError):
     """Raised if a GPU is requested, but torch finds none on this machine."""
 
 
-def unknown(kind: str, got: object, allowed: Iterable[object]) -> str:
-    """The message for an unknown name: ``unknown KIND 'qick' (nearest: 'quick'; allowed: ...)``. ``got``: the name."""
+def unknown(kind: str, got: object, allowed: Iterable[object], nearest: str | None = None) -> str:
+    """The message for an unknown name: ``unknown KIND 'qick' (nearest: 'quick'; allowed: ...)``. ``got``: the name.
+    ``nearest``: the nearest valid name; by default, the most similar of the allowed ones, whether in capitals or not.
+    """
     names = [str(name) for name in allowed]
-    near = get_close_matches(str(got), names, n=1, cutoff=0.4)
-    nearest = f"nearest: {near[0]!r}; " if near else ""
-    return f"unknown {kind} {str(got)!r} ({nearest}allowed: {', '.join(names)})"
+    if not names:
+        return f"unknown {kind} {str(got)!r} (there is none)"
+    if nearest is None:
+        spelled = {name.lower(): name for name in reversed(names)}
+        nearest = next((spelled[near] for near in get_close_matches(str(got).lower(), spelled, n=1, cutoff=0.4)), None)
+    near = "" if nearest is None else f"nearest: {nearest!r}; "
+    return f"unknown {kind} {str(got)!r} ({near}allowed: {', '.join(names)})"
 
 
 def unreadable(path: Path, error: OSError) -> UserError:

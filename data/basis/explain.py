@@ -7,7 +7,7 @@ from typing import Any, get_args, get_origin
 from pydantic import BaseModel, ValidationError
 
 from skipstack.data.basis.errors import unknown
-from skipstack.data.basis.fields import alternatives, bare, describe, fields, kinds, literals, models
+from skipstack.data.basis.fields import alternatives, bare, describe, fields, kinds, literals, models, paths
 
 Path = tuple[str | int, ...]
 """A location in a file: keys of mappings and indices of lists."""
@@ -64,8 +64,12 @@ def _reading(error: ValidationError, model: type[BaseModel]) -> tuple[Path, str]
         value = next((each["input"] for each in whole if len(each["loc"]) == depth), value)
     match first["type"]:
         case "extra_forbidden":
-            owner = models(annotation)[0]
-            return path, unknown("key", path[-1], fields(owner))
+            owner, key = models(annotation)[0], str(path[-1])
+            inside = min((each for each in paths(owner) if each.endswith(f".{key}")), key=len, default=None)
+            _, others = _other_kinds(first["loc"], model)
+            return path, unknown(
+                "key", key, fields(owner), f"{key} of kind {' or '.join(others)}" if others else inside
+            )
         case "missing" if isinstance(path[-1], int):  # a list that is too short
             path, annotation, _ = _walk(first["loc"][:-1], model)
         case "missing":
@@ -80,7 +84,27 @@ def _reading(error: ValidationError, model: type[BaseModel]) -> tuple[Path, str]
             return path, unknown("value", value, literals(annotation))
         case _:
             pass
-    return path, f"got {shown(value)} (allowed: {describe(annotation)})"
+    allowed = describe(annotation)
+    kind, others = _other_kinds(first["loc"], model)
+    else_allowed = {other: words for other, each in others.items() if (words := describe(each)) != allowed}
+    if else_allowed:
+        words = next(iter(else_allowed.values()))
+        same = " or ".join(other for other, each in else_allowed.items() if each == words)
+        return path, f"got {shown(value)} for kind {kind} (allowed: {allowed}; for kind {same}: {words})"
+    return path, f"got {shown(value)} (allowed: {allowed})"
+
+
+def _other_kinds(location: Sequence[str | int], model: type[BaseModel]) -> tuple[str, Mapping[str, Any]]:
+    """The kind of the config that holds the last key of pydantic's ``location``, and the type of that key in each other
+    kind that has it; ``("", {})`` if the config is not one of several kinds.
+    """
+    for end in range(len(location) - 1, 0, -1):
+        members = kinds(_walk(location[: end - 1], model)[1])
+        if (kind := str(location[end - 1])) in members:
+            key = str(location[end])
+            others = {other: fields(each) for other, each in members.items() if other != kind}
+            return kind, {other: each[key] for other, each in others.items() if key in each}
+    return "", {}
 
 
 def _walk(location: Sequence[str | int], model: type[BaseModel]) -> tuple[Path, Any, int]:

@@ -2,14 +2,29 @@
 
 import types
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from functools import cache
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import annotated_types as bounds
-from pydantic import BaseModel
+from pydantic import BaseModel, GetJsonSchemaHandler
 from pydantic.fields import FieldInfo
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema
 
 from skipstack.data.basis.user_code.configs import OpenTo, own_configs
+
+
+@dataclass(frozen=True, slots=True)
+class PartOf:
+    """An annotation of a mapping that may have any of the fields of ``model``. Messages and the published schema use
+    it; the values are validated elsewhere.
+    """
+
+    model: type[BaseModel]
+
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        return handler(self.model.__pydantic_core_schema__)
 
 
 @cache
@@ -64,8 +79,9 @@ def alternatives(annotation: Any) -> tuple[Any, ...]:
 
 def models(annotation: Any) -> tuple[type[BaseModel], ...]:
     """The config classes among the alternatives of a type."""
+    parts = [item.model for item in bare(annotation)[1] if isinstance(item, PartOf)]
     inner = [bare(alternative)[0] for alternative in alternatives(annotation)]
-    return tuple(each for each in inner if isinstance(each, type) and issubclass(each, BaseModel))
+    return tuple(each for each in (*parts, *inner) if isinstance(each, type) and issubclass(each, BaseModel))
 
 
 def kinds(annotation: Any) -> Mapping[str, type[BaseModel]]:
@@ -103,7 +119,7 @@ def describe(annotation: Any) -> str:
     if get_origin(inner) in (tuple, list):
         return _list(get_args(inner), constraints)
     if get_origin(inner) is dict:
-        return "a mapping"
+        return f"a mapping{' that is not empty' if any(isinstance(item, bounds.MinLen) for item in constraints) else ''}"
     return _scalar(inner, constraints)
 
 

@@ -9,12 +9,11 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, Any, Final
 
-from pydantic import BaseModel, Field, GetJsonSchemaHandler, ValidationError
-from pydantic.json_schema import JsonSchemaValue
-from pydantic_core import CoreSchema
+from pydantic import Field, ValidationError
 
 from skipstack.data.basis.errors import UserError, unknown
 from skipstack.data.basis.explain import at, explain
+from skipstack.data.basis.fields import PartOf
 from skipstack.data.basis.frozen import Frozen
 from skipstack.data.basis.ordinary_files import content
 from skipstack.search.study.config import BY_KIND, SearchConfig, of_kind
@@ -35,18 +34,8 @@ FORMER_KEYS: Final = {
 """The keys of ``search`` in version 0.1.0 that no longer exist, each with the key of which it is now a ``kind``."""
 
 
-@dataclass(frozen=True, slots=True)
-class _PartOf:
-    """An annotation of a mapping that may have any of the fields of ``model``. Only the published schema uses it."""
-
-    model: type[BaseModel]
-
-    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
-        return handler(self.model.__pydantic_core_schema__)
-
-
-PartOfBase = Annotated[dict[str, Any], _PartOf(TrialConfig)]
-PartOfSearch = Annotated[dict[str, Any], _PartOf(SearchConfig)]
+PartOfBase = Annotated[dict[str, Any], PartOf(TrialConfig)]
+PartOfSearch = Annotated[dict[str, Any], PartOf(SearchConfig)]
 
 
 class Scale(Frozen):
@@ -144,8 +133,10 @@ def read_document(path: Path, name: str, scale: str | None = None, base: Raw | N
     """
     try:
         text = content(path).decode()
-    except UnicodeDecodeError:
-        raise UserError(f"{name}: got text in another encoding (allowed: UTF-8)") from None
+    except UnicodeDecodeError as error:
+        line = error.object.count(b"\n", 0, error.start) + 1
+        byte = error.object[error.start]
+        raise UserError(f"{name}:{line}: got the byte 0x{byte:02x}, allowed: UTF-8 text") from None
     except OSError as error:
         raise UserError(f"{name} cannot be read: {error.strerror}") from None
     data, lines = read_yaml(text, name)
@@ -193,7 +184,7 @@ def _extended(name: str | None, source: ValueSource, scale: str | None, base: Ra
     if base is not None:
         raise source.error(["extends"], f"got {name} for a function (allowed: none, since presets train networks)")
     if name not in presets():
-        raise source.error(["extends"], unknown("study", name, presets()))
+        raise source.error(["extends"], unknown("preset", name, presets()))
     return read_document(presets()[name], name, scale)
 
 

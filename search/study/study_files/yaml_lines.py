@@ -31,7 +31,8 @@ class _Loader(yaml.SafeLoader):
         # Aliases are refused, since a few nested ones could expand to more than the memory holds.
         if self.check_event(yaml.AliasEvent):
             mark = self.peek_event().start_mark  # type: ignore[no-untyped-call]
-            raise yaml.MarkedYAMLError(problem="an alias (*) is not allowed here", problem_mark=mark)
+            alias = "an alias (*) is not allowed here (allowed: the value itself)"
+            raise yaml.MarkedYAMLError(problem=alias, problem_mark=mark)
         return super().compose_node(parent, index)
 
 
@@ -45,6 +46,16 @@ _Loader.add_implicit_resolver(
 )
 _Loader.add_implicit_resolver(_TRUTH, re.compile(r"(true|True|TRUE|false|False|FALSE)$"), list("tTfF"))
 _Loader.add_implicit_resolver(_NULL, re.compile(r"(null|Null|NULL|~|)$"), ["n", "N", "~", ""])
+
+
+PROBLEMS = {
+    "found character '\\t' that cannot start any token": "got a tab (allowed: blanks to indent, quotes around a tab)",
+    "but found another document": "a second document begins here (allowed: one)",
+    "mapping values are not allowed here": "got a second ': ' in a line (allowed: quotes around a value that has one)",
+    "could not find expected ':'": "got a key without ': ' and a value before this line",
+    "but got '<stream end>'": "but the text ends",
+}
+"""PyYAML's words for frequent mistakes, or their end, each with words for those who do not know its terms."""
 
 
 def read_yaml(text: str, file: str) -> tuple[Any, Lines]:
@@ -61,8 +72,12 @@ def read_yaml(text: str, file: str) -> tuple[Any, Lines]:
         data = None if node is None else _plain(node, (), lines, file)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        known = f":{mark.line + 1}" if mark else ""
         what = " ".join(str(error.problem or error.context).split())
+        if error.context == "while scanning a quoted scalar" and error.context_mark and "end of stream" in what:
+            mark, what = error.context_mark, "a quote is opened here and never closed"
+        theirs = next((each for each in PROBLEMS if what.endswith(each)), "")
+        what = what.removesuffix(theirs) + PROBLEMS.get(theirs, "")
+        known = f":{mark.line + 1}" if mark else ""
         raise UserError(f"{file}{known}: broken YAML: {what}") from None
     except yaml.reader.ReaderError as error:
         line = text.count("\n", 0, error.position) + 1
@@ -115,6 +130,6 @@ def _scalar(node: yaml.Node, file: str) -> Any:
     except (ValueError, KeyError):
         pass
     line = node.start_mark.line + 1
-    raise UserError(
-        f"{file}:{line}: got {shown(value)} of {node.tag} (allowed: text, finite numbers, true, false, null)"
-    )
+    tag = node.tag.replace("tag:yaml.org,2002:", "!!")
+    marked = "" if tag == "!!float" else f" of {tag}"
+    raise UserError(f"{file}:{line}: got {shown(value)}{marked} (allowed: text, finite numbers, true, false, null)")

@@ -9,6 +9,7 @@ from skipstack.data.basis.explain import explain, place
 from skipstack.data.basis.fields import fields
 from skipstack.models.configs.cells import GateKind
 from skipstack.models.configs.model import StackConfig
+from skipstack.models.configs.training import TrainingConfig
 from skipstack.spaces.config import Axis, SpaceConfig
 from skipstack.spaces.trial import TrialConfig
 
@@ -99,10 +100,32 @@ def nested(path: str, value: Any) -> Any:
             "model.embedder.spelling.hidden: got 0 (allowed: an integer from 1)",
         ),
         (3, "got 3 (allowed: a mapping of data, model, training)"),
+        (
+            nested("training.learning_rate", 0.1),
+            "training.learning_rate: unknown key 'learning_rate' "
+            f"(nearest: 'optimiser.learning_rate'; allowed: {', '.join(fields(TrainingConfig))})",
+        ),
+        (
+            nested("training.optimiser", {"kind": "adam", "momentum": 0.9}),
+            "training.optimiser.momentum: unknown key 'momentum' "
+            "(nearest: 'momentum of kind sgd'; allowed: kind, learning_rate, beta1, beta2, epsilon)",
+        ),
+        (
+            nested("training.optimiser", {"kind": "Adam"}),
+            "training.optimiser.kind: unknown kind 'Adam' (nearest: 'adam'; allowed: sgd, adam, adagrad, lazy_adam)",
+        ),
     ],
 )
 def test_a_mistake_is_told_with_its_path_and_what_is_allowed(value: Any, message: str) -> None:
     assert explain(failure(value), TrialConfig) == message
+
+
+def test_a_value_that_another_kind_allows_is_told_with_that_kind() -> None:
+    told = explain(failure(nested("data.corpus", {"kind": "numbers", "train": "train.tsv"})), TrialConfig)
+    assert told.startswith(
+        "data.corpus.train: got 'train.tsv' for kind numbers (allowed: an integer from 1; for kind columns or "
+    )
+    assert told.endswith(": text, or a list of 1 or more, each text)")
 
 
 @pytest.mark.parametrize(
@@ -111,6 +134,7 @@ def test_a_mistake_is_told_with_its_path_and_what_is_allowed(value: Any, message
         ({"choice": [1], "when": {"a.b": 3}}, "when.a.b: got 3 (allowed: a list of 1 or more, each any value)"),
         ({"loguniform": [1]}, "loguniform: got [1] (allowed: a list of 2: a number and a number, or null)"),
         ({"loguniform": [0, 1]}, "got bounds [0.0, 1.0] (allowed for loguniform: bounds above 0)"),
+        ({"named": {}}, "named: got {} (allowed: a mapping that is not empty, or null)"),
         ({"choice": []}, "choice: got [] (allowed: a list of 1 or more, each any value, or null)"),
         (
             {"choice": [1], "real": [0, 1]},

@@ -197,7 +197,7 @@ def test_a_file_in_the_working_directory_goes_before_a_preset_but_a_folder_does_
             "mine.yaml:2: extnds: unknown key 'extnds' (nearest: 'extends'; allowed: name, about, ",
         ),
         ("- a", 'mine.yaml:1: got ["a"] (allowed: a mapping of name, about, extends, base'),
-        ("about: x\nbase: 3", "mine.yaml:2: base: got 3 (allowed: a mapping)"),
+        ("about: x\nbase: 3", "mine.yaml:2: base: got 3 (allowed: a mapping of data, model, training)"),
         ("a: [", "mine.yaml:1: broken YAML: "),
         (
             "base:\n  model:\n    stack:\n      hidden: 3\n      dpeth: 3",
@@ -293,7 +293,7 @@ def test_what_is_not_there_is_told(study: Any, tmp_path: Path) -> None:
     )
     assert message("other.yaml").startswith("no study file other.yaml (allowed: a YAML file, or a preset: ")
     (tmp_path / "latin.yaml").write_bytes(b"about: caf\xe9")
-    assert message(tmp_path / "latin.yaml").endswith("latin.yaml: got text in another encoding (allowed: UTF-8)")
+    assert message(tmp_path / "latin.yaml").endswith("latin.yaml:1: got the byte 0xe9, allowed: UTF-8 text")
 
 
 # --- scales -----------------------------------------------------------------------------------------------------------
