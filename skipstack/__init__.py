@@ -15,6 +15,7 @@ arguments raises a ``UserError``, a ValueError with a message of one line.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from importlib import import_module
 from inspect import Parameter, signature
 from pathlib import Path
@@ -27,7 +28,7 @@ from skipstack.data.basis.user_code.moved_modules import find_moved_modules
 from skipstack.search.api.run_options import GivenOptions
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
     from inspect import Signature
 
     from skipstack.data.basis.errors import UserError
@@ -164,13 +165,24 @@ def search(
     for a full disk, a lost disk and a lost cluster, leave a study that ``resume`` finishes.
     """
     check_system()
+    from skipstack.search.api.arguments import check_arguments
     from skipstack.search.api.run import begin
     from skipstack.search.execution.driver.functions import source_of
     from skipstack.search.study.record.folder import free_name
     from skipstack.search.study.study_files.study_file import load_study
 
+    check_arguments(
+        study=study,
+        constraints=constraints,
+        scale=scale,
+        data_dir=data_dir,
+        settings=settings,
+        epochs=epochs,
+        out=out,
+        **options,
+    )
     config, corpora = load_study(
-        _study(study),
+        _study(study, objective),
         scale=scale,
         corpus=corpus,
         overrides=_settings(settings, name, replicates, objectives),
@@ -221,6 +233,7 @@ def begin(
     from dataclasses import fields
 
     from skipstack.data.basis.errors import UserError
+    from skipstack.search.api.arguments import check_arguments
     from skipstack.search.api.own_loop import OwnLoop, OwnLoopExecution
     from skipstack.search.api.run import begin as begun
     from skipstack.search.api.run import resume as ready
@@ -228,6 +241,15 @@ def begin(
     from skipstack.search.study.record.folder import StudyFolder, free_name
     from skipstack.search.study.study_files.study_file import load_study
 
+    check_arguments(
+        study=study,
+        constraints=constraints,
+        scale=scale,
+        settings=settings,
+        epochs=epochs,
+        out=out,
+        tracking_uri=tracking_uri,
+    )
     rules = _constraints(constraints)
     before = Path(study) if isinstance(study, str | Path) and StudyFolder(Path(study)).ledger.exists() else None
     options: GivenOptions = {"engine": "serial", "progress": progress}
@@ -241,7 +263,7 @@ def begin(
             raise UserError(f"{before}: the study is at its end (allowed: points that are asked of it, or more hours)")
         return OwnLoop(run, lambda: _shown(run))
     config, corpora = load_study(
-        _study(study),
+        _study(study, asked),
         scale=scale,
         overrides=_settings(settings, name, replicates, objectives),
         trials=trials,
@@ -278,8 +300,10 @@ def resume(
     the last run. Each must be the recorded one, by its hash.
     """
     check_system()
+    from skipstack.search.api.arguments import check_arguments
     from skipstack.search.api.run import resume as ready
 
+    check_arguments(folder=folder, constraints=constraints, **options)
     _constraints(constraints)
     where = _execution(options, objective, folder, of=resume)
     return _finished(ready(Path(folder), where, enough=enough, hours=hours))
@@ -307,9 +331,11 @@ def extend(
     run.
     """
     check_system()
+    from skipstack.search.api.arguments import check_arguments
     from skipstack.search.api.run import extend as ready
     from skipstack.spaces.domains import json_of
 
+    check_arguments(folder=folder, constraints=constraints, seeds=seeds, choices=choices, data_dir=data_dir, **options)
     _constraints(constraints)
     where = _execution(options, objective, folder, of=extend)
     run = ready(
@@ -356,8 +382,20 @@ def ablate(
     """
     check_system()
     from skipstack.search.api.ablation import prepare_ablation
+    from skipstack.search.api.arguments import check_arguments
     from skipstack.search.api.run import ablate as ready
 
+    check_arguments(
+        folder=folder,
+        constraints=constraints,
+        seeds=seeds,
+        top=top,
+        corpus=corpus,
+        beside=beside,
+        without=without,
+        data_dir=data_dir,
+        **options,
+    )
     study = Path(folder)
     _constraints(constraints)
     where = _execution(options, objective, folder, of=ablate)
@@ -383,9 +421,11 @@ def open(folder: AnyPath, *, tracking_uri: str | None = None) -> Study:
     Raises UserError where there is none, or it is damaged.
     """
     check_system()
+    from skipstack.search.api.arguments import check_arguments
     from skipstack.search.api.study import Study
     from skipstack.search.publishing.tracking.reading import located
 
+    check_arguments(folder=folder, tracking_uri=tracking_uri)
     return Study(located([Path(folder)], tracking_uri)[0], _page)
 
 
@@ -396,8 +436,10 @@ def from_optuna(study: Any, *, out: AnyPath) -> Study:
     Trials that were pruned are stopped ones. Raises UserError for several objectives, and where no trial has ended.
     """
     check_system()
+    from skipstack.search.api.arguments import check_arguments
     from skipstack.search.study.earlier_studies.elsewhere.optuna_study import optuna_search
 
+    check_arguments(out=out)
     return _written(optuna_search(study), out)
 
 
@@ -410,8 +452,10 @@ def from_tune(
     wide as the values that were tried. Raises UserError where the folder has no trials, or none has that metric.
     """
     check_system()
+    from skipstack.search.api.arguments import check_arguments
     from skipstack.search.study.earlier_studies.elsewhere.tune_results import tune_search
 
+    check_arguments(folder=folder, score=score, space=space, out=out)
     return _written(tune_search(Path(folder), score, direction, {} if space is None else space.axes), out)
 
 
@@ -422,8 +466,10 @@ def from_wandb(table: AnyPath, *, score: str, space: Space, direction: Direction
     there, and for a value that its axis does not have.
     """
     check_system()
+    from skipstack.search.api.arguments import check_arguments
     from skipstack.search.study.earlier_studies.elsewhere.wandb_table import wandb_search
 
+    check_arguments(table=table, score=score, space=space, out=out)
     return _written(wandb_search(Path(table), score, direction, space.axes), out)
 
 
@@ -450,10 +496,13 @@ def load(bundle: AnyPath, *, device: DeviceName = "auto", code: Sequence[AnyPath
     files that the bundle names by their hashes. Raises UserError if these are not given, or if it is no whole bundle.
     """
     check_system()
+    from skipstack.search.api.arguments import check_arguments
+
     need("torch", "networks")
     from skipstack.models.ground.device import choose_device
     from skipstack.search.publishing.bundles.bundle import load_bundle
 
+    check_arguments(bundle=bundle, code=code)
     return load_bundle(Path(bundle), choose_device(device), [Path(each) for each in code])
 
 
@@ -464,8 +513,10 @@ def load_own(bundle: AnyPath) -> OwnModel:
     Raises UserError where it is no whole bundle of a function's model.
     """
     check_system()
+    from skipstack.search.api.arguments import check_arguments
     from skipstack.search.publishing.bundles.own_model import load_own as loaded
 
+    check_arguments(bundle=bundle)
     return loaded(Path(bundle))
 
 
@@ -482,12 +533,14 @@ def space(
     Raises UserError for a mistake in the study.
     """
     check_system()
+    from skipstack.search.api.arguments import check_arguments
     from skipstack.search.execution.driver.functions import source_of
     from skipstack.search.study.study_files.study_file import load_study
     from skipstack.spaces.space import Space as Points
 
+    check_arguments(study=study, constraints=constraints, scale=scale, settings=settings)
     config, _ = load_study(
-        _study(study),
+        _study(study, objective),
         scale=scale,
         overrides=settings or {},
         function=None if objective is None else source_of(objective),
@@ -529,12 +582,26 @@ def _execution(
     return replace(where, say=tried(log.info), warn=tried(log.warning))
 
 
-def _study(given: AnyStudy) -> str | Path | Mapping[str, Any]:
-    """A study as ``load_study`` takes it."""
+def _study(given: AnyStudy, objective: object) -> str | Path | Mapping[str, Any]:
+    """A study as ``load_study`` takes it. ``objective``: the function that its trials call; None if they call none.
+
+    Raises UserError for axes that stand where the keys of a study file should, and for axes of a function without one.
+    """
+    from skipstack.data.basis.errors import UserError
+    from skipstack.spaces.config import Axis
     from skipstack.spaces.domains import json_of
     from skipstack.spaces.python_space import PythonSpace
 
-    return given.study if isinstance(given, PythonSpace) else json_of(given)
+    if isinstance(given, Mapping) and any(isinstance(each, Axis) for each in given.values()):
+        raise UserError("study: got a mapping of axes (allowed: skipstack.Space({...}) around it)")
+    if not isinstance(given, PythonSpace):
+        return json_of(given)
+    if objective is None and given.axes and not any("." in name for name in given.axes):
+        raise UserError(
+            f"objective: got none for axes called {', '.join(given.axes)} (allowed: the function whose arguments they "
+            "are, or axes of a network, such as model.stack.depth)"
+        )
+    return given.study
 
 
 def _settings(

@@ -1,6 +1,7 @@
 """Checks the config of a space before anything is trained, and builds its domains, conditions, rules and beliefs."""
 
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 
 from pydantic import ValidationError
 
@@ -168,9 +169,20 @@ def _domain(path: str, axis: Axis, fields: Fields) -> Domain:
                 f"axis {path}: the field is not an integer (allowed: choice, uniform, loguniform)", "axes", path, kind
             )
     if not isinstance(domain, Integer):
-        # A value inside is checked too: on a field of integers, integer bounds fit, but a continuous axis does not.
-        for value in (domain.low, domain.high, domain.low + INSIDE * (domain.high - domain.low)):
-            _typed(fields, path, value, kind)
+        # Integer bounds fit a field of integers, but a continuous axis does not. So a value inside is checked too.
+        low, _ = (_typed(fields, path, value, kind) for value in (domain.low, domain.high))
+        inside = domain.low + INSIDE * (domain.high - domain.low)
+        if isinstance(low, int):
+            with suppress(ValueError):
+                fields.typed(path, inside)
+                return domain
+            raise SpaceError(
+                f"axis {path}: got {kind}, any number between, for an integer (allowed: randint, choice)",
+                "axes",
+                path,
+                kind,
+            )
+        _typed(fields, path, inside, kind)
     return domain
 
 

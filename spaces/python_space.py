@@ -52,6 +52,8 @@ def choice(*values: Any, prior: JsonValue = None, when: When | None = None) -> A
 
 
 def _axis(kind: str, domain: Sequence[Any], prior: JsonValue, when: When | None) -> Axis:
+    if when is not None and not isinstance(when, Mapping):
+        raise UserError(f"{kind}: when: got {shown(when)} (allowed: axes with lists of values, as {{'kind': ['sgd']}})")
     try:
         return Axis.model_validate(json_of({kind: domain, "prior": prior, "when": dict(when or {})}))
     except UserError as error:
@@ -74,12 +76,18 @@ class PythonSpace:
     """
 
     def __init__(self, named: Mapping[str, Any] | None = None, /, **values: Any) -> None:
+        if named is not None and not isinstance(named, Mapping):
+            raise UserError(f"Space: got {shown(named)} (allowed: a mapping of values by name, or name=value)")
         given = dict(named or {})
         if twice := next((name for name in values if name in given), None):
             raise UserError(f"got {twice} twice (allowed: once, by its name or in the mapping)")
         given |= values
         if not all(isinstance(name, str) for name in given):
             raise UserError(f"got the names {shown(list(given))} (allowed: text)")
+        for name, value in given.items():
+            if isinstance(value, Mapping) and any(isinstance(each, Axis) for each in value.values()):
+                inner = next(inner for inner, each in value.items() if isinstance(each, Axis))
+                raise UserError(f"{name}: got an axis within a value (allowed: Space({{'{name}.{inner}': ...}}))")
         self.axes: Mapping[str, Axis] = {name: value for name, value in given.items() if isinstance(value, Axis)}
         """The axes, by name."""
         self.fixed: Mapping[str, Any] = {name: json_of(value) for name, value in given.items() if name not in self.axes}

@@ -10,7 +10,7 @@ from skipstack.dashboards.formats.rendering import Format
 from skipstack.dashboards.reports.listing_report import listing_report
 from skipstack.dashboards.reports.printing import print_report, say
 from skipstack.dashboards.reports.space_report import DescribedStudy, space_report
-from skipstack.data.basis.errors import AbsentCorpusError
+from skipstack.data.basis.errors import AbsentCorpusError, UserError
 from skipstack.data.basis.seeding import generator
 from skipstack.search.analysis.confirmation.papers import tables
 from skipstack.search.api.planning.epochs import EpochSize
@@ -57,6 +57,9 @@ def spaces(
         code = () if name is None else load_study(name, scale=scale)[0].space.code
         print(json.dumps(schema(code), indent=2))
     elif name is None:
+        for option, value in (("--scale", scale), ("--data-dir", data_dir)):
+            if value is not None:
+                raise UserError(f"{option}: got {value} without a study (allowed: after a preset or a study file)")
         print_report(listing_report("presets", {preset: (load_study(preset)[0].about,) for preset in presets()}), form)
     else:
         _show(name, scale, data_dir, form)

@@ -48,4 +48,6 @@ def describe_corpus(
         described, title = planned_corpora(given, data_dir)
     else:
         raise UserError(unknown("corpus or study", given, [*named_corpora(), *presets()]))
+    if not described:
+        raise UserError(f"{given}: its trials call a function, which reads its own data (allowed: a study of networks)")
     print_report(health_report(title, described), form, out)

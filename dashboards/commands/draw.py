@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from skipstack.dashboards.commands.options import Scale, Settings
+from skipstack.dashboards.reports.printing import check_name
 from skipstack.data.basis.errors import UserError
 from skipstack.search.study.record.folder import StudyFolder
 
@@ -40,6 +41,8 @@ def draw(
 
     Shows the layers and their inputs, shortcuts and gates, skips, fed-back labels, and the output layer.
     """
+    if out is not None:
+        check_name("--out", out, form, ("svg", "text"))
     folder = Path(network)
     if folder.is_dir() and StudyFolder(folder).ledger.is_dir():
         _refuse("a study that was begun", {"--scale": scale, "--set": settings})

@@ -1,5 +1,6 @@
 """``skipstack inspect``: shows gates, states and gradients of a trained network on sentences."""
 
+import os
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -7,7 +8,7 @@ import typer
 
 from skipstack.dashboards.commands.options import BundlePath, Code, ComputeDevice
 from skipstack.dashboards.commands.plain_text import sentences
-from skipstack.dashboards.reports.printing import print_report, say
+from skipstack.dashboards.reports.printing import check_name, print_report, say
 from skipstack.data.basis.atomic_files import refused_where_unwritable, write_atomically
 from skipstack.data.basis.errors import UserError
 
@@ -35,6 +36,8 @@ def inspect(
         with refused_where_unwritable(picture):
             if picture.exists():
                 raise UserError(f"--picture {picture}: exists (allowed: a new file)")
+            os.scandir(picture.parent).close()
+        check_name("--picture", picture, "svg")
     from skipstack.dashboards.reports.insight import insight_report
     from skipstack.dashboards.reports.pictures import insight_picture
     from skipstack.models.ground.device import choose_device

@@ -19,8 +19,12 @@ def given_points(text: str) -> Sequence[dict[str, Json]]:
     YAML. Raises UserError for a text that is neither a point nor a readable file of points.
     """
     if "=" in text:
-        named = (part.partition("=") for part in re.split(r",\s*(?=[\w.]+\s*=)", text))
-        return [{name.strip(): read_yaml(value, f"--point {text}")[0] for name, _, value in named}]
+        point: dict[str, Json] = {}
+        for name, _, value in (part.partition("=") for part in re.split(r",\s*(?=[\w.]+\s*=)", text)):
+            if name.strip() in point:
+                raise UserError(f"--point {text}: {name.strip()} is given twice (allowed: once)")
+            point[name.strip()] = read_yaml(value, f"--point {text}")[0]
+        return [point]
     try:
         read = read_yaml(content(Path(text)).decode(), text)[0]
     except (OSError, UnicodeDecodeError):

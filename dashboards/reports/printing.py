@@ -3,11 +3,11 @@
 import codecs
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from io import TextIOWrapper
 from pathlib import Path
-from typing import Final
+from typing import Final, get_args
 
 from rich.console import Console
 
@@ -71,8 +71,29 @@ def page_width() -> int:
     return int(asked) if asked.isdecimal() and int(asked) else PAGE
 
 
+FORMATS: Final[Mapping[str, str]] = {
+    **{f".{each}": each for each in ("html", "json", "csv", "parquet", "svg", "png", "pdf", "jpg")},
+    ".htm": "html",
+    ".tex": "latex",
+    ".md": "markdown",
+    ".jpeg": "jpg",
+}
+"""The format that the end of a file's name promises."""
+
+
+def check_name(option: str, out: Path, form: str, forms: Sequence[str] = ()) -> None:
+    """Raise UserError if the name of the file ``out``, which ``option`` gives, promises another format than ``form``,
+    in which it would be written. ``forms``: the values of ``--format``.
+    """
+    meant = FORMATS.get(out.suffix.lower(), form)
+    if meant != form:
+        other = f", or --format {meant}" if meant in forms else ""
+        raise UserError(f"{option} {out}: got a name for {meant}, and {form} to write (allowed: another name{other})")
+
+
 def write_report(report: Report, form: FileFormat, out: Path, *, full: bool = False) -> None:
     """Write a report to a file atomically. Raises UserError if it cannot be written."""
+    check_name("--out", out, form, get_args(FileFormat))
     write_file(rendered(report, form, width=page_width(), full=full), out)
     _say_undrawn(form)
 

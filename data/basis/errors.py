@@ -46,17 +46,20 @@ def unreadable(path: Path, error: OSError) -> UserError:
     suggests the nearest name in the folder.
     """
     message = f"cannot read {path}: {error.strerror}"
-    return MissingFileError(message + _nearest(path)) if isinstance(error, FileNotFoundError) else UserError(message)
+    if not isinstance(error, FileNotFoundError):
+        return UserError(message)
+    near = nearest_file(path)
+    return MissingFileError(f"{message} (nearest: {near})" if near else message)
 
 
-def _nearest(path: Path) -> str:
-    """The end of a message, `` (nearest: train.tsv)``; empty if no name in the folder is similar."""
+def nearest_file(path: Path) -> str | None:
+    """The name in the folder of ``path``, a file that does not exist, that is most similar; None if none is similar."""
     try:
-        beside = sorted(each.name for each in path.parent.iterdir())
+        beside = {each.name.lower(): each.name for each in sorted(path.parent.iterdir())}
     except OSError:
-        return ""
-    near = get_close_matches(path.name, beside, n=1, cutoff=0.6)
-    return f" (nearest: {near[0]})" if near else ""
+        return None
+    near = get_close_matches(path.name.lower(), beside, n=1, cutoff=0.6)
+    return beside[near[0]] if near else None
 
 
 def newer(what: str, got: int, known: int) -> UserError:

@@ -61,6 +61,7 @@ def _reading(error: ValidationError, model: type[BaseModel]) -> tuple[Path, str]
         # whole value as its input; an error deeper inside has only a part of it.
         depth = len(first["loc"][: labelled + 1])
         whole = [each for each in (first, *others) if each["loc"][:labelled] == first["loc"][:labelled]]
+        first = next((each for each in whole if each["type"] == "value_error"), first)
         value = next((each["input"] for each in whole if len(each["loc"]) == depth), value)
     match first["type"]:
         case "extra_forbidden":

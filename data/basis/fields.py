@@ -119,7 +119,9 @@ def describe(annotation: Any) -> str:
     if get_origin(inner) in (tuple, list):
         return _list(get_args(inner), constraints)
     if get_origin(inner) is dict:
-        return f"a mapping{' that is not empty' if any(isinstance(item, bounds.MinLen) for item in constraints) else ''}"
+        return (
+            f"a mapping{' that is not empty' if any(isinstance(item, bounds.MinLen) for item in constraints) else ''}"
+        )
     return _scalar(inner, constraints)
 
 
@@ -136,7 +138,7 @@ def _scalar(inner: Any, constraints: tuple[Any, ...]) -> str:
         case _ if inner is str:
             return "text that is not empty" if any(isinstance(item, bounds.MinLen) for item in constraints) else "text"
         case _:
-            return "any value"
+            return "any JSON value"
 
 
 def _between(constraints: tuple[Any, ...], *, whole: bool) -> str:

@@ -1,9 +1,9 @@
 """Column files: one token a line, an empty line after each sentence."""
 
 import re
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from skipstack.data.basis.counted import counted
 from skipstack.data.basis.frozen import UNSAID
@@ -46,6 +46,12 @@ class ColumnCorpus(FileCorpus):
     documents: Annotated[Literal["docstart", "empty_lines"], UNSAID] = "docstart"
     """The marks between documents: lines that start with ``-DOCSTART-``, or two or more empty lines. If the files have
     such marks, confidence intervals hold for new documents, not only for new sentences."""
+
+    @model_validator(mode="after")
+    def _has_two_columns(self) -> Self:
+        if self.word == self.tag:
+            raise ValueError(f"tag: got column {self.tag}, which has the words (allowed: another column)")
+        return self
 
     @property
     def label_scheme(self) -> Scheme | None:

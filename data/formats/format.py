@@ -19,7 +19,15 @@ segmented into words. ``text``: the words and punctuation marks of running text.
 TaskOfLayer = Literal["tagging", "classification", "parsing", "language_modelling"]
 """The name of the task that a layer of tags is for (``data/tasks/tasks.py``)."""
 
-Paths = str | Annotated[tuple[str, ...], Field(min_length=1)]
+
+def _a_path(given: str) -> str:
+    if not given:
+        raise ValueError("got '' (allowed: the path of a file)")
+    return given
+
+
+_Path = Annotated[str, AfterValidator(_a_path)]
+Paths = _Path | Annotated[tuple[_Path, ...], Field(min_length=1)]
 """A file, or several in order. The wildcards ``*``, ``?`` and ``**`` stand for all matching files, in text order."""
 
 Share = Annotated[float, Field(gt=0, lt=1)]

@@ -132,6 +132,8 @@ def load_recorded(code: Sequence[CodeFile], paths: Sequence[Path]) -> None:
 
     Raises UserError if a path cannot be read, or if a file that is not loaded yet is at none of the paths.
     """
+    if paths and not code:
+        raise UserError(f"--code {paths[0]}: got it where all code is skipstack's (allowed: to leave it out)")
     found: dict[str, tuple[Path, bytes]] = {}
     for path in paths:
         try:

@@ -32,10 +32,11 @@ def source_of(function: Callable[..., object], direction: Direction = "maximize"
     """
     if not callable(function):
         raise UserError(f"objective: got {function!r} (allowed: a function of a config and a report)")
-    if direction not in RECORDED:
+    if not isinstance(direction, str) or direction not in RECORDED:
         raise UserError(f"direction: got {direction!r} (allowed: {', '.join(get_args(Direction))})")
-    _check_call(function)
     inner = _inner(function)
+    _check_kind(function, inner)
+    _check_call(function)
     try:
         source, file = inspect.getsource(inner), Path(inspect.getsourcefile(inner) or "").name
     except (OSError, TypeError):
@@ -43,6 +44,22 @@ def source_of(function: Callable[..., object], direction: Direction = "maximize"
     digest = hashlib.sha256("".join((source, *_bound(function))).encode()).hexdigest()[:16]
     epochs = EPOCHS if takes_report(function) else 1  # without reports, it returns one score for the whole trial
     return FunctionSource(name=_name(inner), file=file, source=digest, direction=RECORDED[direction], epochs=epochs)
+
+
+def _check_kind(function: Callable[..., object], inner: object) -> None:
+    """Raise UserError for what can be called, but then computes no score: a class, or a function that is suspended.
+    ``inner``: the function that runs.
+    """
+    runs = getattr(inner, "__call__", inner) if inspect.isclass(inner) else inner  # noqa: B004 (the method itself)
+    kinds = {
+        "class": inspect.isclass(function),
+        "async function": inspect.iscoroutinefunction(runs) or inspect.isasyncgenfunction(runs),
+        "generator": inspect.isgeneratorfunction(runs),
+    }
+    for kind, applies in kinds.items():
+        if applies:
+            allowed = "a function that returns its score, or reports it"
+            raise UserError(f"objective: got the {kind} {_name(inner)} (allowed: {allowed})")
 
 
 def check_function_given(

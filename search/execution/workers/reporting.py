@@ -391,6 +391,6 @@ def _number(name: str, value: Any, call: str = "report") -> float:
     """Convert a number of any library to a Python float. Raises ReportError for a value that is no number."""
     try:
         return float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         named = "test" if name == "test_score" else name
         raise ReportError(f"{call}({named}=...): got {value!r} (allowed: a number)") from None

@@ -13,6 +13,7 @@ from typing import Any, Final, final
 
 from skipstack.data.basis.errors import UserError, one_line
 from skipstack.search.execution.driver.functions import arguments
+from skipstack.search.execution.workers import reporting
 from skipstack.search.execution.workers.call_checkpoints import CallCheckpoint
 from skipstack.search.execution.workers.call_models import CallModels
 from skipstack.search.execution.workers.global_random_state import GlobalRandomState
@@ -30,7 +31,7 @@ from skipstack.search.execution.workers.threads import warn_of_threads
 from skipstack.search.study.task import TrialTask
 from skipstack.spaces.domains import Json
 
-OURS: Final = Path(__file__).name
+OURS: Final = frozenset({__file__, reporting.__file__})
 
 
 @final
@@ -163,7 +164,7 @@ def _as_ordinary_error(error: BaseException) -> BaseException:
         ordinary = RuntimeError(one_line(error)).with_traceback(error.__traceback__)
         ordinary.__cause__ = error
         error = ordinary
-    frames = [each for each in traceback.extract_tb(error.__traceback__) if Path(each.filename).name != OURS]
+    frames = [each for each in traceback.extract_tb(error.__traceback__) if each.filename not in OURS]
     if frames:
         error.add_note(f"at {', '.join(f'{Path(each.filename).name}:{each.lineno} in {each.name}' for each in frames)}")
     return error

@@ -118,6 +118,8 @@ def _store(text: str, tracking_uri: str | None) -> str:
     uri = chosen_store(tracking_uri)
     if uri is None:
         raise UserError(f"{text}: in which store? (allowed: with --tracking-uri URI, or {URI} in the environment)")
+    if (database := database_file(uri)) is not None and not database.exists():  # MLflow would make it
+        raise UserError(f"{text}: the store has no file {database} (allowed: one that is there)")
     return uri
 
 

@@ -1,9 +1,11 @@
 """Chooses and checks the MLflow store for a study's runs, named by an option or by MLflow's environment variables."""
 
 import os
+from contextlib import suppress
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Final
+from urllib.parse import urlsplit
 
 from skipstack.data.basis.errors import UserError, unknown
 from skipstack.data.basis.parts import need
@@ -23,6 +25,9 @@ URI, EXPERIMENT, FILES = "MLFLOW_TRACKING_URI", "MLFLOW_EXPERIMENT_NAME", "MLFLO
 
 MEANT_OTHERWISE: Final = frozenset("?%")
 """The characters that must be percent-encoded in the path of an sqlite store's URI."""
+
+SQLITE: Final = b"SQLite format 3\0"
+"""The first bytes of each sqlite database that is not empty."""
 
 ARTIFACTS: Final = "mlartifacts"
 """The name of the folder for artifacts, the same as on an MLflow server."""
@@ -119,6 +124,17 @@ def check_sqlite(source: str, uri: str) -> None:
         )
 
 
+def _check_file(source: str, database: Path | None) -> None:
+    """Raise UserError if there is a file that is no sqlite database where a store's should be. None: it has no file."""
+    if database is None or not database.exists():
+        return
+    if database.is_dir():
+        raise UserError(f"{source}: {database} is a folder (allowed: a file in it, as in {database}/mlflow.db)")
+    with suppress(OSError), database.open("rb") as file:
+        if (begin := file.read(len(SQLITE))) and begin != SQLITE:
+            raise UserError(f"{source}: {database} is no SQLite database (allowed: a new file, or one of MLflow's)")
+
+
 def _kind(uri: str) -> str:
     """Return the kind of a store: the scheme of its URI, without a database's driver. Empty for a path."""
     scheme = uri if uri in BARE else uri.partition(":")[0] if ":" in uri.partition("/")[0] else ""
@@ -133,8 +149,14 @@ def _check(source: str, uri: str) -> None:
             return
         raise UserError(f"{source}: {unknown('kind of store', kind, SCHEMES)}, as in sqlite:////PATH/mlflow.db")
     if kind not in ("", "file", "databricks") and "://" not in uri:
-        raise UserError(f"{source}: got {kind}: without // after it (allowed: as in http://HOST:5000)")
+        example = "sqlite:////PATH/mlflow.db" if kind == "sqlite" else f"{kind}://HOST"
+        raise UserError(f"{source}: got {kind}: without // after it (allowed: as in {example})")
+    if has_page(uri) and not urlsplit(uri).netloc:
+        raise UserError(f"{source}: got {uri} without a host (allowed: as in http://HOST:5000)")
     check_sqlite(source, uri)
+    _check_file(source, database_file(uri))
+    if not kind and Path(uri).is_file():
+        raise UserError(f"{source}: got the file {uri} (allowed: a store, as in sqlite:////PATH/mlflow.db)")
     if is_folder(uri) and os.environ.get(FILES, "").lower() not in ("true", "1"):
         raise UserError(
             f"{source}: got a folder, where MLflow 3 writes only with {FILES}=true in the environment (allowed: that, "

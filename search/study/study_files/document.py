@@ -12,13 +12,14 @@ from typing import Annotated, Any, Final
 from pydantic import Field, ValidationError
 
 from skipstack.data.basis.errors import UserError, unknown
-from skipstack.data.basis.explain import at, explain
+from skipstack.data.basis.explain import at, explain, place
 from skipstack.data.basis.fields import PartOf
 from skipstack.data.basis.frozen import Frozen
 from skipstack.data.basis.ordinary_files import content
 from skipstack.search.study.config import BY_KIND, SearchConfig, of_kind
 from skipstack.search.study.study_files.yaml_lines import Lines, read_yaml
 from skipstack.spaces.config import RECORDED, Axis
+from skipstack.spaces.paths import trial_paths
 from skipstack.spaces.trial import TrialConfig
 
 Raw = Mapping[str, Any]
@@ -164,6 +165,7 @@ def document(data: Any, source: ValueSource, scale: str | None = None, base: Raw
     try:
         file = FileContent.model_validate(data)
     except ValidationError as error:
+        _check_nesting(place(error, FileContent), data, source)
         raise UserError(explain(error, FileContent, lines=source.lines, file=source.name)) from None
     extended = _extended(file.extends, source, scale, base)
     raw: Raw = {**_over(extended.raw, file, source), "name": file.name}
@@ -173,6 +175,15 @@ def document(data: Any, source: ValueSource, scale: str | None = None, base: Raw
         source = source.at_scale(scale)
         raw = _over(raw, file.scales[scale], source)
     return Document(source, raw, tuple(dict.fromkeys([*extended.scales, *file.scales])), file.code)
+
+
+def _check_nesting(path: Sequence[str | int], data: Any, source: ValueSource) -> None:
+    """Raise UserError if the mistake at ``path`` is an axis that stands within the mappings of its field."""
+    if path[:1] != ("axes",) or len(path) != 3 or not isinstance(data["axes"][path[1]][path[2]], Mapping):
+        return
+    dotted = f"{path[1]}.{path[2]}"
+    if field := next((each for each in trial_paths() if each == dotted or each.startswith(f"{dotted}.")), None):
+        raise source.error(path, f"axes: got {path[2]} within {path[1]} (allowed: dotted paths, as in {field}: ...)")
 
 
 def _extended(name: str | None, source: ValueSource, scale: str | None, base: Raw | None) -> Document:

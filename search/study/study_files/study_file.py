@@ -1,5 +1,6 @@
 """Loads and validates study files, which describe in YAML a space and how it is searched."""
 
+import shlex
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -7,13 +8,14 @@ from typing import Annotated, Any, TypeVar
 
 from pydantic import BaseModel, Field, ValidationError
 
-from skipstack.data.basis.errors import UserError, unknown
+from skipstack.data.basis.errors import UserError, nearest_file, unknown
 from skipstack.data.basis.explain import explain, place
 from skipstack.data.basis.frozen import Frozen
 from skipstack.data.basis.user_code.configs import CodeFile, known
 from skipstack.data.basis.user_code.files import check_distinct, code_path, read_code
 from skipstack.data.corpora.named import find_card
 from skipstack.search.study.config import SearchConfig, StudyConfig
+from skipstack.search.study.record.folder import StudyFolder
 from skipstack.search.study.study_files.document import (
     Document,
     FileContent,
@@ -101,6 +103,8 @@ def load_study(
         corpora, file = Path.cwd(), document(given, ValueSource(MAPPING), scale, nothing)
     else:
         path, preset = find_study(given)
+        if preset and function is not None:
+            raise UserError(f"{preset}: a preset trains networks (allowed for a function: a space of its arguments)")
         name, corpora = preset or path.stem, Path.cwd() if preset else path.resolve().parent
         file = read_document(path, str(given), scale, nothing)
     if scale is not None and scale not in file.scales:
@@ -196,12 +200,25 @@ def find_study(name_or_path: str | Path) -> tuple[Path, str | None]:
     """
     path, name = Path(name_or_path), str(name_or_path)
     if path.is_file():
+        if path.suffix == ".py":
+            raise UserError(
+                f"{name}: got Python (allowed: a study file in YAML, or a preset; a function is searched in Python, by "
+                "skipstack.search(SPACE, FUNCTION))"
+            )
         return path, None
     if name in presets():
         return presets()[name], name
+    if name and StudyFolder(path).ledger.exists():
+        again = shlex.join(["skipstack", "extend", name, "--trials", "N"])
+        raise UserError(f"{name}: a study that was begun (allowed: a study file, or a preset; `{again}` adds trials)")
+    if name and path.is_dir():
+        raise UserError(f"{name}: a folder without a study (allowed: a study file in YAML, or a preset)")
     if path.suffix in SUFFIXES:
-        raise UserError(f"no study file {name} (allowed: a YAML file, or a preset: {', '.join(presets())})")
-    raise UserError(unknown("study", name, presets()))
+        near = nearest_file(path)
+        nearest = f"nearest: {near}; " if near else ""
+        raise UserError(f"no study file {name} ({nearest}allowed: a YAML file, or a preset: {', '.join(presets())})")
+    files = (name + suffix for suffix in SUFFIXES)
+    raise UserError(unknown("study", name, presets(), next((file for file in files if Path(file).is_file()), None)))
 
 
 class _Whole(Frozen):

@@ -51,8 +51,8 @@ _Loader.add_implicit_resolver(_NULL, re.compile(r"(null|Null|NULL|~|)$"), ["n", 
 PROBLEMS = {
     "found character '\\t' that cannot start any token": "got a tab (allowed: blanks to indent, quotes around a tab)",
     "but found another document": "a second document begins here (allowed: one)",
-    "mapping values are not allowed here": "got a second ': ' in a line (allowed: quotes around a value that has one)",
-    "could not find expected ':'": "got a key without ': ' and a value before this line",
+    "mapping values are not allowed here": "got a ': ' too many (allowed: one in a line; quotes around others)",
+    "could not find expected ':'": "got a line without a ': ' (allowed: a key and a value, as in `trials: 3`)",
     "but got '<stream end>'": "but the text ends",
 }
 """PyYAML's words for frequent mistakes, or their end, each with words for those who do not know its terms."""

@@ -131,11 +131,11 @@ def test_a_value_that_another_kind_allows_is_told_with_that_kind() -> None:
 @pytest.mark.parametrize(
     ("value", "message"),
     [
-        ({"choice": [1], "when": {"a.b": 3}}, "when.a.b: got 3 (allowed: a list of 1 or more, each any value)"),
+        ({"choice": [1], "when": {"a.b": 3}}, "when.a.b: got 3 (allowed: a list of 1 or more, each any JSON value)"),
         ({"loguniform": [1]}, "loguniform: got [1] (allowed: a list of 2: a number and a number, or null)"),
         ({"loguniform": [0, 1]}, "got bounds [0.0, 1.0] (allowed for loguniform: bounds above 0)"),
         ({"named": {}}, "named: got {} (allowed: a mapping that is not empty, or null)"),
-        ({"choice": []}, "choice: got [] (allowed: a list of 1 or more, each any value, or null)"),
+        ({"choice": []}, "choice: got [] (allowed: a list of 1 or more, each any JSON value, or null)"),
         (
             {"choice": [1], "real": [0, 1]},
             "got choice and uniform (allowed: one of choice, named, randint, uniform, loguniform)",

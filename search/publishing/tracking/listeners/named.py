@@ -1,5 +1,6 @@
 """Finds the listeners that ``--also`` names: built-in ones by name, others by the Python files of their classes."""
 
+import ast
 import inspect
 import runpy
 from collections.abc import Mapping, Sequence
@@ -8,7 +9,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
-from skipstack.data.basis.errors import UserError, unknown
+from skipstack.data.basis.errors import UserError, one_line, unknown
+from skipstack.data.basis.ordinary_files import content
 from skipstack.search.publishing.tracking.listeners.listener import Listener, StudyInfo
 
 HERE: Final = __package__
@@ -33,6 +35,19 @@ def check(also: Sequence[str]) -> None:
             raise UserError(f"--also: {unknown('listener', name, [*BUILT_IN, 'FILE.py'])}")
         elif not Path(name).is_file():
             raise UserError(f"--also: {name}: no such file (allowed: {', '.join(BUILT_IN)}, or a file with a Listener)")
+        else:
+            _check_source(name)
+
+
+def _check_source(file: str) -> None:
+    """Raise UserError for a file that is no Python, or that neither has a class nor takes one from elsewhere."""
+    try:
+        parsed = ast.parse(content(Path(file)), file)
+    except (SyntaxError, OSError, ValueError) as error:
+        line = getattr(error, "lineno", None)
+        raise UserError(f"--also: {file}{f':{line}' if line else ''}: {one_line(error)} (allowed: Python)") from None
+    if not any(isinstance(each, ast.ClassDef | ast.ImportFrom) for each in ast.walk(parsed)):
+        raise UserError(f"--also: {file}: got no class (allowed: one class of skipstack.Listener)")
 
 
 def with_whole_paths(also: Sequence[str]) -> tuple[str, ...]:

@@ -191,7 +191,7 @@ def test_a_file_in_the_working_directory_goes_before_a_preset_but_a_folder_does_
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("extends: wu2017/quik", "mine.yaml:1: unknown study 'wu2017/quik' (nearest: 'wu2017/quick'; allowed: "),
+        ("extends: wu2017/quik", "mine.yaml:1: unknown preset 'wu2017/quik' (nearest: 'wu2017/quick'; allowed: "),
         (
             "about: x\nextnds: quickstart",
             "mine.yaml:2: extnds: unknown key 'extnds' (nearest: 'extends'; allowed: name, about, ",
