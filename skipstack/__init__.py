@@ -335,7 +335,15 @@ def extend(
     from skipstack.search.api.run import extend as ready
     from skipstack.spaces.domains import json_of
 
-    check_arguments(folder=folder, constraints=constraints, seeds=seeds, choices=choices, data_dir=data_dir, **options)
+    check_arguments(
+        folder=folder,
+        constraints=constraints,
+        trials=trials,
+        seeds=seeds,
+        choices=choices,
+        data_dir=data_dir,
+        **options,
+    )
     _constraints(constraints)
     where = _execution(options, objective, folder, of=extend)
     run = ready(
@@ -455,7 +463,7 @@ def from_tune(
     from skipstack.search.api.arguments import check_arguments
     from skipstack.search.study.earlier_studies.elsewhere.tune_results import tune_search
 
-    check_arguments(folder=folder, score=score, space=space, out=out)
+    check_arguments(folder=folder, score=score, direction=direction, space=space, out=out)
     return _written(tune_search(Path(folder), score, direction, {} if space is None else space.axes), out)
 
 
@@ -469,7 +477,7 @@ def from_wandb(table: AnyPath, *, score: str, space: Space, direction: Direction
     from skipstack.search.api.arguments import check_arguments
     from skipstack.search.study.earlier_studies.elsewhere.wandb_table import wandb_search
 
-    check_arguments(table=table, score=score, space=space, out=out)
+    check_arguments(table=table, score=score, direction=direction, space=space, out=out)
     return _written(wandb_search(Path(table), score, direction, space.axes), out)
 
 

@@ -5,10 +5,13 @@ import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Self
+from typing import Final, Self
 
 from skipstack.data.basis.errors import UserError, unreadable
 from skipstack.data.basis.ordinary_files import content
+
+PACKED: Final = {b"\x1f\x8b": "gzip", b"PK\x03\x04": "zip", b"BZh91AY&SY": "bzip2", b"\xfd7zXZ\x00": "xz"}
+"""Programs that pack files, by the first bytes of theirs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +43,9 @@ class SourceFile:
         U+0085, which a word may contain. A byte order mark is skipped. Raises UserError for an unknown encoding, and
         for bytes that are not text in the encoding.
         """
+        packed = next((name for begin, name in PACKED.items() if self.content.startswith(begin)), None)
+        if packed is not None:
+            raise UserError(f"{self.path}: got a file packed by {packed} (allowed: the text in it, unpacked)")
         try:
             text = self.content.decode(encoding)
         except LookupError as error:

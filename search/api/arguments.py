@@ -3,10 +3,11 @@
 import os
 from collections.abc import Callable, Mapping, Sequence
 from numbers import Integral
-from typing import Any, Final
+from typing import Any, Final, get_args
 
 from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.explain import shown
+from skipstack.spaces.function import Direction
 from skipstack.spaces.python_space import PythonSpace
 
 Check = tuple[Callable[[Any], bool], str]
@@ -40,9 +41,11 @@ CHECKS: Final[Mapping[str, Check]] = {
     ),
     **dict.fromkeys(("folder", "bundle", "table", "out", "data_dir"), PATH),
     **dict.fromkeys(("scale", "score", "tracking_uri", "address"), TEXT),
-    **dict.fromkeys(("epochs", "seeds", "top"), WHOLE),
+    **dict.fromkeys(("epochs", "seeds", "top", "trials"), WHOLE),
     "corpus": TEXT_OR_TEXTS,
     "without": TEXT_OR_TEXTS,
+    "by": TEXT_OR_TEXTS,
+    "direction": (lambda given: given in get_args(Direction), " or ".join(get_args(Direction))),
     "beside": PATH_OR_PATHS,
     "also": TEXTS,
     "code": PATHS,
@@ -72,5 +75,10 @@ def check_arguments(**given: object) -> None:
             continue
         fits, allowed = CHECKS[name]
         if not fits(value):
-            called = f"the function {value.__name__}" if hasattr(value, "__code__") else shown(value)
-            raise UserError(f"{name}: got {called} (allowed: {allowed})")
+            raise UserError(f"{name}: got {_called(value)} (allowed: {allowed})")
+
+
+def _called(given: Any) -> str:
+    if given is None:
+        return "None"
+    return f"the function {given.__name__}" if hasattr(given, "__code__") else shown(given)

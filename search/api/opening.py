@@ -128,7 +128,7 @@ def new_points(record: StudyRecord, space: Space, given: Sequence[Mapping[str, J
     """Convert points that a user gives for a study into points of ``space``. Raises UserError for a repeated point, for
     a point that the study has already tried, and as ``given_point`` does.
     """
-    given = [given] if isinstance(given, Mapping) else given
+    given = [given] if isinstance(given, Mapping | str) else given
     owners = {canonical_json(trial.point): f"trial {number} has" for number, trial in record.trials.items()}
     points = []
     for number, each in enumerate(given, 1):

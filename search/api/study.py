@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, final
 
 from skipstack.data.basis.counted import counted
 from skipstack.data.basis.parts import need
+from skipstack.search.api.arguments import check_arguments
 from skipstack.search.study.record.folder import StudyFolder
 from skipstack.search.study.record.study_record import StudyRecord
 
@@ -95,8 +96,9 @@ class Study:
         return Path(folder)
 
     def explored(self, by: Sequence[str] = ()) -> "Exploration":
-        """Analyse the search over the axes ``by`` (empty means all). Raises UserError for an unknown axis."""
-        return self.frames.exploration(by)
+        """Analyse the search, in a table over the axes ``by`` (all if empty). Raises UserError for an unknown axis."""
+        check_arguments(by=by)
+        return self.frames.exploration((by,) if isinstance(by, str) else by)
 
     def exploration(self, by: Sequence[str] = ()) -> "pd.DataFrame":
         """The table of the search's analysis as a frame, with a row for each value of each axis. ``by``: the axes;
@@ -133,6 +135,7 @@ class Study:
         ``pareto`` is given. Raises it also if the files in ``code`` differ from the recorded files, for a trial without
         kept weights (unless ``retrain``) or without a reported model, and for an ensemble of one seed.
         """
+        check_arguments(out=to, code=code)
         need("torch", "bundles")
         from functools import partial
 
@@ -165,7 +168,7 @@ class Study:
         """
         from skipstack.search.api.run import ask_for
 
-        given = [each if isinstance(each, Sequence) else [each] for each in points]
+        given = [each if isinstance(each, Sequence) and not isinstance(each, str) else [each] for each in points]
         ask_for(self.folder, [point for listed in given for point in listed])
 
     def _repr_html_(self) -> str | None:

@@ -69,6 +69,9 @@ def extension(
     Raises UserError if the extension would change nothing, for more seeds in a study whose seeds race, and as
     ``extended`` does.
     """
+    for option, number in (("trials", trials), ("seeds", seeds)):
+        if number < 0:
+            raise UserError(f"--{option}: got {number} (allowed: 0 or more)")
     if not (trials or seeds or choices or points):
         raise UserError(
             "nothing to extend the study by (allowed: --trials N, --seeds N, --axis PATH=CHOICE, --point AXIS=VALUE)"

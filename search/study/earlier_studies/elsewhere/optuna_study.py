@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final, Literal
 
 from skipstack.data.basis.errors import UserError
+from skipstack.data.basis.explain import shown
 from skipstack.search.study.earlier_studies.elsewhere.finished_trials import FinishedSearch, FinishedTrial, json_value
 from skipstack.spaces.config import Axis
 from skipstack.spaces.python_space import choice, loguniform, randint, uniform
@@ -24,6 +25,10 @@ def optuna_search(study: Any) -> FinishedSearch:
     as stopped; a trial without any value counts as failed. Trials are ranked by their best epoch, while Optuna ranks
     them by their final value. Raises UserError if the study has several objectives.
     """
+    if not hasattr(study, "directions"):
+        raise UserError(
+            f"from_optuna: got {shown(study)} (allowed: an Optuna study, as optuna.load_study(...) gives it)"
+        )
     if len(study.directions) > 1:
         raise UserError(f"from_optuna: got {len(study.directions)} objectives (allowed: a study of one)")
     left_out: Counter[str] = Counter()

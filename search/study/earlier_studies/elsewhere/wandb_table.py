@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from skipstack.data.basis.errors import UserError, unknown
+from skipstack.data.basis.errors import UserError, unknown, unreadable
 from skipstack.data.basis.explain import shown
 from skipstack.search.study.earlier_studies.elsewhere.finished_trials import FinishedSearch, FinishedTrial
 from skipstack.spaces.config import Axis
@@ -99,8 +99,15 @@ def _rows(table: Path, needed: tuple[str, ...]) -> Iterator[_Row]:
                     raise UserError(f"from_wandb: {table.name}: got the column {name!r} twice (allowed: once)")
             for row in reader:
                 yield _Row(table.name, reader.line_num, {name: str(cell).strip() for name, cell in row.items()})
-    except (OSError, ValueError, csv.Error) as error:
-        raise UserError(f"from_wandb: {table}: {error}") from None
+    except UserError:
+        raise
+    except OSError as error:
+        raise unreadable(table, error) from None
+    except UnicodeDecodeError as error:
+        byte = error.object[error.start]
+        raise UserError(f"from_wandb: {table}: got the byte 0x{byte:02x}, allowed: UTF-8 text") from None
+    except (ValueError, csv.Error) as error:
+        raise UserError(f"from_wandb: {table}: {error} (allowed: a table in CSV)") from None
 
 
 def _value(text: str, axis: Axis) -> Json:
