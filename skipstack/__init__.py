@@ -603,7 +603,8 @@ def _study(given: AnyStudy, objective: object) -> str | Path | Mapping[str, Any]
     if isinstance(given, Mapping) and any(isinstance(each, Axis) for each in given.values()):
         raise UserError("study: got a mapping of axes (allowed: skipstack.Space({...}) around it)")
     if not isinstance(given, PythonSpace):
-        return json_of(given)
+        study: str | Path | Mapping[str, Any] = json_of(given)
+        return study
     if objective is None and given.axes and not any("." in name for name in given.axes):
         raise UserError(
             f"objective: got none for axes called {', '.join(given.axes)} (allowed: the function whose arguments they "

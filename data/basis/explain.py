@@ -67,10 +67,9 @@ def _reading(error: ValidationError, model: type[BaseModel]) -> tuple[Path, str]
         case "extra_forbidden":
             owner, key = models(annotation)[0], str(path[-1])
             inside = min((each for each in paths(owner) if each.endswith(f".{key}")), key=len, default=None)
-            _, others = _other_kinds(first["loc"], model)
-            return path, unknown(
-                "key", key, fields(owner), f"{key} of kind {' or '.join(others)}" if others else inside
-            )
+            _, elsewhere = _other_kinds(first["loc"], model)
+            nearest = f"{key} of kind {' or '.join(elsewhere)}" if elsewhere else inside
+            return path, unknown("key", key, fields(owner), nearest)
         case "missing" if isinstance(path[-1], int):  # a list that is too short
             path, annotation, _ = _walk(first["loc"][:-1], model)
         case "missing":
@@ -86,11 +85,11 @@ def _reading(error: ValidationError, model: type[BaseModel]) -> tuple[Path, str]
         case _:
             pass
     allowed = describe(annotation)
-    kind, others = _other_kinds(first["loc"], model)
-    else_allowed = {other: words for other, each in others.items() if (words := describe(each)) != allowed}
-    if else_allowed:
-        words = next(iter(else_allowed.values()))
-        same = " or ".join(other for other, each in else_allowed.items() if each == words)
+    kind, elsewhere = _other_kinds(first["loc"], model)
+    told = {other: words for other, each in elsewhere.items() if (words := describe(each)) != allowed}
+    if told:
+        words = next(iter(told.values()))
+        same = " or ".join(other for other, each in told.items() if each == words)
         return path, f"got {shown(value)} for kind {kind} (allowed: {allowed}; for kind {same}: {words})"
     return path, f"got {shown(value)} (allowed: {allowed})"
 
@@ -99,7 +98,10 @@ def _other_kinds(location: Sequence[str | int], model: type[BaseModel]) -> tuple
     """The kind of the config that holds the last key of pydantic's ``location``, and the type of that key in each other
     kind that has it; ``("", {})`` if the config is not one of several kinds.
     """
+    path = _walk(location, model)[0]
     for end in range(len(location) - 1, 0, -1):
+        if _walk(location[: end + 1], model)[0] != path:  # the key is inside a value of the config
+            break
         members = kinds(_walk(location[: end - 1], model)[1])
         if (kind := str(location[end - 1])) in members:
             key = str(location[end])

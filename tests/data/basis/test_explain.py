@@ -7,7 +7,7 @@ from pydantic import BaseModel, ValidationError
 
 from skipstack.data.basis.explain import explain, place
 from skipstack.data.basis.fields import fields
-from skipstack.models.configs.cells import GateKind
+from skipstack.models.configs.cells import GateKind, ShortcutConfig
 from skipstack.models.configs.model import StackConfig
 from skipstack.models.configs.training import TrainingConfig
 from skipstack.spaces.config import Axis, SpaceConfig
@@ -100,6 +100,10 @@ def nested(path: str, value: Any) -> Any:
             "model.embedder.spelling.hidden: got 0 (allowed: an integer from 1)",
         ),
         (3, "got 3 (allowed: a mapping of data, model, training)"),
+        (
+            nested("model.stack.shortcut.hidden", 3),
+            f"model.stack.shortcut.hidden: unknown key 'hidden' (allowed: {', '.join(fields(ShortcutConfig))})",
+        ),
         (
             nested("training.learning_rate", 0.1),
             "training.learning_rate: unknown key 'learning_rate' "

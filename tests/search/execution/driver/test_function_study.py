@@ -291,6 +291,7 @@ def telling(**what: Any) -> Function:
         (refusing, "failed", "RuntimeError: UserError: not this study's; at test_function_study.py:"),
         (diverging, "diverged", ""),
         (telling(score="high"), "failed", "ReportError: report(score=...): got 'high' (allowed: a number)"),
+        (telling(score=10**400), "failed", "ReportError: report(score=...): got 1000"),
         (telling(test="high"), "failed", "ReportError: report(test=...): got 'high' (allowed: a number)"),
         (telling(dev_score=1), "failed", "ReportError: report(dev_score=...): the study keeps its own under this"),
         (telling(epoch=0), "failed", "ReportError: report(epoch=...): got 0 (allowed: an epoch counted from 1)"),
@@ -311,6 +312,7 @@ def test_what_goes_wrong_in_a_function_ends_its_trial_and_is_told_in_one_line(
         assert (trial.state, trial.score) == (state, None)
         assert trial.message.startswith(says)
         assert len(trial.message.splitlines()) <= 1
+        assert "reporting.py" not in trial.message, "no line of skipstack's own"
     if function is failing:
         assert "in failing" in trial.message
         assert "in inner" in trial.message
