@@ -220,7 +220,7 @@ def begin(
     """Begin a study whose trials a loop of your own trains, wherever it likes: the study has the ledger, the scheduler
     and the MLflow runs of any other, and runs nothing itself::
 
-        with skipstack.begin(skipstack.Space(x=skipstack.uniform(0, 4)), trials=20, out="runs/mine") as study:
+        with skipstack.begin(skipstack.Space(x=skipstack.uniform(0, 4)), trials=20, seeds=1, out="runs/mine") as study:
             while (trial := study.ask()) is not None:
                 trial.report(score=measured(trial.config["x"]))
                 trial.end()

@@ -115,6 +115,7 @@ SEARCH = "search quickstart --engine serial --trials 1 --epochs 1 --out out "
         ("search bundle", "bundle: a folder without a study (allowed: a study file in YAML, or a preset)"),
         ("search function.py", "function.py: got Python (allowed: a study file in YAML, or a preset; a function is "),
         ("search study.yml", "no study file study.yml (nearest: study.yaml; allowed: a YAML file, or a preset: cells"),
+        ("search atis", "atis: a corpus (allowed: a study file, or a preset, with --corpus atis)"),
         ("plan study", "unknown study 'study' (nearest: 'study.yaml'; allowed: cells, "),
         (SEARCH + "--proposer TPE", "--proposer: unknown value 'TPE' (nearest: 'tpe'; allowed: grid, "),
         (SEARCH + "--tracking-uri sqlite:mlflow.db", "--tracking-uri: got sqlite: without // after it (allowed: as in "
@@ -156,6 +157,14 @@ def test_a_corpus_that_is_packed(here: Path) -> None:
     assert line.endswith("packed.tsv: got a file packed by gzip (allowed: the text in it, unpacked)")
 
 
+def test_kernels_of_an_unknown_name(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SKIPSTACK_KERNELS", "fsed")
+    before = files(here)
+    with pytest.raises(skipstack.UserError, match=r"^SKIPSTACK_KERNELS: unknown kernels 'fsed' \(nearest: 'fused'"):
+        skipstack.search("study.yaml", engine="serial", out="out")
+    assert files(here) == before
+
+
 def axes() -> skipstack.Space:
     return skipstack.Space(x=skipstack.uniform(0, 1))
 
@@ -184,6 +193,8 @@ def search(study: Any, function: Any = objective, **options: Any) -> Callable[[]
          "(allowed: Space({'model.depth': ...}))"),
         (lambda: skipstack.uniform(0, 1, when=["kind"]), 'uniform: when: got ["kind"] (allowed: axes with lists of '),
         (lambda: skipstack.open(None), "folder: got None (allowed: a path, as text or a Path)"),
+        (lambda: skipstack.load("bundle", device="gpu"), "unknown device 'gpu' (nearest: 'cpu'; allowed: auto, cpu, "),
+        (lambda: skipstack.load("bundle").predict([[1, 2]]), "got the sentence [1, 2] (allowed: sentences, each a "),
         (lambda: skipstack.open("done").enqueue("depth=3"), "points: got 'depth=3' (allowed: points, each as "),
         (lambda: skipstack.extend("called", objective, trials=-1), "--trials: got -1 (allowed: 0 or more)"),
         (lambda: skipstack.extend("done", choices={"model.stack.depth": 7}), "choices: got "

@@ -5,7 +5,7 @@ from contextlib import AbstractContextManager, nullcontext
 
 import torch
 
-from skipstack.data.basis.errors import NoGpuError
+from skipstack.data.basis.errors import NoGpuError, UserError, unknown
 
 SIMULATED = "simulated"
 """Torch's type name for the simulated device (``models/conformance/accelerator/simulated.py``)."""
@@ -14,15 +14,20 @@ SIMULATED = "simulated"
 CAPTURED = "cuda-graphs"
 """The device name for a GPU on which training steps are captured as CUDA graphs (``models/training/captured.py``)."""
 
+DEVICES = ("auto", "cpu", "cuda", CAPTURED)
+"""The names of devices that a user may choose."""
+
 
 def choose_device(name: str) -> torch.device:
     """Return the torch device called ``name``. ``auto`` is a GPU if there is one, or else the CPU.
 
-    Raises NoGpuError if ``name`` demands a GPU and there is none.
+    Raises NoGpuError if ``name`` demands a GPU and there is none, and UserError for an unknown name.
     """
     present = torch.cuda.is_available()
     if name == "auto":
         return torch.device("cuda" if present else "cpu")
+    if name not in (*DEVICES, SIMULATED):
+        raise UserError(unknown("device", name, DEVICES))
     kind = "cuda" if name == CAPTURED else name
     if kind == "cuda" and not present:
         raise NoGpuError(f"--device {name}: no GPU here (allowed: auto, cpu)")

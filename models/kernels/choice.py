@@ -5,7 +5,6 @@ over its cell's steps (``models/layers/cell.py``). ``compiled``: numba's machine
 kernels, on a GPU. Importing this module loads neither numba nor Triton. A choice loads the package that it depends on.
 """
 
-import os
 import warnings
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
@@ -13,24 +12,21 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cache
-from typing import Final, Literal, NamedTuple, TypeAlias
+from typing import Final, Literal, NamedTuple
 
 import torch
 from torch import Tensor
 
-from skipstack.data.basis.errors import UserError, unknown
+from skipstack.data.basis.errors import UserError
 from skipstack.models.ground.device import SIMULATED
+from skipstack.models.ground.kernel_names import KERNELS as KERNELS
+from skipstack.models.ground.kernel_names import VARIABLE as VARIABLE
+from skipstack.models.ground.kernel_names import Kernels as Kernels
+from skipstack.models.ground.kernel_names import named as named
 from skipstack.models.ground.precision import are_few, rounds
 from skipstack.models.ground.scanning import exporting
 from skipstack.models.kernels import abilities
 
-Kernels: TypeAlias = Literal["reference", "compiled", "fused"]
-KERNELS: Final[tuple[Kernels, ...]] = "reference", "compiled", "fused"
-
-VARIABLE: Final = "SKIPSTACK_KERNELS"
-"""The environment variable that selects one of ``KERNELS`` for every operation that has this version. Other operations
-run the reference. Worker processes inherit the variable.
-"""
 HOST: Final = "host"
 """A device name for numpy arrays, which are not yet tensors on a device."""
 GPUS: Final = frozenset({"cuda", SIMULATED})
@@ -185,19 +181,6 @@ def override() -> Kernels | None:
     if why is not None:
         raise UserError(f"{VARIABLE}: got {asked}, which cannot run here: {why} (allowed: {_others(asked)})")
     return asked
-
-
-def named() -> Kernels | None:
-    """Returns the version that the environment variable ``VARIABLE`` names, even if it cannot run here. Returns None if
-    the variable is unset or empty. Raises UserError if the name is unknown.
-    """
-    got = os.environ.get(VARIABLE, "")
-    for each in KERNELS:
-        if got == each:
-            return each
-    if got:
-        raise UserError(f"{VARIABLE}: {unknown('kernels', got, KERNELS)}")
-    return None
 
 
 def _others(asked: str | None) -> str:

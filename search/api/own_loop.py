@@ -243,7 +243,13 @@ class AskedTrial:
 
     def _only(self, seed: int | None) -> int:
         seed = self.seeds[0] if seed is None and len(self.configs) == 1 else seed
-        if seed is None or seed not in self.configs:
+        if seed is None:
+            first = next(iter(self.seeds))
+            raise UserError(
+                f"got no seed for a trial of {len(self.seeds)} seeds (allowed: seed={first} and so on, one of "
+                "trial.seeds; or a study that begins with seeds=1)"
+            )
+        if seed not in self.configs:
             raise UserError(unknown("seed", seed, self.seeds))
         return seed
 

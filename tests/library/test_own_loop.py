@@ -151,7 +151,7 @@ def test_mistakes_of_a_loop_are_told(tmp_path: Path) -> None:
     with skipstack.begin(SPACE, out=tmp_path / "study", **SIZE) as study:
         trial = study.ask()
         assert trial is not None
-        with pytest.raises(skipstack.UserError, match=r"unknown seed 'None' \(allowed: 0, 1\)"):
+        with pytest.raises(skipstack.UserError, match=r"got no seed for a trial of 2 seeds \(allowed: seed=0"):
             trial.report(score=0.5)
         with pytest.raises(skipstack.UserError, match=r"unknown seed '7' \(nearest|unknown seed '7' \(allowed: 0, 1\)"):
             trial.report(score=0.5, seed=7)

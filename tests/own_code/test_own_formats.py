@@ -229,7 +229,10 @@ def test_a_reader_that_crashes_is_told_with_the_line_of_the_file_and_its_own(fil
             "mine.yaml:6: data.corpus: 'train' is missing",
         ),
         (("train: train.txt", "comment: ''"), "'train' is missing (allowed: text, or a list of 1 or more, each text)"),
-        (("train: train.txt", "train: 3"), "mine.yaml:8: data.corpus.train: got 3 (allowed: text, or a list"),
+        (
+            ("train: train.txt", "train: 3"),
+            "mine.yaml:8: data.corpus.train: got 3 for kind two_lines (allowed: text, ",
+        ),
         (("kind: two_lines", "tags: lema, kind: two_lines"), "mine.yaml:7: "),
         (
             ("kind: two_lines", "kind: two_lines\n      tags: lema"),

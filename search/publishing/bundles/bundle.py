@@ -20,6 +20,7 @@ import torch
 from torch import Tensor
 
 from skipstack.data.basis.errors import UserError
+from skipstack.data.basis.explain import shown
 from skipstack.data.basis.user_code.files import load_recorded
 from skipstack.data.corpora.sources import token_unit
 from skipstack.data.formats.characters import in_words
@@ -113,11 +114,16 @@ class Bundle:
         the tags are relations, and ``heads`` has the number of each token's head (counted from 1; 0 for the root). The
         tags of a language model are the next words that it predicts. Raises UserError for a sentence that is a string.
         """
+        if not isinstance(sentences, Iterable):
+            raise UserError(f"got {shown(sentences)} (allowed: sentences, each a list of tokens)")
         split = []
         for sentence in sentences:
             if isinstance(sentence, str):
                 raise UserError(f"got the text {sentence[:40]!r} (allowed: sentences, each a list of tokens)")
-            split.append(list(sentence))
+            tokens = list(sentence) if isinstance(sentence, Iterable) else [sentence]
+            if not all(isinstance(token, str) for token in tokens):
+                raise UserError(f"got the sentence {shown(sentence)} (allowed: sentences, each a list of tokens)")
+            split.append(tokens)
         return list(self.annotate(split))
 
     def tag(self, sentences: Iterable[list[str]]) -> Iterator[tuple[list[str], list[str]]]:

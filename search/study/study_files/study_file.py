@@ -13,7 +13,7 @@ from skipstack.data.basis.explain import explain, place
 from skipstack.data.basis.frozen import Frozen
 from skipstack.data.basis.user_code.configs import CodeFile, known
 from skipstack.data.basis.user_code.files import check_distinct, code_path, read_code
-from skipstack.data.corpora.named import find_card
+from skipstack.data.corpora.named import find_card, named_corpora
 from skipstack.search.study.config import SearchConfig, StudyConfig
 from skipstack.search.study.record.folder import StudyFolder
 from skipstack.search.study.study_files.document import (
@@ -217,6 +217,8 @@ def find_study(name_or_path: str | Path) -> tuple[Path, str | None]:
         near = nearest_file(path)
         nearest = f"nearest: {near}; " if near else ""
         raise UserError(f"no study file {name} ({nearest}allowed: a YAML file, or a preset: {', '.join(presets())})")
+    if name in named_corpora():
+        raise UserError(f"{name}: a corpus (allowed: a study file, or a preset, with --corpus {name})")
     files = (name + suffix for suffix in SUFFIXES)
     raise UserError(unknown("study", name, presets(), next((file for file in files if Path(file).is_file()), None)))
 
