@@ -122,6 +122,7 @@ SEARCH = "search quickstart --engine serial --trials 1 --epochs 1 --out out "
          "sqlite:////PATH/mlflow.db)"),
         (SEARCH + "--tracking-uri sqlite:///train.tsv", "--tracking-uri: train.tsv is no SQLite database (allowed: a "),
         (SEARCH + "--tracking-uri http://", "--tracking-uri: got http:// without a host (allowed: as in http://HOST"),
+        (SEARCH + "--lanes 0", "--lanes: got '0' (allowed: 1 or more, or auto)"),
         (SEARCH + "--also function.py", "--also: function.py: got no class (allowed: one class of skipstack.Listener)"),
         (SEARCH + "--also train.tsv", "--also: unknown listener 'train.tsv' (allowed: tensorboard, wandb, FILE.py)"),
         ("extend done --point depth=1,depth=3", "--point depth=1,depth=3: depth is given twice (allowed: once)"),

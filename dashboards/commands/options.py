@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeVar, get_a
 
 import typer
 
+from skipstack.data.basis.errors import UserError
 from skipstack.search.api.run_options import Option, RunOptions
 from skipstack.search.strategy.proposers.config import ProposerName
 
@@ -188,6 +189,8 @@ def studied(
     """
     from skipstack.search.study.study_files.study_file import load_study
 
+    if lanes is not None and lanes != "auto" and not (lanes.isdecimal() and int(lanes)):
+        raise UserError(f"--lanes: got {lanes!r} (allowed: 1 or more, or auto)")
     options = {"lanes": lanes, "proposer": proposer, "enough": "true" if enough else None}
     if warm_start:
         options["warm_start"] = json.dumps([str(path.resolve()) for path in warm_start])
