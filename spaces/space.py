@@ -318,7 +318,10 @@ class Space:
     def _check_finite(self) -> None:
         if not self.finite:
             path, domain = next(item for item in self.domains.items() if not item[1].finite)
-            raise UserError(f"the space is infinite: axis {path} has {domain} (allowed here: choice and integer axes)")
+            raise UserError(
+                f"the space is infinite: axis {path} has {domain} (allowed where all points are tried, as by proposer "
+                "grid: choice and randint)"
+            )
 
     def usual(self, path: str) -> Json:
         """Return an axis's default value: the base's value or, if the domain lacks that, the domain's first value."""

@@ -14,7 +14,6 @@ from skipstack.data.basis.loading import uncollected
 from skipstack.data.basis.parts import need
 from skipstack.data.basis.saying import Say, unsaid
 from skipstack.data.basis.system import address_limit
-from skipstack.models.ground.kernel_names import named
 from skipstack.search.api.run_options import EngineName, RunOptions
 from skipstack.search.execution.driver.engine import Engine
 from skipstack.search.execution.driver.history import Reader
@@ -107,8 +106,6 @@ class Execution(RunOptions):
         ``runs``: the MLflow runs that a function may write to; None means no runs.
         """
         function, on_ray, trials = self.function, self.engine == "ray", self.trials_per_program
-        if function is None:
-            named()  # raises for kernels of an unknown name
         if function is None or on_ray:
             check_addresses(self.engine)
         trains: Workers = TrainingWorkers(shared=trials > 1)

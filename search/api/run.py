@@ -21,6 +21,7 @@ from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.parts import command, is_installed, need
 from skipstack.data.basis.saying import unsaid
 from skipstack.data.basis.user_code.files import code_path, load_recorded
+from skipstack.models.ground.kernel_names import named
 from skipstack.search.analysis.ablation.history import AblationHistory
 from skipstack.search.api.ablation import PreparedAblation
 from skipstack.search.api.opening import extend_study, new_points, open_study
@@ -447,6 +448,8 @@ def _started(run: Run, record: Callable[[], StudyRecord], path: Path, call: str 
         execution.warn(f"warning: {changed}")
     check_constraints_given(folder)
     load_recorded(code_of_study(folder), [Path(each) for each in execution.code])
+    if execution.function is None:
+        named()  # raises for kernels of an unknown name
     with lost_disk_interrupts("the start of the study"), ExitStack() as ending:
         if is_installed("mlflow"):  # its process imports MLflow while the engine starts
             execution.runs(StudyFolder(path))  # raises for a folder in which there can be no store
