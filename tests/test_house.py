@@ -97,7 +97,7 @@ def loaded(names):
 app(["predict", "--help"], standalone_mode=False)
 loaded(f"skipstack.dashboards.commands.{file}" for file in FILES.values())
 app(["--help"], standalone_mode=False)
-loaded(["torch", "ray", "mlflow", "optuna", "streamlit"])
+loaded(["torch", "ray", "mlflow", "optuna", "starlette"])
 """
     ran = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert ran.stderr.splitlines() == ["skipstack.dashboards.commands.bundles", ""]

@@ -30,7 +30,7 @@ LIBRARIES = {
     "pydantic",
     "pydantic_core",
 }
-LIBRARIES |= {"mlflow", "ray", "rich", "scipy", "sqlalchemy", "statsmodels", "streamlit", "torch", "triton", "typer"}
+LIBRARIES |= {"mlflow", "ray", "rich", "scipy", "sqlalchemy", "starlette", "statsmodels", "torch", "triton", "typer"}
 FOLDERS = ("data", "models", "spaces", "search", "dashboards", "skipstack")
 PRIVATE = re.compile(r"_[a-z]\w*", re.IGNORECASE)
 OURS = {"self", "cls"}
@@ -62,7 +62,7 @@ def used(file: Path) -> Iterator[str]:
             yield each.value
 
 
-UNDOCUMENTED = ("streamlit", "ray.tune.utils.log")
+UNDOCUMENTED = ("ray.tune.utils.log",)
 """Names on the page that look public but are undocumented."""
 
 LOOKED_UP = {"_active_run_stack", "_engine_run_backward", "_version"}

@@ -6,7 +6,7 @@ import altair as alt
 import pandas as pd
 
 from skipstack.dashboards.charts.theme import colours, dashes, data, finished, looks
-from skipstack.dashboards.charts.titles import shown, value_title
+from skipstack.dashboards.charts.titles import decimals, shown, value_title
 from skipstack.data.tasks.measure import Measure
 
 
@@ -49,5 +49,6 @@ def _half(rows: pd.DataFrame, measure: Measure, cost: str) -> str:
         return f"The best that one expects after so many {cost}"
     places = (rows[cost].argmax(), (rows[cost] - rows[cost].max() / 2).abs().argmin())
     most, half = (rows.iloc[int(place)] for place in places)
-    found, best = (f"{each['value']:.2f}" for each in (half, most))
+    digits = decimals([half["value"], most["value"]])
+    found, best = (f"{each['value']:.{digits}f}" for each in (half, most))
     return f"{half[cost]:,.0f} of {most[cost]:,.0f} {cost} would have found {found} instead of {best}, on average"

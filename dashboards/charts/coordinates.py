@@ -34,7 +34,8 @@ def parallel_coordinates(
     ``trials``: a frame with the columns score and dev and a column for each of ``axes``, indexed by the number of the
     trial. ``names``: the names of the axes in the chart. ``log``: the axes with a logarithmic scale.
     """
-    known = trials[trials["score"].notna() & np.isfinite(trials["dev"])].sort_values("score")
+    known = trials[trials["score"].notna() & np.isfinite(trials["dev"])]
+    known = known.sort_index(ascending=False).sort_values("score", kind="stable")  # of equal trials, the first is best
     at = np.unique(np.linspace(0, len(known) - 1, min(MOST, len(known))).round().astype(int))
     drawn = known.iloc[at]
     short = {axis: in_lines(name, ABREAST) for axis, name in names.items()}

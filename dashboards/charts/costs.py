@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from skipstack.dashboards.charts.states import kinds, present
-from skipstack.dashboards.charts.theme import INK, colours, data, finished, shapes
+from skipstack.dashboards.charts.theme import INK, colours, data, finished, shapes, thinned
 from skipstack.dashboards.charts.titles import not_drawn, shown, some_of, time_unit, value_scale, value_title
 from skipstack.data.tasks.measure import Measure
 
@@ -65,8 +65,7 @@ def _drawn(
     rows = known.assign(value=known["dev"] * shown(measure), cost=costs, kind=kinds(known["state"]))
     rows = rows[["value", "cost", "kind"]]
     front = pareto_front(rows, larger_is_better=measure.factor > 0, larger_costs_less=larger_costs_less)
-    every = max(1, -(-len(rows) // MOST))
-    drawn = pd.concat([rows.iloc[::every], front]).loc[lambda both: ~both.index.duplicated()]
+    drawn = thinned(rows, MOST, pd.Series(rows.index.isin(front.index)))
     there = present(drawn["kind"])
     wide = len(rows) > 0 and rows["cost"].min() > 0 and rows["cost"].max() > 20 * rows["cost"].min()
     x = alt.X(

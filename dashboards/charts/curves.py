@@ -7,17 +7,34 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from skipstack.dashboards.charts.theme import BLUE, INK, LINE, ORANGE, PURPLE, Look, colours, dashes, data, finished
+from skipstack.dashboards.charts import states
+from skipstack.dashboards.charts.theme import (
+    BLUE,
+    INK,
+    LINE,
+    ORANGE,
+    PURPLE,
+    RED,
+    Look,
+    colours,
+    dashes,
+    data,
+    finished,
+)
 from skipstack.dashboards.charts.titles import shown, some_of, value_title
 from skipstack.data.basis.counted import counted
 from skipstack.data.tasks.measure import Measure
 
-BEST, WHOLE, STOPPED, OTHER = LOOKS = (
+BEST, WHOLE, STOPPED, RUNNING, FAULTY = LOOKS = (
     Look("best trial", INK),
     Look("trained to its end", BLUE),
     Look("stopped (×)", ORANGE, "cross", (5, 3)),
-    Look("ended otherwise, or running", PURPLE, "square", (2, 2)),
+    Look(states.RUNNING.name, PURPLE, "square", (2, 2)),
+    Look(states.FAULTY.name, RED, "cross", (8, 2, 2, 2)),
 )
+
+NAMES: Final = {**states.NAMES, "stopped": STOPPED.name}
+"""The names of the looks, by the state of a trial. All other states have the look ``FAULTY``."""
 
 MOST: Final = 150
 """The maximum number of curves that are drawn."""
@@ -38,10 +55,10 @@ def learning_curves(curves: pd.DataFrame, trials: pd.DataFrame, measure: Measure
     drawn = finite[finite["trial"].isin(ranked.index[places])]
     drawn = drawn.assign(
         value=drawn["dev"] * shown(measure),
-        kind=drawn["trial"].map(trials["state"]).map({"completed": WHOLE.name, "stopped": STOPPED.name}),
+        kind=drawn["trial"].map(trials["state"]).map(NAMES).fillna(FAULTY.name),
     )
-    drawn["kind"] = drawn["kind"].fillna(OTHER.name)
-    drawn.loc[drawn["trial"] == trials["score"].idxmax(), "kind"] = BEST.name
+    if trials["score"].notna().any():
+        drawn.loc[drawn["trial"] == trials["score"].idxmax(), "kind"] = BEST.name
     present = [look for look in LOOKS if look.name in set(drawn["kind"])]
     last = drawn.loc[drawn.groupby("trial")["epoch"].idxmax()]
     y = alt.Y(

@@ -9,7 +9,7 @@ import pandas as pd
 
 from skipstack.dashboards.charts.axes import IN_LINES, in_lines
 from skipstack.dashboards.charts.theme import BLUE, INK, ORANGE, Look, data, finished, named, symbols
-from skipstack.dashboards.charts.titles import difference_title, not_drawn, shown
+from skipstack.dashboards.charts.titles import decimals, difference_title, not_drawn, shown
 from skipstack.data.basis.counted import counted
 from skipstack.data.tasks.measure import Measure
 
@@ -107,8 +107,8 @@ def _explored(rows: pd.DataFrame, measure: Measure, apart: Collection[str]) -> s
     if not len(clear):
         return "Effects of values; no axis stands out" if len(rows) else "No exploratory effect"
     most: Any = clear.iloc[int(clear["effect"].abs().argmax())]
-    unit = " points" if measure.in_points else ""
-    return f"The largest exploratory effect: {most['axis']} {most['value']}, {most['effect']:+.2f}{unit}"
+    unit, digits = " points" if measure.in_points else "", decimals([0.0, most["effect"]])
+    return f"The largest exploratory effect: {most['axis']} {most['value']}, {most['effect']:+.{digits}f}{unit}"
 
 
 def _limits(rows: pd.DataFrame) -> tuple[float, float]:

@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 
 from skipstack.dashboards.charts.axes import channel, is_quantity, placed, text_of
-from skipstack.dashboards.charts.theme import BLUE, INK, LINE, ORANGE, WIDTH, data, finished, gradient
-from skipstack.dashboards.charts.titles import not_drawn, shown, some_of, value_title
+from skipstack.dashboards.charts.theme import BLUE, INK, LINE, ORANGE, WIDTH, data, finished, gradient, thinned
+from skipstack.dashboards.charts.titles import decimals, not_drawn, shown, some_of, value_title
 from skipstack.data.tasks.measure import Measure
 
 PARTS: Final = 6
@@ -70,7 +70,7 @@ def _best_field(fields: pd.DataFrame, measure: Measure, one: str, other: str) ->
     at = " and ".join(
         f"{name} {_between(best[side], best[f'{side}_end'])}" for name, side in ((one, "x"), (other, "y"))
     )
-    return f"Trials of {at} are the best on average: {best['mean']:.2f}"
+    return f"Trials of {at} are the best on average: {best['mean']:.{decimals(means)}f}"
 
 
 def _between(start: Any, end: Any) -> str:
@@ -81,15 +81,14 @@ def ranks_over(
     trials: pd.DataFrame, measure: Measure, one: str, other: str, *, names: Mapping[str, str], log: Collection[str] = ()
 ) -> Any:
     """Draw a point over two axes for each scored trial in which both axes are active. The colour is the trial's rank in
-    percent (0 % is the best). If there are more than ``MOST`` trials, only every n-th is drawn.
+    percent (0 % is the best). If there are more than ``MOST`` trials, the best and every n-th are drawn.
 
     ``trials``: a frame of trials with the columns score, dev, ``one`` and ``other``. The other arguments are those of
     ``means_over``.
     """
     known = trials[trials["score"].notna() & trials[one].notna() & trials[other].notna()]
     ranks = known["score"].rank(ascending=False, method="min")
-    every = max(1, -(-len(known) // MOST))
-    drawn = known.iloc[::every]
+    drawn = thinned(known, MOST, ranks == 1)
     rows = pd.DataFrame(
         {
             "trial": drawn.index,

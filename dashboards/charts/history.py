@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from skipstack.dashboards.charts.states import kinds, present
-from skipstack.dashboards.charts.theme import INK, colours, data, finished, shapes
+from skipstack.dashboards.charts.theme import INK, colours, data, finished, shapes, thinned
 from skipstack.dashboards.charts.titles import not_drawn, shown, some_of, value_scale, value_title
 from skipstack.data.tasks.measure import Measure
 
@@ -33,8 +33,7 @@ def history(trials: pd.DataFrame, measure: Measure) -> Any:
     leads = known["score"].to_numpy() > np.concatenate([[-np.inf], best[:-1]])[: len(best)]
     steps = rows[leads]
     last = rows.iloc[[-1]].assign(value=steps["value"].iloc[-1]) if len(rows) else rows
-    every = max(1, -(-len(rows) // MOST))
-    drawn = rows[(np.arange(len(rows)) % every == 0) | leads]
+    drawn = thinned(rows, MOST, pd.Series(leads))
     there = present(drawn["kind"])
     x = alt.X("trial:Q", title="trial, in the order of proposal", axis=alt.Axis(tickMinStep=1, format=",d"))
     y = alt.Y("value:Q", title=value_title(measure), scale=value_scale(measure))

@@ -6,7 +6,7 @@ import altair as alt
 import pandas as pd
 
 from skipstack.dashboards.charts.theme import BLUE, LINE, ORANGE, data, finished, named
-from skipstack.dashboards.charts.titles import difference_title, shown, some_of
+from skipstack.dashboards.charts.titles import decimals, difference_title, shown, some_of
 from skipstack.data.tasks.measure import Measure
 
 MOST: Final = 6
@@ -43,8 +43,8 @@ def _told(rows: pd.DataFrame, measure: Measure) -> str:
         return "What two values do together beyond what each does alone"
     most = rows.iloc[int(rows["points"].abs().fillna(-1).argmax())]
     one, two = (f"{most[f'axis_{which}']} {most[f'value_{which}']}" for which in ("one", "two"))
-    unit = " points" if measure.in_points else ""
-    return f"{one} and {two} together: {most['points']:+.2f}{unit} beyond what each does alone"
+    unit, digits = " points" if measure.in_points else "", decimals([0.0, most["points"]])
+    return f"{one} and {two} together: {most['points']:+.{digits}f}{unit} beyond what each does alone"
 
 
 def _map(rows: pd.DataFrame, most: float, measure: Measure) -> Any:
@@ -65,7 +65,7 @@ def _map(rows: pd.DataFrame, most: float, measure: Measure) -> Any:
         base.transform_filter("isValid(datum.points)").mark_rect(stroke=LINE).encode(color=colour),
         base.transform_filter("isValid(datum.points)")
         .mark_text(dy=-5)
-        .encode(text=alt.Text("points:Q", format="+.2f"), color=words),
+        .encode(text=alt.Text("points:Q", format=f"+.{decimals([0.0, most])}f"), color=words),
         base.transform_filter("isValid(datum.points)")
         .mark_text(dy=8, fontSize=10)
         .encode(text=alt.Text("n:Q", format=","), color=words),

@@ -21,6 +21,11 @@ def png(specification: Mapping[str, Any], version: str, *, scale: float) -> byte
     return vl_convert.vegalite_to_png(dict(specification), vl_version=version, scale=scale)
 
 
+def script(snippet: str, version: str) -> str:
+    """Put together Vega, Vega-Lite and Vega-Embed as one script for browsers, followed by ``snippet``."""
+    return vl_convert.javascript_bundle(snippet, vl_version=version)
+
+
 def load() -> None:
     """Load the renderer in advance, since that takes longer than rendering a chart."""
     vl_convert.vegalite_to_svg({"data": {"values": []}, "mark": "point"})

@@ -8,15 +8,16 @@ import numpy as np
 import pandas as pd
 
 from skipstack.dashboards.charts.curves import rules
-from skipstack.dashboards.charts.theme import BLUE, INK, ORANGE, PURPLE, Look, colours, dashes, data, finished
+from skipstack.dashboards.charts.theme import BLUE, GREEN, INK, ORANGE, PURPLE, Look, colours, dashes, data, finished
 from skipstack.dashboards.charts.titles import shown, value_title
 from skipstack.data.tasks.measure import Measure
 
-SEED, MEAN, BASE, BEST = LOOKS = (
+SEED, MEAN, BASE, BEST, OTHER = LOOKS = (
     Look("each seed", BLUE),
     Look("mean of the seeds", INK),
     Look("the base, mean", ORANGE, dash=(6, 3)),
     Look("the best, mean", PURPLE, dash=(2, 2)),
+    Look("the compared trial, mean", GREEN, dash=(8, 2, 2, 2)),
 )
 
 NAMED: Final = 5

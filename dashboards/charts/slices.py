@@ -9,7 +9,7 @@ import pandas as pd
 
 from skipstack.dashboards.charts.axes import channel, is_quantity, placed
 from skipstack.dashboards.charts.states import kinds, present
-from skipstack.dashboards.charts.theme import WIDTH, colours, data, finished, shapes
+from skipstack.dashboards.charts.theme import WIDTH, colours, data, finished, shapes, thinned
 from skipstack.dashboards.charts.titles import not_drawn, shown, some_of, value_scale, value_title
 from skipstack.data.tasks.measure import Measure
 
@@ -18,17 +18,23 @@ MOST: Final = 1000
 
 
 def slices(
-    trials: pd.DataFrame, measure: Measure, axes: Sequence[str], *, names: Mapping[str, str], log: Collection[str] = ()
+    trials: pd.DataFrame,
+    measure: Measure,
+    axes: Sequence[str],
+    *,
+    names: Mapping[str, str],
+    log: Collection[str] = (),
+    after: int | None = None,
 ) -> Any:
     """Draw a panel for each of ``axes``, with a point for each scored trial in which the axis is active. If more than
-    ``MOST`` trials have a score, only every n-th is drawn.
+    ``MOST`` trials have a score, the best and every n-th are drawn.
 
-    ``trials``: a frame of trials with the columns state and dev and a column for each axis. ``names``: the names of the
-    axes in the chart. ``log``: the axes with a logarithmic scale.
+    ``trials``: a frame of trials with the columns state, score and dev, and a column for each axis. ``names``: the
+    names of the axes in the chart. ``log``: the axes with a logarithmic scale. ``after``: the number of epochs after
+    which all scores were measured; None if each trial has its best score, however long it was trained.
     """
     scored = trials[np.isfinite(trials["dev"])]
-    every = max(1, -(-len(scored) // MOST))
-    drawn = scored.iloc[::every]
+    drawn = thinned(scored, MOST, scored["score"] == scored["score"].max())
     there = present(kinds(drawn["state"]))
     low, high = drawn["dev"].min() * shown(measure), drawn["dev"].max() * shown(measure)
     scale = value_scale(measure, domain=[low, high])
@@ -66,7 +72,9 @@ def slices(
     return finished(
         alt.vconcat(*panels, spacing=12).resolve_scale(y="shared"),
         "The score of each trial, over each axis alone",
-        "Other axes differ, too, and stopped trials would have gone on to gain.",
+        "Other axes differ, too, and stopped trials would have gone on to gain."
+        if after is None
+        else f"The best up to epoch {after} of each trial that was trained so long. Other axes differ, too.",
         some_of(len(drawn), len(scored), "trials"),
         not_drawn(silent, "trial", "without a score"),
     )

@@ -5,21 +5,26 @@ from typing import Final
 
 import pandas as pd
 
-from skipstack.dashboards.charts.theme import BLUE, ORANGE, PURPLE, Look
+from skipstack.dashboards.charts.theme import BLUE, ORANGE, PURPLE, RED, Look
 
-WHOLE, STOPPED, OTHER = LOOKS = (
+WHOLE, STOPPED, RUNNING, FAULTY = LOOKS = (
     Look("trained to its end", BLUE),
     Look("stopped", ORANGE, "triangle-up"),
-    Look("ended otherwise, or running", PURPLE, "square"),
+    Look("not at its end", PURPLE, "square"),
+    Look("failed or diverged", RED, "cross"),
 )
 
-NAMES: Final = {"completed": WHOLE.name, "stopped": STOPPED.name}
-"""The names of the looks, by the state of a trial. All other states have the look ``OTHER``."""
+NAMES: Final = {
+    "completed": WHOLE.name,
+    "stopped": STOPPED.name,
+    **dict.fromkeys(("running", "paused", "waiting", "training", "measuring", "interrupted"), RUNNING.name),
+}
+"""The names of the looks, by the state of a trial. All other states have the look ``FAULTY``."""
 
 
 def kinds(states: "pd.Series[str]") -> "pd.Series[str]":
     """Convert the states of trials into the names of their looks."""
-    return states.map(NAMES).fillna(OTHER.name)
+    return states.map(NAMES).fillna(FAULTY.name)
 
 
 def present(names: Iterable[str]) -> list[Look]:

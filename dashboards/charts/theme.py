@@ -10,12 +10,15 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import altair as alt
+import numpy as np
 import pandas as pd
 
 INK, PAPER, LINE = "#1f2328", "#ffffff", "#d0d7de"
 """The colours of text and axes, of the background and of grid lines. HTML pages replace them in dark mode."""
 
 BLUE, ORANGE, PURPLE, GREEN, SKY, VERMILLION = "#0072b2", "#e69f00", "#cc79a7", "#009e73", "#56b4e9", "#d55e00"
+RED: Final = "#7a2e1d"
+"""The colours of marks. The first six are those of Okabe and Ito (2008); the last differs from them in grey, too."""
 
 WIDTH: Final = 380
 """The width of a chart's plot area in pixels. With its axes, the chart is then readable in a printed column."""
@@ -118,6 +121,13 @@ def data(frame: pd.DataFrame) -> alt.InlineData:
     """Convert the rows of a frame into the data of a chart. Missing and infinite values become null."""
     known = frame.astype(object).where(frame.notna() & ~frame.isin([float("inf"), float("-inf")]), None)
     return alt.InlineData(values=[dict(zip(known.columns, row, strict=True)) for row in known.to_numpy()])
+
+
+def thinned(rows: pd.DataFrame, most: int, always: "pd.Series[bool]") -> pd.DataFrame:
+    """Return every n-th row, so that about ``most`` remain, and the rows of ``always``, such as the best trial."""
+    every = max(1, -(-len(rows) // most))
+    kept: pd.DataFrame = rows.loc[(np.arange(len(rows)) % every == 0) | always.to_numpy()]
+    return kept
 
 
 def gradient(values: "pd.Series[Any]") -> alt.Legend:

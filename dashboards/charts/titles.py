@@ -1,5 +1,7 @@
 """Creates the titles of charts' axes, with units, and the sentences below charts."""
 
+from collections.abc import Iterable
+from math import ceil, isfinite, log10
 from typing import Any, Final
 
 import altair as alt
@@ -34,6 +36,13 @@ def difference_title(measure: Measure, what: str) -> str:
     """
     unit = "points" if measure.in_points else "lower is better" if measure.factor < 0 else ""
     return f"{what} {measure.label}{f' ({unit})' if unit else ''}"
+
+
+def decimals(numbers: Iterable[float]) -> int:
+    """The number of decimals, from 2 to 6, that shows how numbers differ: two digits of their range."""
+    known = [number for number in numbers if isfinite(number)]
+    spread = max(known) - min(known) if known else 0.0
+    return min(max(2, 1 - ceil(log10(spread)) + 1), 6) if spread else 2
 
 
 def not_drawn(count: int, noun: str, why: str) -> str:

@@ -48,9 +48,7 @@ def dashboard(
     The pages are served to this machine only, and never change a study. They answer: Is it going well? What works? Can
     I believe it? What do I take away? Ctrl-C ends the server.
     """
-    need("streamlit", "dashboard")
-    from skipstack.dashboards.web.study_folders import studies_below
-
+    need("starlette", "dashboard")
     here = Path("runs") if Path("runs").is_dir() else Path()
     given = folders or [here if tracking_uri is None else Path(STORE)]
     local = [path for path in given if not _in_mlflow(path)]
@@ -60,11 +58,6 @@ def dashboard(
                 f"{path}: no such folder (allowed: a folder with studies below it, mlflow:NAME, or --tracking-uri URI "
                 "alone)"
             )
-    if local and not studies_below(local) and len(local) == len(given):
-        raise UserError(
-            f"{', '.join(map(str, local))}: no study below (allowed: a folder that `skipstack search` made, or one "
-            "above it)"
-        )
     named = [path for path in given if _in_mlflow(path) and str(path) != STORE]
     received = dict(zip(map(str, named), located(named, tracking_uri), strict=True))
     if Path(STORE) in given:

@@ -5,6 +5,7 @@ scripts would show none. The file's ``Content-Security-Policy`` makes the browse
 whatever the names in a study contain.
 """
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from html import escape
 from itertools import groupby
@@ -96,7 +97,7 @@ def _block(block: Block, caption: str, address: AddressOf | None) -> Iterator[st
         case Heading():
             yield f"<h2>{escape(block.text)}</h2>"
         case Sentence():
-            yield f"<p{_class(block.style)}>{escape(block.text)}</p>"
+            yield f"<p{_class(block.style)}>{_with_code(block.text)}</p>"
         case Listing(items=()):
             pass
         case Listing():
@@ -193,6 +194,11 @@ def _figures(named: Iterable[tuple[str, Picture]]) -> Iterator[str]:
         yield f"<figure>{inlined(picture.svg, name=name, about=picture.about)}"
         yield f"<figcaption>{escape(picture.about)}</figcaption></figure></section>"
     yield "</div>"
+
+
+def _with_code(text: str) -> str:
+    """The HTML of a text, with what stands between backticks as code."""
+    return re.sub("`([^`]+)`", r"<code>\1</code>", escape(text))
 
 
 def _code(text: str, *, code: bool) -> str:

@@ -16,18 +16,16 @@ COLOURS: Final[Mapping[str, tuple[str, str]]] = {
     "green": ("#1a7f37", "#57ab5a"),
     "red": ("#b3261e", "#f47067"),
     "cyan": ("#0b5c75", "#6cb6ff"),
+    "fault": ("#7a2e1d", "#f2a08f"),
 }
 """The colours of a page by name, in light mode and in dark mode."""
 
 LIGHT, DARK = (" ".join(f"--{name}: {both[dark]};" for name, both in COLOURS.items()) for dark in (0, 1))
 """The CSS variables of the colours in light mode, and in dark mode."""
 
-EITHER: Final = " ".join(f"--{name}: light-dark({light}, {dark});" for name, (light, dark) in COLOURS.items())
-"""The CSS variables of the colours for a page in which ``color-scheme`` selects light or dark mode."""
-
 PICTURES: Final = "\n".join(
     f'svg [{part}="{COLOURS[name][0]}"] {{ {part}: var(--{name}); }}'
-    for name in ("ink", "paper", "line", "blue")
+    for name in ("ink", "paper", "line", "blue", "fault")
     for part in ("fill", "stroke")
 )
 """The CSS that replaces the colours of ``dashboards/charts/theme.py`` in pictures by those of the page."""

@@ -1,11 +1,10 @@
 """The page "Can I believe it?": confirmed results, a paper's figures beside ours, checks of the search, and corpora."""
 
-from collections.abc import Iterator
-from pathlib import Path
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Final
 
-import streamlit as st
-
+from skipstack.dashboards.formats.page import Report
 from skipstack.dashboards.reports.confirmation.comparison_report import comparison_report
 from skipstack.dashboards.reports.confirmation.reports import confirmed_reports
 from skipstack.dashboards.reports.described_corpora import recorded_corpora
@@ -14,8 +13,22 @@ from skipstack.dashboards.reports.pictures.confirmed_pictures import compared_ch
 from skipstack.dashboards.reports.pictures.picture import Drawn
 from skipstack.dashboards.reports.pictures.search_pictures import search_chart
 from skipstack.dashboards.reports.pictures.trend_pictures import trend_charts
-from skipstack.dashboards.web.elements import chart, charts, empty, heading, report, sentence
+from skipstack.dashboards.web.elements import (
+    chart,
+    charts,
+    empty,
+    form,
+    heading,
+    kept,
+    report,
+    select,
+    sentence,
+    verdict,
+)
+from skipstack.dashboards.web.section import Element, Section
+from skipstack.dashboards.web.shared import Shared
 from skipstack.dashboards.web.snapshot import Snapshot, snapshot
+from skipstack.dashboards.web.view import View
 from skipstack.data.basis.errors import UserError
 
 if TYPE_CHECKING:
@@ -29,20 +42,20 @@ NOTHING = (
 TOLD = "What the search says of itself"
 
 
-def confidence_page(path: Path) -> None:
-    """Show the page "Can I believe it?" of the study in the folder ``path``."""
-    of = snapshot(path)
-    for line in of.frames.warnings:
-        sentence(f"warning: {line}")
-    _confirmed(of)
-    heading(TOLD)
-    sentence("Described, and not tested.", pale=True)
-    charts(confidence_charts(of.explored), f"trust {path}")
-    if of.frames.study.space.base.keeps_weights:
-        _paper(of)
-    if of.frames.corpora:
-        heading("The corpora")
-        _corpora(of)
+def confidence_page(view: View) -> Sequence[Section]:
+    """The page "Can I believe it?"."""
+    of = snapshot(view.path)
+    return [
+        Section("verdict", partial(_verdict, of)),
+        *(
+            Section(f"confirmed-{place}", partial(_table, view, of, made))
+            for place, made in enumerate(_confirmed(of) if of.frames.fixed else ())
+        ),
+        *([Section("trends", lambda: charts(trend_charts(of.record)))] if of.frames.fixed else []),
+        Section("search", partial(_search, of)),
+        *(_paper(view, of) if of.frames.study.space.base.keeps_weights else ()),
+        *([Section("corpora", partial(_corpora, view), when="soon")] if of.frames.corpora else []),
+    ]
 
 
 def confidence_charts(seen: "Exploration") -> Iterator[Drawn]:
@@ -60,44 +73,69 @@ def confidence_charts(seen: "Exploration") -> Iterator[Drawn]:
     yield Drawn("Short and long trainings", few or (lambda: agreement(compared(seen.by_epoch))))
 
 
-def _confirmed(of: Snapshot) -> None:
-    reports = list(confirmed_reports(of.record)) if of.frames.fixed else []
+def _verdict(of: Snapshot) -> Iterator[Element]:
+    yield verdict(of.verdict)
+    yield from (sentence(f"warning: {line}") for line in of.frames.warnings)
     if not of.frames.confirms:
-        empty(NOTHING)
-    for place, each in enumerate(reports):
-        charts(confirmed_charts(each.page.title, each.records, of.frames.measure), f"confirmed {place} {of.path}")
-        report(each, said=of.verdict)
-    if of.frames.fixed:
-        charts(trend_charts(of.record), f"trend {of.path}")
+        yield empty(NOTHING)
 
 
-def _paper(of: Snapshot) -> None:
-    from skipstack.search.analysis.confirmation.against import compare
+def _confirmed(of: Snapshot) -> list[Report]:
+    """The report of each confirmed table, which requests share."""
+    _, made = REPORTS(id(of), lambda: (of, list(confirmed_reports(of.record))))
+    return made
+
+
+def _table(view: View, of: Snapshot, made: Report) -> Iterator[Element]:
+    yield from charts(confirmed_charts(made.page.title, made.records, of.frames.measure))
+    yield report(made, view.trial, said=of.verdict)
+
+
+def _search(of: Snapshot) -> Iterator[Element]:
+    yield heading(TOLD, note="Described, and not tested.")
+    yield from charts(confidence_charts(of.explored))
+
+
+def _paper(view: View, of: Snapshot) -> Sequence[Section]:
+    """The choice of a paper's table, and the comparison with the chosen one."""
     from skipstack.search.analysis.confirmation.papers import tables
 
     every = tables()
     own = [name for name, table in every.items() if table.preset == of.frames.study.name]
-    heading("Beside a paper's figures")
-    names = [*own, *(name for name in every if name not in own)]
-    name = st.selectbox(
-        "Table", names, index=0 if own else None, key="paper", bind="query-params", placeholder="such as wu2017/table-2"
+    names = {name: name for name in (*own, *(name for name in every if name not in own))}
+    name = view.one("paper", next(iter(own), ""))
+    choice = form(
+        kept({"study": view.every("study")}),
+        select("paper", "Table", names, name, placeholder="" if own else "such as wu2017/table-2"),
+        name="paper",
     )
-    if name is None:
-        return
+    compared = Section("compared", partial(_compared, view, of, name), when="soon")
+    return [Section("paper", lambda: [heading("Beside a paper's figures"), choice]), *([compared] if name else [])]
+
+
+def _compared(view: View, of: Snapshot, name: str) -> Iterator[Element]:
+    from skipstack.search.analysis.confirmation.against import compare
+    from skipstack.search.analysis.confirmation.papers import find_table
+
     try:
-        found = compare(of.record, name, every[name])
+        found = compare(of.record, name, find_table(name))
     except UserError as error:
-        sentence(str(error))
+        yield sentence(str(error))
         return
     made = comparison_report(found)
-    report(made)
-    chart(compared_chart(made.records, found.measure, found.split), f"paper {name} {of.path}")
+    yield report(made, view.trial)
+    yield chart(compared_chart(made.records, found.measure, found.split))
 
 
-def _corpora(of: Snapshot) -> None:
+def _corpora(view: View) -> Iterator[Element]:
+    yield heading("The corpora")
     try:
-        described, title = recorded_corpora(of.path)
+        described, title = recorded_corpora(view.path)
     except UserError as error:
-        sentence(str(error), pale=True)
+        yield sentence(str(error), pale=True)
         return
-    report(health_report(title, described), titled=False)
+    yield report(health_report(title, described), view.trial, titled=False)
+
+
+REPORTS: Final = Shared[int, tuple[Snapshot, list[Report]]](8)
+"""Reports of confirmed tables by the ``id`` of a snapshot. The snapshot is kept, too, so that its id stays its own."""

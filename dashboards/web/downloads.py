@@ -1,77 +1,78 @@
-"""Download buttons for the bundle of a trial, and for the report of the study in every format."""
+"""The files to download: the report of a study in every format, its table of trials, and the bundle of a trial."""
 
+import re
 import tempfile
-from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-import streamlit as st
-
 from skipstack.dashboards.formats.rendering import FileFormat, rendered
 from skipstack.dashboards.reports.study_report import study_report
 from skipstack.dashboards.reports.warned import warned
-from skipstack.dashboards.web.elements import sentence
-from skipstack.dashboards.web.snapshot import Snapshot
+from skipstack.dashboards.web.elements import link, sentence
+from skipstack.dashboards.web.snapshot import Snapshot, snapshot
+from skipstack.dashboards.web.trial_filters import chosen_of
+from skipstack.dashboards.web.trials_table import listed
+from skipstack.dashboards.web.view import View
+from skipstack.data.basis.errors import UserError, unknown
 from skipstack.search.study.record.call_models import is_exportable
 from skipstack.search.study.record.folder import StudyFolder
 
 if TYPE_CHECKING:
     from skipstack.dashboards.formats.page import Report
 
-FORMATS: Final[dict[FileFormat, tuple[str, str, str]]] = {
-    "html": ("Report (HTML)", "html", "text/html"),
-    "latex": ("Tables (LaTeX)", "tex", "application/x-latex"),
-    "csv": ("Numbers (CSV)", "csv", "text/csv"),
-    "markdown": ("Report (Markdown)", "md", "text/markdown"),
-    "json": ("Everything (JSON)", "json", "application/json"),
+REPORTS: Final[dict[str, tuple[str, FileFormat, str]]] = {
+    "report.html": ("Report (HTML)", "html", "text/html"),
+    "report.tex": ("Tables (LaTeX)", "latex", "application/x-latex"),
+    "report.csv": ("Numbers (CSV)", "csv", "text/csv"),
+    "report.md": ("Report (Markdown)", "markdown", "text/markdown"),
+    "report.json": ("Everything (JSON)", "json", "application/json"),
 }
-"""The button's label, the file suffix and the MIME type of each format."""
+"""The text of the link, the format and the MIME type of the report's files, by their names in addresses."""
 
+TRIALS: Final = "trials.csv"
+BUNDLE: Final = re.compile(r"trial-(\d{1,9})\.zip", re.ASCII)
 
 NO_MODEL: Final = "No bundle: trials call a function of your own, which gave no model."
+NO_WEIGHTS: Final = "No bundle: the weights of the trial are not here."
 
 
-def downloads(of: Snapshot, ranked: Sequence[int]) -> None:
-    """Show download buttons for the report in each format, and for the bundle of a chosen trial.
+@dataclass(frozen=True)
+class File:
+    """A file to download. ``name``: the name under which a browser keeps it, in ASCII."""
 
-    ``ranked``: the trials with a score, the best first. A file is made only when its button is pressed.
-    """
-    name = of.frames.study.name.replace("/", "-")
-    with st.container(horizontal=True, key="reports"):
-        for form, (label, suffix, mime) in FORMATS.items():
-            data = partial(report_file, of, form)
-            st.download_button(label, data, f"{name}.{suffix}", mime, on_click="ignore", key=f"download {form}")
-    kept = [number for number in ranked if _is_here(of, number)]
-    if not kept and not of.frames.study.space.base.keeps_weights:
-        sentence(NO_MODEL, pale=True)
-        return
-    if not kept:
-        sentence(
-            "No bundle: the weights of the trials are not here. MLflow has the best network as a logged model.",
-            pale=True,
-        )
-        return
-    with st.container(horizontal=True, vertical_alignment="bottom", key="bundles"):
-        bundle_button(of, st.selectbox("Bundle of trial", kept, key="bundled", width=160))
+    content: bytes
+    name: str
+    mime: str
 
 
-def bundle_button(of: Snapshot, number: int) -> None:
-    """Show the download button for a trial's bundle, or a sentence with the reason why there is none."""
-    if not _is_here(of, number):
-        trains = of.frames.study.space.base.keeps_weights
-        sentence("No bundle: the weights of the trial are not here." if trains else NO_MODEL, pale=True)
-        return
-    name = of.frames.study.name.replace("/", "-")
-    st.download_button(
-        "Bundle (.zip)",
-        partial(bundle_file, of, number),
-        f"{name}-trial-{number}.zip",
-        "application/zip",
-        on_click="ignore",
-        key="download bundle",
-        type="primary",
-    )
+def file_of(view: View, name: str) -> File:
+    """The file with a ``name`` of an address, made now. Raises UserError for an unknown name."""
+    of = snapshot(view.path)
+    study = re.sub(r"[^A-Za-z0-9_.-]+", "-", of.frames.study.name)
+    if name in REPORTS:
+        _, form, mime = REPORTS[name]
+        return File(report_file(of, form), study + Path(name).suffix, mime)
+    if name == TRIALS:
+        table = listed(of.explored, chosen_of(view, of.explored).trials)
+        return File(table.to_csv(index_label="trial").encode(), f"{study}-{TRIALS}", "text/csv")
+    if found := BUNDLE.fullmatch(name):
+        return File(bundle_file(of, int(found[1])), f"{study}-{name}", "application/zip")
+    raise UserError(unknown("file", name, (*REPORTS, TRIALS, "trial-N.zip")))
+
+
+def report_links(view: View) -> str:
+    """The links to the study's report in each format. A file is made only when its link is followed."""
+    links = (link(view.file(name), label, download=True) for name, (label, *_) in REPORTS.items())
+    return f"<p>{' · '.join(links)}</p>"
+
+
+def bundle_link(view: View, of: Snapshot, number: int) -> str:
+    """The link to a trial's bundle, or a sentence with the reason why there is none."""
+    if not is_here(of, number):
+        return sentence(NO_WEIGHTS if of.frames.study.space.base.keeps_weights else NO_MODEL, pale=True)
+    return f"<p>{link(view.file(f'trial-{number}.zip'), 'Bundle (.zip)', download=True)}</p>"
 
 
 def whole_report(of: Snapshot) -> "Report":
@@ -85,7 +86,7 @@ def report_file(of: Snapshot, form: FileFormat) -> bytes:
 
 
 def bundle_file(of: Snapshot, number: int) -> bytes:
-    """The bundle of a trial that ``skipstack export --trial`` writes, as a .zip."""
+    """The bundle of a trial that ``skipstack export --trial`` writes, as a .zip. Raises UserError if there is none."""
     from skipstack.search.analysis.confirmation.figures import confirmed_figures
     from skipstack.search.publishing.bundles.export import export_bundles
 
@@ -96,6 +97,7 @@ def bundle_file(of: Snapshot, number: int) -> bytes:
         return to.read_bytes()
 
 
-def _is_here(of: Snapshot, number: int) -> bool:
+def is_here(of: Snapshot, number: int) -> bool:
     """Whether a trial's weights or model are in the study's folder."""
-    return is_exportable(of.record.trials[number], StudyFolder(of.path).trial(number))
+    trial = of.record.trials.get(number)
+    return trial is not None and is_exportable(trial, StudyFolder(of.path).trial(number))

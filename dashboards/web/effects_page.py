@@ -1,19 +1,20 @@
 """The page "What works?": the results of the search by value, axis and pair of axes, described and not tested."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
-
-import streamlit as st
 
 from skipstack.dashboards.reports.exploration.report import about
 from skipstack.dashboards.reports.pictures.picture import Drawn
 from skipstack.dashboards.reports.pictures.search_pictures import objective_charts, search_chart
 from skipstack.dashboards.web.downloads import whole_report
-from skipstack.dashboards.web.elements import charts, empty, report, sentence
-from skipstack.dashboards.web.snapshot import snapshot
-from skipstack.dashboards.web.trial_filters import Chosen, chosen_of, trials_table
+from skipstack.dashboards.web.elements import charts, empty, link, report, sentence, verdict
+from skipstack.dashboards.web.section import Element, Section
+from skipstack.dashboards.web.snapshot import Snapshot, snapshot
+from skipstack.dashboards.web.trial_filters import Chosen, alike, chosen_of, filters
+from skipstack.dashboards.web.trials_table import trials_table
+from skipstack.dashboards.web.view import View
+from skipstack.data.basis.counted import counted
 
 if TYPE_CHECKING:
     from skipstack.search.analysis.exploration.exploration import Exploration
@@ -21,48 +22,48 @@ if TYPE_CHECKING:
 VALUES, AXES, TRIALS, COSTS = "Which values?", "Which axes, and which together?", "Which trials?", "At what cost?"
 
 
-def effects_page(path: Path) -> None:
-    """Show the page "What works?" of the study in the folder ``path``. Only the charts for the chosen question are
-    drawn.
-    """
-    of = snapshot(path)
+def effects_page(view: View) -> Sequence[Section]:
+    """The page "What works?". It answers one question at a time, so only the charts for this question are drawn."""
+    of = snapshot(view.path)
     seen = of.explored
     if seen.seen.trials["score"].notna().sum() < 2:
-        empty(
+        few = (
             "What works stands here once two trials have a score: the effects of values, which axes matter and which "
             "together, the trials across the axes, and what a score costs."
         )
-        return
-    asked = st.segmented_control(
-        "Question",
-        list(QUESTIONS),
-        default=VALUES,
-        key="question",
-        bind="query-params",
-        required=True,
-        wrap=True,
-        label_visibility="collapsed",
-    )
-    first = st.container()
-    with st.container(key="filters"):
-        chosen = chosen_of(seen)
-    with first:
-        charts(QUESTIONS[asked or VALUES](seen, chosen), f"works {path} {asked}")
-    if asked == TRIALS:
-        trials_table(seen, chosen.trials)
-    sentence(about(seen), pale=True)
-    with st.expander("The report", key="report", on_change="rerun") as folded:
-        if folded.open:  # the report takes longer than the page, so it is made only when opened
-            report(whole_report(of), titled=False, said=of.verdict)
+        return [Section("verdict", lambda: [verdict(of.verdict), empty(few)])]
+    asked = view.one("question", VALUES)
+    asked = asked if asked in QUESTIONS else VALUES
+    chosen = chosen_of(view, seen)
+    return [
+        Section("verdict", lambda: [verdict(of.verdict), _questions(view, asked)]),
+        Section("filters", lambda: [filters(view, seen, chosen)]),
+        Section("charts", lambda: charts(QUESTIONS[asked](seen, chosen))),
+        *([Section("trials", lambda: [trials_table(view, seen, chosen.trials)])] if asked == TRIALS else []),
+        Section("about", lambda: [sentence(about(seen, confirmed=of.frames.confirms, folder=view.study), pale=True)]),
+        # The report takes longer than the page.
+        Section("report", partial(_report, view, of), when="opened", title="The report"),
+    ]
+
+
+def _questions(view: View, asked: str) -> str:
+    entries = (link(view.address(question=each), each, current=each == asked) for each in QUESTIONS)
+    return f'<nav class="tabs" aria-label="Question">{"".join(entries)}</nav>'
+
+
+def _report(view: View, of: Snapshot) -> Iterator[Element]:
+    yield report(whole_report(of), view.trial, titled=False, said=of.verdict)
 
 
 def values_charts(seen: "Exploration", chosen: Chosen) -> Iterator[Drawn]:
     """Yield the charts of the effects of values, and of the trials' scores over each axis."""
     from skipstack.dashboards.charts.slices import slices
 
-    none = "" if chosen.axes and len(chosen.trials) else f"no {'trial' if chosen.axes else 'axis'} is chosen"
+    trials, after = alike(seen, chosen), chosen.after
+    few = "no trial is chosen" if after is None else f"no chosen trial was trained for {counted(after, 'epoch')}"
+    none = "no axis is chosen" if not chosen.axes else "" if trials["dev"].notna().any() else few
+    draw = partial(slices, trials, seen.measure, chosen.axes, names=chosen.names, log=chosen.log, after=after)
     yield search_chart("Effects of values", seen)
-    draw = partial(slices, chosen.trials, seen.measure, chosen.axes, names=chosen.names, log=chosen.log)
     yield Drawn("Slices", none or draw, wide=True)
 
 

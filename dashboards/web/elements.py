@@ -1,192 +1,107 @@
-"""Shows the elements of pages: headings, sentences, tables, charts and drawings. Text from users is shown literally."""
+"""Makes the HTML of the elements of pages: headings, sentences, tables, choices, drawings. Text from users is shown
+literally.
+"""
 
-import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from base64 import b64encode
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import quote
+from html import escape
+from typing import TYPE_CHECKING
 
-import streamlit as st
-
-from skipstack.dashboards.charts.drawing import specification, unchecked, without_words, words
-from skipstack.dashboards.formats.html import as_elements
+from skipstack.dashboards.formats.html import AddressOf, as_elements
 from skipstack.dashboards.formats.page import Report
 from skipstack.dashboards.formats.rendering import all_visible
-from skipstack.dashboards.formats.style import EITHER, FONT, PICTURES, TABLES
 from skipstack.dashboards.reports.pictures.picture import Drawn
-from skipstack.dashboards.web import markup
-from skipstack.dashboards.web.addresses import trial_addresses, with_linked_marks, with_links
-from skipstack.dashboards.web.markup import shown
+from skipstack.dashboards.web.section import Element
+from skipstack.data.basis.printable import visible
 
 if TYPE_CHECKING:
     from skipstack.spaces.subject import Subject
 
-PANELS: Final = 3
-"""The maximum number of panels of a chart that are shown side by side."""
 
-WIDE: Final = "@media (min-width: 1000px)"
-"""The CSS media query for windows so wide that the navigation rail is on the left."""
-
-STYLE: Final = f"""<style>
-.stApp {{ {EITHER} }}
-.stHtml {{ color: var(--ink); overflow-wrap: anywhere; }}
-.stHtml {{ {TABLES} th, td {{ border: 0; }} table {{ margin: 0.3rem 0; font-size: 0.92rem; }} }}
-.stHtml a {{ color: var(--cyan); }} .stHtml h2 {{ font-size: 1.2rem; padding: 0.8rem 0 0; margin: 0; }}
-.stHtml h3 {{ font-size: 1.05rem; padding: 0.3rem 0 0; margin: 0; }}
-.stHtml p {{ margin: 0.1rem 0; max-width: 60rem; }} .stHtml .pale {{ color: var(--pale); font-size: 0.9rem; }}
-.stHtml p.verdict {{ font-size: 1.3rem; line-height: 1.4; max-width: 64rem; }}
-.stHtml .empty {{ color: var(--pale); border: 1px dashed var(--line); border-radius: 0.5rem; padding: 1.2rem; }}
-.stMainBlockContainer {{ padding: 1.6rem 2rem 3rem; max-width: 120rem; }}
-.stMainBlockContainer > .stVerticalBlock, .st-key-rail {{ gap: 0.6rem; }}
-.stHeader, [data-testid="stHeader"] {{ background: none; }}
-[data-stale="true"] {{ opacity: 1 !important; transition: none !important; }}
-.stVegaLiteChart {{ {PICTURES} }}
-.stImage {{ overflow-x: auto; }} .stImage img {{ max-width: none !important; }} .stMetric {{ min-width: 8rem; }}
-.st-key-rail :is(.stRadio, .stRadio > div, [role="radiogroup"]) {{ width: 100%; gap: 0.25rem; }}
-.st-key-rail [role="radiogroup"] label {{ padding: 0.25rem 0.6rem; margin: 0; border-radius: 0.4rem; }}
-.st-key-rail [role="radiogroup"] label > div > div:first-child:not(:last-child) {{ display: none; }}
-.st-key-rail [role="radiogroup"] label:has(input:checked) {{ background: var(--line); font-weight: 600; }}
-.st-key-rail [role="radiogroup"] label:has(input:focus-visible) {{ outline: 2px solid var(--cyan); }}
-{WIDE} {{
-  .st-key-rail {{ position: fixed; inset: 0 auto 0 0; width: 15.5rem !important; padding: 1.4rem 0.9rem; z-index: 1;
-    background: var(--band); border-right: 1px solid var(--line); overflow-y: auto; }}
-  .st-key-rail [role="radiogroup"] {{ flex-direction: column; align-items: stretch; }}
-  .st-key-filters {{ position: fixed; inset: 19rem auto 0 0; width: 15.5rem !important; padding: 0 0.9rem 1rem;
-    overflow-y: auto; z-index: 2; }}
-  .stMainBlockContainer {{ padding-left: 17.5rem; }}
-}}
-@media (max-width: 640px) {{
-  .stMainBlockContainer {{ padding: 1rem 0.8rem 2rem; }} .stHtml p.verdict {{ font-size: 1.1rem; }}
-  .stHtml table {{ font-size: 0.78rem; }} .stHtml :is(th, td) {{ padding: 0.1rem 0.25rem; }}
-  .stHtml .mark {{ width: 0.6rem; }}
-  .st-key-rail [role="radiogroup"] label {{ padding: 0.2rem 0.45rem; }}
-}}
-</style>"""
-"""The CSS of all pages: tables as in reports, the navigation rail, and charts in the colours of the theme (light or
-dark, as in the reader's system). Charts do not fade while they are redrawn.
-"""
-
-ICON: Final = "data:image/svg+xml," + quote(
-    '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 8 8"><path fill="#0072b2" '
-    'd="M2 0h6v1.6H2z M0 2.1h6v1.6H0z M2 4.2h6v1.6H2z M0 6.3h6v1.6H0z"/></svg>'
-)
-"""The browser tab's icon: stacked layers. It is inline, since Streamlit would load its own icons from the network."""
+def shown(text: str) -> str:
+    """The HTML that shows a text literally."""
+    return escape(visible(text))
 
 
-def heading(text: str, *, level: int = 2, note: str = "") -> None:
-    """Show a heading, and below it a ``note`` on how to read the elements that follow."""
-    st.html(markup.heading(text, level=level, note=note))
+def heading(text: str, *, level: int = 2, note: str = "") -> str:
+    """A heading, and below it a ``note`` on how to read the elements that follow."""
+    return f"<h{level}>{shown(text)}</h{level}>{note and f'<p class=pale>{shown(note)}</p>'}"
 
 
-def sentence(text: str, *, pale: bool = False) -> None:
-    """Show a sentence, with text between backticks as code. ``pale``: whether it is a note on a nearby element."""
-    st.html(with_links(markup.sentence(text, pale=pale)))
+def sentence(text: str, *, pale: bool = False) -> str:
+    """A sentence, with text between backticks as code. ``pale``: whether it is a note on a nearby element."""
+    return f"<p{' class=pale' if pale else ''}>{_with_code(text)}</p>"
 
 
-def verdict(said: str) -> None:
-    """Show the verdict on a study, at the top of a page about the study."""
-    st.html(with_links(markup.verdict(said)))
+def verdict(said: str) -> str:
+    """The verdict on a study, which is the main heading of a page about the study."""
+    return f'<h1 class="verdict">{shown(said).replace(" %", "&nbsp;%")}</h1>'
 
 
-def empty(text: str) -> None:
-    """Show a placeholder for a missing element. The text says what belongs there, and why it is missing."""
-    st.html(markup.empty(text))
+def empty(text: str) -> str:
+    """A placeholder for a missing element. The text says what belongs there, and why it is missing."""
+    return f'<p class="empty">{_with_code(text)}</p>'
 
 
-def chart(drawn: Drawn, key: str) -> None:
-    """Show a chart below its headline, as wide as its column or page. Without a chart, show the reason.
+def metrics(numbers: Mapping[str, str]) -> str:
+    """The main numbers of a page, each below its label."""
+    pairs = (f"<div><dt>{shown(label)}</dt><dd>{shown(text)}</dd></div>" for label, text in numbers.items())
+    return f'<dl class="metrics">{"".join(pairs)}</dl>'
 
-    The panels of a wide chart are side by side, up to ``PANELS`` in a row.
+
+def beside(*columns: Iterable[Element]) -> Iterator[Element]:
+    """Yields columns side by side; on a narrow page, they are below each other."""
+    yield '<div class="columns">'
+    for column in columns:
+        yield "<div>"
+        yield from column
+        yield "</div>"
+    yield "</div>"
+
+
+def charts(drawn: Iterable[Drawn]) -> Iterator[Element]:
+    """Yields charts in two columns, and a line that names the charts that cannot be drawn. A wide chart takes the whole
+    width.
     """
-    if isinstance(drawn.draw, str):
-        empty(f"{drawn.heading}: nothing to draw, since {drawn.draw}.")
-        return
-    with unchecked():
-        made: Any = with_linked_marks(drawn.draw())
-        said = words(made)
-        headline, sentences = (" ".join(lines) for lines in (made.title.text, made.title.subtitle))
-        heading(headline, level=3, note=sentences)
-        parts = panels(specification(without_words(made)))
-    columns = st.columns(min(len(parts), PANELS), gap="medium") if drawn.wide and len(parts) > 1 else [st.container()]
-    for place, part in enumerate(parts):
-        with columns[place % len(columns)]:
-            st.vega_lite_chart(spec=part, theme=None, width="stretch", alt=said, key=f"{key} {place}")
-
-
-def charts(drawn: Iterable[Drawn], key: str) -> None:
-    """Show charts in two columns, or in one on a narrow page. A wide chart takes the whole width. A last line names the
-    charts that cannot be drawn. Each chart is shown before the next is computed.
-    """
-    row, missing, any_drawn = list[Any](), list[str](), False
+    missing = list[str]()
+    yield '<div class="charts">'
+    any_drawn = False
     for each in drawn:
         if isinstance(each.draw, str):
             missing.append(f"{each.heading} ({each.draw})")
-            continue
-        row = [] if each.wide else row or list(st.columns(2, gap="medium"))
-        with st.container() if each.wide else row.pop(0):
-            chart(each, f"{key}: {each.heading}")
-        any_drawn = True
-    if missing and any_drawn:
-        sentence(f"Not drawn: {', '.join(missing)}.", pale=True)
-    elif missing:
-        empty(f"Nothing to draw: {', '.join(missing)}.")
+        else:
+            any_drawn = True
+            yield each
+    yield "</div>"
+    if missing:
+        told = f"{', '.join(missing)}."
+        yield sentence(f"Not drawn: {told}", pale=True) if any_drawn else empty(f"Nothing to draw: {told}")
 
 
-def panels(spec: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Split the specification of a chart into its panels. A chart without panels is its only panel. Each panel fits the
-    width of its column. Only the first panel keeps its legend.
-    """
-    common = {
-        name: spec[name] for name in ("$schema", "config", "data", "usermeta") if name in spec
-    }  # the same for all panels
-    parts = spec.get("vconcat", [spec])
-    return [_panel(part, common, spec.get("datasets", {}), legend=place == 0) for place, part in enumerate(parts)]
+def chart(drawn: Drawn) -> Element:
+    """A chart, or the reason why there is none."""
+    if isinstance(drawn.draw, str):
+        return empty(f"{drawn.heading}: nothing to draw, since {drawn.draw}.")
+    return drawn
 
 
-def _panel(
-    part: Mapping[str, Any], common: Mapping[str, Any], rows: Mapping[str, Any], *, legend: bool
-) -> dict[str, Any]:
-    drawn = {**common, **(part if legend else _without_legend(part)), "datasets": {}}
-    written, options = json.dumps(drawn), drawn.get("usermeta", {}).get("embedOptions", {})
-    return {
-        **drawn,
-        "datasets": {name: each for name, each in rows.items() if f'"{name}"' in written},
-        "config": {**common.get("config", {}), "font": FONT, "background": None, "padding": 6},
-        "autosize": {"type": "fit-x", "contains": "padding"},
-        "usermeta": {"embedOptions": {**options, "renderer": "svg"}},  # SVG, so that its colours follow the theme
-    }
+def report(made: Report, address: AddressOf, *, titled: bool = True, said: str = "") -> str:
+    """The page of a report, without its pictures.
 
-
-def _without_legend(part: Any) -> Any:
-    """A part of a specification without the legends of its scales."""
-    match part:
-        case dict():
-            return {
-                name: {**inner, "legend": None}
-                if name in ("color", "stroke", "fill", "shape", "strokeDash") and "field" in inner
-                else _without_legend(inner)
-                for name, inner in part.items()
-            }
-        case list():
-            return [_without_legend(each) for each in part]
-        case _:
-            return part
-
-
-def report(made: Report, *, titled: bool = True, said: str = "") -> None:
-    """Show the page of a report, without its pictures.
-
-    ``titled``: whether to show the report's title. ``said``: a verdict that the page already shows; it is not repeated.
+    ``address``: returns the address of a trial's page. ``titled``: whether to show the report's title. ``said``: the
+    verdict already shown on the page, which is not repeated.
     """
     page = made.page if made.page.verdict != said else replace(made.page, verdict="")
-    if titled and page.title:
-        heading(page.title)
-    st.html(with_links("\n".join(as_elements(all_visible(page), trial_addresses()))))
+    title = heading(page.title) if titled and page.title else ""
+    return title + "\n".join(as_elements(all_visible(page), address))
 
 
-def table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """Show a small table of texts. The first column names the rows. Columns of numbers are right-justified."""
+def table(headings: Sequence[str], rows: Iterable[Sequence[str]], *, name: str = "table") -> str:
+    """A small table of texts. The first column names the rows; columns of numbers are right-justified. ``name``: what a
+    screen reader calls it.
+    """
     body = [[shown(each) for each in row] for row in rows]
     places = range(len(headings))
     left = [place for place in places if not place or any(re.search("[^\\W\\d_]{2}", row[place]) for row in body)]
@@ -201,22 +116,113 @@ def table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
         for first, *others in body
     )
     above = f"<thead><tr>{head}</tr></thead>" if any(headings) else ""
-    st.html(with_links(f'<div class="wide" tabindex="0"><table>{above}<tbody>{lines}</tbody></table></div>'))
+    return scrolling(f"<table>{above}<tbody>{lines}</tbody></table>", name)
 
 
-def picture(svg: str) -> None:
-    """Show a drawing in the colours of the theme and in its own size. It scrolls if the page is too narrow."""
+def scrolling(inner: str, name: str) -> str:
+    """An element that scrolls sideways if the page is too narrow, also by keyboard. ``name``: its name."""
+    return f'<div class="wide" role="region" tabindex="0" aria-label="{shown(name)}">{inner}</div>'
+
+
+def folded(title: str, inner: str, *, opened: bool = False) -> str:
+    """An element that the reader opens by a click on its title."""
+    return f"<details{' open' if opened else ''}><summary>{shown(title)}</summary>{inner}</details>"
+
+
+def code(text: str) -> str:
+    """Lines in a typewriter face, which scroll if there are many."""
+    return f'<pre tabindex="0"><code>{shown_lines(text)}</code></pre>'
+
+
+def shown_lines(text: str) -> str:
+    """The HTML that shows lines literally."""
+    return "\n".join(shown(line) for line in text.splitlines())
+
+
+def form(*fields: str, name: str, action: str = "") -> str:
+    """A form of choices, which become parameters of the page's address as soon as they are made.
+
+    ``name``: its name for screen readers. ``action``: the page that gets the choices, or the place on this page to
+    which it returns, such as ``#log``; by default this page.
+    """
+    to = f' action="{shown(action)}"' if action else ""
+    button = '<noscript><button type="submit">Show</button></noscript>'
+    return f'<form class="choices" method="get"{to} aria-label="{shown(name)}">{"".join(fields)}{button}</form>'
+
+
+def kept(values: Mapping[str, Iterable[str]]) -> str:
+    """Parameters of the address that a form keeps as they are."""
+    return "".join(
+        f'<input type="hidden" name="{shown(name)}" value="{shown(value)}">'
+        for name, several in values.items()
+        for value in several
+    )
+
+
+def select(name: str, label: str, options: Mapping[str, str], chosen: str, *, placeholder: str = "") -> str:
+    """A choice of one of several ``options``, each with its text. ``placeholder``: the text of no choice, if that is
+    allowed.
+    """
+    none = f'<option value="">{shown(placeholder)}</option>' if placeholder else ""
+    listed = "".join(_option(value, text, value == chosen) for value, text in options.items())
+    return f'<label>{shown(label)}<select name="{shown(name)}">{none}{listed}</select></label>'
+
+
+def several(name: str, label: str, options: Mapping[str, str], chosen: Sequence[str]) -> str:
+    """A choice of any number of ``options``, each with its text."""
+    boxes = "".join(
+        f'<label><input type="checkbox" name="{shown(name)}" value="{shown(value)}"'
+        f"{' checked' if value in chosen else ''}> {shown(text)}</label>"
+        for value, text in options.items()
+    )
+    return f"<fieldset><legend>{shown(label)}</legend>{boxes}</fieldset>"
+
+
+def number_field(name: str, label: str, value: int, *, most: int | None = None) -> str:
+    """A field for a whole number from 0 to ``most``."""
+    most_html = "" if most is None else f' max="{most}"'
+    field = f'<input type="number" name="{shown(name)}" min="0"{most_html} step="1" value="{value}">'
+    return f"<label>{shown(label)}{field}</label>"
+
+
+def text_field(name: str, label: str, value: str, *, placeholder: str = "") -> str:
+    """A field for a line of text."""
+    return (
+        f'<label>{shown(label)}<input type="text" name="{shown(name)}" value="{shown(value)}" '
+        f'placeholder="{shown(placeholder)}"></label>'
+    )
+
+
+def link(address: str, text: str, *, current: bool = False, download: bool = False) -> str:
+    """A link. ``current``: whether it leads to where the reader is. ``download``: whether it fetches a file."""
+    more = (' aria-current="page"' if current else "") + (" download" if download else "")
+    return f'<a href="{shown(address)}"{more}>{shown(text)}</a>'
+
+
+def picture(svg: str, about: str) -> str:
+    """A drawing in the colours of the theme and in its own size, as an image, which cannot run or load anything. It
+    scrolls if the page is too narrow. ``about``: the drawing in words.
+    """
     from skipstack.dashboards.network_drawing.canvas import DARK
 
-    st.image(svg if DARK in svg else svg.replace(">", f">\n{DARK}", 1), width="content")
+    text = svg if DARK in svg else svg.replace(">", f">\n{DARK}", 1)
+    data = b64encode(text.encode()).decode()
+    return scrolling(f'<img src="data:image/svg+xml;base64,{data}" alt="{shown(about)}">', "drawing")
 
 
-def drawing_of(config: "Subject", title: str) -> None:
-    """Show the drawing of a config's network, with its description in words below."""
+def drawing_of(config: "Subject", title: str) -> str:
+    """The drawing of a config's network, with its description in words below."""
     from skipstack.dashboards.network_drawing.drawing import diagram_of, drawing
     from skipstack.dashboards.network_drawing.sentences import described
 
     diagram = diagram_of(config)
-    picture(drawing(diagram, title))
-    with st.expander("In words"):
-        sentence(" ".join(described(diagram)))
+    words = " ".join(described(diagram))
+    return picture(drawing(diagram, title), words) + folded("In words", sentence(words))
+
+
+def _option(value: str, text: str, chosen: bool) -> str:
+    return f'<option value="{shown(value)}"{" selected" if chosen else ""}>{shown(text)}</option>'
+
+
+def _with_code(text: str) -> str:
+    return re.sub("`([^`]+)`", r"<code>\1</code>", shown(text))

@@ -1,16 +1,30 @@
 """The page "What do I take away?": downloads, the networks and configs of trials, and a network on a typed sentence."""
 
-from pathlib import Path
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
-import streamlit as st
-
 from skipstack.dashboards.reports.wording import NONE
-from skipstack.dashboards.web.downloads import downloads
-from skipstack.dashboards.web.elements import drawing_of, heading, sentence, table
+from skipstack.dashboards.web.downloads import NO_MODEL, bundle_link, is_here, report_links
+from skipstack.dashboards.web.elements import (
+    beside,
+    drawing_of,
+    folded,
+    form,
+    heading,
+    kept,
+    select,
+    sentence,
+    table,
+    verdict,
+)
 from skipstack.dashboards.web.inspecting import inspecting
+from skipstack.dashboards.web.section import Element, Section
 from skipstack.dashboards.web.snapshot import Snapshot, snapshot
 from skipstack.dashboards.web.trial_log import trial_log
+from skipstack.dashboards.web.view import View
+from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.frozen import canonical_json
 from skipstack.search.study.record.domain_parts import value_text
 from skipstack.spaces.trial import CODE
@@ -18,49 +32,48 @@ from skipstack.spaces.trial import CODE
 if TYPE_CHECKING:
     from skipstack.spaces.subject import Scalar, Subject
 
-BASE: Final = -1
+    Named = tuple[str, Subject]
+    """A config with its name on the page."""
+
+BASE: Final = "base"
 """Stands for the base config among the numbers of trials."""
 
 
-def export_page(path: Path) -> None:
-    """Show the page "What do I take away?" of the study in the folder ``path``."""
-    of = snapshot(path)
+def export_page(view: View) -> Sequence[Section]:
+    """The page "What do I take away?"."""
+    of = snapshot(view.path)
     ranked = list(of.explored.seen.ranked)
-    heading("Files")
-    downloads(of, ranked)
     trains = of.frames.study.space.base.keeps_weights
-    heading("The network of a trial" if trains else "The values of a trial")
-    base = () if of.explored.imported else (BASE,)
-    numbers = [*ranked, *sorted(set(of.frames.trials.index) - set(ranked)), *base]
-    names = _names(of)
-    left, right = st.columns(2)
-    one = left.selectbox("Trial", numbers, format_func=names.__getitem__, key="one", width="stretch")
-    other = right.selectbox(
-        "Compared with", numbers, index=len(numbers) - 1, format_func=names.__getitem__, key="other"
+    files = [
+        Section("files", lambda: [verdict(of.verdict), heading("Files"), report_links(view)]),
+        Section("bundle", partial(_bundle, view, of, ranked), when="soon"),  # it looks for the weights of all trials
+    ]
+    names = _names(of, ranked)
+    if not names:
+        return files
+    one, other = _chosen(view, "one", names, next(iter(names))), _chosen(view, "other", names, list(names)[-1])
+    two = [(names[number], config_of(of, number)) for number in (one, other)]
+    choices = form(
+        kept(_others(view, "one", "other")),
+        select("one", "Trial", names, one),
+        select("other", "Compared with", names, other),
+        name="trials",
     )
-    if one is None or other is None:
-        return
-    first, second = config_of(of, one), config_of(of, other)
-    for column, config, number in ((left, first, one), (right, second, other)) if trains else ():
-        with column:
-            drawing_of(config, names[number])
-    _differences(first, second, (names[one], names[other]))
-    if one != BASE:
-        with st.expander(f"Log of trial {one}"):
-            trial_log(path, one)
-    if not trains:
-        return
-    heading("Inside a network")
-    inspecting(of, [number for number in ranked if number != BASE])
+    log = Section("log", partial(trial_log, of.path, int(one)), when="opened", title=f"Log of trial {one}")
+    return [
+        *files,
+        Section("trials", partial(_trials, choices, two if trains else ())),
+        Section("differences", partial(_differences, two)),
+        *([] if one == BASE else [log]),
+        *(inspecting(view, of, ranked) if trains else ()),
+    ]
 
 
-def config_of(of: Snapshot, number: int) -> "Subject":
-    """The config of trial ``number``; ``BASE`` is the base config."""
-    import json
-
-    if number == BASE:
+def config_of(of: Snapshot, name: str) -> "Subject":
+    """The config of the trial with this number; ``BASE`` is the base config."""
+    if name == BASE:
         return of.frames.study.space.base
-    return of.frames.space.config(json.loads(str(of.frames.trials.loc[number, "point"])))
+    return of.frames.space.config(json.loads(str(of.frames.trials.loc[int(name), "point"])))
 
 
 def differing(first: "Subject", second: "Subject") -> "tuple[list[Row], list[Row]]":
@@ -85,23 +98,54 @@ def _text(leaves: "dict[str, Scalar]", path: str) -> str:
     return value_text(value) if isinstance(value, str | int | float | bool) or value is None else canonical_json(value)
 
 
-def _differences(first: "Subject", second: "Subject", names: tuple[str, str]) -> None:
+def _bundle(view: View, of: Snapshot, ranked: Sequence[int]) -> Iterator[Element]:
+    here = [str(number) for number in ranked if is_here(of, number)]
+    if not here:
+        away = "No bundle: the weights of the trials are not here. MLflow has the best network as a logged model."
+        yield sentence(away if of.frames.study.space.base.keeps_weights else NO_MODEL, pale=True)
+        return
+    number = view.one("bundle", here[0])
+    choice = select("bundle", "Bundle of trial", {each: each for each in here}, number)
+    yield form(kept(_others(view, "bundle")), choice, name="bundle")
+    yield bundle_link(view, of, int(number))
+
+
+def _trials(choices: str, drawn: "Sequence[Named]") -> Iterator[Element]:
+    yield heading("The network of a trial" if drawn else "The values of a trial") + choices
+    if drawn:
+        yield from beside(*([drawing_of(config, name)] for name, config in drawn))
+
+
+def _differences(two: "Sequence[Named]") -> Iterator[Element]:
+    (one, first), (other, second) = two
     apart, alike = differing(first, second)
-    heading("Differences", level=3)
-    if apart:
-        table(("path", *names), apart)
-    else:
-        sentence("None: the configs are the same.")
-    with st.expander(f"{len(alike):,} equal settings"):
-        table(("path", "value"), (row[:2] for row in alike))
+    yield heading("Differences", level=3)
+    yield table(("path", one, other), apart) if apart else sentence("None: the configs are the same.")
+    yield folded(f"{len(alike):,} equal settings", table(("path", "value"), (row[:2] for row in alike)))
 
 
-def _names(of: Snapshot) -> dict[int, str]:
-    """The labels of the trials and of the base config (``BASE``) in the lists to choose from, by number."""
+def _names(of: Snapshot, ranked: Sequence[int]) -> dict[str, str]:
+    """The labels of the trials, the best first, and of the base config (``BASE``), in the lists to choose from."""
     trials, measure = of.frames.trials, of.frames.measure
     told = zip(trials.index, trials["score"].notna(), trials["score"], trials["state"], strict=True)
     named = {
         int(number): f"trial {number}: {measure.written(score) if scored else 'no score'}, {state}"
         for number, scored, score, state in told
     }
-    return {**named, BASE: "the base"}
+    numbers = [*ranked, *sorted(set(named) - set(ranked))]
+    return {
+        **{str(number): named[number] for number in numbers},
+        **({} if of.explored.imported else {BASE: "the base"}),
+    }
+
+
+def _chosen(view: View, name: str, names: Mapping[str, str], default: str) -> str:
+    chosen = view.one(name, default)
+    if chosen not in names:
+        raise UserError(f"{name}: got {chosen!r} (allowed: the number of a trial of the study, or {BASE})")
+    return chosen
+
+
+def _others(view: View, *names: str) -> Mapping[str, tuple[str, ...]]:
+    """The parameters of the address without those that a form sets."""
+    return {name: each for name, each in view.query.items() if name not in names}

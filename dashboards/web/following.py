@@ -4,14 +4,14 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import pandas as pd
-import streamlit as st
 
 from skipstack.dashboards.live.counts import RungCounts, StudyCounts
 from skipstack.dashboards.live.progress import differences
 from skipstack.dashboards.reports.wording import reason_in_words
+from skipstack.dashboards.web.shared import Shared
 from skipstack.data.basis.collection import collection_put_off
 from skipstack.data.tasks.measure import Measure
 from skipstack.search.analysis.frames.trials import ScoreRow, score_row
@@ -45,6 +45,17 @@ if TYPE_CHECKING:
 
 SPANS = ("trial", "phase", "began", "until", "state")
 """The columns of ``Followed.spans``."""
+
+EVERY: Final = 3.0
+"""The minimum seconds between two updates of a section of a page."""
+
+SHARE: Final = 5
+"""The minimum interval between two updates is this multiple of the time that an update takes. Long studies are
+therefore read less often.
+"""
+
+RECENT: Final = 1.0
+"""An exploration of a running study is used again for this many seconds, and for as long again as it took."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +127,7 @@ class Followed:
     damaged.
 
     A look reads the new lines of the ledger, and recounts only the trials in these lines. ``progressed`` describes all
-    trials, so it takes longer for longer studies.
+    trials, so it takes longer for longer studies, and is made less often.
     """
 
     def __init__(self, path: Path) -> None:
@@ -133,16 +144,25 @@ class Followed:
         self._usage: dict[int, Usage] = {}
         self._placed: Placed | None = None
         self._standing: StudyNow | None = None
-        self._frames: StudyFrames | None = None
-        """The tables of the events read so far; None if new events have been read since the tables were last needed."""
         self._progressed: SearchSoFar | None = None
+        self._is_progressed = False
+        """Whether ``_progressed`` has all events read so far."""
+        self._progressed_at = 0.0
         self._scores: dict[int, ScoreRow] = {}
         self._stale: set[int] = set()
         """The trials that had events since ``scores`` was last called."""
-        self.seconds = 0.0
-        """The seconds that the last look with new events took."""
-        self.progress_seconds = 0.0
+        self._seconds = 0.0
+        """The seconds that the last look with new events took, apart from the first, which reads the whole ledger."""
+        self._progress_seconds = 0.0
         """The seconds that the last exploration took."""
+
+    def pace(self) -> float | None:
+        """The seconds between two looks; None if the last look found the study finished. It does not look."""
+        return self._pace(self._seconds)
+
+    def progress_pace(self) -> float | None:
+        """The seconds between two explorations, which take longer than looks; None as for ``pace``."""
+        return self._pace(self._progress_seconds)
 
     def look(self) -> StudyNow:
         """Read the new events, and return the current state. Thread-safe."""
@@ -176,20 +196,28 @@ class Followed:
         return pd.DataFrame(rows, index, ["state", "score", "dev"])
 
     def progressed(self) -> SearchSoFar:
-        """The exploration of the search so far, and the rungs ahead of its training trials. Thread-safe."""
+        """The exploration of the search so far, and the rungs ahead of its training trials. Thread-safe.
+
+        While the study runs, it may lack the last events (``RECENT``), so that a section and its charts share one.
+        """
         with self._lock:
-            self._look()
-            if self._progressed is None:
-                began = time.perf_counter()
-                self._progressed = self._read()
-                self.progress_seconds = time.perf_counter() - began
+            over, began = self._look().state in ("finished", "interrupted"), time.perf_counter()
+            recent = not over and began - self._progressed_at < RECENT + self._progress_seconds
+            if self._progressed is None or not (self._is_progressed or recent):
+                self._progressed, self._is_progressed = self._read(), True
+                self._progressed_at = time.perf_counter()
+                self._progress_seconds = self._progressed_at - began
             return self._progressed
 
+    def _pace(self, seconds: float) -> float | None:
+        over = self._standing is not None and self._standing.state == "finished"
+        return None if over else max(EVERY, SHARE * seconds)
+
     def _look(self) -> StudyNow:
-        began = time.perf_counter()
+        began, first = time.perf_counter(), self._standing is None
         if self._ledger.whole(self._take) or self._standing is None:
-            self._standing, self._frames, self._progressed = self._now(), None, None
-            self.seconds = time.perf_counter() - began
+            self._standing, self._is_progressed = self._now(), False
+            self._seconds = 0.0 if first else time.perf_counter() - began
         return self._standing
 
     def _take(self) -> bool:
@@ -279,14 +307,9 @@ class Followed:
         )
 
     def _read(self) -> SearchSoFar:
-        search = self._frames_now().exploration()
+        search = StudyFrames.of(self._counts.record, self._path).exploration()
         search.curves()  # computed now, since pictures need it and the record will change
         return SearchSoFar(search, self._ahead())
-
-    def _frames_now(self) -> StudyFrames:
-        if self._frames is None:
-            self._frames = StudyFrames.of(self._counts.record, self._path)
-        return self._frames
 
     def _ahead(self) -> dict[int, tuple[Ahead, ...]] | None:
         """The rungs ahead of each training trial, by its number. None if the study has several objectives."""
@@ -299,7 +322,9 @@ class Followed:
         return {number: subject.ahead(number) for number in training}
 
 
-@st.cache_resource(max_entries=16, show_spinner=False)
-def followed(path: str) -> Followed:
-    """The follower of the study in a folder. All browser sessions share it."""
-    return Followed(Path(path))
+FOLLOWED: Final = Shared[Path, Followed](16)
+
+
+def followed(path: Path) -> Followed:
+    """The follower of the study in a folder. All requests share it."""
+    return FOLLOWED(path, lambda: Followed(path))

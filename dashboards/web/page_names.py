@@ -1,19 +1,17 @@
-"""The names of the pages, in the navigation and in addresses."""
+"""The paths and names of the pages, in the order of the navigation."""
 
+from collections.abc import Mapping
 from typing import Final
 
-STUDIES: Final = "Studies"
+STUDIES, GOING, WORKS, BELIEVE, TAKE, TRIAL = "/", "/going", "/works", "/believe", "/take", "/trial"
+"""The paths of the pages: all studies, four pages about a study in the order of a reader's questions, and a trial."""
 
-GOING, WORKS, BELIEVE, TAKE = (
-    "Is it going well?",
-    "What works?",
-    "Can I believe it?",
-    "What do I take away?",
-)
-"""The pages about a study, in the order of a reader's questions."""
-
-TRIAL: Final = "What did a trial do?"
-"""The page about one trial of a study."""
-
-NAMES: Final = (STUDIES, GOING, WORKS, BELIEVE, TAKE, TRIAL)
-"""The names of all pages, in the order of the navigation rail."""
+NAMES: Final[Mapping[str, str]] = {
+    STUDIES: "Studies",
+    GOING: "Is it going well?",
+    WORKS: "What works?",
+    BELIEVE: "Can I believe it?",
+    TAKE: "What do I take away?",
+    TRIAL: "What did a trial do?",
+}
+"""The name of each page by its path."""

@@ -1,168 +1,155 @@
 """The page "Is it going well?": state, pace, rungs, curves, workers and faults of a study, updated while it runs."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
+from textwrap import shorten
 from typing import TYPE_CHECKING, Final
 
-import streamlit as st
+import numpy as np
 
-from skipstack.dashboards.live.counts import RungCounts
+from skipstack.dashboards.live.counts import MEASURING, RungCounts
 from skipstack.dashboards.live.progress import reached
 from skipstack.dashboards.reports.pictures.picture import Drawn
 from skipstack.dashboards.reports.pictures.search_pictures import search_chart
-from skipstack.dashboards.reports.verdict import in_a_sentence
+from skipstack.dashboards.reports.verdict import MESSAGE, in_a_sentence
 from skipstack.dashboards.reports.wording import (
     NONE,
     ago,
     duration,
     enough_in_words,
     hours_over_in_words,
+    listed,
     reason_in_words,
 )
-from skipstack.dashboards.web.elements import chart, charts, heading, sentence, table, verdict
+from skipstack.dashboards.web.elements import (
+    beside,
+    chart,
+    form,
+    heading,
+    kept,
+    metrics,
+    sentence,
+    table,
+    text_field,
+    verdict,
+)
 from skipstack.dashboards.web.following import StudyNow, followed
 from skipstack.dashboards.web.running_trials import next_hour_of, running_trials
-from skipstack.dashboards.web.snapshot import Snapshot, snapshot
-from skipstack.dashboards.web.trial_log import trial_log
+from skipstack.dashboards.web.section import Element, Section, never
+from skipstack.dashboards.web.snapshot import is_short, snapshot, version_of
+from skipstack.dashboards.web.trial_log import log_size, trial_log
+from skipstack.dashboards.web.view import View
 from skipstack.data.basis.counted import counted
 from skipstack.data.tasks.measure import Measure
 from skipstack.search.analysis.study_frames import are_at_hand
 from skipstack.search.analysis.verdict.of_study import verdict as verdict_so_far
-from skipstack.search.ledger.events import Usage
+from skipstack.search.ledger.events import SCORELESS, Usage
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from skipstack.search.analysis.exploration.exploration import Exploration
 
-EVERY: Final = 3.0
-"""The minimum seconds between two updates of a part of the page. Updates happen in place."""
-
-SHARE: Final = 5
-"""The minimum interval between two updates of a part is this multiple of the time that an update takes. Long ledgers
-are therefore read less often.
-"""
-
 FAULTS: Final = 20
 """The maximum number of faults that are listed: the latest ones."""
 
 
-def running_page(path: Path) -> None:
-    """Show the page "Is it going well?" of the study in the folder ``path``. If the study is not finished yet, the
-    parts of the page update themselves, slow parts less often.
+def running_page(view: View) -> Sequence[Section]:
+    """The page "Is it going well?". While the study runs, its sections are updated, slow ones less often. Sections that
+    take reading a long ledger come soon after the page. Until then, a long study counts as running, unless its tables
+    are at hand.
     """
-    if are_at_hand(path) and (of := snapshot(path)).frames.finished:
-        _finished(path, of)
-        return
-    with st.spinner("Reading the ledger", show_time=True):
-        found = followed(str(path))
-        over = found.look().state == "finished"
-    first = st.container()
-    _fragment(_numbers, path, found.seconds, over=over)
-    training = st.container()
-    left, right = st.columns(2, gap="medium")
-    with left:  # shown before the exploration, which takes long for a long study
-        _fragment(_history, path, found.seconds, over=over)
-    with st.spinner("Reading the search", show_time=True):
-        found.progressed()
-    for place, show in ((first, _verdict), (training, _training), (right, _curves)):
-        with place:
-            _fragment(show, path, found.progress_seconds, over=over)
-    _fragment(_times, path, found.seconds, over=over)
-    _fragment(_told, path, found.seconds, over=over)
+    path = view.path
+    found, short = followed(path), is_short(version_of(path))
+    over = found.look().state == "finished" if short else are_at_hand(path) and snapshot(path).frames.finished
+    pace, slow = (never, never) if over else (found.pace, found.progress_pace)
 
+    def told(key: str, show: Callable[[], Iterable[Element]], every: Callable[[], float | None] = pace) -> Section:
+        return Section(key, show, "now" if short else "soon", every=every)
 
-def _finished(path: Path, of: Snapshot) -> None:
-    """Show the page of a finished study: first the pictures of the search, then the parts that need the ledger."""
-    verdict(of.verdict)
-    numbers = st.container()
-    seen = of.explored
-    charts([history_chart(seen.seen.trials, seen.measure), curves_chart(seen)], f"search {path}")
-    with st.spinner("Reading the ledger", show_time=True):
-        spans = followed(str(path)).spans()
-    with numbers:
-        _numbers(path)
-    charts([time_chart(spans)], f"times {path}")
-    _told(path)
+    def explored(key: str, show: Callable[[], Iterable[Element]]) -> Section:
+        return Section(key, show, "now" if short or over else "soon", every=slow)
 
-
-def _fragment(show: Callable[[Path], None], path: Path, seconds: float, *, over: bool) -> None:
-    """Show a part of the page, and update it unless the study is ``over``. ``seconds``: how long one update takes."""
-    every = None if over else max(EVERY, SHARE * seconds)
-    st.fragment(partial(show, path), run_every=every, key=f"{show.__name__} {path}")()
-
-
-def _verdict(path: Path) -> None:
-    verdict(verdict_now(path))
+    return [
+        explored("verdict", lambda: [verdict(snapshot(path).verdict if over else verdict_now(path))]),
+        told("numbers", partial(_numbers, path)),
+        told("training", lambda: () if over else _training(path), slow),
+        explored("curves", partial(_curves, path, over=over)),
+        told("timeline", lambda: [chart(time_chart(found.spans()))]),
+        told("told", partial(_told, path)),
+        told("chosen", partial(_choice, view), never),
+        Section("log", partial(_log, view), "now" if short else "soon", every=pace, also=partial(_log_size, view)),
+        told("place", partial(_place, path)),
+    ]
 
 
 def verdict_now(path: Path) -> str:
     """The verdict on a study that may still run, as a sentence."""
-    found = followed(str(path))
+    found = followed(path)
     over = found.look().state == "finished"  # for a finished study, ablations are read as well
     return snapshot(path).verdict if over else in_a_sentence(verdict_so_far(found.progressed().search))
 
 
-def _history(path: Path) -> None:
-    found = followed(str(path))
-    chart(history_chart(found.scores(), found.look().measure), f"history {path}")
+def _numbers(path: Path) -> Iterator[Element]:
+    standing = followed(path).look()
+    yield metrics(numbers_of(standing))
+    first, *others = sentences_of(standing)
+    yield sentence(first, pale=True)
+    yield from map(sentence, others)
 
 
-def _training(path: Path) -> None:
-    found = followed(str(path))
-    standing, progressed = found.look(), found.progressed()
-    running_trials(progressed, f"training {path}")
-    next_hour_of(standing, progressed)
+def _training(path: Path) -> Iterator[Element]:
+    found = followed(path)
+    standing = found.look()
+    if standing.state == "finished":
+        return
+    progressed = found.progressed()
+    yield from running_trials(progressed, goes_on=standing.state not in ("interrupted", MEASURING))
+    yield from next_hour_of(standing, progressed)
 
 
-def _curves(path: Path) -> None:
-    chart(curves_chart(followed(str(path)).progressed().search), f"curves {path}")
+def _curves(path: Path, *, over: bool) -> Iterator[Element]:
+    """Yield the scores from trial to trial beside those from epoch to epoch. ``over``: whether the study is."""
+    if over:
+        seen = snapshot(path).explored
+        yield from beside([chart(history_chart(seen.seen.trials, seen.measure))], [chart(curves_chart(seen))])
+        return
+    found = followed(path)
+    history = history_chart(found.scores(), found.look().measure)
+    yield from beside([chart(history)], [chart(curves_chart(found.progressed().search))])
 
 
-def _times(path: Path) -> None:
-    chart(time_chart(followed(str(path)).spans()), f"times {path}")
-
-
-def _told(path: Path) -> None:
-    standing = followed(str(path)).look()
+def _told(path: Path) -> Iterator[Element]:
+    standing = followed(path).look()
     if standing.state != "finished":
-        _now(standing)
-    _faults(standing)
-    _log(path, standing)
-    _place(standing)
+        yield from _now(standing)
+    yield from _faults(standing)
 
 
 def history_chart(trials: "pd.DataFrame", measure: Measure) -> Drawn:
     """The chart of the scores from trial to trial."""
     from skipstack.dashboards.charts.history import history
 
-    scored = trials["score"].notna().any()
+    scored = (trials["score"].notna() & np.isfinite(trials["dev"])).any()
     return Drawn("History", (lambda: history(trials, measure)) if scored else "no trial has a score")
 
 
 def curves_chart(search: "Exploration") -> Drawn:
     """The chart of each trial's scores from epoch to epoch."""
-    return search_chart("Learning curves", search)
+    scored = search.seen.trials["score"].notna().any()
+    return search_chart("Learning curves", search) if scored else Drawn("Learning curves", "no trial has a score")
 
 
 def time_chart(spans: "pd.DataFrame") -> Drawn:
     """The chart of the periods in which each trial waited, was trained and was measured."""
     from skipstack.dashboards.charts.timeline import timeline
 
-    return Drawn("Timeline", (lambda: timeline(spans)) if len(spans) else "no trial has started", wide=True)
-
-
-def _numbers(path: Path) -> None:
-    standing = followed(str(path)).look()
-    with st.container(horizontal=True, key="numbers"):
-        for label, shown in numbers_of(standing).items():
-            st.metric(label, shown, width="content")
-    first, *others = sentences_of(standing)
-    sentence(first, pale=True)
-    for each in others:
-        sentence(each)
+    lasted = (spans["until"] > spans["began"]).any()
+    none = "no trial has taken any time" if len(spans) else "no trial has started"
+    return Drawn("Timeline", (lambda: timeline(spans)) if lasted else none, wide=True)
 
 
 def numbers_of(standing: StudyNow) -> dict[str, str]:
@@ -184,8 +171,11 @@ def numbers_of(standing: StudyNow) -> dict[str, str]:
 
 
 def sentences_of(standing: StudyNow) -> Iterator[str]:
-    """Yield a sentence with further numbers, and the reason why the study ended itself early, if it did."""
+    """Yield a sentence with further numbers, how all trials went wrong if they did, and the reason why the study ended
+    itself early, if it did.
+    """
     yield ". ".join(_further(standing, over=standing.state == "finished")) + "."
+    yield from _all_wrong(standing)
     if standing.enough is not None:
         yield enough_in_words(standing.enough, standing.measure)
     if standing.hours is not None:
@@ -201,22 +191,31 @@ def _further(standing: StudyNow, *, over: bool) -> Iterator[str]:
     yield f"The last event was recorded {ago(time.time() - standing.time)}"
 
 
+def _all_wrong(standing: StudyNow) -> Iterator[str]:
+    """Yield how all trials that ended went wrong, and the last fault; nothing if one of them has a score."""
+    ends = Counter[str]()
+    for level in standing.levels:
+        ends.update({reason: level.counts[reason] for reason in SCORELESS if level.counts[reason]})
+    if not ends or ends.total() < standing.ended:
+        return
+    how = listed([f"{count:,} {reason_in_words(reason)}" for reason, count in ends.most_common()])
+    yield f"{'The only trial' if ends.total() == 1 else f'All {ends.total():,} trials'} that ended went wrong: {how}."
+    if standing.faults:
+        last = standing.faults[-1]
+        yield f"The last fault, of trial {last.trial}: {last.what}: {shorten(last.message, MESSAGE, placeholder=' …')}"
+
+
 def _about(seconds: float | None) -> str:
     return NONE if seconds is None else f"about {duration(seconds)}"
 
 
-def _now(standing: StudyNow) -> None:
-    """Show how many trials reached each rung, and which trials are training."""
-    left, right = st.columns(2, gap="medium")
-    with left:
-        heading("Trials by the rung they reached", level=3)
-        table(*_rungs(standing.levels))
-    with right:
-        heading("Workers", level=3)
-        if standing.running:
-            table(*_workers(standing))
-        else:
-            sentence("No trial is being trained.")
+def _now(standing: StudyNow) -> Iterator[Element]:
+    """Yield how many trials reached each rung, and which trials are training."""
+    workers = sentence("No trial is being trained.")
+    if standing.running:
+        workers = table(*_workers(standing), name="workers")
+    rungs = "Trials by the rung they reached"
+    yield from beside([heading(rungs), table(*_rungs(standing.levels), name=rungs)], [heading("Workers"), workers])
 
 
 def _rungs(levels: tuple[RungCounts, ...]) -> tuple[list[str], list[list[str]]]:
@@ -243,37 +242,53 @@ def _taken(usage: Usage | None) -> tuple[str, ...]:
     return usage.machine, f"{usage.process_cpu:.0f}", f"{usage.process_memory / 1e9:.2f} GB", gpu
 
 
-def _faults(standing: StudyNow) -> None:
-    heading("Faults", level=3)
+def _faults(standing: StudyNow) -> Iterator[Element]:
+    yield heading("Faults")
     if not standing.faults:
-        sentence("None.")
+        yield sentence("None.")
         return
     last = standing.faults[: -FAULTS - 1 : -1]
     rows = ([f"trial {each.trial}", f"{each.what}{', retried' if each.again else ''}: {each.message}"] for each in last)
-    table(("latest first", "fault"), rows)
+    yield table(("latest first", "fault"), rows, name="faults")
 
 
-def _log(path: Path, standing: StudyNow) -> None:
-    if not standing.trials:
-        return
-    heading("Log", level=3)
-    key = f"log {path}"
-    first = standing.faults[-1].trial if standing.faults else min(standing.running, default=0)
-    st.session_state.setdefault(key, first)
-    number = int(st.number_input("Trial", min_value=0, step=1, key=key, width=160))
+def _choice(view: View) -> Iterator[Element]:
+    """Yield the choice of the trial whose log is shown. The page returns to this place. Without a choice, the log
+    follows the study (``_logged``).
+    """
+    number = text_field("trial", "Trial", view.one("trial"), placeholder="such as 3")
+    yield heading("Log")
+    yield form(kept({"study": view.every("study")}), number, name="log", action="#chosen")
+
+
+def _log(view: View) -> Iterator[Element]:
+    standing = followed(view.path).look()
+    number = _logged(view, standing)
     if number < standing.trials:
-        trial_log(path, number)
+        yield sentence(f"The log of trial {number}:", pale=True)
+        yield trial_log(view.path, number)
+    elif standing.trials:
+        yield sentence(f"There is no trial {number} yet (allowed: 0 to {standing.trials - 1}).")
     else:
-        sentence(f"There is no trial {number} yet (allowed: 0 to {standing.trials - 1}).")
+        yield sentence("No trial has started yet.")
 
 
-def _place(standing: StudyNow) -> None:
-    placed = standing.placed
+def _log_size(view: View) -> int:
+    return log_size(view.path, _logged(view, followed(view.path).look()))
+
+
+def _logged(view: View, standing: StudyNow) -> int:
+    """The trial whose log is shown: that of the address, else that of the last fault, else the first in training."""
+    first = standing.faults[-1].trial if standing.faults else min(standing.running, default=0)
+    return view.number("trial", first)
+
+
+def _place(path: Path) -> Iterator[Element]:
+    placed = followed(path).look().placed
     if placed is None:
         return
     part = placed.gpus_per_trial
     share = f", {part:g} of a GPU for each trial" if isinstance(part, float) and part else ""
-    heading("Where it runs", level=3)
     cpus = f", {placed.cpus_per_trial} CPUs for each trial" if placed.cpus_per_trial > 1 else ""
     most = "" if placed.concurrent == "auto" else f", at most {counted(placed.concurrent, 'trial')} at a time"
     told = {
@@ -283,4 +298,5 @@ def _place(standing: StudyNow) -> None:
         "command": placed.command,
         "by": placed.user,
     }
-    table(("", ""), ([name, value] for name, value in told.items() if value))
+    yield heading("Where it runs")
+    yield table(("", ""), ([name, value] for name, value in told.items() if value), name="where it runs")

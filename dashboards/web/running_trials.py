@@ -1,12 +1,15 @@
 """Shows the trials in training: their curves, and the score that each trial needs at its next rung to continue."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
 
 from skipstack.dashboards.reports.next_hour import next_hour
 from skipstack.dashboards.reports.pictures.picture import Drawn
 from skipstack.dashboards.reports.wording import NONE, counted_rung
-from skipstack.dashboards.web.elements import chart, heading, sentence, table
+from skipstack.dashboards.web.elements import chart, empty, heading, sentence, table
+from skipstack.dashboards.web.section import Element
 from skipstack.data.tasks.measure import Measure
 from skipstack.search.strategy.schedulers.config import Resource
 from skipstack.search.strategy.schedulers.scheduler import Ahead
@@ -24,29 +27,37 @@ EXPLAINED: Final = (
     "now; this moves as others come there."
 )
 
+IDLE: Final = "No trial is being trained. The curves of those that train stand here, with the scores that they need."
+
+PLACE: Final = '<div style="min-height: 36rem">'
+"""Opens the place of the chart and the table. It is as high without them, so that the page does not leap."""
+
 MOST: Final = 20
 """The maximum number of training trials that are listed."""
 
 
-def running_trials(progressed: "SearchSoFar", key: str) -> None:
-    """Show the curves of the trials in training, and the score that each trial needs at its next rung.
+def running_trials(progressed: "SearchSoFar", *, goes_on: bool) -> Iterator[Element]:
+    """Yield the curves of the trials in training, and the score that each trial needs at its next rung.
 
-    With several objectives, a sentence says instead that no single score decides. Without training trials, nothing is
-    shown.
+    With several objectives, a sentence says instead that no single score decides. Without training trials, a sentence
+    takes their place. ``goes_on``: whether trials are still to come, so that this place is kept for them.
     """
     search, ahead = progressed.search, progressed.ahead
-    if ahead == {}:
-        return
+    yield heading(HEADING)
     if ahead is None:
-        heading(HEADING, level=3)
-        sentence("Trials are compared on several objectives, so no single score decides which go on.", pale=True)
+        yield sentence("Trials are compared on several objectives, so no single score decides which go on.", pale=True)
         return
-    chart(training_chart(progressed), key)
-    curves, measure, resource = search.curves(), search.measure, resource_of(search.config)
-    rows = [_row(number, ahead[number], curves, measure, resource) for number in sorted(ahead)[:MOST]]
-    table(("", "epochs", "score now", "needs now"), rows)
-    left_out = f" {MOST} of {len(ahead):,} trials are listed." if len(ahead) > MOST else ""
-    sentence(f"{EXPLAINED}{left_out}", pale=True)
+    yield PLACE if goes_on else "<div>"
+    if ahead:
+        yield chart(training_chart(progressed))
+        curves, measure, resource = search.curves(), search.measure, resource_of(search.config)
+        rows = [_row(number, ahead[number], curves, measure, resource) for number in sorted(ahead)[:MOST]]
+        yield table(("", "epochs", "score now", "needs now"), rows, name=HEADING)
+        left_out = f" {MOST} of {len(ahead):,} trials are listed." if len(ahead) > MOST else ""
+        yield sentence(f"{EXPLAINED}{left_out}", pale=True)
+    else:
+        yield empty(IDLE if goes_on else "No trial is being trained.")
+    yield "</div>"
 
 
 def training_chart(progressed: "SearchSoFar") -> Drawn:
@@ -55,7 +66,7 @@ def training_chart(progressed: "SearchSoFar") -> Drawn:
     """
     search, ahead = progressed.search, progressed.ahead or {}
     curves, resource = search.curves(), resource_of(search.config)
-    curves = curves[curves["trial"].isin(list(ahead))]
+    curves = curves[curves["trial"].isin(list(ahead)) & np.isfinite(curves["dev"])]
     rungs = _thresholds(ahead if resource == "epochs" else {})
     no_curve = "seeds race" if resource == "seeds" else "" if len(curves) else "none of them has trained an epoch yet"
     return Drawn(HEADING, no_curve or (lambda: _drawn(curves, rungs, search.measure, search.base.epochs)))
@@ -86,8 +97,8 @@ def _row(
     return [f"trial {number}", epochs, score, needed_in_words(rungs[0], resource, measure)]
 
 
-def next_hour_of(standing: "StudyNow", progressed: "SearchSoFar") -> None:
-    """Show what the next hour is likely to bring. Nothing is shown if the study is over or interrupted."""
+def next_hour_of(standing: "StudyNow", progressed: "SearchSoFar") -> Iterator[Element]:
+    """Yield what the next hour is likely to bring; nothing if the study is over or interrupted."""
     search = progressed.search
     if standing.state in ("finished", "interrupted"):
         return
@@ -101,8 +112,8 @@ def next_hour_of(standing: "StudyNow", progressed: "SearchSoFar") -> None:
         measure=standing.measure,
     )
     if sentences := list(told):
-        heading("The next hour", level=3)
-        sentence(" ".join(sentences))
+        yield heading("The next hour")
+        yield sentence(" ".join(sentences))
 
 
 def needed_in_words(ahead: Ahead, resource: Resource, measure: Measure) -> str:

@@ -1,15 +1,16 @@
-"""Serves the dashboard with Streamlit in this process: on localhost only, without telemetry, until Ctrl-C."""
+"""Serves the dashboard in this process, to this machine only, until Ctrl-C."""
 
 import re
 import socket
 import webbrowser
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from importlib import import_module
 from pathlib import Path
 from threading import Thread
-from typing import Any, Final
+from typing import Final
 
-from skipstack.dashboards.formats.style import COLOURS, FONT
+from skipstack.dashboards.reports.pictures.drawing_process import UndrawnError
 from skipstack.dashboards.web.hosts import only_for
 from skipstack.data.basis.errors import UserError
 
@@ -22,33 +23,15 @@ NAME: Final = re.compile(r"[A-Za-z0-9]([A-Za-z0-9_.-]*[A-Za-z0-9])?")
 PORT: Final = 8501
 """The first port to try if the user gives none."""
 
+PARTS: Final = (
+    *(f"skipstack.dashboards.charts.{each}" for each in ("curves", "effects", "history", "slices", "timeline")),
+    "skipstack.search.analysis.study_frames",
+    "pyarrow.parquet",
+)
+"""The modules that first pages need, which take a second to load."""
+
 TRIED: Final = 100
 """The number of ports to try if the user gives none."""
-
-OPTIONS: Final[Mapping[str, Any]] = {
-    "server_address": HOST,
-    "server_headless": True,  # opens no browser and asks for no e-mail address
-    "server_fileWatcherType": "none",  # the code does not change while the server runs
-    "runner_magicEnabled": False,  # if on, Streamlit prints bare expressions, such as docstrings
-    "browser_gatherUsageStats": False,
-    "client_toolbarMode": "minimal",
-    "logger_level": "error",
-    "theme_font": FONT,
-    "theme_metricValueFontSize": "1.7rem",
-    **{
-        f"theme_{theme}_{option}": COLOURS[name][dark]
-        for dark, theme in enumerate(("light", "dark"))
-        for option, name in (
-            ("backgroundColor", "paper"),
-            ("secondaryBackgroundColor", "band"),
-            ("textColor", "ink"),
-            ("borderColor", "line"),
-        )
-    },
-    "theme_light_primaryColor": "#0072b2",
-    "theme_dark_primaryColor": "#2f81c7",
-}
-"""Streamlit's options, which override the user's config. The light or dark theme is that of the reader's system."""
 
 
 def serve(
@@ -66,35 +49,34 @@ def serve(
         if not NAME.fullmatch(host):
             raise UserError(f"--host {host}: no name of a host (allowed: such as lab.example.org, without port)")
     with listening(port) as listener:
-        import uvicorn
-        from streamlit.starlette import App
-        from streamlit.web.bootstrap import load_config_options
-
-        from skipstack.dashboards.web import app
-        from skipstack.dashboards.web.first_screen_serving import with_first_screens
-        from skipstack.dashboards.web.readiness import first_screen_of, make_ready
-
-        chosen = listener.getsockname()[1]
-        load_config_options({**OPTIONS, "server_port": chosen, "browser_serverPort": chosen})
-        given: dict[str, Any] = {
-            "folders": [*map(str, folders)],
-            "received": {name: str(path) for name, path in received.items()},
-        }
-        dashboard = App(str(app.__file__), secrets=given)  # secrets are the only way to pass values to the script
-        Thread(target=make_ready, args=(folders, received), daemon=True).start()
-        guarded = only_for(with_first_screens(dashboard, first_screen_of(folders, received)), hosts)
-        server = uvicorn.Server(uvicorn.Config(guarded, log_level="error", timeout_graceful_shutdown=2))
-        address = f"http://{HOST}:{chosen}"
+        address = f"http://{HOST}:{listener.getsockname()[1]}"
         print(address, flush=True)
+        import uvicorn
+
+        from skipstack.dashboards.web.application import application
+
+        Thread(target=_make_ready, daemon=True).start()
+        guarded = only_for(application(folders, received), hosts)
+        server = uvicorn.Server(uvicorn.Config(guarded, log_level="error", timeout_graceful_shutdown=1))
         if browser:
             webbrowser.open(address)
         with suppress(KeyboardInterrupt):  # the normal end
             server.run(sockets=[listener])
 
 
+def _make_ready() -> None:
+    """Load in advance what the first page needs, while the user's browser starts."""
+    from skipstack.dashboards.web.charts_script import charts_script
+
+    for part in PARTS:
+        import_module(part)
+    with suppress(UndrawnError):  # the page tells
+        charts_script()
+
+
 def listening(port: int | None) -> socket.socket:
-    """A socket that listens on ``port``; None takes the first free port from ``PORT`` on. Raises UserError if no port
-    is free.
+    """A socket that listens on ``port``; None takes the first free port from ``PORT`` on. Raises UserError if none is
+    free.
 
     The socket listens before the server runs, so that a browser that connects early waits instead of failing.
     """

@@ -1,12 +1,15 @@
-"""Reads a study, and reads it again once its ledger has changed. All sessions share the result: do not change it."""
+"""Reads a study once, and again when its ledger has changed. All requests share the result: do not change it."""
 
+import time
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from threading import Thread
 from typing import TYPE_CHECKING, Final
 
-import streamlit as st
-
+from skipstack.dashboards.web.shared import Shared
+from skipstack.data.basis.errors import UserError
 from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.study.record.comparable import resource_of
 from skipstack.search.study.record.folder import StudyFolder
@@ -92,13 +95,28 @@ def version_of(path: Path) -> Version:
     return ledger.whole(stated)
 
 
-@st.cache_resource(max_entries=MOST, show_spinner="Reading the ledger")
 def _read(path: str, version: Version) -> Snapshot:
     from skipstack.search.analysis.study_frames import study_frames
 
-    return Snapshot(Path(path), study_frames(Path(path)))
+    return READ((path, version), lambda: Snapshot(Path(path), study_frames(Path(path))))
 
 
-@st.cache_resource(max_entries=MOST, show_spinner="Reading a long ledger", ttl=SECONDS, refresh_mode="background")
 def _long(path: str) -> Snapshot:
-    return _read(path, version_of(Path(path)))
+    """The last snapshot of a study with a long ledger. If it is old, a thread reads a new one."""
+    found = LATEST.get(path)
+    if found is None:
+        LATEST[path] = found = (time.monotonic(), _read(path, version_of(Path(path))))
+    elif time.monotonic() - found[0] > SECONDS:
+        LATEST[path] = (time.monotonic(), found[1])  # so that no other request starts a thread
+        Thread(target=_again, args=(path,), daemon=True).start()
+    return found[1]
+
+
+def _again(path: str) -> None:
+    with suppress(UserError):  # the study was deleted; the next request tells
+        LATEST[path] = (time.monotonic(), _read(path, version_of(Path(path))))
+
+
+READ: Final = Shared[tuple[str, Version], Snapshot](MOST)
+LATEST: Final[dict[str, tuple[float, Snapshot]]] = {}
+"""The last snapshot of each study with a long ledger, with the time when it was read."""

@@ -1,91 +1,121 @@
 """The page that lists all studies and compares chosen ones."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from textwrap import shorten
 from typing import Any, Final
-
-import pandas as pd
-import streamlit as st
 
 from skipstack.dashboards.reports.pictures.studies_pictures import studies_charts
 from skipstack.dashboards.reports.wording import NONE, ago, duration
-from skipstack.dashboards.web.elements import charts, empty, heading, report, sentence
+from skipstack.dashboards.web.elements import charts, empty, heading, kept, link, report, scrolling, sentence, shown
+from skipstack.dashboards.web.linked_trials import linked
 from skipstack.dashboards.web.page_names import BELIEVE, GOING, WORKS
+from skipstack.dashboards.web.section import Element, Section
 from skipstack.dashboards.web.snapshot import Snapshot, snapshot, version_of
-from skipstack.data.basis.errors import UserError
+from skipstack.dashboards.web.view import View
+from skipstack.data.basis.errors import UserError, unknown
 from skipstack.data.corpora.config import called
 from skipstack.spaces.subject import Subject
 from skipstack.spaces.trial import TrialConfig
 
-COLUMNS: Final = ("study", "state", "trials", "best", "of", "confirmed", "trial", "corpus", "training", "last event")
+COLUMNS: Final = ("study", "state", "trials", "best on dev", "of", "training", "last event")
+"""The columns of the table. ``of`` is the corpus or function."""
 
-CONFIG: Final[Mapping[str, Any]] = {
-    "study": st.column_config.TextColumn("study", help="A click opens it"),
-    "best": st.column_config.NumberColumn(
-        "best", format="%.2f", help="The best trial's score on dev; the best of many trials is flattered"
-    ),
-    "trial": st.column_config.NumberColumn("trial", format="%d"),
-    "training": st.column_config.TextColumn("training", help="Training and evaluation, over all trials"),
-    "confirmed": st.column_config.TextColumn("confirmed", help="Whether anything has an interval"),
-}
-"""The labels, formats and help texts of the columns."""
+TEXTS: Final = ("study", "state", "of")
+"""The columns that are justified to the left, and sorted from A at first."""
 
-PATIENCE: Final = 1.0
-"""The seconds after which the rows read so far are shown, while other studies are still being read."""
+NEWEST: Final = "-last event"
+"""The order of the studies unless the address has another one."""
+
+AT_ONCE: Final = 20
+"""The maximum number of studies that the page reads at once. More studies are fetched so many at a time."""
+
+LONGEST: Final = 160
+"""The maximum number of characters of a verdict that are shown."""
+
+NOTE: Final = (
+    "The name of a study leads to it. Best: what the search saw of its best trial on dev. The more trials, the more it "
+    "is flattered; only what is confirmed has an interval. Training: training and evaluation, over all trials."
+)
+
+Row = Mapping[str, tuple[Any, str]]
+"""A row of the table: for each column, the value to sort by, and the HTML of the cell. ``verdict`` is below the row. A
+study that cannot be read has only a name, its last event, and the reason as the verdict.
+"""
 
 
-def studies_page(studies: Mapping[str, Path]) -> None:
-    """Show a table with a row for each study. A click on a row opens the study; chosen studies are compared below."""
-    heading(f"{len(studies):,} {'study' if len(studies) == 1 else 'studies'}")
+def studies_page(view: View) -> Sequence[Section]:
+    """A table with a row for each study, whose name leads to the study. Chosen studies are compared below."""
+    studies = view.studies
+    title = heading(f"{len(studies):,} {'study' if len(studies) == 1 else 'studies'}", level=1)
     if not studies:
-        empty("Studies stand here once `skipstack search` has begun one below the folders that are shown.")
-        return
-    place, rows = st.empty(), dict[str, dict[str, Any]]()
-    shown = time.monotonic()
-    for name, path in studies.items():
-        rows[name] = row_of(name, path)
-        if time.monotonic() - shown > PATIENCE and len(rows) < len(studies):
-            place.dataframe(
-                pd.DataFrame(list(rows.values())).reindex(columns=COLUMNS),
-                hide_index=True,
-                column_config=CONFIG,
-                placeholder=NONE,
-            )
-            shown = time.monotonic()
-    with place.container():
-        _table(pd.DataFrame(list(rows.values())).reindex(columns=COLUMNS))
-    if len(studies) > 1:
-        _compared(studies)
+        told = "Studies stand here once `skipstack search` has begun one below the folders that are shown."
+        return [Section("studies", lambda: [title, empty(told)])]
+    sort = view.one("sort", NEWEST)
+    if sort.removeprefix("-") not in COLUMNS:
+        raise UserError(unknown("column", sort.removeprefix("-"), COLUMNS))
+    few = len(studies) <= AT_ONCE
+    keys: Mapping[str, Callable[[str], Any]] = {"study": str, "last event": lambda name: _written(studies[name])}
+    key = keys.get(sort.removeprefix("-"))
+    names = list(studies) if key is None else _in_order(studies, key, sort)
+    step = len(names) if key is None else AT_ONCE  # by another column, the order is known once all are read
+    parts = [names[first : first + step] for first in range(0, len(names), step)]
+    return [
+        Section("title", lambda: [title]),
+        *(
+            Section(f"studies-{place}", partial(_table, view, each, sort), when="now" if few else "soon")
+            for place, each in enumerate(parts)
+        ),
+        Section("note", lambda: [_choice(view), sentence(NOTE, pale=True)]),
+        *([Section("compared", partial(_compared, view), when="soon")] if view.every("compare") else []),
+    ]
 
 
-def row_of(name: str, path: Path) -> dict[str, Any]:
-    """The table row of a study. If the study cannot be read, the column ``state`` has the reason."""
+def row_of(view: View, name: str) -> Row:
+    """The table row of a study, which has the reason if the study cannot be read."""
+    path = view.studies[name]
     try:
-        return {"study": name, **_described(snapshot(path))}
+        return _described(View(view.page, view.studies, {"study": (name,)}), snapshot(path))
     except UserError as error:
-        return {"study": name, "state": str(error)}
+        written = _written(path)
+        return {
+            "study": (name, shown(name)),
+            "verdict": (None, shown(str(error))),
+            "last event": (written, ago(time.time() - written)),
+        }
 
 
-def _described(of: Snapshot) -> dict[str, Any]:
-    frames = of.frames
+def _described(own: View, of: Snapshot) -> Row:
+    """The row of a study that was read. ``own``: a view of this study alone."""
+    frames, best = of.frames, of.best
     trials, measure = frames.trials, frames.measure
     ends = trials["state"].value_counts()
     running = int(ends.get("running", 0) + ends.get("paused", 0))
-    best = of.best
-    written = max(nanoseconds for *_, nanoseconds in version_of(of.path)) / 1e9
+    state = "finished" if frames.finished else f"not finished, {running:,} running" if running else "not finished"
+    page = GOING if not frames.finished or best is None else BELIEVE if frames.confirms else WORKS
+    score = None if best is None else measure.score(float(trials["dev"][best]))
+    reached = NONE if score is None else f"{measure.label} {measure.written(score)}{' %' * (measure.unit == '%')}"
+    seconds, written, corpus = float(trials["seconds"].sum()), _written(of.path), _read(frames.study.space.base)
     return {
-        "state": "finished" if frames.finished else f"not finished, {running:,} running" if running else "not finished",
-        "trials": f"{len(trials) - running:,} of {max(frames.study.search.trials, len(trials)):,}",
-        "best": None if best is None else abs(measure.factor) * float(trials["dev"][best]),
-        "of": f"{measure.label} on dev",
-        "trial": best,
-        "confirmed": "yes" if frames.confirms else "no",
-        "corpus": _read(frames.study.space.base),
-        "training": duration(float(trials["seconds"].sum())),
-        "last event": ago(time.time() - written),
+        "study": (own.study, link(own.to(page), own.study)),
+        "verdict": (None, linked(shown(shorten(of.verdict, LONGEST, placeholder=" …")), own.trial)),
+        "state": (state, state),
+        "trials": (len(trials), f"{len(trials) - running:,} of {max(frames.study.search.trials, len(trials)):,}"),
+        "best on dev": (score, NONE if best is None else link(own.trial((None, best)), reached)),
+        "of": (corpus, shown(corpus)),
+        "training": (seconds, duration(seconds)),
+        "last event": (written, ago(time.time() - written)),
     }
+
+
+def _written(path: Path) -> float:
+    """The time of the last event of a study, in Unix seconds; 0 if there is no study any more."""
+    try:
+        return max((nanoseconds for *_, nanoseconds in version_of(path)), default=0) / 1e9
+    except UserError:
+        return 0
 
 
 def _read(base: Subject) -> str:
@@ -93,49 +123,73 @@ def _read(base: Subject) -> str:
     return called(base.data.corpus) if isinstance(base, TrialConfig) else base.title
 
 
-def _table(frame: pd.DataFrame) -> None:
-    opened = st.session_state.setdefault("opened", 0)  # a new key, so nothing is selected when the user comes back
-    key = f"studies {opened}"
-    st.dataframe(
-        frame,
-        hide_index=True,
-        key=key,
-        on_select=partial(_open, key, frame),
-        selection_mode=("single-row", "single-cell"),
-        column_config=CONFIG,
-        placeholder=NONE,
-    )
-    sentence(
-        "A click on a row opens its study. Best: what the search saw of its best trial on dev. The more trials, the "
-        "more it is flattered; only what is confirmed has an interval.",
-        pale=True,
-    )
+def _in_order(names: Iterable[str], key: Callable[[str], Any], sort: str) -> list[str]:
+    """The studies in an order, such as ``best``, or ``-best`` for the largest first. Those without a key come last."""
+    keys = {name: key(name) for name in names}
+    some = sorted((name for name in keys if keys[name] is not None), key=keys.__getitem__, reverse=sort.startswith("-"))
+    return [*some, *(name for name in keys if keys[name] is None)]
 
 
-def _open(key: str, frame: pd.DataFrame) -> None:
-    """Open the study in the clicked row, on the page that says most about it."""
-    selection = st.session_state[key].selection
-    rows = [*selection.rows, *(row for row, _ in selection.cells)]
-    if rows:
-        row = frame.iloc[rows[0]]
-        going = str(row["state"]) != "finished" or pd.isna(row["best"])
-        st.session_state["study"] = row["study"]
-        st.session_state["page"] = GOING if going else BELIEVE if row["confirmed"] == "yes" else WORKS
-        st.session_state["opened"] += 1
+def _table(view: View, names: Sequence[str], sort: str) -> Iterator[Element]:
+    rows = {name: row_of(view, name) for name in names}
+    ordered = _in_order(names, lambda name: rows[name].get(sort.removeprefix("-"), (None,))[0], sort)
+    head = "".join(_head(view, column, sort) for column in COLUMNS)
+    lines = "".join(f"<tbody>{_lines(_box(view, name), rows[name])}</tbody>" for name in ordered)
+    yield scrolling(f"<table><thead><tr><td></td>{head}</tr></thead>{lines}</table>", "studies")
 
 
-def _compared(studies: Mapping[str, Path]) -> None:
-    chosen = st.multiselect("Compare studies on one corpus", list(studies), key="compared", bind="query-params")
-    if len(chosen) < 2:
-        return
+def _head(view: View, column: str, sort: str) -> str:
+    """The heading of a column, a link that sorts by it: the largest first or texts from A, and then the other way."""
+    order = {column: "ascending", f"-{column}": "descending"}.get(sort)
+    sorted_by = f' aria-sort="{order}"' if order else ""
+    first, then = (column, f"-{column}") if column in TEXTS else (f"-{column}", column)
+    inner = link(view.address(sort=then if sort == first else first), column)
+    return f'<th scope="col"{_side(column)}{sorted_by}>{inner}</th>'
+
+
+def _lines(box: str, row: Row) -> str:
+    """The two lines of a study: its cells, and the verdict below them."""
+    name, *others = (f"{_side(column)}>{row.get(column, (None, NONE))[1]}" for column in COLUMNS)
+    cells = f'<th scope="row"{name}</th>' + "".join(f"<td{each}</td>" for each in others)
+    below = f'<td class="left pale" colspan="{len(COLUMNS)}">{row["verdict"][1]}</td>'
+    return f'<tr><td rowspan="2">{box}</td>{cells}</tr><tr>{below}</tr>'
+
+
+def _side(column: str) -> str:
+    return ' class="start"' if column in TEXTS else ""
+
+
+def _box(view: View, name: str) -> str:
+    """The box that chooses a study to compare; none if it is the only study."""
+    if len(view.studies) < 2:
+        return ""
+    own, checked = shown(name), " checked" if name in view.every("compare") else ""
+    return f'<input type="checkbox" form="compare" name="compare" value="{own}" aria-label="Compare {own}"{checked}>'
+
+
+def _choice(view: View) -> str:
+    """The form of the boxes, whose button compares the chosen studies."""
+    if len(view.studies) < 2:
+        return ""
+    button = '<button type="submit">Compare studies on one corpus</button>'
+    return f'<form id="compare" method="get" action="#compared">{kept({"sort": view.every("sort")})}{button}</form>'
+
+
+def _compared(view: View) -> Iterator[Element]:
     from skipstack.dashboards.reports.confirmation.studies_report import studies_report
     from skipstack.search.analysis.confirmation.studies import compare_studies
 
+    chosen = list(dict.fromkeys(view.every("compare")))
     try:
-        found = compare_studies({name: snapshot(studies[name]).record for name in chosen})
+        for name in chosen:
+            if name not in view.studies:
+                raise UserError(unknown("study", name, view.studies))
+        if len(chosen) < 2:
+            raise UserError("a comparison takes two studies (allowed: two or more of the list)")
+        found = compare_studies({name: snapshot(view.studies[name]).record for name in chosen})
     except UserError as error:
-        st.warning(str(error).replace("[", "\\["))
+        yield sentence(str(error))
         return
     made = studies_report(found)
-    report(made)
-    charts(studies_charts(made.records, found.budgets, found.measure), "studies")
+    yield report(made, lambda trial: "")
+    yield from charts(studies_charts(made.records, found.budgets, found.measure))

@@ -1,4 +1,4 @@
-"""Finds the studies below folders, and gives them unambiguous names."""
+"""Finds the studies below folders, and names them so that an address still leads to its study another day."""
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -8,22 +8,22 @@ from skipstack.search.study.record.folder import StudyFolder
 
 
 def studies_below(folders: Sequence[Path]) -> dict[str, Path]:
-    """The folder of each study below ``folders``, by the study's name.
+    """The folder of each study below ``folders``, by the study's name. Links are not followed, and hidden folders are
+    skipped.
 
-    With a single folder, the name is the path relative to this folder, or the folder's own name if the folder is a
-    study. With several folders, the name is the whole path. Links are not followed, and hidden folders are skipped.
+    The name is the path from the current folder. A study that is not below the current folder has its whole path.
     """
-    found: dict[str, Path] = {}
-    for folder in folders:
-        for path in _below(folder):
-            own = path.relative_to(folder).as_posix() if path != folder else path.resolve().name
-            found[own if len(folders) == 1 and own not in found else str(path)] = path
-    return dict(sorted(found.items()))
+    return dict(sorted((_name(path), path) for folder in folders for path in _below(folder)))
 
 
 def all_studies(folders: Sequence[Path], received: Mapping[str, Path]) -> dict[str, Path]:
     """The studies below ``folders``, and those ``received`` from MLflow, by name or MLflow address."""
     return {**studies_below(folders), **received}
+
+
+def _name(path: Path) -> str:
+    whole, here = Path(os.path.abspath(path)), Path.cwd()
+    return str(whole.relative_to(here) if here in whole.parents else whole)
 
 
 def _below(folder: Path) -> Iterator[Path]:

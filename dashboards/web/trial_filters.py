@@ -4,11 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-import streamlit as st
-
 from skipstack.dashboards.charts.axes import is_quantity, ordered, text_of
-from skipstack.dashboards.web.addresses import trial_addresses
-from skipstack.dashboards.web.elements import heading
+from skipstack.dashboards.web.elements import folded, form, kept, select, sentence, several
+from skipstack.dashboards.web.view import View
+from skipstack.data.basis.counted import counted
 from skipstack.search.analysis.frames.columns import axis_column
 from skipstack.spaces.domains import Choice, Log
 from skipstack.spaces.short_names import names_by_path
@@ -26,24 +25,24 @@ WIDE: Final = 20
 """A list of numbers has a logarithmic scale if its largest number is more than this many times the smallest."""
 
 
+END: Final = "end"
+"""The choice of each trial's best score, however long it was trained."""
+
+
 @dataclass(frozen=True, slots=True)
 class Chosen:
     """The trials that pass the filters, and the axes to draw them over, in the order of the study.
 
     ``trials``: the table of these trials. ``axes``: the columns of the chosen axes. ``names``: the short names of all
-    axes, by column. ``log``: the columns of the axes with a logarithmic scale.
+    axes, by column. ``log``: the columns of the axes with a logarithmic scale. ``after``: the number of
+    epochs at which trials are compared value by value; None for their best scores.
     """
 
     trials: "pd.DataFrame"
     axes: list[str]
     names: dict[str, str]
     log: frozenset[str]
-
-
-def unfiltered(seen: "Exploration") -> Chosen:
-    """The choice without filters: all trials, over the first ``MOST_AXES`` axes."""
-    short = short_names(seen)
-    return Chosen(seen.seen.trials, list(short)[:MOST_AXES], short, logarithmic(seen.domains))
+    after: int | None
 
 
 def short_names(seen: "Exploration") -> dict[str, str]:
@@ -51,24 +50,63 @@ def short_names(seen: "Exploration") -> dict[str, str]:
     return {axis_column(path): name for path, name in names_by_path(seen.domains).items()}
 
 
-def chosen_of(seen: "Exploration") -> Chosen:
-    """Show the filters, and return the chosen trials and axes.
-
-    The filters are parameters of the page's address. They do not affect the additive model, which uses all trials.
-    """
+def chosen_of(view: View, seen: "Exploration") -> Chosen:
+    """The trials and axes that the address of a page chooses. Entries that the study does not have are ignored."""
     trials, short = seen.seen.trials, short_names(seen)
-    named = {name: axis for axis, name in short.items()}
-    states = st.multiselect(
-        "States", sorted(set(trials["state"])), key="states", bind="query-params", placeholder="All"
+    states, values = view.every("states"), _values_of(seen, short)
+    only = [values[each] for each in view.every("only") if each in values]
+    axes = [axis for axis, name in short.items() if name in view.every("axes")] or list(short)[:MOST_AXES]
+    left = trials[trials["state"].isin(states)] if states else trials
+    for axis in dict.fromkeys(axis for axis, _ in only):
+        left = left[left[axis].isin([value for own, value in only if own == axis])]
+    return Chosen(left, axes, short, logarithmic(seen.domains), _after(view, seen))
+
+
+def alike(seen: "Exploration", chosen: Chosen) -> "pd.DataFrame":
+    """The chosen trials, each with its score after ``chosen.after`` epochs; without those that were stopped earlier."""
+    if chosen.after is None:
+        return chosen.trials
+    score = seen.reached[chosen.after].reindex(chosen.trials.index)
+    return chosen.trials.assign(score=score, dev=seen.seen.sign * score)[score.notna()]
+
+
+def _after(view: View, seen: "Exploration") -> int | None:
+    """The number of epochs that the address chooses; by default, if trials were stopped, the last rung that half of the
+    trials reached, since what they reached in the end says first of all how long they were trained.
+    """
+    text, rungs = view.one("after"), seen.compared
+    if text.isdecimal():
+        return int(text) if int(text) in rungs else None
+    stopped = "stopped" in seen.ends
+    half = [rung for rung in rungs if rung in seen.reached and seen.reached[rung].count() * 2 >= len(seen.reached)]
+    return max(half) if half and stopped and not text else None
+
+
+def filters(view: View, seen: "Exploration", chosen: Chosen) -> str:
+    """The form with the filters, folded unless one is set. They do not affect the additive model, which uses all
+    trials.
+    """
+    trials, short = seen.seen.trials, chosen.names
+    states, values = sorted(set(trials["state"])), list(_values_of(seen, short))
+    named = [short[axis] for axis in chosen.axes]
+    fields = (
+        kept({"study": view.every("study"), "question": view.every("question")}),
+        several("states", "States", dict(zip(states, states, strict=True)), view.every("states")),
+        *([several("only", "Only with", dict(zip(values, values, strict=True)), view.every("only"))] if values else []),
+        several("axes", "Axes", {name: name for name in short.values()}, named),
+        *(
+            [select("after", "Value by value, scores", _epochs(seen), str(chosen.after or END))]
+            if seen.compared
+            else []
+        ),
     )
-    values = _values_of(seen, short)
-    only = st.multiselect("Only with", list(values), key="only", bind="query-params", placeholder="Any value")
-    axes = st.multiselect("Axes", list(named), default=list(named)[:MOST_AXES], key="axes", bind="query-params")
-    kept = trials[trials["state"].isin(states)] if states else trials
-    for axis in dict.fromkeys(values[each][0] for each in only):
-        kept = kept[kept[axis].isin([values[each][1] for each in only if values[each][0] == axis])]
-    st.caption(f"{len(kept):,} of {len(trials):,} trials are drawn one by one. Effects and importance are of all.")
-    return Chosen(kept, [axis for axis, name in short.items() if name in axes], short, logarithmic(seen.domains))
+    told = f"{len(chosen.trials):,} of {counted(len(trials), 'trial')} pass. Effects and importance are of all trials."
+    is_set = any(view.every(each) for each in ("states", "only", "axes", "after"))
+    return folded("Filters and axes", form(*fields, name="filters"), opened=is_set) + sentence(told, pale=True)
+
+
+def _epochs(seen: "Exploration") -> dict[str, str]:
+    return {END: "at the end of each trial", **{str(rung): f"after {counted(rung, 'epoch')}" for rung in seen.compared}}
 
 
 def logarithmic(domains: Mapping[str, object]) -> frozenset[str]:
@@ -98,26 +136,3 @@ def _values_of(seen: "Exploration", short: dict[str, str]) -> dict[str, tuple[st
             known = {text_of(value): value for value in column.dropna().unique().tolist()}
             found |= {f"{name} {text}": (axis, known[text]) for text in ordered(column)}
     return found
-
-
-def trials_table(seen: "Exploration", trials: "pd.DataFrame") -> None:
-    """Show a table of the trials with their values, the best first. The user can sort and search it."""
-    heading("Trials", level=3)
-    measure, value = seen.measure, f"dev {seen.measure.unit}"
-    results = {"state": "state", "dev": value, "best_epoch": "best epoch", "epochs": "epochs", "seconds": "seconds"}
-    short = short_names(seen)
-    taken = {*results.values(), "page", trials.index.name, *short}
-    axes = {column: column if name in taken else name for column, name in short.items()}
-    shown = trials.sort_values("score", ascending=False, na_position="last")[[*results, *axes]]
-    shown = shown.assign(dev=shown["dev"] * abs(measure.factor)).rename(columns={**results, **axes})
-    if (address := trial_addresses()) is not None:
-        shown.insert(0, "page", [address((None, number)) for number in shown.index])
-    st.dataframe(
-        shown,
-        key="trials",
-        column_config={
-            "page": st.column_config.LinkColumn(display_text="open"),
-            value: st.column_config.NumberColumn(format="%.2f"),
-            "seconds": st.column_config.NumberColumn(format="%.1f"),
-        },
-    )

@@ -1,11 +1,10 @@
-"""Shows the last lines of a trial's log on a page."""
+"""The last lines of a trial's log, on a page."""
 
 from pathlib import Path
 from typing import Final
 
-import streamlit as st
-
-from skipstack.dashboards.web.elements import sentence
+from skipstack.dashboards.web.elements import code, sentence
+from skipstack.data.basis.errors import UserError
 from skipstack.search.study.record.folder import StudyFolder
 from skipstack.search.study.record.log_file import LogFile
 
@@ -13,13 +12,22 @@ SHOWN: Final = 200
 """The maximum number of lines that are shown, from the end of the log."""
 
 
-def trial_log(path: Path, number: int, ablation: int | None = None) -> None:
-    """Show the end of a trial's log. ``path``: the study's folder. ``ablation``: None means a trial of the search."""
+def log_size(path: Path, number: int, ablation: int | None = None) -> int:
+    """The bytes of a trial's log. ``path``, ``ablation``: as for ``trial_log``."""
+    try:
+        return StudyFolder(path, ablation).log(number).stat().st_size
+    except OSError:  # there is none yet
+        return 0
+
+
+def trial_log(path: Path, number: int, ablation: int | None = None) -> str:
+    """The end of a trial's log. ``path``: the study's folder. ``ablation``: None means a trial of the search."""
     folder = StudyFolder(path, ablation)
-    lines = LogFile(folder.log(number)).whole().splitlines()
+    try:
+        lines = LogFile(folder.log(number)).whole().splitlines()
+    except UserError as error:  # the rest of the page does not need the log
+        return sentence(str(error))
     if not lines:
-        sentence(f"Trial {number} has printed nothing.", pale=True)
-        return
-    st.code("\n".join(lines[-SHOWN:]), language=None, height=None if len(lines) < 25 else 480)
-    if len(lines) > SHOWN:
-        sentence(f"The last {SHOWN} of {len(lines):,} lines{folder.log_named(number)}.", pale=True)
+        return sentence(f"Trial {number} has printed nothing.", pale=True)
+    told = f"The last {SHOWN} of {len(lines):,} lines{folder.log_named(number)}."
+    return code("\n".join(lines[-SHOWN:])) + (sentence(told, pale=True) if len(lines) > SHOWN else "")

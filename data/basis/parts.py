@@ -6,7 +6,7 @@ from typing import Final
 
 from skipstack.data.basis.errors import UserError
 
-EXTRAS: Final[Mapping[str, str]] = {"ray": "ray", "mlflow": "mlflow", "streamlit": "dashboard", "uvicorn": "dashboard"}
+EXTRAS: Final[Mapping[str, str]] = {"ray": "ray", "mlflow": "mlflow", "starlette": "dashboard", "uvicorn": "dashboard"}
 """The extra that installs each optional library. All other libraries come with ``pip install skipstack``."""
 
 

@@ -99,7 +99,7 @@ def test_without_extras_a_study_trains_and_reports(folder: Path) -> None:
         ),
         (["sync", "study"], "sync: mlflow is not installed (allowed: pip install 'skipstack[mlflow]')"),
         (["resume", "study", "--engine", "ray"], "pip install 'skipstack[ray]'"),
-        (["dashboard", "study"], "dashboard: streamlit is not installed (allowed: pip install 'skipstack[dashboard]')"),
+        (["dashboard", "study"], "dashboard: starlette is not installed (allowed: pip install 'skipstack[dashboard]')"),
     ],
     ids=lambda value: "" if isinstance(value, str) else value[0],
 )
@@ -124,7 +124,7 @@ def test_a_function_needs_no_torch_and_is_told_at_once_that_it_has_no_run(folder
 
 def test_a_notebook_that_reads_needs_what_the_guide_names_and_no_torch(folder: Path) -> None:
     absent = absent_beside(for_reading())
-    assert {"torch", "numba", "optuna", "ray", "mlflow", "streamlit"} <= absent
+    assert {"torch", "numba", "optuna", "ray", "mlflow", "starlette"} <= absent
     ran = run(absent, folder, "-c", READING)
     assert ran.returncode == 0, ran.stderr
     assert ran.stdout == "networks: torch is not installed (allowed: pip install skipstack)\n"

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from skipstack.dashboards.web.app import PAGES
+from skipstack.dashboards.web.page_names import GOING
 from skipstack.search.ledger.events import Ended
 from skipstack.search.ledger.following import Following
 from skipstack.search.study.record.reading import read_study
@@ -66,7 +66,7 @@ def test_a_difficult_function_is_a_guest_like_any_other(kind: str, tmp_path: Pat
     assert [each.finished for each in record.ablations.values()] == [True]
     assert "the winner" in (report := typed("report", folder).out) or "winner" in report
     assert "9 trials" in report
-    assert Opened(tmp_path, next(iter(PAGES)), study="study").metrics["trials ended"] == "9 of 9"
+    assert Opened(tmp_path, GOING, study="study").metrics["trials ended"] == "9 of 9"
     log = folder / "trials" / "000000" / "log.txt"
     assert kind != "prints" or log.stat().st_size < 10_000_000
     from mlflow import MlflowClient

@@ -14,7 +14,7 @@ import pytest
 
 import skipstack
 from skipstack.dashboards.commands import log as command
-from skipstack.dashboards.web.app import PAGES
+from skipstack.dashboards.web.page_names import GOING, TAKE
 from skipstack.search.execution.workers.trial_log import TrialLog
 from skipstack.search.ledger.events import Ended
 from skipstack.search.ledger.ledger import Ledger
@@ -25,8 +25,6 @@ from tests.search.made_up import history, study
 from tests.search.publishing.tracking.studies import ablated
 from tests.search.publishing.tracking.studies import history as told_events
 from tests.test_house import ROOT
-
-GOING, _, _, TAKEAWAY = PAGES
 
 STUDY: dict[str, Any] = {
     "axes": {"x": {"choice": [0, 1, 2]}},
@@ -108,17 +106,12 @@ def test_a_failed_trial_names_the_command_in_the_terminal_and_in_the_report(
 def test_the_pages_show_the_log_of_the_trial_that_failed_and_of_any_other(told: tuple[skipstack.Study, str]) -> None:
     study, _ = told
     silent, loud, failed = by_value(study)
-    page = Opened(study.folder.parent, GOING, study="told")
-    (shown,) = page.app.code
-    assert "RuntimeError: no further" in shown.value
-    page.app.number_input(key=f"log {study.folder}").set_value(loud).run()
-    assert "epoch 2 of x = 1" in page.app.code[0].value
-    page.app.number_input(key=f"log {study.folder}").set_value(silent).run()
-    assert f"Trial {silent} has printed nothing." in page.text
-    page.app.number_input(key=f"log {study.folder}").set_value(3).run()
-    assert "There is no trial 3 yet (allowed: 0 to 2)." in page.text
-    taken = Opened(study.folder.parent, TAKEAWAY, study="told", one=loud, other=failed)
-    assert "epoch 2 of x = 1" in taken.app.code[0].value
+    folder = study.folder.parent
+    assert "RuntimeError: no further" in Opened(folder, GOING, study="told").text
+    assert "epoch 2 of x = 1" in Opened(folder, GOING, study="told", trial=loud).text
+    assert f"Trial {silent} has printed nothing." in Opened(folder, GOING, study="told", trial=silent).text
+    assert "There is no trial 3 yet (allowed: 0 to 2)." in Opened(folder, GOING, study="told", trial=3).text
+    assert "epoch 2 of x = 1" in Opened(folder, TAKE, study="told", one=loud, other=failed).text
 
 
 @pytest.mark.long

@@ -56,7 +56,8 @@ from skipstack.spaces.space import Space
 from skipstack.spaces.subject import Scalar, Subject, leaves
 from skipstack.spaces.trial import CORPUS, TrialConfig
 
-CONFIRM = "To confirm, `skipstack ablate DIR` trains the best config and each of its changes again."
+CONFIRM = "To confirm, `skipstack ablate {}` trains the best config and each of its changes again."
+CONFIRMED = "What an ablation, or a grid, confirmed stands apart, with intervals."
 
 BLIND = ("random", *FIXED_DESIGNS)
 """The proposers that choose trials without using scores."""
@@ -74,9 +75,9 @@ def exploration_report(seen: Exploration, by: Sequence[str] = (), *, tables: Tab
     confirmed = _confirmed(seen, found)
     records = [numbers_of(row, confirmed.get((row.axis, row.value))) for row in seen.rows]
     said = in_a_sentence(found)
-    values = FoldedPart("values", tuple(_values(seen, records, found)))
-    best, further = tuple(_best(seen)), tuple(_further(seen))
     decided = decisive_table(tables) is not None  # if so, the confirmed table shows the changes of the best config
+    values = FoldedPart("values", tuple(_values(seen, records, found, confirmed=decided, folder=folder)))
+    best, further = tuple(_best(seen)), tuple(_further(seen))
     return Report(
         page=Page(
             seen.study,
@@ -124,16 +125,21 @@ def _confirmed(seen: Exploration, found: Verdict) -> Mapping[tuple[str, str], Wi
     }
 
 
-def _values(seen: Exploration, records: Sequence[Numbers], found: Verdict) -> Iterator[tuple[Block, ...]]:
+def _values(
+    seen: Exploration, records: Sequence[Numbers], found: Verdict, *, confirmed: bool, folder: str
+) -> Iterator[tuple[Block, ...]]:
     """Yield the table of all values of all axes, with sentences that explain its columns and marks."""
-    yield (Sentence(about(seen)),)
+    yield (Sentence(about(seen, confirmed=confirmed, folder=folder)),)
     effects = (f"{line}." for line in side_effect_lines(Space(seen.config.space), seen.base))
     notes = [*_of_values(seen, records), *_of_confirmed(records, found), *effects]
     yield table(records, seen.measure), Sentence(" ".join(notes), style="dim")
 
 
-def about(seen: Exploration) -> str:
-    """The sentences on the choices that a search made by scores, and on why its numbers have no intervals."""
+def about(seen: Exploration, *, confirmed: bool, folder: str = DIR) -> str:
+    """The sentences on the choices that a search made by scores, and on why its numbers have no intervals.
+
+    ``confirmed``: whether the study has confirmed results. ``folder``: the study's folder, as shown in commands.
+    """
     if seen.imported:
         return (
             "Exploration: what another tool saw, described and not tested. What it chose by scores is not known, so no "
@@ -152,7 +158,8 @@ def about(seen: Exploration) -> str:
         else "Nothing was chosen by scores on the way: which trials there are was settled beforehand, and all have all "
         "their epochs. But the best on dev of several trials stands for a value, so no number here has an interval."
     )
-    return f"Exploration: what the search saw, described and not tested. {why} {CONFIRM}"
+    then = CONFIRMED if confirmed else CONFIRM.format(folder)
+    return f"Exploration: what the search saw, described and not tested. {why} {then}"
 
 
 def _content(exploration: Exploration, records: Sequence[Numbers]) -> Mapping[str, Any]:

@@ -6,7 +6,7 @@ The child process loads V8 (``charts/rendering.py``), but neither Altair nor the
 import atexit
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from skipstack.data.basis.child_process import ChildProcess, Link, NoAnswerError
@@ -45,17 +45,26 @@ class DrawingProcess:
             self._begin()
 
     def svg(self, specification: Mapping[str, Any], version: str) -> str:
-        """Draw a Vega-Lite specification (``charts/drawing.py``). ``version``: the version of Vega-Lite.
+        """Draw the picture of a specification (``charts/drawing.py``). ``version``: its Vega-Lite version.
 
         Raises UndrawnError if the picture cannot be drawn.
         """
+        return self._made("svg", specification, version)
+
+    def script(self, snippet: str, version: str) -> str:
+        """Put together the script that draws charts in a browser, followed by ``snippet``. ``version``: its Vega-Lite
+        version. Raises UndrawnError if it cannot be made.
+        """
+        return self._made("script", snippet, version)
+
+    def _made(self, kind: str, *arguments: Any) -> str:
         with self._lock:
             self._begin()
             if not self._ready:
                 self._answer()  # the child reads nothing before it is ready, so sending much would block
                 self._ready = True
             if self._child is not None:
-                self._child.send((specification, version))
+                self._child.send((kind, arguments))
             found = self._answer()
         if isinstance(found, Exception):
             raise UndrawnError(one_line(found))
@@ -104,10 +113,11 @@ def serve(link: Link) -> None:
 
     rendering.load()
     link.send("ready")
+    made: dict[str, Callable[..., str]] = {"svg": rendering.svg, "script": rendering.script}
     while True:
-        specification, version = link.recv()
+        kind, arguments = link.recv()
         try:
-            answer: str | Exception = rendering.svg(specification, version)
+            answer: str | Exception = made[kind](*arguments)
         except ValueError as error:  # the chart is at fault, not the process
             answer = ValueError(str(error))
         link.send(answer)

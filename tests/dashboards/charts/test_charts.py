@@ -71,6 +71,12 @@ def test_learning_curves_have_a_line_a_trial_and_a_cross_where_one_was_stopped()
     assert "Not drawn: 2 epochs without a finite value, 1 trial without any." in words(chart)
 
 
+def test_learning_curves_of_trials_of_which_none_has_a_score_have_no_best() -> None:
+    drawing = Drawing(learning_curves(CURVES, TRIALS.assign(state="failed", score=np.nan), ACCURACY))
+    assert "failed or diverged" in drawing.words
+    assert "best trial" not in drawing.words
+
+
 def test_while_no_trial_was_stopped_no_layer_of_learning_curves_is_empty() -> None:
     spec = learning_curves(CURVES, TRIALS.assign(state="completed"), ACCURACY, rungs=[1, 2]).to_dict()
     assert all(layers(spec, spec.get("datasets", {})))

@@ -8,13 +8,18 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from tests.test_house import ROOT
 
 CHROMIUM = Path("/usr/bin/chromium")
 MILLISECONDS = 120_000
 
-DRAWN = ".stVegaLiteChart canvas, .stVegaLiteChart svg.marks"
+DRAWN = "figure .panel svg.marks"
+"""Matches a chart, or a panel of one, that is drawn."""
+
+WAITING = "section.fetching, figure:not(:has(svg.marks, .empty)), .panel:not(:has(svg.marks))"
+"""Matches a section or a chart that is still to come."""
 
 
 def started(
@@ -74,32 +79,25 @@ def opened(browser: Any, address: str, width: int) -> Iterator[Any]:
 
 
 def _own(url: str, address: str) -> bool:
-    return url.startswith((address, address.replace("http", "ws"), "data:", "blob:"))
+    return url.startswith(("data:", "blob:")) or urlsplit(url)[:2] == urlsplit(address)[:2]
 
 
 def ask(page: Any, question: str) -> None:
-    """Open the page of a question, and wait until it is there."""
-    page.get_by_text(question, exact=True).click()
-    page.wait_for_function(
-        "!document.querySelector('[data-stale=true]') && !document.querySelector('[data-testid=stStatusWidget]')"
-    )
+    """Follow the link to a page or a question, and wait until all of it is there."""
+    page.get_by_role("link", name=question, exact=True).click()
+    settled(page)
 
 
-def click_first_row(page: Any) -> None:
-    """Click the first row of the first table, which is drawn on a canvas below what takes its clicks."""
-    box = page.locator("[data-testid=stDataFrame] canvas").first.bounding_box()
-    page.mouse.click(box["x"] + 60, box["y"] + 55)
+def settled(page: Any) -> None:
+    """Wait until all sections and charts of the page are there."""
+    from playwright.sync_api import expect
+
+    page.wait_for_load_state("domcontentloaded")
+    expect(page.locator(WAITING)).to_have_count(0, timeout=MILLISECONDS)
 
 
 def pictured(page: Any, folder: Path, name: str, width: int) -> None:
     """Keep a picture of the whole page, which is no wider than its window, once all its charts are drawn."""
-    charts = "document.querySelectorAll('.stVegaLiteChart').length"
-    page.wait_for_function(f"document.querySelectorAll('{DRAWN}').length >= {charts}")
-    main = "document.querySelector('[data-testid=stMain]')"
-    assert page.evaluate(f"{main}.scrollWidth") <= width
-    while page.evaluate(f"{main}.scrollHeight > {main}.clientHeight + 200"):  # again, where it grew meanwhile
-        height = page.evaluate("document.querySelector('[data-testid=stMainBlockContainer]').scrollHeight")
-        page.set_viewport_size({"width": width, "height": int(height) + 60})
-        page.wait_for_timeout(200)
-    page.screenshot(path=folder / f"{name}-{width}.png")
-    page.set_viewport_size({"width": width, "height": 900})
+    settled(page)
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    page.screenshot(path=folder / f"{name}-{width}.png", full_page=True)

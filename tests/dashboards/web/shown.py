@@ -1,85 +1,139 @@
-"""The dashboard as a person has it open, without a browser: what Streamlit would show, read from its elements."""
+"""The dashboard as a person has it open, without a browser: what its pages, their sections and charts say."""
 
+import asyncio
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from html import unescape
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode, urlsplit
 
-import pyarrow as pa
-from streamlit.testing.v1 import AppTest
-
+from skipstack.dashboards.web.application import application
+from skipstack.dashboards.web.hosts import only_for
+from skipstack.dashboards.web.page_names import STUDIES
+from skipstack.dashboards.web.study_folders import all_studies
 from skipstack.search.ledger.events import Event
 from skipstack.search.ledger.ledger import Ledger
 
 
-def view(folder: str, page: str | None, **chosen: object) -> None:
-    """What Streamlit runs: the dashboard of the studies below ``folder``, where these things were ``chosen``."""
-    from pathlib import Path
+@dataclass(frozen=True)
+class Answer:
+    """The answer of the dashboard to a request."""
 
-    import streamlit as st
-
-    from skipstack.dashboards.web.app import dashboard
-
-    for key, value in {"page": page, **chosen}.items():
-        if value is not None:
-            st.session_state.setdefault(key, value)
-    dashboard([Path(folder)], {})
-
-
-class Opened:
-    """A page of the dashboard, opened."""
-
-    def __init__(
-        self, folder: Path, page: str | None = "Studies", *, address: Mapping[str, Any] | None = None, **chosen: Any
-    ) -> None:
-        self.app = AppTest.from_function(view, args=(str(folder), page), kwargs=chosen, default_timeout=60)
-        self.app.query_params.update(address or {})
-        self.app.run()
-        assert not self.app.exception, [each.message for each in self.app.exception]
+    status: int
+    headers: Mapping[str, str]
+    content: bytes
 
     @property
     def text(self) -> str:
-        """All that stands there in words."""
-        bodies = " ".join(element.proto.body for element in self.app.get("html"))
-        without_links = re.sub(r"</?a\b[^>]*>", "", bodies)
-        return unescape(re.sub(r"<style>.*?</style>|<[^>]+>", " ", without_links, flags=re.DOTALL))
+        """The content as text."""
+        return self.content.decode()
+
+
+class Client:
+    """Sends requests to the dashboard of the studies below ``folder``, in this process."""
+
+    def __init__(self, folder: Path, received: Mapping[str, Path] | None = None) -> None:
+        self._application = only_for(application([folder], received or {}))
+
+    def get(self, address: str, *, method: str = "GET") -> Answer:
+        """The answer to a request."""
+        parts = urlsplit(address)
+        scope = {
+            "type": "http",
+            "method": method,
+            "path": parts.path,
+            "query_string": parts.query.encode(),
+            "headers": [(b"host", b"127.0.0.1")],
+            "http_version": "1.1",
+            "scheme": "http",
+            "root_path": "",
+        }
+        sent = list[Any]()
+
+        async def receive() -> Any:
+            return {"type": "http.request", "body": b"", "more_body": False}
+
+        async def send(message: Any) -> None:
+            sent.append(message)
+
+        asyncio.run(self._application(scope, receive, send))  # type: ignore[arg-type]
+        first, *bodies = sent
+        headers = {name.decode(): value.decode() for name, value in first["headers"]}
+        return Answer(first["status"], headers, b"".join(each.get("body", b"") for each in bodies))
+
+
+class Opened:
+    """A page of the dashboard of the studies below ``folder``, with the sections that it fetches soon, or once the
+    reader opens them. ``study``: the folder of its study below ``folder``. ``query``: what else its address chooses; a
+    list stands for several values.
+    """
+
+    def __init__(self, folder: Path, page: str = STUDIES, *, study: str | None = None, **query: Any) -> None:
+        self.client = Client(folder)
+        names = {path: name for name, path in all_studies([folder], {}).items()}
+        if study is not None:
+            query["study"] = names.get(folder / study, study)
+        chosen = {name: value for name, value in query.items() if value is not None}
+        answer = self.client.get(f"{page}?{urlencode(chosen, doseq=True)}")
+        self.status = answer.status
+        self.page = answer.text
+        fetched = re.findall(r'data-(?:soon|opened)="([^"]*)"', answer.text)
+        self.html = "\n".join([answer.text.partition("<body")[2], *map(self.fetched, fetched)])
+
+    def fetched(self, address: str) -> str:
+        """The answer to an address in the page's HTML."""
+        return self.client.get(unescape(address)).text
+
+    @property
+    def text(self) -> str:
+        """All that stands there in words, on a single line."""
+        return self.words(self.html)
+
+    @staticmethod
+    def words(html: str) -> str:
+        """The words of a piece of HTML, on a single line."""
+        return " ".join(unescape(re.sub(r"<[^>]+>", " ", re.sub(r"</?(a|code)\b[^>]*>", "", html))).split())
+
+    @property
+    def links(self) -> list[str]:
+        """The addresses of all links."""
+        return [unescape(each) for each in re.findall(r'<a href="([^"]*)"', self.html)]
+
+    def rows(self, name: str) -> list[str]:
+        """The headings of the rows of the table with this name."""
+        (table,) = re.findall(rf'aria-label="{name}">(<table>.*?</table>)', self.html, flags=re.DOTALL)
+        return [self.words(each) for each in re.findall(r'<th scope="row">(.*?)</th>', table)]
 
     @property
     def metrics(self) -> dict[str, str]:
         """The numbers that stand large."""
-        return {each.label: each.value for each in self.app.metric}
+        found = re.findall(r"<dt>(.*?)</dt><dd>(.*?)</dd>", self.html)
+        return {unescape(label): unescape(re.sub("<[^>]+>", "", number)) for label, number in found}
 
     @property
     def headlines(self) -> list[str]:
         """The headlines of charts and of parts of the page."""
-        bodies = (element.proto.body for element in self.app.get("html"))
-        return [unescape(found) for body in bodies for found in re.findall("<h3>(.*?)</h3>", body)]
+        return [*map(unescape, re.findall("<h3>(.*?)</h3>", self.html)), *self.charts]
 
     @property
     def charts(self) -> dict[str, "Chart"]:
-        """The charts by their headlines; one of several panels is one chart."""
-        found = dict[str, Chart]()
-        for element in self.app.get("vega_lite_chart"):
-            headline = max((each for each in self.headlines if element.proto.alt.startswith(each)), key=len)
-            found.setdefault(headline, Chart()).take(element.proto)
-        return found
+        """The charts by their headlines."""
+        addresses = re.findall(r'data-chart="([^"]*)"', self.html)
+        made = [json.loads(self.fetched(each)) for each in addresses]
+        return {each["headline"]: Chart(each) for each in made}
 
 
 class Chart:
     """A chart as Vega-Lite has it, and its data: the rows of each of its parts, in their order."""
 
-    def __init__(self) -> None:
-        self.specs: list[dict[str, Any]] = []
-        self.rows: list[list[dict[str, Any]]] = []
-
-    def take(self, sent: Any) -> None:
-        """Add a panel."""
-        spec = json.loads(sent.spec)
-        tables = {each.name: pa.ipc.open_stream(each.data.data).read_all().to_pylist() for each in sent.datasets}
-        self.specs.append(spec)
-        self.rows += [tables[name] for name in _names(spec)]
+    def __init__(self, made: dict[str, Any]) -> None:
+        self.note: str = made["note"]
+        self.words: str = made["words"]
+        self.specs: list[dict[str, Any]] = made["panels"]
+        self.rows = [spec["datasets"][name] for spec in self.specs for name in _names(spec)]
 
 
 def _names(part: Any) -> Iterator[str]:

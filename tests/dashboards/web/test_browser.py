@@ -9,22 +9,16 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote_plus
+from urllib.parse import urlsplit
 
 import pytest
 
-from skipstack.dashboards.web.app import PAGES
+from skipstack.dashboards.web.page_names import BELIEVE, GOING, NAMES, TAKE, WORKS
 from tests.command_line import typed
-from tests.dashboards.web.browsing import CHROMIUM, DRAWN, ask, chromium, click_first_row, command, opened, pictured
+from tests.dashboards.web.browsing import CHROMIUM, MILLISECONDS, ask, chromium, command, opened, pictured, settled
 from tests.search.publishing.tracking.servers import mlflow_server
 
-GOING, WORKS, TRUST, TAKEAWAY = PAGES
-QUESTIONS = {
-    "Which axes, and which together?": "Where the good trials lie",
-    "Which trials?": "The configs that were tried",
-    "At what cost?": "Score and latency",
-}
-"""Of what works, and the last thing that each page says."""
+QUESTIONS = ("Which axes, and which together?", "Which trials?", "At what cost?")
 
 SMALL = [
     *("--set", "data.corpus.train=60", "--set", "data.corpus.dev=20", "--set", "data.corpus.test=20"),
@@ -38,7 +32,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.skipif(not CHROMIUM.exists(), reason
 def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path]]:
     """Where the dashboard is served of a study that runs on, and the folder of both."""
     folder = tmp_path_factory.mktemp("running")
-    study = ("quickstart", "--engine", "serial", "--trials", "60", "--out", "runs/quick")
+    study = ("quickstart", "--engine", "serial", "--trials", "2000", "--out", "runs/quick")
     with command(folder, "search", *study):
         ledger = folder / "runs" / "quick" / "ledger"
         while not (ledger.is_dir() and b'"ended"' in b"".join(path.read_bytes() for path in ledger.glob("*.jsonl"))):
@@ -59,57 +53,90 @@ def browser() -> Iterator[Any]:
 def test_a_study_that_runs_is_seen_filtered_and_taken_away(
     browser: Any, address: tuple[str, Path], width: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    from playwright.sync_api import expect
+
     url, folder = address
     with opened(browser, url, width) as page:
-        page.wait_for_selector("[data-testid=stDataFrame] canvas")
         pictured(page, folder, "studies", width)
-
-        click_first_row(page)
-        page.wait_for_url(re.compile(r"study=quick"))
-        assert GOING in unquote_plus(page.url)
-        ended = "document.querySelectorAll('[data-testid=stMetricValue]')[0].textContent"
-        page.wait_for_selector(DRAWN)
-        before = page.evaluate(ended)
-        page.wait_for_function(f"{ended} != '{before}'")  # it looks again by itself
-        page.wait_for_function(f"document.querySelectorAll('{DRAWN}').length >= 3")
+        ask(page, "runs/quick")
+        assert urlsplit(page.url).path == GOING
+        ended = page.locator(".metrics dd").first
+        before = ended.inner_text()
+        expect(ended).not_to_have_text(before, timeout=MILLISECONDS)  # it looks again by itself
         pictured(page, folder, "going", width)
 
-        ask(page, WORKS)
-        page.wait_for_selector(DRAWN)
+        ask(page, NAMES[WORKS])
         pictured(page, folder, "works", width)
-        said = page.get_by_text(re.compile("trials are drawn one by one"))
-        every = said.inner_text()
-        page.get_by_label("States").evaluate("box => box.scrollIntoView({block: 'center'})")  # with room for its list
-        page.get_by_label("States").click()
-        page.get_by_role("option", name="stopped").click()
-        said.filter(has_not_text=every.split(". ")[0]).wait_for()
-        first, _, all_of_them = said.inner_text().split()[:3]
-        assert int(first) < int(all_of_them)
+        page.get_by_text("Filters and axes").click()
+        page.get_by_label("stopped").check()
         page.wait_for_url(re.compile("states=stopped"))
-        for number, (question, last) in enumerate(QUESTIONS.items()):
+        settled(page)
+        left, _, every = page.get_by_text(re.compile("pass. Effects")).inner_text().split()[:3]
+        assert 0 < int(left) < int(every)
+        for number, question in enumerate(QUESTIONS):
             ask(page, question)
-            page.get_by_text(re.compile(last)).first.wait_for()
-            page.wait_for_selector(DRAWN)
             pictured(page, folder, f"works-{number}", width)
 
-        ask(page, TRUST)
-        page.get_by_text("The corpora").wait_for()
-        page.wait_for_selector(DRAWN)
-        pictured(page, folder, "trust", width)
+        ask(page, NAMES[BELIEVE])
+        pictured(page, folder, "believe", width)
 
-        ask(page, TAKEAWAY)
-        page.wait_for_function("document.querySelectorAll('[data-testid=stImage] img').length == 2")
+        ask(page, NAMES[TAKE])
+        expect(page.locator("main img")).to_have_count(2)
         with page.expect_download() as download:
-            page.get_by_role("button", name="Bundle (.zip)").click()
+            page.get_by_role("link", name="Bundle (.zip)").click()
         bundle = folder / f"bundle-{width}.zip"
         download.value.save_as(bundle)
         sentence = page.get_by_label("Sentence, words separated by blanks")
         sentence.fill("the old dogs sleep")
         sentence.press("Enter")
-        page.wait_for_function("document.querySelectorAll('[data-testid=stImage] img').length == 3")
-        pictured(page, folder, "takeaway", width)
+        page.wait_for_url(re.compile("old"))
+        expect(page.locator("main img")).to_have_count(3, timeout=MILLISECONDS)
+        pictured(page, folder, "take", width)
     monkeypatch.chdir(folder)
     assert "as exported" in typed("verify", bundle).out
+
+
+@pytest.mark.timeout(300)
+def test_everything_is_reached_by_keyboard_and_a_chart_has_its_numbers_as_a_table(
+    browser: Any, address: tuple[str, Path]
+) -> None:
+    from playwright.sync_api import expect
+
+    url, _ = address
+    with opened(browser, f"{url}{WORKS}?study=runs%2Fquick", 1280) as page:
+        settled(page)
+        page.keyboard.press("Tab")
+        assert page.evaluate("document.activeElement.textContent") == "To the page"
+        reached = set()
+        for _ in range(200):
+            page.keyboard.press("Tab")
+            reached.add(page.evaluate("document.activeElement.outerHTML"))
+        wanted = page.eval_on_selector_all(
+            "nav a, form select, summary, .tabs a, .panel svg a",
+            "all => all.filter(each => each.checkVisibility() && !each.closest('.vega-embed > details')).length",
+        )
+        assert len(reached) >= wanted > 10
+        page.get_by_text("The numbers").first.click()
+        expect(page.locator("figure table tbody tr").first).to_be_visible()
+        with page.expect_download() as download:
+            page.get_by_role("link", name=re.compile("CSV of")).first.click()
+        assert download.value.suggested_filename == "chart.csv"
+
+
+@pytest.mark.timeout(300)
+def test_a_page_stands_still_where_a_section_is_made_again(browser: Any, address: tuple[str, Path]) -> None:
+    url, _ = address
+    with opened(browser, f"{url}{GOING}?study=runs%2Fquick", 1280) as page:
+        settled(page)
+        field = page.get_by_label("Trial", exact=True)
+        field.focus()
+        before = page.evaluate("window.scrollY")
+        for section in page.locator("section:not(:has(form))").all():  # those that are made again have no form
+            key = section.get_attribute("id")
+            page.evaluate("key => refresh(document.getElementById(key), addressOf(key))", key)
+        settled(page)
+        assert page.evaluate("window.scrollY") == before > 0
+        assert page.evaluate("document.activeElement.name") == field.get_attribute("name")
 
 
 @pytest.fixture(scope="module")
@@ -130,22 +157,14 @@ def test_a_study_is_seen_from_its_server_alone(browser: Any, store: str, width: 
     with command(tmp_path, "dashboard", "--tracking-uri", store) as server:
         assert server.stdout is not None
         with opened(browser, server.stdout.readline().strip(), width) as page:
-            page.wait_for_selector("[data-testid=stDataFrame] canvas")
             page.get_by_text("1 study", exact=True).wait_for()
-            last = {
-                GOING: "Where it runs",
-                WORKS: "The score of each trial, over each axis alone",
-                TRUST: "commonest tags",
-                TAKEAWAY: "Inside a network",
-            }
-            for number, (question, said) in enumerate(last.items()):
-                ask(page, question)
-                page.get_by_text(said, exact=True).first.wait_for()
-                page.wait_for_selector("[data-testid=stImage] img" if question == TAKEAWAY else DRAWN)
+            ask(page, "mlflow:quickstart")
+            for number, name in enumerate((GOING, WORKS, BELIEVE, TAKE)):
+                ask(page, NAMES[name])
                 pictured(page, tmp_path, f"server-{number}", width)
             page.get_by_text("No bundle: the weights of the trials are not here.").wait_for()
             with page.expect_download() as download:
-                page.get_by_role("button", name="Everything (JSON)").click()
+                page.get_by_role("link", name="Everything (JSON)").click()
             download.value.save_as(tmp_path / "everything.json")
     told = typed("report", "mlflow:quickstart", "--tracking-uri", store, "--format", "json").out
     assert json.loads((tmp_path / "everything.json").read_text()) == json.loads(told)

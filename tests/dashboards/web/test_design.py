@@ -1,4 +1,4 @@
-"""How pages look: their theme, their charts, and that an address opens the view that it came from."""
+"""How pages look: their theme, their contrast, their charts; and what an address without a study says."""
 
 from pathlib import Path
 
@@ -9,15 +9,14 @@ from skipstack.dashboards.charts.drawing import specification
 from skipstack.dashboards.charts.history import history
 from skipstack.dashboards.charts.slices import slices
 from skipstack.dashboards.charts.theme import FONTS
-from skipstack.dashboards.formats.style import COLOURS, EITHER, FONT, PICTURES
+from skipstack.dashboards.formats.style import COLOURS, FONT, PICTURES
 from skipstack.dashboards.reports.wording import ago
-from skipstack.dashboards.web.elements import panels
-from skipstack.dashboards.web.page_names import BELIEVE, GOING, WORKS
-from skipstack.dashboards.web.serving import OPTIONS
+from skipstack.dashboards.web.chart_data import panels
+from skipstack.dashboards.web.page_names import BELIEVE, GOING
+from skipstack.dashboards.web.style import STYLE
 from skipstack.data.tasks.measures import MEASURES
-from skipstack.search.analysis.study_frames import study_frames
 from tests.dashboards.web.shown import Opened, write
-from tests.search.made_up import DEPTH, GATE, RATE, study
+from tests.search.made_up import GATE, RATE, study
 from tests.search.made_up import history as events
 
 ACCURACY = MEASURES["accuracy"]
@@ -35,18 +34,16 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_theme_is_that_of_the_system_with_one_typeface() -> None:
-    assert "theme_base" not in OPTIONS
-    assert OPTIONS["theme_light_backgroundColor"] == COLOURS["paper"][0]
-    assert OPTIONS["theme_dark_backgroundColor"] == COLOURS["paper"][1]
-    assert OPTIONS["theme_font"] == FONT == FONTS
-    assert "--ink: light-dark(#1f2328, #e6edf3);" in EITHER
-    assert 'svg [stroke="#1f2328"] { stroke: var(--ink); }' in PICTURES
+    assert "color-scheme: light dark" in STYLE
+    assert all(f"--paper: {colour};" in STYLE for colour in COLOURS["paper"])
+    assert FONT == FONTS in STYLE
+    assert PICTURES in STYLE
 
 
 def test_a_chart_is_as_wide_as_its_place_in_the_colours_of_the_theme() -> None:
     (spec,) = panels(specification(history(TRIALS, ACCURACY)))
     assert spec["autosize"] == {"type": "fit-x", "contains": "padding"}
-    assert spec["usermeta"]["embedOptions"]["renderer"] == "svg"  # whose colours CSS replaces
+    assert spec["width"] == "container"
     assert (spec["config"]["background"], spec["config"]["font"]) == (None, FONT)
 
 
@@ -69,33 +66,32 @@ def test_how_long_ago_is_said_as_people_do(seconds: float, said: str) -> None:
     assert ago(seconds) == said
 
 
-def test_an_address_opens_the_view_that_it_came_from(runs: Path) -> None:
-    """A browser writes what is chosen into it (``test_browser.py``)."""
-    chosen = {"states": ["stopped"], "only": ["depth 1"], "axes": ["learning_rate"]}
-    page = Opened(runs, None, address={"page": WORKS, "study": "second", **chosen})
-    assert {key: page.app.multiselect(key=key).value for key in chosen} == chosen
-    chart = page.charts["The score of each trial, over each axis alone"]
-    trials = study_frames(runs / "second").trials
-    expected = trials[(trials["state"] == "stopped") & (trials[DEPTH] == 1) & trials["dev"].notna()]
-    assert [[row["trial"] for row in rows] for rows in chart.rows] == [expected.index.tolist()]
-    assert 0 < len(expected) < len(trials)
-
-
 @pytest.mark.first(1)
 @pytest.mark.parametrize("name", ["first", "second"])
 def test_an_address_names_any_study_and_none_is_open_without_one(runs: Path, name: str) -> None:
-    assert Opened(runs).app.selectbox(key="study").value is None
-    page = Opened(runs, None, address={"page": GOING, "study": name})
-    assert page.app.selectbox(key="study").value == name
+    assert " selected>" not in Opened(runs).page
+    page = Opened(runs, GOING, study=name)
+    assert f'{name}" selected>' in page.page
     assert page.metrics["trials ended"] == ("2 of 2" if name == "first" else "30 of 30")
 
 
-def test_without_a_study_a_page_says_what_will_be_there(runs: Path) -> None:
-    assert "Choose a study" in Opened(runs, BELIEVE).text
+def test_an_address_without_a_study_or_with_an_unknown_one_says_what_is_allowed(runs: Path) -> None:
+    page = Opened(runs, BELIEVE)
+    assert (page.status, "no study is chosen (allowed: one of the list of studies)" in page.text) == (404, True)
+    wrong = Opened(runs, BELIEVE, study=str(runs / "secnd"))
+    assert f"unknown study '{runs}/secnd' (nearest: '{runs}/second';" in wrong.text
 
 
-def test_two_trials_are_drawn_without_a_number_that_is_none(runs: Path) -> None:
-    for question in ("Which values?", "Which axes, and which together?", "Which trials?", "At what cost?"):
-        page = Opened(runs, WORKS, study="first", question=question)
-        assert page.charts
-        assert "nan" not in page.text.lower().split()
+@pytest.mark.parametrize(("ink", "paper"), [("pale", "paper"), ("ink", "band"), ("cyan", "paper"), ("blue", "paper")])
+@pytest.mark.parametrize("theme", [0, 1])
+def test_texts_and_links_have_the_contrast_that_everybody_can_read(ink: str, paper: str, theme: int) -> None:
+    """At least 4.5 : 1 (WCAG 2.2, 1.4.3)."""
+    light, dark = sorted((luminance(COLOURS[each][theme]) for each in (ink, paper)), reverse=True)
+    assert (light + 0.05) / (dark + 0.05) >= 4.5
+
+
+def luminance(colour: str) -> float:
+    """The relative luminance of a colour (WCAG 2.2)."""
+    parts = [int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5)]
+    red, green, blue = (each / 12.92 if each <= 0.04045 else ((each + 0.055) / 1.055) ** 2.4 for each in parts)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue

@@ -5,7 +5,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from skipstack.dashboards.web.following import Followed
+from skipstack.dashboards.web.following import EVERY, Followed
 from skipstack.search.analysis.study_frames import study_frames
 from skipstack.search.ledger import events as happened
 from skipstack.search.ledger.events import (
@@ -147,3 +147,35 @@ def test_a_long_ledger_is_read_as_columns_with_the_same_outcome(
     assert long.look() == short.look()
     assert long.spans().equals(short.spans())
     assert long.progressed().search.seen.trials.equals(short.progressed().search.seen.trials)
+
+
+def test_an_exploration_is_used_again_for_a_moment_unless_the_study_is_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("skipstack.dashboards.web.following.RECENT", 1000.0)
+    with Ledger(tmp_path / "ledger") as ledger:
+        ledger.append(*EVENTS[:60])
+        followed = Followed(tmp_path)
+        first = followed.progressed()
+        ledger.append(*EVENTS[60:120])
+        assert followed.progressed() is first
+        monkeypatch.setattr("skipstack.dashboards.web.following.RECENT", -1000.0)
+        second = followed.progressed()
+        assert len(second.search.seen.trials) > len(first.search.seen.trials)
+        assert followed.progressed() is second  # nothing has happened since
+        monkeypatch.setattr("skipstack.dashboards.web.following.RECENT", 1000.0)
+        ledger.append(*EVENTS[120:])
+        assert followed.progressed().search.finished
+
+
+def test_the_pace_is_none_once_the_study_is_over(tmp_path: Path) -> None:
+    with Ledger(tmp_path / "ledger") as ledger:
+        ledger.append(*EVENTS[:60])
+        followed = Followed(tmp_path)
+        paces = (followed.pace, followed.progress_pace)
+        assert [pace() for pace in paces] == [EVERY, EVERY]  # before it has read anything
+        followed.progressed()
+        assert all((pace() or 0) >= EVERY for pace in paces)
+        ledger.append(*EVENTS[60:])
+        followed.look()
+        assert [pace() for pace in paces] == [None, None]

@@ -1,4 +1,4 @@
-"""A page from elsewhere gets nothing of the dashboard: neither pages and files nor the websocket (DNS rebinding)."""
+"""A page from elsewhere gets nothing of the dashboard: neither pages nor files nor events (DNS rebinding)."""
 
 import http.client
 import subprocess
@@ -7,8 +7,6 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from websockets.exceptions import InvalidStatus
-from websockets.sync.client import connect
 
 from skipstack.dashboards.web.hosts import is_allowed
 from tests.command_line import refusal
@@ -17,7 +15,18 @@ from tests.dashboards.web.shown import write
 from tests.search.made_up import opening, study
 
 NAMED = "lab.example"
-PATHS = ("/", "/_stcore/health", "/_stcore/host-config", "/_stcore/stream", "/static/index.html", "/media/x", "/no")
+PATHS = (
+    *(
+        "/",
+        "/going",
+        "/going?follow=1",
+        "/works?section=charts",
+        "/files/report.html",
+        "/charts.js",
+        "/style.css",
+        "/no",
+    ),
+)
 
 
 @pytest.fixture(scope="module")
@@ -57,25 +66,6 @@ def test_pages_and_files_are_served_to_this_machine_and_to_hosts_that_the_user_n
     assert status(address, "/", [("Host", foreign[0])]) == 403
     assert status(address, "/", [("Host", address), ("Host", foreign[0])]) in (400, 403)
     assert status(address, "/", [("Host", address), ("Origin", "http://evil.example")]) == 403
-
-
-def test_the_websocket_is_open_to_our_own_pages_alone(address: str) -> None:
-    def opens(origin: str | None, host: str = address) -> int:
-        try:
-            to = urlsplit(f"//{address}")
-            place = (to.hostname, to.port)  # wherever the address of the websocket points
-            with connect(f"ws://{host}/_stcore/stream", origin=origin, address=place, proxy=None):
-                return 101
-        except InvalidStatus as refused:
-            return refused.response.status_code
-
-    assert opens(f"http://{address}") == 101
-    assert opens(None) == 101  # no browser
-    foreign = ("http://evil.example", "null", "http://localhost:1", f"https://evil.example/{address}", "file://")
-    for origin in foreign:
-        assert opens(origin) == 403, origin
-    assert opens("http://evil.example", host="evil.example") == 403
-    assert opens(f"https://{NAMED}", host=NAMED) == 101
 
 
 def test_the_origin_is_the_very_host_of_the_request_or_one_that_the_user_named() -> None:

@@ -1,16 +1,18 @@
 """The page of a trial shows what the ledger says of it, and rows, sentences and points lead to it."""
 
 import re
+from itertools import islice
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qs
+from urllib.parse import parse_qs, urlencode
 
+import pandas as pd
 import pytest
-from streamlit.testing.v1 import AppTest
 
-from skipstack.dashboards.web.addresses import trial_address
-from skipstack.dashboards.web.app import PAGES
-from skipstack.dashboards.web.page_names import TRIAL
+from skipstack.dashboards.web.page_names import BELIEVE, GOING, STUDIES, TRIAL, WORKS
+from skipstack.dashboards.web.trial_log import SHOWN, trial_log
+from skipstack.dashboards.web.trial_page import EVERY, trial_page
+from skipstack.dashboards.web.view import View
 from skipstack.search.analysis.study_frames import StudyFrames, study_frames
 from skipstack.search.ledger.events import (
     FAULTS,
@@ -26,12 +28,12 @@ from skipstack.search.ledger.events import (
     Started,
     Untested,
 )
+from skipstack.search.ledger.ledger import Ledger
 from tests.dashboards.web.shown import Opened, write
 from tests.search.analysis.confirmation.test_ablated import ablation_of
 from tests.search.made_up import DEPTH, RATE, history, opening, reported, study
 from tests.search.study.record.test_phases import placed
 
-GOING, WORKS, TRUST, *_ = PAGES
 STUDY = study(trials=30)
 EVENTS = list(history(STUDY, seed=1))
 PROPOSED = [event for event in EVENTS if isinstance(event, Proposed)]
@@ -76,10 +78,37 @@ def test_a_page_has_the_scores_rank_curves_and_differences_of_its_trial(runs: Pa
     }
     kinds = {each["kind"]: each["trial"] for each in rows if "kind" in each}
     assert (kinds["the base, mean"], kinds["the best, mean"]) == (base, best)
+    assert "the compared trial, mean" not in kinds
+    assert_differences(page, trials, {number, best, base})
+
+
+def assert_differences(page: Opened, trials: pd.DataFrame, compared: set[int]) -> None:
+    """The table has the axes in which these trials differ, and only these."""
     differs = page.text.split("What differs")[1].split("Curves")[0]
     for path, short in ((DEPTH, "depth"), (RATE, "learning_rate")):
-        values = {str(trials.loc[each, path]) for each in (number, best, base)}
+        values = {str(trials.loc[each, path]) for each in compared}
         assert (short in differs) is (len(values) > 1)
+
+
+def test_a_trial_is_compared_with_another_one_too(runs: Path, frames: StudyFrames) -> None:
+    trials = frames.trials
+    best, base = int(trials["score"].idxmax()), frames.base
+    assert base is not None
+    number, other = (int(each) for each in trials.index[trials["state"] == "stopped"][:2])
+    page = opened(runs, "a-search", number, beside=other)
+    apart = 100 * (trials.loc[number, "dev"] - trials.loc[other, "dev"])
+    assert f"against trial {other} (points) {apart:+.2f}" in page.text
+    assert f"this trial base best, trial {best} trial {other} " in page.text
+    assert_differences(page, trials, {number, best, base, other})
+    (chart,) = page.charts.values()
+    kinds = {each["kind"]: each["trial"] for layer in chart.rows for each in layer if "kind" in each}
+    own = {name: kinds[name] for name in ("the base, mean", "the best, mean", "the compared trial, mean")}
+    assert list(own.values()) == [base, best, other]
+    itself = opened(runs, "a-search", number, beside=number)
+    assert f"against trial {number} (points) it is it" in itself.text
+    assert "the compared trial, mean" not in str(itself.charts[f"Trial {number}, seed by seed"].rows)
+    for same in (base, best):
+        assert f"this trial base best, trial {best} learning_rate" in opened(runs, "a-search", number, beside=same).text
 
 
 STATES: list[tuple[str, list[Event], str]] = [
@@ -190,48 +219,86 @@ def test_a_reused_trial_names_its_source(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_trials_of_an_ablation_have_pages_of_their_own(runs: Path) -> None:
-    page = opened(runs, "ablated", 3, of="ablation 1")
+    page = opened(runs, "ablated", 3, ablation=1, beside=0)
     assert "Trial 3 of ablation 1" in page.text
     assert page.metrics["rank"].endswith(" of 4")
     assert "an ablation keeps its weights only until they are measured on test" in page.text
     search = opened(runs, "ablated", 3)
-    assert "ablation" not in search.text
+    assert {each["trial"] for each in links(page) if each.get("ablation") == "1"} >= {"0"}
+    assert "Trial 3 of" not in search.text
     assert search.metrics["rank"].endswith(" of 6")
 
 
 def test_a_number_that_no_trial_has_is_told_and_so_is_a_study_without_trials(runs: Path, tmp_path: Path) -> None:
-    assert "No trial has the number 99 (allowed: 0 to 29)." in opened(runs, "a-search", 99).text
+    told = "No trial has the number 99 (allowed: 0 to 29)."
+    assert told in opened(runs, "a-search", 99).text
+    assert told in opened(runs, "a-search", 1, beside=99).text
+    word = opened(runs, "a-search", 1, beside="worst")
+    assert (word.status, "beside: got 'worst' (allowed: a number from 0)" in word.text) == (404, True)
+    other = opened(runs, "a-search", 1, ablation=4)
+    assert (other.status, "unknown ablation '4'" in other.text) == (404, True)
     empty = write(tmp_path / "study", opening(STUDY)).parent
     assert "No trial has started yet: each has its page here" in Opened(empty, TRIAL, study="study").text
 
 
 @pytest.mark.slow
 def test_rows_sentences_and_points_lead_to_the_page_of_their_trial(runs: Path, frames: StudyFrames) -> None:
-    number = int(frames.trials["dev"].idxmax())
-    page = Opened(runs, WORKS, study="a-search", report=True)
-    linked = links(page.app)
-    assert {tuple(sorted(each.items())) for each in linked} >= {
-        (("page", TRIAL), ("study", "a-search"), ("trial", f"{number}"))
-    }
+    number, study = int(frames.trials["dev"].idxmax()), str(runs / "a-search")
+    page = Opened(runs, WORKS, study="a-search")
+    assert {"study": study, "trial": f"{number}"} in links(page)
     going = Opened(runs, GOING, study="a-search").charts[f"Trial {number} is the best so far"]
     *_, points = going.specs[0]["layer"]
-    start = trial_address("a-search", (None, 0)).removesuffix("0")
-    assert points["transform"][-1] == {"calculate": f"'{start}' + datum.trial", "as": "address"}
+    calculated = f"'{TRIAL}?{urlencode({'study': study})}&trial=' + datum.trial"
+    assert points["transform"][-1] == {"calculate": calculated, "as": "address"}
     assert points["encoding"]["href"]["field"] == "address"
     assert "href" not in going.specs[0]["layer"][0]["encoding"], "the line of the best so far is of no single trial"
-    confirmed = links(Opened(runs, TRUST, study="ablated").app)
-    assert {each["trial"] for each in confirmed if each.get("of") == "ablation 1"} == {"0", "1", "2", "3"}
-    assert {each["study"] for each in confirmed} == {"ablated"}
+    confirmed = links(Opened(runs, BELIEVE, study="ablated"))
+    assert {each["trial"] for each in confirmed if each.get("ablation") == "1"} == {"0", "1", "2", "3"}
+    assert {each["study"] for each in confirmed} == {str(runs / "ablated")}
 
 
-def test_names_of_trials_are_no_links_where_several_studies_are_shown(runs: Path) -> None:
-    assert links(Opened(runs, compared=["a-search", "ablated"]).app) == []
+def test_names_of_trials_are_no_links_where_several_studies_are_shown(tmp_path: Path) -> None:
+    names = [str(write(tmp_path / f"seed-{seed}", history(STUDY, seed=seed))) for seed in (1, 2)]
+    query = urlencode({"section": "compared", "compare": names}, doseq=True)
+    compared = Opened(tmp_path).fetched(f"{STUDIES}?{query}")
+    assert "trials alike" in compared
+    assert "<a " not in compared
 
 
-def links(app: AppTest) -> list[dict[str, str]]:
-    """The parameters of the addresses of links."""
-    bodies = " ".join(element.proto.body for element in app.get("html"))
-    return [
-        {name: value for name, (value,) in parse_qs(address.replace("&amp;", "&")).items()}
-        for address in re.findall(r'<a href="\?([^"]*)"', bodies)
-    ]
+def links(page: Opened) -> list[dict[str, str]]:
+    """The parameters of the addresses of links to trials."""
+    addresses = (each.partition("?") for each in page.links)
+    queries = [parse_qs(query) for path, _, query in addresses if path == TRIAL]
+    return [{name: value for name, (value,) in query.items()} for query in queries if "trial" in query]
+
+
+def test_a_page_is_live_until_the_search_is_over_and_its_form_is_not(tmp_path: Path) -> None:
+    folder = write(tmp_path / "study", islice(EVENTS, 61))
+    view = View(TRIAL, {"study": folder}, {"trial": ("4",)})
+    sections = trial_page(view)
+    live = dict.fromkeys(("trial", "time", "log", "files"), EVERY)
+    assert {each.key: each.every() for each in sections} == {"which": None, "network": None, **live}
+    shown = {each.key: "".join(map(str, each.show())) for each in sections}
+    assert [key for key, html in shown.items() if "<form" in html] == ["which"]
+    assert "It is being trained: 1 of 6 epochs are done." in shown["trial"]
+    with Ledger(folder / "ledger") as ledger:
+        ledger.read()
+        for event in EVENTS[61:]:
+            ledger.append(event)
+    assert {each.every() for each in sections} == {None}, "the same sections, once the search is over"
+    _, after, *_ = sections[1].show()
+    assert "It was" in str(after)
+
+
+def test_the_end_of_a_log_is_shown_literally(tmp_path: Path) -> None:
+    assert "Trial 3 has printed nothing." in trial_log(tmp_path, 3)
+    log = tmp_path / "trials" / "000003" / "log.txt"
+    log.parent.mkdir(parents=True)
+    log.write_text("".join(f"<b>line {number}</b>\n" for number in range(SHOWN + 50)))
+    shown = trial_log(tmp_path, 3)
+    lines = re.findall(r"&lt;b&gt;line (\d+)&lt;/b&gt;", shown)
+    assert lines == [str(number) for number in range(50, SHOWN + 50)]
+    assert f"The last {SHOWN} of {SHOWN + 50} lines; its log: <code>skipstack log " in shown
+    log.unlink()
+    log.mkdir()
+    assert str(log) in trial_log(tmp_path, 3), "a log that cannot be read is told in its place"

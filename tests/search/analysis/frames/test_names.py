@@ -13,8 +13,9 @@ from skipstack.dashboards.formats.rendering import render
 from skipstack.dashboards.reports.exploration.report import exploration_report
 from skipstack.dashboards.reports.exploration.table import headline, numbers_of, table
 from skipstack.dashboards.reports.pictures.search_pictures import search_charts
-from skipstack.dashboards.web.app import PAGES
 from skipstack.dashboards.web.effects_page import QUESTIONS, TRIALS
+from skipstack.dashboards.web.page_names import WORKS
+from skipstack.dashboards.web.trials_table import listed
 from skipstack.search.analysis.exploration import budgets, exploration_frame, footprint, importance, pairs, rungs
 from skipstack.search.analysis.exploration.exploration import Exploration
 from skipstack.search.analysis.exploration.table import BASE, BASELINE, BEST, ValueRow
@@ -31,8 +32,6 @@ from skipstack.spaces.function import RESERVED
 from tests.command_line import typed
 from tests.dashboards.web.shown import Opened
 from tests.search.functions import Config, searched
-
-_, WORKS, *_ = PAGES
 
 OBJECTIVES = {"gain": "maximize", "cost": "minimize"}
 
@@ -193,7 +192,8 @@ def test_the_pages_show_each_value(both: Both) -> None:
     for question in QUESTIONS:
         page = Opened(folder.parent, WORKS, study=folder.name, question=question, axes=list(COMMON))
         if question == TRIALS:
-            shown = page.app.dataframe[0].value
+            shown = listed(both.seen, both.seen.seen.trials)
+            assert [int(row) for row in page.rows("trials")] == shown.index.tolist()
             assert shown.columns.is_unique
             assert shown["state"].tolist() == ["completed"] * 8
             for name in COMMON:

@@ -1,0 +1,169 @@
+"""The dashboard as an ASGI application: its pages, their sections and charts, files, and the events of a study."""
+
+import asyncio
+import json
+import time
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import suppress
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, Final
+
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, JSONResponse, Response, StreamingResponse
+from starlette.routing import Route
+
+from skipstack.dashboards.reports.pictures.drawing_process import UndrawnError
+from skipstack.dashboards.web.chart_data import chart_data
+from skipstack.dashboards.web.charts_script import charts_script, charts_version
+from skipstack.dashboards.web.confidence_page import confidence_page
+from skipstack.dashboards.web.document import chart_of, document, refused, section_html
+from skipstack.dashboards.web.downloads import File, file_of
+from skipstack.dashboards.web.effects_page import effects_page
+from skipstack.dashboards.web.export_page import export_page
+from skipstack.dashboards.web.page_names import BELIEVE, GOING, STUDIES, TAKE, TRIAL, WORKS
+from skipstack.dashboards.web.running_page import running_page
+from skipstack.dashboards.web.section import Section
+from skipstack.dashboards.web.snapshot import version_of
+from skipstack.dashboards.web.studies_page import studies_page
+from skipstack.dashboards.web.study_folders import all_studies
+from skipstack.dashboards.web.style import STYLE
+from skipstack.dashboards.web.trial_page import trial_page
+from skipstack.dashboards.web.view import View
+from skipstack.data.basis.errors import UserError
+
+Page = Callable[[View], Sequence[Section]]
+
+PAGES: Final[Mapping[str, Page]] = {
+    STUDIES: studies_page,
+    GOING: running_page,
+    WORKS: effects_page,
+    BELIEVE: confidence_page,
+    TAKE: export_page,
+    TRIAL: trial_page,
+}
+"""The pages by their paths, in the order of the navigation."""
+
+HEADERS: Final = {
+    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; "
+    "img-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+    "Cache-Control": "no-store",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+}
+"""The headers of every answer. A page runs our scripts alone, and no other page can show or read it."""
+
+KEPT: Final = {"Cache-Control": "max-age=31536000, immutable"}
+"""The header of files whose address has their version."""
+
+ICON: Final = (
+    '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 8 8"><path fill="#0072b2" '
+    'd="M2 0h6v1.6H2z M0 2.1h6v1.6H0z M2 4.2h6v1.6H2z M0 6.3h6v1.6H0z"/></svg>'
+)
+"""The browser tab's icon: stacked layers."""
+
+LOOK: Final = 1.0
+"""The seconds between two looks at whether a ledger has grown."""
+
+SCRIPT: Final = Path(__file__).with_name("script.js")
+VERSION: Final = version("skipstack")
+
+
+def application(folders: Sequence[Path], received: Mapping[str, Path]) -> Starlette:
+    """The dashboard of the studies below ``folders``, and of those ``received`` from MLflow."""
+
+    def view_of(request: Request) -> View:
+        query = {name: tuple(request.query_params.getlist(name)) for name in request.query_params}
+        return View(request.url.path, all_studies(folders, received), query)
+
+    def page(request: Request) -> Response:
+        view = view_of(request)
+        asked = {name: view.one(name) for name in ("section", "chart", "follow")}
+        view = View(view.page, view.studies, {name: each for name, each in view.query.items() if name not in asked})
+        try:
+            sections = PAGES[view.page](view)
+            if asked["follow"]:
+                return StreamingResponse(_events(view.path, sections), media_type="text/event-stream", headers=HEADERS)
+            if not asked["section"]:
+                text = document(view, sections, version=VERSION, charts=charts_version())
+                return HTMLResponse(text, headers=HEADERS)
+            section = next((each for each in sections if each.key == asked["section"]), None)
+            if section is None:
+                return HTMLResponse("", 404, headers=HEADERS)
+            if not asked["chart"]:
+                return HTMLResponse(section_html(view, section), headers=HEADERS)
+            drawn = chart_of(section, int(asked["chart"]))
+            if drawn is None or isinstance(drawn.draw, str):
+                return JSONResponse({"headline": "", "note": "", "words": "", "panels": []}, headers=HEADERS)
+            return _json(chart_data(drawn, view, section.ablation))
+        except UserError as error:  # a mistake in the address; or the study is damaged, or was deleted meanwhile
+            if asked["section"] or asked["follow"]:
+                return Response(str(error), 404, headers=HEADERS)
+            return HTMLResponse(refused(view, str(error), version=VERSION), 404, headers=HEADERS)
+
+    def file(request: Request) -> Response:
+        try:
+            made: File = file_of(view_of(request), request.path_params["name"])
+        except UserError as error:
+            return Response(str(error), 404, headers=HEADERS)
+        named = {"Content-Disposition": f'attachment; filename="{made.name}"'}
+        return Response(made.content, media_type=made.mime, headers={**HEADERS, **named})
+
+    def charts(request: Request) -> Response:
+        try:
+            return _fixed(charts_script(), "text/javascript")
+        except UndrawnError as why:
+            return Response(f"charts cannot be drawn: {why}", 503, headers=HEADERS)
+
+    return Starlette(
+        routes=[
+            *(Route(path, page) for path in PAGES),
+            Route("/files/{name}", file),
+            Route("/script.js", lambda _: _fixed(SCRIPT.read_text(encoding="utf-8"), "text/javascript")),
+            Route("/charts.js", charts),
+            Route("/style.css", lambda _: _fixed(STYLE, "text/css")),
+            Route("/icon.svg", lambda _: _fixed(ICON, "image/svg+xml")),
+        ]
+    )
+
+
+def _fixed(text: str, mime: str) -> Response:
+    return Response(text, media_type=mime, headers={**HEADERS, **KEPT})
+
+
+def _json(data: Mapping[str, Any]) -> Response:
+    text = json.dumps(data, allow_nan=False, separators=(",", ":"))
+    return Response(text, media_type="application/json", headers=HEADERS)
+
+
+async def _events(path: Path, sections: Sequence[Section]) -> AsyncIterator[str]:
+    """Yield the key of each section that is out of date, at its pace. At the end of the study, or once it is gone,
+    yield all keys again, and ``over``.
+    """
+    live = [section for section in sections if await run_in_threadpool(section.every) is not None]
+    seen = await run_in_threadpool(_versions, path, live)
+    sent, over = dict.fromkeys(seen, time.monotonic()), False
+    with suppress(UserError):  # the study was deleted, or is damaged: the sections tell
+        while not over:
+            await asyncio.sleep(LOOK)
+            versions = await run_in_threadpool(_versions, path, live)
+            for section in live:
+                key = section.key
+                if versions[key] == seen[key]:
+                    continue
+                pace = await run_in_threadpool(section.every)
+                over = over or pace is None
+                if pace is not None and time.monotonic() - sent[key] >= pace:
+                    yield f"data: {key}\n\n"
+                    sent[key], seen[key] = time.monotonic(), versions[key]
+    for section in live:
+        yield f"data: {section.key}\n\n"
+    yield "event: over\ndata: over\n\n"
+
+
+def _versions(path: Path, sections: Sequence[Section]) -> dict[str, object]:
+    """The version of what each section is made from: of the ledger, and of what else the section names."""
+    version = version_of(path)
+    return {section.key: (version, section.also()) for section in sections}

@@ -1,0 +1,39 @@
+"""Keeps values that many requests share, such as studies that were read."""
+
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from threading import Lock
+from typing import Generic, TypeVar
+
+Key = TypeVar("Key", bound=Hashable)
+Value = TypeVar("Value")
+
+
+class Shared(Generic[Key, Value]):
+    """Makes a value for each key once, and keeps the ``most`` values that were asked for last.
+
+    Requests that ask for a value while another one makes it wait for it. A value whose making fails is not kept.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._lock = Lock()
+        self._making: dict[Key, Lock] = {}
+        self._kept: OrderedDict[Key, Value] = OrderedDict()
+
+    def __call__(self, key: Key, make: Callable[[], Value]) -> Value:
+        """The value of a key, made by ``make`` if there is none yet."""
+        with self._lock:
+            making = self._making.setdefault(key, Lock())
+        with making:
+            with self._lock:
+                if key in self._kept:
+                    self._kept.move_to_end(key)
+                    return self._kept[key]
+            value = make()
+            with self._lock:
+                self._kept[key] = value
+                while len(self._kept) > self._most:
+                    gone, _ = self._kept.popitem(last=False)
+                    self._making.pop(gone, None)
+            return value

@@ -1,0 +1,135 @@
+"""The dashboard as a server: what its answers allow a browser, and that a wrong address gets a sentence and no more."""
+
+import asyncio
+import re
+from html import unescape
+from itertools import islice
+from pathlib import Path
+
+import pytest
+
+from skipstack.dashboards.web import application as served
+from skipstack.dashboards.web.application import PAGES
+from skipstack.dashboards.web.page_names import GOING, NAMES, TRIAL, WORKS
+from skipstack.dashboards.web.section import Section
+from skipstack.search.ledger.ledger import Ledger
+from tests.dashboards.web.shown import Client, Opened, write
+from tests.search.made_up import history, study
+
+MARKUP = "<script>alert(1)</script>"
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("runs")
+    write(folder / "a-search", history(study(trials=12), seed=1))
+    write(folder / "begun", islice(history(study(trials=30), seed=1), 61))
+    return folder
+
+
+@pytest.fixture
+def client(runs: Path) -> Client:
+    return Client(runs)
+
+
+def test_no_answer_lets_a_browser_run_or_load_anything_from_elsewhere(client: Client, runs: Path) -> None:
+    name = str(runs / "a-search")
+    addresses = [f"{page}?study={name}" for page in PAGES]
+    addresses += [
+        f"{WORKS}?study={name}&section=charts",
+        f"/files/report.json?study={name}",
+        "/style.css",
+        "/script.js",
+    ]
+    for address in addresses:
+        answer = client.get(address)
+        assert answer.status == 200, address
+        policy = answer.headers["content-security-policy"]
+        assert policy.startswith("default-src 'none'; script-src 'self'; ")
+        assert "frame-ancestors 'none'" in policy
+        assert "unsafe-eval" not in policy
+        assert answer.headers["x-content-type-options"] == "nosniff"
+        assert ("immutable" in answer.headers["cache-control"]) is (address in ("/style.css", "/script.js"))
+        assert not re.findall(r"(?:src|href)=\"(?:https?:)?//", answer.text)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_each_page_has_one_main_heading_a_title_of_its_own_and_names_for_all_it_shows(runs: Path, page: str) -> None:
+    shown = Opened(runs, page, study="a-search").page
+    (title,) = re.findall("<title>(.*?)</title>", shown)
+    assert title.startswith(NAMES[page].replace("'", "&#x27;"))
+    assert shown.count("<h1") == 1
+    assert '<html lang="en">' in shown
+    assert f'aria-current="page">{NAMES[page]}' in shown
+    keys = re.findall(r'<section id="([^"]*)"', shown)
+    assert len(keys) == len(set(keys)) > 0
+    for table in re.findall(r"<div class=\"wide\"[^>]*>", shown):
+        assert re.search(r'aria-label="[^"]+"', table)
+    for field in re.findall(r"<(?:select|input(?! type=\"hidden\"))[^>]*>", shown):
+        assert "aria-label=" in field or re.search(rf"<label>[^<]*(?:<[^>]*>)?{re.escape(field)}", shown), field
+
+
+@pytest.mark.parametrize(
+    ("address", "said"),
+    [
+        (f"{WORKS}?study=nobody", "unknown study 'nobody'"),
+        (f"{TRIAL}?study={{name}}&trial=x", "trial: got 'x' (allowed: a number from 0)"),
+        (f"{WORKS}?study={{name}}&from=-1&question=Which+trials%3F", "from: got '-1' (allowed: a number from 0)"),
+        ("/files/secret.txt?study={name}", "secret.txt"),
+        ("/files/trial-99.zip?study={name}", "99"),
+        (f"{WORKS}?study={MARKUP}", unescape(MARKUP)),
+    ],
+)
+def test_a_wrong_address_gets_a_sentence(client: Client, runs: Path, address: str, said: str) -> None:
+    answer = client.get(address.format(name=runs / "a-search"))
+    assert answer.status in (200, 404)
+    assert said in Opened.words(answer.text.replace("&lt;", "\x01").replace("&gt;", "\x02")).replace(
+        "\x01", "<"
+    ).replace("\x02", ">")
+    assert MARKUP not in answer.text
+
+
+def test_an_unknown_section_or_path_is_not_there(client: Client, runs: Path) -> None:
+    for address in (f"{WORKS}?study={runs / 'a-search'}&section=no", "/no", "/files/../script.js", "/script.js/../x"):
+        assert client.get(address).status == 404, address
+
+
+def test_nothing_can_be_sent(client: Client) -> None:
+    for page in PAGES:
+        for method in ("POST", "PUT", "DELETE", "PATCH"):
+            assert client.get(page, method=method).status == 405
+
+
+def test_a_page_is_told_which_section_a_new_event_makes_out_of_date(
+    runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(served, "LOOK", 0.01)
+    events = list(history(study(trials=30), seed=1))
+    path = write(tmp_path / "grows", events[:60])
+    over = False
+    sections = [
+        Section("live", list, every=lambda: None if over else 0.0),
+        Section("still", list),
+    ]
+
+    async def told() -> list[str]:
+        nonlocal over
+        stream = served._events(path, sections)
+        waiting = asyncio.ensure_future(anext(stream))
+        await asyncio.sleep(0.2)
+        assert not waiting.done()  # nothing has happened
+        with Ledger(path / "ledger") as ledger:
+            ledger.append(events[60])
+        first = await waiting
+        with Ledger(path / "ledger") as ledger:
+            ledger.append(*events[61:])
+        over = True
+        return [first, *[each async for each in stream]]
+
+    assert asyncio.run(told()) == ["data: live\n\n", "data: live\n\n", "event: over\ndata: over\n\n"]
+
+
+def test_a_page_of_a_study_that_runs_follows_it_and_one_of_a_finished_study_does_not(runs: Path) -> None:
+    running, finished = (Opened(runs, GOING, study=name).page for name in ("begun", "a-search"))
+    assert re.search(r'data-events="/going\?[^"]*follow=1"', running)
+    assert 'data-events=""' in finished

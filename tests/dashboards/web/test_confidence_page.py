@@ -1,0 +1,65 @@
+"""The page "Can I believe it?" has intervals for what is confirmed alone, and a paper's figures beside ours."""
+
+from itertools import islice
+from pathlib import Path
+
+import pytest
+
+from skipstack.dashboards.web.page_names import BELIEVE
+from skipstack.search.analysis.exploration.rungs import LEAST
+from skipstack.search.ledger.events import Finished
+from tests.dashboards.web.shown import Opened, write
+from tests.search.analysis.confirmation.test_confirmation import CONFIG, trials
+from tests.search.analysis.confirmation.test_trends import WALK, walked
+from tests.search.made_up import history, opening, study
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A search, one that is not over, and a confirmation by design."""
+    folder = tmp_path_factory.mktemp("runs")
+    write(folder / "a-search", history(study(trials=30), seed=1))
+    write(folder / "deep" / "begun", islice(history(study(trials=30), seed=1), 61))
+    write(folder / "grid", [*opening(CONFIG), *trials(), Finished(time=0.0)])
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("a-search", "Exploratory, not confirmed: trial "),
+        ("deep/begun", "Not finished, no verdict yet: "),
+        ("grid", "Of 3 rows compared with the base on test with 3 seeds, 1 is worse (depth 1: -27.22"),
+    ],
+)
+def test_it_begins_with_the_verdict_and_says_it_once(runs: Path, name: str, said: str) -> None:
+    page = Opened(runs, BELIEVE, study=name)
+    assert page.text.count(said) == 1
+    assert page.html.index('<h1 class="verdict">') < page.html.index("<h2>")
+
+
+def test_only_what_is_confirmed_has_intervals_and_a_papers_figures_stand_beside_it(runs: Path) -> None:
+    confirmed = Opened(runs, BELIEVE, study="grid")
+    assert "±: half the 95 % interval" in confirmed.text
+    (forest,) = [chart for title, chart in confirmed.charts.items() if "beyond chance" in title]
+    assert all(row["low"] < row["effect"] < row["high"] for rows in forest.rows for row in rows if "effect" in row)
+    explored = Opened(runs, BELIEVE, study="a-search", paper="wu2017/table-2")
+    assert "Nothing is confirmed" in explored.text
+    assert "our differences are only described" in explored.text or "was not tried" in explored.text
+    assert "±: half" not in explored.text
+    (rungs,) = [chart for title, chart in explored.charts.items() if "have a rank correlation of" in title]
+    same = [row for row in rungs.rows[0] if row["one"] == row["other"]]
+    assert all(row["correlation"] == pytest.approx(1) for row in same if row["n"] >= LEAST)
+    assert all(row["correlation"] is None for row in same if row["n"] < LEAST)
+    assert {row["n"] >= LEAST for row in same} == {True, False}
+
+
+def test_an_unknown_table_of_a_paper_is_told_with_the_nearest_name(runs: Path) -> None:
+    page = Opened(runs, BELIEVE, study="a-search", paper="wu2017/table-22")
+    assert "unknown table 'wu2017/table-22' (nearest: 'wu2017/table-2'; allowed: " in page.text
+
+
+def test_a_study_that_changes_one_axis_at_a_time_has_a_chart_along_each_axis_of_numbers(tmp_path: Path) -> None:
+    write(tmp_path / "walk", [*opening(WALK), *walked(), Finished(time=0.0)])
+    drawn = Opened(tmp_path, BELIEVE).charts
+    assert {"accuracy by hidden", "accuracy by depth"} <= set(drawn)
