@@ -1,18 +1,18 @@
 """The dashboard as an ASGI application: its pages, their sections and charts, files, and the events of a study."""
 
 import asyncio
+import hashlib
 import json
 import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import suppress
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, JSONResponse, Response, StreamingResponse
+from starlette.responses import HTMLResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from skipstack.dashboards.reports.pictures.drawing_process import UndrawnError
@@ -67,8 +67,12 @@ ICON: Final = (
 LOOK: Final = 1.0
 """The seconds between two looks at whether a ledger has grown."""
 
-SCRIPT: Final = Path(__file__).with_name("script.js")
-VERSION: Final = version("skipstack")
+ASKED: Final = ("section", "chart", "follow")
+"""The parameters of an address that ask for a part of a page: a section, a chart of it, or the events of the study."""
+
+SCRIPT: Final = Path(__file__).with_name("script.js").read_text(encoding="utf-8")
+VERSION: Final = hashlib.sha256((SCRIPT + STYLE).encode()).hexdigest()[:12]
+"""The version of the script and the style sheet, which browsers keep."""
 
 
 def application(folders: Sequence[Path], received: Mapping[str, Path]) -> Starlette:
@@ -80,26 +84,26 @@ def application(folders: Sequence[Path], received: Mapping[str, Path]) -> Starle
 
     def page(request: Request) -> Response:
         view = view_of(request)
-        asked = {name: view.one(name) for name in ("section", "chart", "follow")}
-        view = View(view.page, view.studies, {name: each for name, each in view.query.items() if name not in asked})
+        asked = View(view.page, view.studies, {name: view.every(name) for name in ASKED})
+        view = View(view.page, view.studies, {name: each for name, each in view.query.items() if name not in ASKED})
         try:
             sections = PAGES[view.page](view)
-            if asked["follow"]:
+            if asked.one("follow"):
                 return StreamingResponse(_events(view.path, sections), media_type="text/event-stream", headers=HEADERS)
-            if not asked["section"]:
+            if not asked.one("section"):
                 text = document(view, sections, version=VERSION, charts=charts_version())
                 return HTMLResponse(text, headers=HEADERS)
-            section = next((each for each in sections if each.key == asked["section"]), None)
+            section = next((each for each in sections if each.key == asked.one("section")), None)
             if section is None:
                 return HTMLResponse("", 404, headers=HEADERS)
-            if not asked["chart"]:
+            if not asked.one("chart"):
                 return HTMLResponse(section_html(view, section), headers=HEADERS)
-            drawn = chart_of(section, int(asked["chart"]))
+            drawn = chart_of(section, asked.number("chart", 0))
             if drawn is None or isinstance(drawn.draw, str):
-                return JSONResponse({"headline": "", "note": "", "words": "", "panels": []}, headers=HEADERS)
+                return Response("This chart is not there any more.", 404, headers=HEADERS)
             return _json(chart_data(drawn, view, section.ablation))
         except UserError as error:  # a mistake in the address; or the study is damaged, or was deleted meanwhile
-            if asked["section"] or asked["follow"]:
+            if asked.one("section") or asked.one("follow"):
                 return Response(str(error), 404, headers=HEADERS)
             return HTMLResponse(refused(view, str(error), version=VERSION), 404, headers=HEADERS)
 
@@ -121,7 +125,7 @@ def application(folders: Sequence[Path], received: Mapping[str, Path]) -> Starle
         routes=[
             *(Route(path, page) for path in PAGES),
             Route("/files/{name}", file),
-            Route("/script.js", lambda _: _fixed(SCRIPT.read_text(encoding="utf-8"), "text/javascript")),
+            Route("/script.js", lambda _: _fixed(SCRIPT, "text/javascript")),
             Route("/charts.js", charts),
             Route("/style.css", lambda _: _fixed(STYLE, "text/css")),
             Route("/icon.svg", lambda _: _fixed(ICON, "image/svg+xml")),

@@ -32,13 +32,14 @@ async function draw(figure) {
   }
   const chart = JSON.parse(text);
   const panels = element("div", "", { className: "panels" });
+  const places = chart.panels.map(() => element("div", "", { className: "panel" }));
+  panels.append(...places); // all at once, since a chart is as wide as its place
   const views = [];
   const shown = [element("h3", chart.headline), element("p", chart.note, { className: "pale" }), panels];
   if (figure.shown === undefined) figure.replaceChildren(...shown); // a first chart needs its width to be drawn
   else figure.append(...shown.slice(2));
-  for (const specification of chart.panels) {
-    const panel = element("div", "", { className: "panel" });
-    panels.append(panel);
+  for (const [number, specification] of chart.panels.entries()) {
+    const panel = places[number];
     const made = await window.vegaEmbed(panel, specification, {
       renderer: "svg",
       ast: true, // expressions are interpreted, so that the page may forbid scripts made from text

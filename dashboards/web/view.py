@@ -64,10 +64,6 @@ class View:
         """The address of another page about the same study."""
         return _address(page, {"study": self.every("study")})
 
-    def of_study(self, page: str, name: str) -> str:
-        """The address of a page about another study."""
-        return _address(page, {"study": (name,)})
-
     def file(self, name: str) -> str:
         """The address of a file, with the choices of this view."""
         return _address(f"/files/{name}", self.query)

@@ -65,7 +65,10 @@ def test_a_run_has_what_the_study_and_the_function_say(
     monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")
     uri = f"sqlite:///{tmp_path}/mine.db" if kind == "sqlite" else (tmp_path / "runs").as_uri()
     options: dict[str, Any] = {"engine": "serial", "tracking_uri": uri}
-    study = skipstack.search(SPACE, objective, trials=2, seeds=1, epochs=3, out=tmp_path / "study", **options)
+    whole = {"search.scheduler": "none"}  # so that both trials have both epochs
+    study = skipstack.search(
+        SPACE, objective, trials=2, seeds=1, epochs=3, settings=whole, out=tmp_path / "study", **options
+    )
     runs = runs_of(uri)
     assert {name for name in runs if name.startswith("trial")} == {"trial 0", "trial 1"}
     for number in (0, 1):

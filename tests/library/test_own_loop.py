@@ -170,7 +170,7 @@ def test_mistakes_of_a_loop_are_told(tmp_path: Path) -> None:
 def test_the_worked_example_finds_the_best_rate(tmp_path: Path) -> None:
     example = ROOT / "docs" / "guide" / "own_loop.py"
     ran = subprocess.run([sys.executable, example], cwd=tmp_path, capture_output=True, text=True, check=True)
-    assert ran.stdout.split()[:4] == ["dev", "epochs", "rate", "width"]
+    assert ran.stdout.split()[:4] == ["dev", "epochs", "axis.rate", "axis.width"]
     study = skipstack.open(tmp_path / "runs" / "launched")
     assert study.finished
     assert len(study.record.trials) == 12

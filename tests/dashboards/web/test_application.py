@@ -73,6 +73,8 @@ def test_each_page_has_one_main_heading_a_title_of_its_own_and_names_for_all_it_
     ("address", "said"),
     [
         (f"{WORKS}?study=nobody", "unknown study 'nobody'"),
+        (f"{WORKS}?study={{name}}&section=charts&chart=x", "chart: got 'x' (allowed: a number from 0)"),
+        (f"{WORKS}?study={{name}}&section=charts&chart=99", "This chart is not there any more."),
         (f"{TRIAL}?study={{name}}&trial=x", "trial: got 'x' (allowed: a number from 0)"),
         (f"{WORKS}?study={{name}}&from=-1&question=Which+trials%3F", "from: got '-1' (allowed: a number from 0)"),
         ("/files/secret.txt?study={name}", "secret.txt"),
