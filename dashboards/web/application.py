@@ -15,6 +15,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response, StreamingResponse
 from starlette.routing import Route
 
+from skipstack.dashboards.formats.style import DARK, FONT, LIGHT, PICTURES, TABLES
 from skipstack.dashboards.reports.pictures.drawing_process import UndrawnError
 from skipstack.dashboards.web.chart_data import chart_data
 from skipstack.dashboards.web.charts_script import charts_script, charts_version
@@ -29,7 +30,6 @@ from skipstack.dashboards.web.section import Section
 from skipstack.dashboards.web.snapshot import version_of
 from skipstack.dashboards.web.studies_page import studies_page
 from skipstack.dashboards.web.study_folders import all_studies
-from skipstack.dashboards.web.style import STYLE
 from skipstack.dashboards.web.trial_page import trial_page
 from skipstack.dashboards.web.view import View
 from skipstack.data.basis.errors import UserError
@@ -70,7 +70,20 @@ LOOK: Final = 1.0
 ASKED: Final = ("section", "chart", "follow")
 """The parameters of an address that ask for a part of a page: a section, a chart of it, or the events of the study."""
 
-SCRIPT: Final = Path(__file__).with_name("script.js").read_text(encoding="utf-8")
+HERE: Final = Path(__file__).parent
+SCRIPT: Final = (HERE / "script.js").read_text(encoding="utf-8")
+STYLE: Final = "\n".join(
+    (
+        f":root {{ color-scheme: light dark; {LIGHT} }}",
+        f"@media screen and (prefers-color-scheme: dark) {{ :root {{ {DARK} }} }}",
+        f"body {{ font-family: {FONT}; }}",
+        TABLES,
+        PICTURES,
+        (HERE / "style.css").read_text(encoding="utf-8"),
+    )
+)
+"""The style sheet: the colours, the typeface and the tables of reports, then our own."""
+
 VERSION: Final = hashlib.sha256((SCRIPT + STYLE).encode()).hexdigest()[:12]
 """The version of the script and the style sheet, which browsers keep."""
 
@@ -85,7 +98,7 @@ def application(folders: Sequence[Path], received: Mapping[str, Path]) -> Starle
     def page(request: Request) -> Response:
         view = view_of(request)
         asked = View(view.page, view.studies, {name: view.every(name) for name in ASKED})
-        view = View(view.page, view.studies, {name: each for name, each in view.query.items() if name not in ASKED})
+        view = View(view.page, view.studies, view.without(*ASKED))
         try:
             sections = PAGES[view.page](view)
             if asked.one("follow"):

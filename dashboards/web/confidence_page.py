@@ -2,11 +2,10 @@
 
 from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from skipstack.dashboards.formats.page import Report
 from skipstack.dashboards.reports.confirmation.comparison_report import comparison_report
-from skipstack.dashboards.reports.confirmation.reports import confirmed_reports
 from skipstack.dashboards.reports.described_corpora import recorded_corpora
 from skipstack.dashboards.reports.health_report import health_report
 from skipstack.dashboards.reports.pictures.confirmed_pictures import compared_chart, confirmed_charts
@@ -26,7 +25,6 @@ from skipstack.dashboards.web.elements import (
     verdict,
 )
 from skipstack.dashboards.web.section import Element, Section
-from skipstack.dashboards.web.shared import Shared
 from skipstack.dashboards.web.snapshot import Snapshot, snapshot
 from skipstack.dashboards.web.view import View
 from skipstack.data.basis.errors import UserError
@@ -47,10 +45,7 @@ def confidence_page(view: View) -> Sequence[Section]:
     of = snapshot(view.path)
     return [
         Section("verdict", partial(_verdict, of)),
-        *(
-            Section(f"confirmed-{place}", partial(_table, view, of, made))
-            for place, made in enumerate(_confirmed(of) if of.frames.fixed else ())
-        ),
+        *(Section(f"confirmed-{place}", partial(_table, view, of, made)) for place, made in enumerate(of.confirmed)),
         *([Section("trends", lambda: charts(trend_charts(of.record)))] if of.frames.fixed else []),
         Section("search", partial(_search, of)),
         *(_paper(view, of) if of.frames.study.space.base.keeps_weights else ()),
@@ -78,12 +73,6 @@ def _verdict(of: Snapshot) -> Iterator[Element]:
     yield from (sentence(f"warning: {line}") for line in of.frames.warnings)
     if not of.frames.confirms:
         yield empty(NOTHING)
-
-
-def _confirmed(of: Snapshot) -> list[Report]:
-    """The report of each confirmed table, which requests share."""
-    _, made = REPORTS(id(of), lambda: (of, list(confirmed_reports(of.record))))
-    return made
 
 
 def _table(view: View, of: Snapshot, made: Report) -> Iterator[Element]:
@@ -135,7 +124,3 @@ def _corpora(view: View) -> Iterator[Element]:
         yield sentence(str(error), pale=True)
         return
     yield report(health_report(title, described), view.trial, titled=False)
-
-
-REPORTS: Final = Shared[int, tuple[Snapshot, list[Report]]](8)
-"""Reports of confirmed tables by the ``id`` of a snapshot. The snapshot is kept, too, so that its id stays its own."""

@@ -54,7 +54,7 @@ def export_page(view: View) -> Sequence[Section]:
     one, other = _chosen(view, "one", names, next(iter(names))), _chosen(view, "other", names, list(names)[-1])
     two = [(names[number], config_of(of, number)) for number in (one, other)]
     choices = form(
-        kept(_others(view, "one", "other")),
+        kept(view.without("one", "other")),
         select("one", "Trial", names, one),
         select("other", "Compared with", names, other),
         name="trials",
@@ -106,7 +106,7 @@ def _bundle(view: View, of: Snapshot, ranked: Sequence[int]) -> Iterator[Element
         return
     number = view.one("bundle", here[0])
     choice = select("bundle", "Bundle of trial", {each: each for each in here}, number)
-    yield form(kept(_others(view, "bundle")), choice, name="bundle")
+    yield form(kept(view.without("bundle")), choice, name="bundle")
     yield bundle_link(view, of, int(number))
 
 
@@ -144,8 +144,3 @@ def _chosen(view: View, name: str, names: Mapping[str, str], default: str) -> st
     if chosen not in names:
         raise UserError(f"{name}: got {chosen!r} (allowed: the number of a trial of the study, or {BASE})")
     return chosen
-
-
-def _others(view: View, *names: str) -> Mapping[str, tuple[str, ...]]:
-    """The parameters of the address without those that a form sets."""
-    return {name: each for name, each in view.query.items() if name not in names}

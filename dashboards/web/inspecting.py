@@ -31,7 +31,7 @@ def inspecting(view: View, of: Snapshot, ranked: Sequence[int]) -> Sequence[Sect
         return [Section("inspect", lambda: [heading("Inside a network"), none])]
     number, text = view.one("inspect", here[0]), view.one("text")
     fields = form(
-        kept({name: each for name, each in view.query.items() if name not in ("inspect", "text")}),
+        kept(view.without("inspect", "text")),
         select("inspect", "Network of trial", {each: each for each in here}, number),
         text_field("text", "Sentence, words separated by blanks", text, placeholder="the old dogs sleep"),
         name="inspect",

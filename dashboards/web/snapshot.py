@@ -16,6 +16,7 @@ from skipstack.search.study.record.folder import StudyFolder
 from skipstack.search.study.record.reading import LONG
 
 if TYPE_CHECKING:
+    from skipstack.dashboards.formats.page import Report
     from skipstack.search.analysis.exploration.exploration import Exploration
     from skipstack.search.analysis.study_frames import StudyFrames
     from skipstack.search.study.record.study_record import StudyRecord
@@ -51,6 +52,13 @@ class Snapshot:
 
         tables = list(confirmed_tables(self.record)) if self.frames.fixed else []
         return in_a_sentence(verdict(self.explored, tables))
+
+    @cached_property
+    def confirmed(self) -> "list[Report]":
+        """The reports of the confirmed tables, which take longer to make than the page that shows them."""
+        from skipstack.dashboards.reports.confirmation.reports import confirmed_reports
+
+        return list(confirmed_reports(self.record)) if self.frames.fixed else []
 
     @property
     def ranked(self) -> list[int]:

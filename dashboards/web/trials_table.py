@@ -1,6 +1,6 @@
 """The table of all trials, which the reader sorts and searches, a page at a time, and fetches as CSV."""
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import pandas as pd
 from pandas.api.types import is_float_dtype
@@ -33,7 +33,7 @@ def trials_table(view: View, seen: "Exploration", trials: pd.DataFrame) -> str:
     first = min(view.number("from", 0), max(0, len(frame) - 1)) // AT_ONCE * AT_ONCE
     rows = frame.iloc[first : first + AT_ONCE]
     search = form(
-        kept({name: each for name, each in view.query.items() if name not in ("find", "from")}),
+        kept(view.without("find", "from")),
         text_field("find", "Find", view.one("find"), placeholder="such as lstm"),
         name="find",
     )
@@ -97,8 +97,8 @@ def _places(view: View, first: int, count: int) -> str:
     return f'<p class="pale">{told}. {" · ".join(links)}</p>'
 
 
-def _written(value: object, digits: int = 2) -> str:
+def _written(value: Any, digits: int = 2) -> str:
     """The text of a cell. ``digits``: the decimals of the column's numbers, as many as their differences need."""
-    if pd.isna(value):  # type: ignore[call-overload]
+    if pd.isna(value):
         return NONE
     return f"{value:.{digits}f}" if isinstance(value, float) else text_of(value)

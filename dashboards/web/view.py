@@ -56,6 +56,10 @@ class View:
             raise UserError(f"{name}: got {text!r} (allowed: a number from 0)")
         return int(text)
 
+    def without(self, *names: str) -> Mapping[str, tuple[str, ...]]:
+        """The parameters of the address without some, such as those that a form sets."""
+        return {name: values for name, values in self.query.items() if name not in names}
+
     def address(self, **changed: str | Iterable[str]) -> str:
         """The address of this view with other values of some parameters; an empty value removes the parameter."""
         return _address(self.page, {**self.query, **{name: _several(value) for name, value in changed.items()}})

@@ -59,7 +59,10 @@ class Client:
         async def send(message: Any) -> None:
             sent.append(message)
 
-        asyncio.run(self._application(scope, receive, send))  # type: ignore[arg-type]
+        async def answered() -> None:
+            await self._application(scope, receive, send)
+
+        asyncio.run(answered())
         first, *bodies = sent
         headers = {name.decode(): value.decode() for name, value in first["headers"]}
         return Answer(first["status"], headers, b"".join(each.get("body", b"") for each in bodies))

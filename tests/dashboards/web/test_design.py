@@ -11,9 +11,9 @@ from skipstack.dashboards.charts.slices import slices
 from skipstack.dashboards.charts.theme import FONTS
 from skipstack.dashboards.formats.style import COLOURS, FONT, PICTURES
 from skipstack.dashboards.reports.wording import ago
+from skipstack.dashboards.web.application import STYLE
 from skipstack.dashboards.web.chart_data import panels
 from skipstack.dashboards.web.page_names import BELIEVE, GOING
-from skipstack.dashboards.web.style import STYLE
 from skipstack.data.tasks.measures import MEASURES
 from tests.dashboards.web.shown import Opened, write
 from tests.search.made_up import GATE, RATE, study
