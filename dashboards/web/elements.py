@@ -4,7 +4,7 @@ literally.
 
 import re
 from base64 import b64encode
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from html import escape
 from typing import TYPE_CHECKING
@@ -117,6 +117,17 @@ def table(headings: Sequence[str], rows: Iterable[Sequence[str]], *, name: str =
     )
     above = f"<thead><tr>{head}</tr></thead>" if any(headings) else ""
     return scrolling(f"<table>{above}<tbody>{lines}</tbody></table>", name)
+
+
+def sorted_heading(name: str, sort: str, address: Callable[[str], str], *, text: bool = False) -> str:
+    """The heading of a column, a link that sorts by it: the largest first, or a column of ``text`` from A; then the
+    other way. ``sort``: the present order, as ``-NAME`` for the largest first. ``address``: the address of an order.
+    """
+    order = {name: "ascending", f"-{name}": "descending"}.get(sort)
+    sorted_by = f' aria-sort="{order}"' if order else ""
+    first, then = (name, f"-{name}") if text else (f"-{name}", name)
+    side = ' class="start"' if text else ""
+    return f'<th scope="col"{side}{sorted_by}>{link(address(then if sort == first else first), name)}</th>'
 
 
 def scrolling(inner: str, name: str) -> str:

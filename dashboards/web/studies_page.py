@@ -9,7 +9,18 @@ from typing import Any, Final
 
 from skipstack.dashboards.reports.pictures.studies_pictures import studies_charts
 from skipstack.dashboards.reports.wording import NONE, ago, duration
-from skipstack.dashboards.web.elements import charts, empty, heading, kept, link, report, scrolling, sentence, shown
+from skipstack.dashboards.web.elements import (
+    charts,
+    empty,
+    heading,
+    kept,
+    link,
+    report,
+    scrolling,
+    sentence,
+    shown,
+    sorted_heading,
+)
 from skipstack.dashboards.web.linked_trials import linked
 from skipstack.dashboards.web.page_names import BELIEVE, GOING, WORKS
 from skipstack.dashboards.web.section import Element, Section
@@ -133,18 +144,11 @@ def _in_order(names: Iterable[str], key: Callable[[str], Any], sort: str) -> lis
 def _table(view: View, names: Sequence[str], sort: str) -> Iterator[Element]:
     rows = {name: row_of(view, name) for name in names}
     ordered = _in_order(names, lambda name: rows[name].get(sort.removeprefix("-"), (None,))[0], sort)
-    head = "".join(_head(view, column, sort) for column in COLUMNS)
+    head = "".join(
+        sorted_heading(column, sort, lambda order: view.address(sort=order), text=column in TEXTS) for column in COLUMNS
+    )
     lines = "".join(f"<tbody>{_lines(_box(view, name), rows[name])}</tbody>" for name in ordered)
     yield scrolling(f"<table><thead><tr><td></td>{head}</tr></thead>{lines}</table>", "studies")
-
-
-def _head(view: View, column: str, sort: str) -> str:
-    """The heading of a column, a link that sorts by it: the largest first or texts from A, and then the other way."""
-    order = {column: "ascending", f"-{column}": "descending"}.get(sort)
-    sorted_by = f' aria-sort="{order}"' if order else ""
-    first, then = (column, f"-{column}") if column in TEXTS else (f"-{column}", column)
-    inner = link(view.address(sort=then if sort == first else first), column)
-    return f'<th scope="col"{_side(column)}{sorted_by}>{inner}</th>'
 
 
 def _lines(box: str, row: Row) -> str:

@@ -8,7 +8,7 @@ from pandas.api.types import is_float_dtype
 from skipstack.dashboards.charts.axes import text_of
 from skipstack.dashboards.charts.titles import decimals
 from skipstack.dashboards.reports.wording import NONE
-from skipstack.dashboards.web.elements import form, heading, kept, link, scrolling, shown, text_field
+from skipstack.dashboards.web.elements import form, heading, kept, link, scrolling, shown, sorted_heading, text_field
 from skipstack.dashboards.web.trial_filters import short_names
 from skipstack.dashboards.web.view import View
 
@@ -64,7 +64,10 @@ def _found(frame: pd.DataFrame, text: str) -> pd.DataFrame:
 
 def _table(view: View, frame: pd.DataFrame) -> str:
     digits = {name: decimals(frame[name].dropna()) if is_float_dtype(frame[name]) else 0 for name in frame.columns}
-    heads = "".join(_head(view, name) for name in ("trial", *frame.columns))
+    heads = "".join(
+        sorted_heading(name, view.one("sort"), lambda sort: view.address(sort=sort, **{"from": ""}))
+        for name in ("trial", *frame.columns)
+    )
     lines = "".join(
         f'<tr><th scope="row">{link(view.trial((None, int(number))), f"{number}")}</th>'
         + "".join(
@@ -74,15 +77,6 @@ def _table(view: View, frame: pd.DataFrame) -> str:
         for number, row in zip(frame.index, frame.itertuples(index=False), strict=True)
     )
     return f"<table><thead><tr>{heads}</tr></thead><tbody>{lines}</tbody></table>"
-
-
-def _head(view: View, name: str) -> str:
-    """The heading of a column, a link that sorts by it: the largest first, then the smallest first."""
-    sort = view.one("sort")
-    then = name if sort == f"-{name}" else f"-{name}"
-    order = {name: "ascending", f"-{name}": "descending"}.get(sort)
-    sorted_by = f' aria-sort="{order}"' if order else ""
-    return f'<th scope="col"{sorted_by}>{link(view.address(sort=then, **{"from": ""}), name)}</th>'
 
 
 def _places(view: View, first: int, count: int) -> str:

@@ -41,6 +41,11 @@ def unknown(kind: str, got: object, allowed: Iterable[object], nearest: str | No
     return f"unknown {kind} {str(got)!r} ({near}allowed: {', '.join(names)})"
 
 
+def undecodable(error: UnicodeDecodeError, encoding: str = "UTF-8") -> str:
+    """The message for bytes that are no text in ``encoding``. It names the first such byte."""
+    return f"got the byte 0x{error.object[error.start]:02x}, allowed: {encoding} text"
+
+
 def unreadable(path: Path, error: OSError) -> UserError:
     """The error for a file that cannot be read. For a file that does not exist, it is a MissingFileError, which
     suggests the nearest name in the folder.

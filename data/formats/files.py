@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Self
 
-from skipstack.data.basis.errors import UserError, unreadable
+from skipstack.data.basis.errors import UserError, undecodable, unreadable
 from skipstack.data.basis.ordinary_files import content
 
 PACKED: Final = {b"\x1f\x8b": "gzip", b"PK\x03\x04": "zip", b"BZh91AY&SY": "bzip2", b"\xfd7zXZ\x00": "xz"}
@@ -52,9 +52,8 @@ class SourceFile:
             raise UserError(f"unknown encoding {encoding!r} (allowed: a text encoding that Python knows)") from error
         except UnicodeDecodeError as error:
             before = self.content[: error.start].decode(encoding, errors="replace")
-            byte = self.content[error.start]
             number = (before.count("\n") or before.count("\r")) + 1
-            raise self.error(number, f"got the byte 0x{byte:02x}, allowed: {encoding} text") from error
+            raise self.error(number, undecodable(error, encoding)) from error
         if "\n" not in text:
             text = text.replace("\r", "\n")
         for number, line in enumerate(text.removeprefix("\ufeff").split("\n"), start=1):

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from skipstack.data.basis.errors import UserError, unreadable
+from skipstack.data.basis.errors import UserError, undecodable, unreadable
 from skipstack.data.basis.ordinary_files import opened
 
 _LARGEST = float(np.finfo(np.float32).max)
@@ -105,8 +105,7 @@ class _File:
         try:
             text = line.decode("utf-8")
         except UnicodeDecodeError as error:
-            byte = line[error.start]
-            raise self._error(number, f"got the byte 0x{byte:02x}, allowed: utf-8 text") from error
+            raise self._error(number, undecodable(error, "utf-8")) from error
         word, *rest = text.rstrip("\r\n \t").replace("\t", " ").split(" ")
         if number == 1 and len(rest) == 1 and word.isdecimal() and rest[0].isdecimal():
             self.promised, self.width = int(word), int(rest[0])

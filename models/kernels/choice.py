@@ -19,10 +19,7 @@ from torch import Tensor
 
 from skipstack.data.basis.errors import UserError
 from skipstack.models.ground.device import SIMULATED
-from skipstack.models.ground.kernel_names import KERNELS as KERNELS
-from skipstack.models.ground.kernel_names import VARIABLE as VARIABLE
-from skipstack.models.ground.kernel_names import Kernels as Kernels
-from skipstack.models.ground.kernel_names import named as named
+from skipstack.models.ground.kernel_names import KERNELS, VARIABLE, Kernels, named
 from skipstack.models.ground.precision import are_few, rounds
 from skipstack.models.ground.scanning import exporting
 from skipstack.models.kernels import abilities

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from skipstack.models.kernels.choice import VARIABLE
+from skipstack.models.ground.kernel_names import VARIABLE
 from skipstack.search.study.record.reading import read_study
 from tests.search.chaos import SMALL
 

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Final
 
 from pydantic import Field, ValidationError
 
-from skipstack.data.basis.errors import UserError, unknown
+from skipstack.data.basis.errors import UserError, undecodable, unknown
 from skipstack.data.basis.explain import at, explain, place
 from skipstack.data.basis.fields import PartOf
 from skipstack.data.basis.frozen import Frozen
@@ -136,8 +136,7 @@ def read_document(path: Path, name: str, scale: str | None = None, base: Raw | N
         text = content(path).decode()
     except UnicodeDecodeError as error:
         line = error.object.count(b"\n", 0, error.start) + 1
-        byte = error.object[error.start]
-        raise UserError(f"{name}:{line}: got the byte 0x{byte:02x}, allowed: UTF-8 text") from None
+        raise UserError(f"{name}:{line}: {undecodable(error)}") from None
     except OSError as error:
         raise UserError(f"{name} cannot be read: {error.strerror}") from None
     data, lines = read_yaml(text, name)

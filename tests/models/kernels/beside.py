@@ -10,8 +10,8 @@ from torch import Tensor
 
 from skipstack.models.configs.cells import CELLS, CellKind, ShortcutConfig
 from skipstack.models.configs.topologies import TOPOLOGIES
+from skipstack.models.ground.kernel_names import Kernels
 from skipstack.models.kernels import layers
-from skipstack.models.kernels.choice import Kernels
 from skipstack.models.layers.cell import Cell
 from skipstack.models.layers.lanes import Streams
 from skipstack.models.layers.layer import LayerSizes

@@ -5,8 +5,8 @@ from contextlib import contextmanager
 
 import pytest
 
+from skipstack.models.ground.kernel_names import Kernels
 from skipstack.models.kernels import abilities, choice
-from skipstack.models.kernels.choice import Kernels
 
 
 @contextmanager

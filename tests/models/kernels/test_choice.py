@@ -10,12 +10,11 @@ import pytest
 import torch
 
 from skipstack.data.basis.errors import UserError
+from skipstack.models.ground.kernel_names import VARIABLE, Kernels
 from skipstack.models.ground.precision import FEW_ROWS, products_in
 from skipstack.models.kernels import abilities, choice
 from skipstack.models.kernels.choice import (
     OPERATIONS,
-    VARIABLE,
-    Kernels,
     Operation,
     choose,
     in_a_line,

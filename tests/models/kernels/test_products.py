@@ -15,8 +15,8 @@ from torch import Tensor
 from skipstack.models.configs.model import ModelConfig
 from skipstack.models.configs.training import Constant, Sgd, TrainingConfig
 from skipstack.models.ground import precision
+from skipstack.models.ground.kernel_names import KERNELS
 from skipstack.models.ground.precision import TF32, Precision, multiplies, products_in
-from skipstack.models.kernels.choice import KERNELS
 from skipstack.models.kernels.products import batches, product, step_weight, weight_gradient
 from skipstack.models.layers.lanes import Lane
 from skipstack.models.parts.heads.base import LinearHead

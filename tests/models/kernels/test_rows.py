@@ -7,8 +7,8 @@ from torch import Tensor
 from skipstack.models.configs.inputs import CharacterLstmConfig, EmbedderConfig
 from skipstack.models.configs.model import ModelConfig, StackConfig
 from skipstack.models.configs.training import Adagrad, Adam, Constant, LazyAdam, Optimiser, Sgd, TrainingConfig
+from skipstack.models.ground.kernel_names import Kernels
 from skipstack.models.ground.parameters import BIAS, parameter
-from skipstack.models.kernels.choice import Kernels
 from skipstack.models.layers.lanes import Lane
 from skipstack.models.layers.lookup import Lookup
 from skipstack.models.training import lane_optimiser

@@ -10,8 +10,8 @@ from torch import Tensor
 
 from skipstack.models.configs.training import Adagrad, Adam, Decay, Halving, InverseTime, Linear, Optimiser, Sgd
 from skipstack.models.conformance.accelerator.simulated import Accelerator, RefusedError
+from skipstack.models.ground.kernel_names import Kernels
 from skipstack.models.ground.parameters import BIAS, TABLE, Parameter, parameter
-from skipstack.models.kernels.choice import Kernels
 from skipstack.models.training.gradients import clip, penalise
 from skipstack.models.training.lane_optimiser import LaneOptimiser
 from skipstack.models.training.optimisers import LaneAdam, optimiser

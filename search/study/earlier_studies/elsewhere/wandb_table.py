@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from skipstack.data.basis.errors import UserError, unknown, unreadable
+from skipstack.data.basis.errors import UserError, undecodable, unknown, unreadable
 from skipstack.data.basis.explain import shown
 from skipstack.search.study.earlier_studies.elsewhere.finished_trials import FinishedSearch, FinishedTrial
 from skipstack.spaces.config import Axis
@@ -104,8 +104,7 @@ def _rows(table: Path, needed: tuple[str, ...]) -> Iterator[_Row]:
     except OSError as error:
         raise unreadable(table, error) from None
     except UnicodeDecodeError as error:
-        byte = error.object[error.start]
-        raise UserError(f"from_wandb: {table}: got the byte 0x{byte:02x}, allowed: UTF-8 text") from None
+        raise UserError(f"from_wandb: {table}: {undecodable(error)}") from None
     except (ValueError, csv.Error) as error:
         raise UserError(f"from_wandb: {table}: {error} (allowed: a table in CSV)") from None
 

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 import torch
 
-from skipstack.models.kernels.choice import VARIABLE
+from skipstack.models.ground.kernel_names import VARIABLE
 from skipstack.search.study.study_files.document import presets as all_presets
 from tests.models.conformance.accelerator import presets
 

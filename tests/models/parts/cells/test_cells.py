@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from skipstack.models.configs.cells import CellKind, GateKind, ShortcutConfig, Topology
-from skipstack.models.kernels.choice import Kernels
+from skipstack.models.ground.kernel_names import Kernels
 from skipstack.models.layers.lanes import Streams
 from skipstack.models.layers.layer import Layer, LayerSizes
 from skipstack.models.parts.cells.build import build_cell, build_shortcut

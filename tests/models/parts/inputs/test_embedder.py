@@ -17,7 +17,7 @@ from skipstack.models.configs.inputs import (
     EmbedderConfig,
     SpellingConfig,
 )
-from skipstack.models.kernels.choice import Kernels
+from skipstack.models.ground.kernel_names import Kernels
 from skipstack.models.layers.lanes import Streams
 from skipstack.models.layers.lookup import Distinct, distinct_forms
 from skipstack.models.parts.inputs.base import LexiconTensors
