@@ -119,9 +119,8 @@ class Run:
             if self.engine is None:
                 self._begin_publishing()
                 self._no_more_events()
-                record = read_study(self.folder.path)
+                yield read_study(self.folder.path)
                 self._end_publishing()
-                yield record
                 return
             with self._open_ledger() as ledger, self._finished(ledger, self.engine) as record:
                 yield record
