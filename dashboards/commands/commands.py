@@ -16,6 +16,7 @@ FILES: Final[Mapping[str, str]] = {
     "resume": "search",
     "extend": "extend",
     "rerun": "extend",
+    "stop": "stop",
     "ablate": "ablate",
     "plan": "plan",
     "simulate": "simulate",

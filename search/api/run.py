@@ -55,10 +55,10 @@ from skipstack.search.publishing.tracking.publishing import Publication
 from skipstack.search.publishing.tracking.tracking_process import TrackingProcess
 from skipstack.search.study.config import StudyConfig
 from skipstack.search.study.earlier_studies.summaries import summary, tried_first
-from skipstack.search.study.record.asked_points import AskedPoints
 from skipstack.search.study.record.extension import more_hours, shortening
 from skipstack.search.study.record.folder import StudyFolder, new_folder
 from skipstack.search.study.record.reading import is_finished, read_searched, read_study, unfinished_ablation
+from skipstack.search.study.record.requests import Request, Requests
 from skipstack.search.study.record.study_record import StudyRecord
 from skipstack.spaces.domains import Json
 from skipstack.spaces.subject import Subject
@@ -198,8 +198,8 @@ class Run:
         except StudyInterruptedError as cause:
             raise type(cause)(f"{cause}; {goes_on(folder.path)}") from cause
         else:
-            if self.ablation is None and (late := AskedPoints(folder.asked).waiting()):
-                points = sum(len(request.points) for request in late.values())
+            late = Requests(folder.asked).waiting() if self.ablation is None else {}
+            if points := sum(len(request.points) for request in late.values()):
                 execution.say(f"{points} points were asked for too late; {goes_on(folder.path)}")
             engine.on_idle()
             preparing.join()  # two threads that import the same modules could see them half initialised
@@ -330,7 +330,7 @@ def resume(path: Path, execution: Execution, *, enough: bool = False, hours: flo
             if given:
                 raise UserError(f"{option}: an ablation trains all its rows (allowed: resume without it)")
         return _ablation(path, execution, number, lambda: read_study(path).ablations[number], resuming=True)
-    if finished and hours is None and not AskedPoints(folder.asked).waiting():
+    if finished and hours is None and not Requests(folder.asked).waiting():
         return Run(folder, execution, None, resuming=True)
     record = cache(lambda: read_study(path))  # reading is slow, and not always needed
     now = time.time()
@@ -384,7 +384,26 @@ def ask_for(path: Path, points: Sequence[Mapping[str, Json]]) -> None:
     """
     record = read_searched(path)
     asked = new_points(record, record.space, points)
-    AskedPoints(StudyFolder(path).asked).ask(asked, provenance()["user"])
+    Requests(StudyFolder(path).asked).ask(Request(points=tuple(asked), asked_by=provenance()["user"]))
+
+
+def ask_to_stop(path: Path, trials: Sequence[int] = ()) -> None:
+    """Request that the process that runs the study in ``path`` ends ``trials`` at their next report. Without trials, it
+    starts no further trial: those in training go on, and the study ends as usual. Raises UserError if no process runs
+    the study, and for a trial that does not exist or has ended.
+    """
+    record, folder = read_searched(path), StudyFolder(path)
+    left = [number for number, trial in record.trials.items() if trial.reason is None]
+    for number in trials:
+        if number not in left:
+            have = "has ended" if number in record.trials else "is not in this study"
+            raise UserError(f"trial {number} {have} (allowed: {', '.join(map(str, left)) or 'none, all have ended'})")
+    if not Ledger(folder.ledger).is_written:
+        raise UserError(
+            f"{path}: no process runs this study now (allowed: a study that runs; `skipstack resume {path} --enough` "
+            "ends this one)"
+        )
+    Requests(folder.asked).ask(Request(stop=tuple(trials), enough=not trials, asked_by=provenance()["user"]))
 
 
 def ablate(prepared: PreparedAblation, execution: Execution) -> Run:

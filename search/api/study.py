@@ -171,6 +171,15 @@ class Study:
         given = [each if isinstance(each, Sequence) and not isinstance(each, str) else [each] for each in points]
         ask_for(self.folder, [point for listed in given for point in listed])
 
+    def stop(self, *trials: int) -> None:
+        """Request that the process that runs this study ends ``trials`` at their next report. Without ``trials``, it
+        starts no further trial: those in training go on, and the study ends as usual. Raises UserError if no process
+        runs the study, and for a trial that does not exist or has ended.
+        """
+        from skipstack.search.api.run import ask_to_stop
+
+        ask_to_stop(self.folder, trials)
+
     def _repr_html_(self) -> str | None:
         """The HTML for a notebook: the best trials, and the charts of the search. None means ``repr`` instead."""
         return None if self._page is None else self._page(self)

@@ -47,8 +47,9 @@ from skipstack.search.ledger.events import (
 )
 from skipstack.search.strategy.objectives.hours import HOUR
 from skipstack.search.strategy.schedulers.scheduler import Decision
-from skipstack.search.study.record.asked_points import AskedPoints
+from skipstack.search.study.record.extension import shortening
 from skipstack.search.study.record.folder import StudyFolder
+from skipstack.search.study.record.requests import Request, Requests
 from skipstack.search.study.record.selection import selected
 from skipstack.search.study.record.study_record import StudyRecord
 from skipstack.search.study.task import EpochResult, Measured, TrialTask, task_of
@@ -103,7 +104,7 @@ class Driver:
         if first:
             self._write(first)
         self.record.working.rests()  # the last driver may have been killed
-        self._asked = AskedPoints(folder.asked) if folder.ablation is None else None
+        self._asked = Requests(folder.asked) if folder.ablation is None else None
         self.turns = 1
         """Largest number of trials that take turns in one process. The wait for a report is multiplied by it."""
         self._patience: Patience | None = None
@@ -111,6 +112,8 @@ class Driver:
         self._heard: dict[int, float] = {}
         """Unix time at which each running trial last began or reported an epoch."""
         self._waiting = sorted(self._state.active)
+        self._unwanted: dict[int, str] = {}
+        """Trials that a user asked to stop at their next report, each with the message of its end."""
         self._all_proposed = False
         self._none_now = False
         """Whether the proposer will have no further point before a running trial has ended."""
@@ -164,22 +167,41 @@ class Driver:
         return len(self._state.active) + given + (0 if none else self._state.proposer.left(left - given))
 
     def take_asked(self) -> bool:
-        """Add newly requested points of users to the study, and return whether there were any."""
+        """Carry out the users' waiting requests, and return whether they added points to the study."""
         if self._asked is None:
             return False
         taken = False
         for name, request in self._asked.waiting().items():
-            if name not in self._state.requests:
+            if request.points and name not in self._state.requests:
                 extension = self._state.extension(name, request, self._clock())
                 if extension.points:
                     self._tell(extension)
                     taken, self._all_proposed = True, False
-            self._asked.took(name)
+            if request.enough and self.record.trials:
+                for event in shortening(self.record.study, len(self.record.trials), time=self._clock()):
+                    self._tell(event)
+            if self._stopped(request) and (self.record.trials or not request.enough):
+                self._asked.took(name)
         return taken
+
+    def _stopped(self, request: Request) -> bool:
+        """End the trials that ``request`` stops, and return whether all have ended. A trial that trains ends at its
+        next report.
+        """
+        message = f"stopped by {request.asked_by}"
+        asked = {number for number in request.stop if number in self._state.active or number in self._paused()}
+        idle = sorted(asked & {*self._waiting, *self._paused()})
+        self._waiting = [number for number in self._waiting if number not in asked]
+        self._end(idle, message)
+        self._unwanted = {**self._unwanted, **dict.fromkeys(asked.difference(idle), message)}
+        return len(idle) == len(asked)
+
+    def _paused(self) -> list[int]:
+        return [trial.number for trial in self.record.paused()]
 
     def end_paused(self) -> None:
         """End all paused trials. Call this only when no trial is running whose report could promote a paused trial."""
-        self._end([trial.number for trial in self.record.paused()])
+        self._end(self._paused())
 
     def hours_are_over(self) -> bool:
         """Return whether the study's hours (``search.hours``) are over and something was left to stop. If so, end the
@@ -190,7 +212,7 @@ class Driver:
         for event in shortened:
             self._tell(event)
         waiting, self._waiting = self._waiting, []
-        self._end([*waiting, *(trial.number for trial in self.record.paused())], NOT_CONTINUED)
+        self._end([*waiting, *self._paused()], NOT_CONTINUED)
         return True
 
     def silent(self) -> list[int]:
@@ -254,6 +276,7 @@ class Driver:
         decision and any end of the trial are one append to the ledger. If a next group of racing seeds is to be
         trained, the action is ``pause``, and ``next`` returns a task with that group.
         """
+        self.take_asked()
         reported = Reported(
             time=self._clock(),
             trial=number,
@@ -276,6 +299,9 @@ class Driver:
         elif (message := time_is_over(self.record.trials[number], self.record.study.search)) is not None:
             decision = replace(decision, action="stop")  # ends the trial; the ledger keeps the scheduler's decision
             events.append(Ended(time=reported.time, trial=number, reason="timed_out", message=message))
+        elif decision.action == "continue" and (message := self._unwanted.pop(number, None)) is not None:
+            decision = replace(decision, action="stop")
+            events.append(Ended(time=reported.time, trial=number, reason="stopped", message=message))
         elif decision.action == "continue" and (shortened := self._hours_over(reported.time)) is not None:
             decision = replace(decision, action="stop")
             events += shortened

@@ -31,9 +31,9 @@ from skipstack.search.strategy.objectives.stopping_rule import StoppingRule
 from skipstack.search.strategy.proposers.build import proposer
 from skipstack.search.strategy.schedulers.build import scheduler
 from skipstack.search.strategy.schedulers.scheduler import Decision
-from skipstack.search.study.record.asked_points import Request
 from skipstack.search.study.record.extension import extended
 from skipstack.search.study.record.folder import StudyFolder
+from skipstack.search.study.record.requests import Request
 from skipstack.search.study.record.study_record import StudyRecord
 from skipstack.spaces.domains import Json
 from skipstack.spaces.space import Point, Space

@@ -1,0 +1,38 @@
+"""``skipstack stop``: ends trials of a running study, or the study itself, in order."""
+
+from typing import Annotated
+
+import typer
+
+from skipstack.dashboards.commands.options import StudyPath, whole
+from skipstack.dashboards.reports.printing import say
+from skipstack.data.basis.counted import counted
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the command of this file."""
+    app.command("stop")(stop)
+
+
+def stop(
+    study: StudyPath,
+    trial: Annotated[
+        list[int] | None,
+        typer.Option(
+            help="End this trial at its next report; may be repeated. Left out: start no further trial.",
+            parser=whole,
+            metavar="N",
+        ),
+    ] = None,
+) -> int:
+    """Stop trials of a running study, or the study.
+
+    A trial ends at its next report, and keeps its scores. Without --trial, the process that runs the study starts no
+    further trial: those in training go on, the best ones are measured on test, and the report is printed.
+    """
+    from skipstack.search.api.run import ask_to_stop
+
+    ask_to_stop(study, trial or ())
+    what = f"ends {counted(len(trial), 'trial')} at the next report" if trial else "starts no further trial"
+    say(f"the process that runs the study {what}")
+    return 0
