@@ -15,13 +15,13 @@ from skipstack.dashboards.commands.options import (
     whole,
     with_run_options,
 )
-from skipstack.dashboards.commands.points import given_points
 from skipstack.dashboards.reports.printing import say
 from skipstack.data.basis.errors import UserError
 from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.study.code_version import code_version
 from skipstack.search.study.record.folder import StudyFolder
 from skipstack.search.study.record.reading import read_study
+from skipstack.search.study.study_files.points import given_points
 from skipstack.search.study.study_files.yaml_lines import read_yaml
 from skipstack.spaces.domains import Json
 

@@ -6,17 +6,19 @@ import json
 import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, Response, StreamingResponse
+from starlette.responses import HTMLResponse, RedirectResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from skipstack.dashboards.formats.style import DARK, FONT, LIGHT, PICTURES, TABLES
 from skipstack.dashboards.reports.pictures.drawing_process import UndrawnError
+from skipstack.dashboards.web.acting import act, admitted, choices_of, may_act
 from skipstack.dashboards.web.chart_data import chart_data
 from skipstack.dashboards.web.charts_script import charts_script, charts_version
 from skipstack.dashboards.web.confidence_page import confidence_page
@@ -24,7 +26,7 @@ from skipstack.dashboards.web.document import chart_of, document, refused, secti
 from skipstack.dashboards.web.downloads import File, file_of
 from skipstack.dashboards.web.effects_page import effects_page
 from skipstack.dashboards.web.export_page import export_page
-from skipstack.dashboards.web.page_names import BELIEVE, GOING, STUDIES, TAKE, TRIAL, WORKS
+from skipstack.dashboards.web.page_names import ACT, BELIEVE, GOING, STUDIES, TAKE, TOKEN, TRIAL, WORKS
 from skipstack.dashboards.web.running_page import running_page
 from skipstack.dashboards.web.section import Section
 from skipstack.dashboards.web.snapshot import version_of
@@ -50,7 +52,7 @@ HEADERS: Final = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; "
     "img-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
     "Cache-Control": "no-store",
-    "Referrer-Policy": "no-referrer",
+    "Referrer-Policy": "same-origin",  # a form that is sent says where it comes from
     "X-Content-Type-Options": "nosniff",
 }
 """The headers of every answer. A page runs our scripts alone, and no other page can show or read it."""
@@ -88,18 +90,23 @@ VERSION: Final = hashlib.sha256((SCRIPT + STYLE).encode()).hexdigest()[:12]
 """The version of the script and the style sheet, which browsers keep."""
 
 
-def application(folders: Sequence[Path], received: Mapping[str, Path]) -> Starlette:
-    """The dashboard of the studies below ``folders``, and of those ``received`` from MLflow."""
+def application(folders: Sequence[Path], received: Mapping[str, Path], token: str) -> Starlette:
+    """The dashboard of the studies below ``folders``, and of those ``received`` from MLflow. A browser that shows the
+    ``token`` may act on the former.
+    """
 
     def view_of(request: Request) -> View:
         query = {name: tuple(request.query_params.getlist(name)) for name in request.query_params}
-        return View(request.url.path, all_studies(folders, received), query)
+        acts = may_act(request, token) and query.get("study", ("",))[-1] not in received
+        return View(request.url.path, all_studies(folders, received), query, acts=acts)
 
     def page(request: Request) -> Response:
         view = view_of(request)
-        asked = View(view.page, view.studies, {name: view.every(name) for name in ASKED})
-        view = View(view.page, view.studies, view.without(*ASKED))
+        asked = replace(view, query={name: view.every(name) for name in ASKED})
+        view = replace(view, query=view.without(*ASKED, TOKEN))
         try:
+            if TOKEN in request.query_params:
+                return admitted(request, token, view.address())
             sections = PAGES[view.page](view)
             if asked.one("follow"):
                 return StreamingResponse(_events(view.path, sections), media_type="text/event-stream", headers=HEADERS)
@@ -120,6 +127,20 @@ def application(folders: Sequence[Path], received: Mapping[str, Path]) -> Starle
                 return Response(str(error), 404, headers=HEADERS)
             return HTMLResponse(refused(view, str(error), version=VERSION), 404, headers=HEADERS)
 
+    async def acted(request: Request) -> Response:
+        view = replace(view_of(request), page=GOING)
+        try:
+            given = await choices_of(request)
+            study = given.get("study", "")
+            view = replace(view, query={"study": (study,)}, acts=view.acts and study not in received)
+            if not view.acts:
+                raise UserError("not allowed (allowed: in a browser that opened the address with the token)")
+            await run_in_threadpool(act, view, given)
+            return RedirectResponse(view.address(), 303, headers=HEADERS)
+        except UserError as error:
+            text = await run_in_threadpool(refused, view, str(error), version=VERSION)
+            return HTMLResponse(text, 400 if view.acts else 403, headers=HEADERS)
+
     def file(request: Request) -> Response:
         try:
             made: File = file_of(view_of(request), request.path_params["name"])
@@ -137,6 +158,7 @@ def application(folders: Sequence[Path], received: Mapping[str, Path]) -> Starle
     return Starlette(
         routes=[
             *(Route(path, page) for path in PAGES),
+            Route(ACT, acted, methods=["POST"]),
             Route("/files/{name}", file),
             Route("/script.js", lambda _: _fixed(SCRIPT, "text/javascript")),
             Route("/charts.js", charts),

@@ -13,6 +13,7 @@ from skipstack.dashboards.formats.html import AddressOf, as_elements
 from skipstack.dashboards.formats.page import Report
 from skipstack.dashboards.formats.rendering import all_visible
 from skipstack.dashboards.reports.pictures.picture import Drawn
+from skipstack.dashboards.web.page_names import ACT
 from skipstack.dashboards.web.section import Element
 from skipstack.data.basis.printable import visible
 
@@ -159,6 +160,19 @@ def form(*fields: str, name: str, action: str = "") -> str:
     to = f' action="{shown(action)}"' if action else ""
     button = '<noscript><button type="submit">Show</button></noscript>'
     return f'<form class="choices" method="get"{to} aria-label="{shown(name)}">{"".join(fields)}{button}</form>'
+
+
+def request_form(*fields: str, name: str) -> str:
+    """A form that asks the study for something once the reader presses its button. ``name``: its name for screen
+    readers.
+    """
+    inner = "".join(fields)
+    return f'<form class="choices request" method="post" action="{ACT}" aria-label="{shown(name)}">{inner}</form>'
+
+
+def button(value: str, text: str) -> str:
+    """The button of a request. ``value``: which request it is."""
+    return f'<button type="submit" name="do" value="{shown(value)}">{shown(text)}</button>'
 
 
 def kept(values: Mapping[str, Iterable[str]]) -> str:

@@ -6,6 +6,12 @@ from typing import Final
 STUDIES, GOING, WORKS, BELIEVE, TAKE, TRIAL = "/", "/going", "/works", "/believe", "/take", "/trial"
 """The paths of the pages: all studies, four pages about a study in the order of a reader's questions, and a trial."""
 
+ACT: Final = "/act"
+"""The path to which forms send requests to a study."""
+
+TOKEN: Final = "token"
+"""The parameter of an address with the token, which lets a browser send requests."""
+
 NAMES: Final[Mapping[str, str]] = {
     STUDIES: "Studies",
     GOING: "Is it going well?",

@@ -24,6 +24,7 @@ from skipstack.dashboards.reports.wording import (
     listed,
     reason_in_words,
 )
+from skipstack.dashboards.web.acting import are_waiting, forms, waiting
 from skipstack.dashboards.web.elements import (
     beside,
     chart,
@@ -77,6 +78,8 @@ def running_page(view: View) -> Sequence[Section]:
         explored("verdict", lambda: [verdict(snapshot(path).verdict if over else verdict_now(path))]),
         told("numbers", partial(_numbers, path)),
         told("training", lambda: () if over else _training(path), slow),
+        *([] if over else [Section("act", partial(forms, view))]),
+        Section("asked", partial(waiting, view), every=pace, also=partial(are_waiting, view)),
         explored("curves", partial(_curves, path, over=over)),
         told("timeline", lambda: [chart(time_chart(found.spans()))]),
         told("told", partial(_told, path)),

@@ -1,8 +1,12 @@
 """Serves the dashboard in this process, to this machine only, until Ctrl-C."""
 
+import logging
 import re
+import secrets
 import socket
+import sys
 import webbrowser
+from asyncio import CancelledError
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from importlib import import_module
@@ -12,6 +16,7 @@ from typing import Final
 
 from skipstack.dashboards.reports.pictures.drawing_process import UndrawnError
 from skipstack.dashboards.web.hosts import only_for
+from skipstack.dashboards.web.page_names import TOKEN
 from skipstack.data.basis.errors import UserError
 
 HOST: Final = "127.0.0.1"
@@ -37,7 +42,8 @@ TRIED: Final = 100
 def serve(
     folders: Sequence[Path], received: Mapping[str, Path], *, port: int | None, hosts: Sequence[str], browser: bool
 ) -> None:
-    """Serve the dashboard of studies until Ctrl-C, and print its address to stdout.
+    """Serve the dashboard of studies until Ctrl-C. Its address is printed to stdout, and to stderr the address with
+    the token that lets a browser act on studies (``acting.py``).
 
     ``folders``: the folders below which studies are found. ``received``: the folders of studies fetched from MLflow, by
     address. ``port``: the port to listen on; None takes the first free one. ``hosts``: names under which a proxy shows
@@ -50,18 +56,28 @@ def serve(
             raise UserError(f"--host {host}: no name of a host (allowed: such as lab.example.org, without port)")
     with listening(port) as listener:
         address = f"http://{HOST}:{listener.getsockname()[1]}"
+        token = secrets.token_urlsafe()
+        own = f"{address}/?{TOKEN}={token}"
         print(address, flush=True)
+        print(f"to stop trials or to try points from the pages: {own}", file=sys.stderr, flush=True)
         import uvicorn
 
         from skipstack.dashboards.web.application import application
 
         Thread(target=_make_ready, daemon=True).start()
-        guarded = only_for(application(folders, received), hosts)
+        guarded = only_for(application(folders, received, token), hosts)
+        logging.getLogger("uvicorn.error").addFilter(_is_an_error)
         server = uvicorn.Server(uvicorn.Config(guarded, log_level="error", timeout_graceful_shutdown=1))
         if browser:
-            webbrowser.open(address)
+            webbrowser.open(own)
         with suppress(KeyboardInterrupt):  # the normal end
             server.run(sockets=[listener])
+
+
+def _is_an_error(record: logging.LogRecord) -> bool:
+    """Whether a line of the server's log is on an error. The end cuts off the events of an open tab, which is none."""
+    cut = record.exc_info is not None and isinstance(record.exc_info[1], CancelledError)
+    return not (cut or record.getMessage().startswith("Cancel "))
 
 
 def _make_ready() -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 from skipstack.dashboards.reports.pictures.picture import Drawn
 from skipstack.dashboards.reports.trial_words import trial_in_words
 from skipstack.dashboards.reports.wording import NONE, duration, reason_in_words, size_of
+from skipstack.dashboards.web.acting import stop_form
 from skipstack.dashboards.web.downloads import bundle_link
 from skipstack.dashboards.web.elements import (
     beside,
@@ -107,6 +108,8 @@ def trial_page(view: View) -> Sequence[Section]:
     number = view.number("trial", of.best if ablation is None and of.best is not None else numbers[0])
     other = view.number("beside", 0) if view.one("beside") else None
     choice = Section("which", lambda: [_choice(view, number, ablations, numbers)])
+    trains = ablation is None and number in numbers and of.record.trials[number].reason is None
+    stop = [Section("act", lambda: [stop_form(view.study, number)])] if view.acts and trains else []
     missing = [each for each in (number, other) if each is not None and each not in numbers]
     if missing:
         told = f"No trial has the number {missing[0]} (allowed: {numbers[0]} to {numbers[-1]})."
@@ -121,11 +124,11 @@ def trial_page(view: View) -> Sequence[Section]:
         yield drawing_of(seen().trial.config, name)
 
     live = partial(Section, every=lambda: None if seen().record.finished else EVERY, ablation=ablation)
-    trains = of.frames.study.space.base.keeps_weights
     return [
         choice,
+        *stop,
         live("trial", lambda: _trial(seen(), name)),
-        *([Section("network", network, ablation=ablation)] if trains else []),
+        *([Section("network", network, ablation=ablation)] if of.frames.study.space.base.keeps_weights else []),
         live("time", lambda: _times_and_faults(seen())),
         live(
             "log",

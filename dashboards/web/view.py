@@ -19,12 +19,13 @@ class View:
     """The page, the study and the choices that an address asks for.
 
     ``page``: the path of the page, from ``page_names``. ``studies``: the folders of all studies by name. ``query``: the
-    values of each parameter of the address, in their order.
+    values of each parameter of the address, in their order. ``acts``: whether the reader may change what runs.
     """
 
     page: str
     studies: Mapping[str, Path]
     query: Mapping[str, tuple[str, ...]]
+    acts: bool = False
 
     @property
     def study(self) -> str:

@@ -119,7 +119,8 @@ QUESTIONS: Final[Mapping[str, Question]] = {
     ),
     "quickstart": Question(
         title="How long does the quickstart take?",
-        about="`skipstack search quickstart`, 16 trials of 2 seeds, from Enter.",
+        about="""`skipstack search quickstart`, 16 trials of 2 seeds, from Enter. A tenth of it is what
+        [Ray starts besides](decisions/studies.md#a-guest-in-the-users-process).""",
         benchmark="quickstart",
         libraries=("ray", "torch", "mlflow"),
     ),

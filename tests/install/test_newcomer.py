@@ -87,7 +87,7 @@ def test_the_dashboard_shows_the_quickstart(newcomer: Newcomer) -> None:
     ):
         assert dashboard.stdout is not None
         with opened(browser, dashboard.stdout.readline().strip(), 1280) as page:
-            page.locator("[role=gridcell]", has_text="quickstart").wait_for(state="attached")
+            page.get_by_role("link", name="quickstart").first.wait_for()
 
 
 @pytest.fixture(params=["generated", pytest.param("real", marks=pytest.mark.corpus)])

@@ -270,4 +270,4 @@ def test_on_ray_a_function_is_heard_and_a_process_that_dies_too(
             end = "RuntimeError: I raise" if value == 1 else "Fatal Python error: Segmentation fault"
             assert [line for line in lines if line.endswith(end)]
             assert f"its log: `skipstack log {folder} {number}`" in shown.err
-    assert shown.out == ""
+    assert not re.search("I print|I am C|I warn|I raise", shown.out)  # Ray itself tells of the process that died

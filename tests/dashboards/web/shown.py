@@ -32,13 +32,20 @@ class Answer:
         return self.content.decode()
 
 
+TOKEN = "the token"
+
+
 class Client:
     """Sends requests to the dashboard of the studies below ``folder``, in this process."""
 
     def __init__(self, folder: Path, received: Mapping[str, Path] | None = None) -> None:
-        self._application = only_for(application([folder], received or {}))
+        self._application = only_for(application([folder], received or {}, TOKEN))
 
-    def get(self, address: str, *, method: str = "GET") -> Answer:
+    def post(self, address: str, given: Mapping[str, str], **headers: str) -> Answer:
+        """The answer to a form that is sent with further ``headers``."""
+        return self.get(address, method="POST", body=urlencode(given).encode(), **headers)
+
+    def get(self, address: str, *, method: str = "GET", body: bytes = b"", **headers: str) -> Answer:
         """The answer to a request."""
         parts = urlsplit(address)
         scope = {
@@ -46,7 +53,7 @@ class Client:
             "method": method,
             "path": parts.path,
             "query_string": parts.query.encode(),
-            "headers": [(b"host", b"127.0.0.1")],
+            "headers": [(name.encode(), value.encode()) for name, value in ({"host": "127.0.0.1"} | headers).items()],
             "http_version": "1.1",
             "scheme": "http",
             "root_path": "",
@@ -54,7 +61,7 @@ class Client:
         sent = list[Any]()
 
         async def receive() -> Any:
-            return {"type": "http.request", "body": b"", "more_body": False}
+            return {"type": "http.request", "body": body, "more_body": False}
 
         async def send(message: Any) -> None:
             sent.append(message)

@@ -435,8 +435,8 @@ def test_reports_from_a_store_alone_are_those_of_the_folder(uri: str, folder: Pa
     assert {f"mlflow:{each}" for each in ids} <= set(every)
     for each, path in zip(ids, (folder, other), strict=True):
         assert skipstack.open(every[f"mlflow:{each}"]).trials().equals(skipstack.open(path).trials())
-    with pytest.raises(UserError, match="has no study"):
-        all_located(f"sqlite:///{tmp_path / 'empty.db'}")
+    with pytest.raises(UserError, match="the store has no file"):
+        all_located(f"sqlite:///{tmp_path / 'missing.db'}")
     with pytest.raises(UserError, match="unknown study 'toys'"):
         skipstack.open("mlflow:toys", tracking_uri=uri)
     with pytest.raises(UserError, match="in which store"):

@@ -19,17 +19,26 @@ def given_points(text: str) -> Sequence[dict[str, Json]]:
     YAML. Raises UserError for a text that is neither a point nor a readable file of points.
     """
     if "=" in text:
-        point: dict[str, Json] = {}
-        for name, _, value in (part.partition("=") for part in re.split(r",\s*(?=[\w.]+\s*=)", text)):
-            if name.strip() in point:
-                raise UserError(f"--point {text}: {name.strip()} is given twice (allowed: once)")
-            point[name.strip()] = read_yaml(value, f"--point {text}")[0]
-        return [point]
+        return [typed_point(text, f"--point {text}")]
     try:
         read = read_yaml(content(Path(text)).decode(), text)[0]
     except (OSError, UnicodeDecodeError):
         raise UserError(f"--point {text}: there is no such file of text (allowed: {ALLOWED})") from None
     return [_mapping(each, text) for each in (read if isinstance(read, list) else [read])]
+
+
+def typed_point(text: str, where: str) -> dict[str, Json]:
+    """Parse a point that is typed as ``AXIS=VALUE, ...``. Returns its values by axis, parsed as YAML. ``where``: begins
+    the message of a UserError, which is raised for an axis without a value, or with two.
+    """
+    point: dict[str, Json] = {}
+    for name, equals, value in (part.partition("=") for part in re.split(r",\s*(?=[\w.]+\s*=)", text)):
+        if not equals or not name.strip():
+            raise UserError(f"{where}: got no value (allowed: AXIS=VALUE, ..., such as 'depth=7, learning_rate=0.01')")
+        if name.strip() in point:
+            raise UserError(f"{where}: {name.strip()} is given twice (allowed: once)")
+        point[name.strip()] = read_yaml(value, where)[0]
+    return point
 
 
 def _mapping(read: Any, file: str) -> dict[str, Json]:

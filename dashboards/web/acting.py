@@ -1,0 +1,116 @@
+"""Requests of the reader to a study: to stop a trial or the study, or to try a point, as the command line makes them.
+
+A request changes nothing itself. It waits in the study's folder for the process that runs the study. Only a browser on
+this machine may make one, and only once it has opened the address with the token that the command printed. The token
+then is a cookie that no other site can send.
+"""
+
+from collections.abc import Iterator, Mapping
+from hmac import compare_digest
+from typing import Final
+from urllib.parse import parse_qs
+
+from starlette.requests import Request
+from starlette.responses import RedirectResponse
+
+from skipstack.dashboards.web.elements import button, heading, kept, request_form, sentence, text_field
+from skipstack.dashboards.web.hosts import LOCAL
+from skipstack.dashboards.web.page_names import TOKEN
+from skipstack.dashboards.web.section import Element
+from skipstack.dashboards.web.view import View
+from skipstack.data.basis.counted import counted
+from skipstack.data.basis.errors import UserError
+from skipstack.search.api.run import ask_for, ask_to_stop
+from skipstack.search.study.record.folder import StudyFolder
+from skipstack.search.study.record.requests import Request as Waiting
+from skipstack.search.study.record.requests import Requests
+from skipstack.search.study.study_files.points import typed_point
+
+LARGEST: Final = 1 << 16
+"""The largest body of a request, in bytes."""
+
+POINT: Final = "such as depth=7, learning_rate=0.01"
+
+
+def may_act(request: Request, token: str) -> bool:
+    """Whether a request comes from a browser on this machine that was given the ``token``."""
+    sent = request.cookies.get(_cookie(request), "")
+    return request.url.hostname in LOCAL and compare_digest(sent.encode(), token.encode())
+
+
+def admitted(request: Request, token: str, to: str) -> RedirectResponse:
+    """The answer to an address with the token: the browser keeps it as a cookie, and goes on ``to`` the page. Raises
+    UserError for another token.
+    """
+    given = request.query_params.get(TOKEN, "")
+    if request.url.hostname not in LOCAL or not compare_digest(given.encode(), token.encode()):
+        raise UserError("token: not that of this dashboard (allowed: the address that `skipstack dashboard` printed)")
+    answer = RedirectResponse(to, 303)
+    answer.set_cookie(_cookie(request), token, httponly=True, samesite="strict")
+    return answer
+
+
+def _cookie(request: Request) -> str:
+    """The name of the cookie. It has the port, since a browser sends a machine's cookies to all its ports."""
+    return f"skipstack-{request.url.port}"
+
+
+async def choices_of(request: Request) -> dict[str, str]:
+    """The values that a form sent. Raises UserError if they are too long."""
+    body = b""
+    async for part in request.stream():
+        body += part
+        if len(body) > LARGEST:
+            raise UserError(f"got more than {LARGEST:,} bytes (allowed: a form of this page)")
+    return {name: values[-1] for name, values in parse_qs(body.decode(errors="replace")).items()}
+
+
+def act(view: View, given: Mapping[str, str]) -> None:
+    """Make the request that a form asks for: ``do`` says which. Raises UserError if the study cannot take it."""
+    match given:
+        case {"do": "stop", "trial": str(number)} if number.isdecimal():
+            ask_to_stop(view.path, [int(number)])
+        case {"do": "enough"}:
+            ask_to_stop(view.path)
+        case {"do": "try", "point": str(text)}:
+            ask_for(view.path, [typed_point(text, "point")])
+        case _:
+            raise UserError("got an incomplete request (allowed: a trial, or a point as AXIS=VALUE, ...)")
+
+
+def forms(view: View) -> Iterator[Element]:
+    """Yield the forms with which a reader may act on a study."""
+    yield heading("Change what runs")
+    if not view.acts:
+        yield sentence("To stop trials or to try a point from here, open the address with the token.", pale=True)
+        return
+    study = kept({"study": [view.study]})
+    trial = text_field("trial", "Trial", "", placeholder="such as 3")
+    yield request_form(study, trial, button("stop", "Stop at its next report"), name="stop a trial")
+    point = text_field("point", "Point", "", placeholder=POINT)
+    yield request_form(study, point, button("try", "Try it next"), name="try a point")
+    yield request_form(study, button("enough", "Start no further trial"), name="stop the study")
+
+
+def stop_form(study: str, trial: int) -> Element:
+    """The form that stops a trial in training."""
+    which = kept({"study": [study], "trial": [str(trial)]})
+    return request_form(which, button("stop", "Stop this trial at its next report"), name="stop this trial")
+
+
+def waiting(view: View) -> Iterator[Element]:
+    """Yield what waits to be carried out."""
+    for request in Requests(StudyFolder(view.path).asked).waiting().values():
+        by = f", asked for by {request.asked_by}" if request.asked_by else ""
+        yield sentence(f"Waits: {_in_words(request)}{by}.")
+
+
+def are_waiting(view: View) -> tuple[str, ...]:
+    """The names of the requests that wait."""
+    return tuple(Requests(StudyFolder(view.path).asked).waiting())
+
+
+def _in_words(request: Waiting) -> str:
+    stops = [f"trial {number} ends at its next report" for number in request.stop]
+    points = [f"{counted(len(request.points), 'point')} to try next"] if request.points else []
+    return "; ".join([*stops, *points, *(["no further trial starts"] if request.enough else [])])

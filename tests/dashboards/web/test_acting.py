@@ -1,0 +1,141 @@
+"""Requests from a page: those of the reader who opened the address with the token wait for the driver, all others get
+nothing and change nothing.
+"""
+
+import http.client
+import re
+import signal
+import subprocess
+from collections.abc import Iterator
+from contextlib import closing
+from itertools import islice
+from pathlib import Path
+from urllib.parse import urlencode, urlsplit
+
+import pytest
+
+from skipstack.dashboards.web.page_names import ACT, GOING, TRIAL
+from skipstack.search.ledger.ledger import Ledger
+from skipstack.search.study.record.folder import StudyFolder
+from skipstack.search.study.record.reading import read_study
+from skipstack.search.study.record.requests import Request, Requests
+from tests.dashboards.web.browsing import CHROMIUM, chromium, settled, started
+from tests.dashboards.web.shown import TOKEN, Client, write
+from tests.search.made_up import DEPTH, RATE, history, study
+
+COOKIE = {"cookie": f"skipstack-None={TOKEN}"}
+
+
+@pytest.fixture
+def running(tmp_path: Path) -> Iterator[Path]:
+    """A study whose ledger is being written."""
+    folder = write(tmp_path / "runs" / "begun", islice(history(study(trials=30), seed=1), 61))
+    with Ledger(StudyFolder(folder).ledger).kept():
+        yield folder
+
+
+def waiting(folder: Path) -> list[Request]:
+    return list(Requests(StudyFolder(folder).asked).waiting().values())
+
+
+def unfinished(folder: Path) -> int:
+    return next(number for number, trial in read_study(folder).trials.items() if trial.reason is None)
+
+
+def test_the_address_with_the_token_gives_a_cookie_that_other_sites_cannot_send(running: Path) -> None:
+    client = Client(running.parent)
+    answer = client.get(f"{GOING}?study={running}&token=the+token")
+    assert (answer.status, answer.headers["location"]) == (303, f"{GOING}?{urlencode({'study': running})}")
+    said = answer.headers["set-cookie"].lower()
+    assert "httponly" in said
+    assert "samesite=strict" in said
+    assert client.get(f"{GOING}?study={running}&token=guessed").status == 404
+
+
+def test_what_a_form_asks_for_waits_for_the_driver_and_the_page_says_so(running: Path) -> None:
+    client, number = Client(running.parent), unfinished(running)
+    for given in (
+        {"do": "stop", "trial": str(number)},
+        {"do": "try", "point": f"{DEPTH}=5, {RATE}=0.0123"},
+        {"do": "enough"},
+    ):
+        answer = client.post(ACT, {"study": str(running), **given}, **COOKIE)
+        assert (answer.status, answer.text) == (303, "")
+    stopped, tried, enough = waiting(running)
+    assert stopped.stop == (number,)
+    assert tried.points[0][RATE] == 0.0123
+    assert enough.enough
+    page = re.sub("<[^>]*>", "", client.get(f"{GOING}?study={running}&section=asked", **COOKIE).text)
+    assert f"Waits: trial {number} ends at its next report" in page
+    assert "Waits: 1 point to try next" in page
+    assert "Waits: no further trial starts" in page
+
+
+def test_without_the_token_from_elsewhere_or_for_another_study_nothing_changes(running: Path) -> None:
+    client, given = Client(running.parent, {"mlflow:copy": running}), {"do": "enough"}
+    own = {"study": str(running), **given}
+    foreign = {"origin": "http://evil.example"}
+    rebound = {"host": "evil.example"}
+    other = {"origin": "http://127.0.0.1:9999"}
+    for headers, code in (({}, 403), ({"cookie": "skipstack-None=guessed"}, 403)):
+        assert client.post(ACT, own, **headers).status == code
+    for headers in (foreign, rebound, other):
+        assert client.post(ACT, own, **COOKIE, **headers).status == 403
+    assert client.post(ACT, {"study": "mlflow:copy", **given}, **COOKIE).status == 403
+    assert client.post(ACT, {"study": "nobody", **given}, **COOKIE).status == 400
+    assert client.get(f"{ACT}?{urlencode(own)}", **COOKIE).status == 405
+    assert not waiting(running)
+    assert '<form class="choices request"' not in client.get(f"{GOING}?study={running}").text
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"do": "stop", "trial": "999"}, "is not in this study (allowed: "),
+        ({"do": "stop", "trial": "-1"}, "got an incomplete request"),
+        ({"do": "try", "point": "depht=3"}, "depht"),
+        ({"do": "try", "point": "/etc/passwd"}, "point: got no value"),
+        ({"do": "delete"}, "got an incomplete request"),
+        ({"do": "try", "point": "x" * 70_000}, "got more than 65,536 bytes"),
+    ],
+)
+def test_a_mistake_is_told_on_the_page(given: dict[str, str], said: str, running: Path) -> None:
+    answer = Client(running.parent).post(ACT, {"study": str(running), **given}, **COOKIE)
+    assert answer.status in (400, 403)
+    assert said in answer.text
+    assert not waiting(running)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not CHROMIUM.exists(), reason="needs /usr/bin/chromium")
+def test_in_a_browser_by_keyboard_and_not_from_another_site(running: Path, tmp_path: Path) -> None:
+    with started(tmp_path, "dashboard", "--no-browser", errors=subprocess.PIPE) as server, chromium() as browser:
+        assert server.stdout is not None
+        assert server.stderr is not None
+        address = server.stdout.readline().strip()
+        own = server.stderr.readline().split()[-1]
+        number = unfinished(running)
+        evil = tmp_path / "evil.html"
+        evil.write_text(
+            f'<form method="post" action="{address}{ACT}"><input name="study" value="runs/begun">'
+            '<input name="do" value="enough"></form><script>document.forms[0].submit()</script>'
+        )
+        context = browser.new_context()
+        page, stranger = context.new_page(), context.new_page()
+        page.goto(own)
+        page.goto(f"{address}{TRIAL}?study=runs/begun&trial={number}")
+        settled(page)
+        page.get_by_role("button", name="Stop this trial at its next report").focus()
+        page.keyboard.press("Enter")
+        page.get_by_text("ends at its next report").first.wait_for()
+        assert [request.stop for request in waiting(running)] == [(number,)]
+        stranger.goto(evil.as_uri())
+        stranger.wait_for_url(f"{address}{ACT}")
+        assert "403" in stranger.content()
+        assert len(waiting(running)) == 1
+        with closing(http.client.HTTPConnection(urlsplit(address).netloc, timeout=60)) as connection:
+            connection.request("POST", ACT, urlencode({"study": "runs/begun", "do": "enough"}))
+            assert connection.getresponse().status == 403
+        server.send_signal(signal.SIGINT)
+        assert server.communicate(timeout=60) == ("", ""), "a tab that is open is no error"
+    assert len(waiting(running)) == 1
