@@ -78,8 +78,10 @@ def running_page(view: View) -> Sequence[Section]:
         explored("verdict", lambda: [verdict(snapshot(path).verdict if over else verdict_now(path))]),
         told("numbers", partial(_numbers, path)),
         told("training", lambda: () if over else _training(path), slow),
-        *([] if over else [Section("act", partial(forms, view))]),
-        Section("asked", partial(waiting, view), every=pace, also=partial(are_waiting, view)),
+        told("act", lambda: () if over else forms(view), never),
+        Section(
+            "asked", partial(waiting, view), "now" if short else "soon", every=pace, also=partial(are_waiting, view)
+        ),
         explored("curves", partial(_curves, path, over=over)),
         told("timeline", lambda: [chart(time_chart(found.spans()))]),
         told("told", partial(_told, path)),
