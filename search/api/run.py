@@ -390,9 +390,11 @@ def ask_for(path: Path, points: Sequence[Mapping[str, Json]]) -> None:
 def ask_to_stop(path: Path, trials: Sequence[int] = ()) -> None:
     """Request that the process that runs the study in ``path`` ends ``trials`` at their next report. Without trials, it
     starts no further trial: those in training go on, and the study ends as usual. Raises UserError if no process runs
-    the study, and for a trial that does not exist or has ended.
+    the study, if its search is over, and for a trial that does not exist or has ended.
     """
     record, folder = read_searched(path), StudyFolder(path)
+    if record.finished and not trials:
+        raise UserError(f"{path}: its search is over (allowed: a study that still starts trials)")
     left = [number for number, trial in record.trials.items() if trial.reason is None]
     for number in trials:
         if number not in left:

@@ -174,7 +174,7 @@ class Study:
     def stop(self, *trials: int) -> None:
         """Request that the process that runs this study ends ``trials`` at their next report. Without ``trials``, it
         starts no further trial: those in training go on, and the study ends as usual. Raises UserError if no process
-        runs the study, and for a trial that does not exist or has ended.
+        runs the study, if its search is over, and for a trial that does not exist or has ended.
         """
         from skipstack.search.api.run import ask_to_stop
 
