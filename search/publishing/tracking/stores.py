@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
-from skipstack.data.basis.errors import UserError, unknown
+from skipstack.data.basis.errors import UserError, one_line, unknown
 from skipstack.data.basis.parts import need
 from skipstack.data.basis.redaction import hide
 
@@ -42,6 +42,7 @@ def chosen_store(option: str | None) -> str | None:
             hide(uri)
             _check(source, uri)
             need("mlflow", source, f"no {source}")
+            _check_driver(source, uri)
             return uri
     return None
 
@@ -122,6 +123,25 @@ def check_sqlite(source: str, uri: str) -> None:
             f"{source}: got ?{options}, where ? begins options as in ?timeout=60 (allowed: %3F for a ? of the path, "
             "%25 for a %)"
         )
+
+
+def _check_driver(source: str, uri: str) -> None:
+    """Raise UserError if the Python package that connects to the database of ``uri`` is missing, or unknown."""
+    if _kind(uri) not in DATABASES:
+        return
+    from sqlalchemy import make_url
+    from sqlalchemy.exc import ArgumentError
+
+    try:
+        make_url(uri).get_dialect().import_dbapi()
+    except ModuleNotFoundError as missing:
+        raise UserError(
+            f"{source}: the Python module {missing.name} is missing, which connects to {_kind(uri)} (allowed: with it "
+            "installed, or another store)"
+        ) from None
+    except (ArgumentError, ValueError) as error:  # an unknown driver, or a port that is no number
+        words = f"{source}: SQLAlchemy takes no such address ({one_line(error)})"
+        raise UserError(f"{words} (allowed: as in {_kind(uri)}://HOST/NAME)") from None
 
 
 def _check_file(source: str, database: Path | None) -> None:

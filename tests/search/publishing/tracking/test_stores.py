@@ -1,6 +1,7 @@
 """Which store is chosen, and which MLflow itself would open."""
 
 import sqlite3
+import sys
 from contextlib import closing
 from pathlib import Path
 
@@ -41,7 +42,6 @@ def everything_allowed(monkeypatch: pytest.MonkeyPatch) -> None:
         "/srv/runs",
         "sqlite:////srv/runs.db",
         "postgresql+psycopg2://host/runs",
-        "mysql://host/runs",
         "https://host",
     ],
 )
@@ -66,11 +66,21 @@ def test_what_mlflow_has_none_for_is_refused(uri: str, everything_allowed: None)
         ("file:///srv/runs", "MLFLOW_ALLOW_FILE_STORE=true"),
         ("databricks", "MLFLOW_EXPERIMENT_NAME in the environment, as in /Users/YOU"),
         ("http:host", "got http: without //"),
+        ("mysql+oursql://host/runs", "SQLAlchemy takes no such address .*oursql"),
+        ("postgresql+psycopg2://ann:secret@host:x/runs", "SQLAlchemy takes no such address"),
     ],
 )
 def test_what_mlflow_would_refuse_later_is_refused_before_anything_is_trained(uri: str, wrong: str) -> None:
     with pytest.raises(UserError, match=f"--tracking-uri: .*{wrong}"):
         Execution(tracking_uri=uri)
+
+
+def test_a_database_whose_python_module_is_missing_is_refused_before_anything_is_trained(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(sys.modules, "psycopg2", None)
+    with pytest.raises(UserError, match="--tracking-uri: the Python module psycopg2 is missing"):
+        Execution(tracking_uri="postgresql+psycopg2://host/runs")
 
 
 def test_the_environment_counts_and_an_option_wins_over_it(monkeypatch: pytest.MonkeyPatch) -> None:
