@@ -138,6 +138,8 @@ SEARCH = "search quickstart --engine serial --trials 1 --epochs 1 --out out "
         ("inspect bundle words.txt --picture no/x.svg", "no/x.svg: cannot be written: No such file or directory"),
         ("inspect bundle words.txt --picture x.png", "--picture x.png: got a name for png, and svg to write"),
         ("predict bundle words.txt --code function.py", "--code function.py: got it where all code is skipstack's "),
+        ("rerun done 0 --code function.py", "--code function.py: got it where all code is skipstack's "),
+        ("export done --to out --code function.py", "--code function.py: got it where all code is skipstack's "),
         ("data describe called", "called: its trials call a function, which reads its own data (allowed: a study of "),
         ("spaces --scale small", "--scale: got small without a study (allowed: after a preset or a study file)"),
         ("compare done called", "called: got "),

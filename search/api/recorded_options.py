@@ -73,12 +73,14 @@ def load_code(path: Path, code: Sequence[CodeFile], given: Sequence[Path] = ()) 
     """Load the user's own code of the study in the folder ``path``. It is loaded from the files ``given`` or, without
     these, from the paths of the last run. ``code``: the recorded code files; without any, nothing is loaded.
 
-    Raises UserError as ``load_recorded`` does. Raises it also if no files are given for a copied or moved study, since
-    a ledger from another person could name any file.
+    Raises UserError as ``load_recorded`` does, and for files that are given for a study without code of its own. Raises
+    it also if no files are given for a copied or moved study, since a ledger from another person could name any file.
     """
-    if not code:
-        return
     folder = StudyFolder.existing(path)
+    if not code:
+        if given and not code_of_study(folder):
+            load_recorded((), given)
+        return
     placed = None if given else _last(folder)
     recorded = () if placed is None else placed.code
     if placed is not None and recorded and placed.place != _place(folder, folder.path):
