@@ -20,7 +20,6 @@ from skipstack.dashboards.web.section import Element
 from skipstack.dashboards.web.view import View
 from skipstack.data.basis.counted import counted
 from skipstack.data.basis.errors import UserError
-from skipstack.search.api.run import ask_for, ask_to_stop
 from skipstack.search.study.record.folder import StudyFolder
 from skipstack.search.study.record.requests import Request as Waiting
 from skipstack.search.study.record.requests import Requests
@@ -67,6 +66,8 @@ async def choices_of(request: Request) -> dict[str, str]:
 
 def act(view: View, given: Mapping[str, str]) -> None:
     """Make the request that a form asks for: ``do`` says which. Raises UserError if the study cannot take it."""
+    from skipstack.search.api.run import ask_for, ask_to_stop  # imports much that pages do not need
+
     match given:
         case {"do": "stop", "trial": str(number)} if number.isdecimal():
             ask_to_stop(view.path, [int(number)])
@@ -82,7 +83,8 @@ def forms(view: View) -> Iterator[Element]:
     """Yield the forms with which a reader may act on a study."""
     yield heading("Change what runs")
     if not view.acts:
-        yield sentence("To stop trials or to try a point from here, open the address with the token.", pale=True)
+        printed = "the address with a token that `skipstack dashboard` printed"
+        yield sentence(f"To stop trials or to try points from here, open {printed}.", pale=True)
         return
     study = kept({"study": [view.study]})
     trial = text_field("trial", "Trial", "", placeholder="such as 3")

@@ -167,7 +167,7 @@ def request_form(*fields: str, name: str) -> str:
     readers.
     """
     inner = "".join(fields)
-    return f'<form class="choices request" method="post" action="{ACT}" aria-label="{shown(name)}">{inner}</form>'
+    return f'<form class="request" method="post" action="{ACT}" aria-label="{shown(name)}">{inner}</form>'
 
 
 def button(value: str, text: str) -> str:

@@ -19,7 +19,7 @@ from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.study.record.folder import StudyFolder
 from skipstack.search.study.record.reading import read_study
 from skipstack.search.study.record.requests import Request, Requests
-from tests.dashboards.web.browsing import CHROMIUM, chromium, settled, started
+from tests.dashboards.web.browsing import CHROMIUM, chromium, started
 from tests.dashboards.web.shown import TOKEN, Client, write
 from tests.search.made_up import DEPTH, RATE, history, study
 
@@ -85,7 +85,7 @@ def test_without_the_token_from_elsewhere_or_for_another_study_nothing_changes(r
     assert client.post(ACT, {"study": "nobody", **given}, **COOKIE).status == 400
     assert client.get(f"{ACT}?{urlencode(own)}", **COOKIE).status == 405
     assert not waiting(running)
-    assert '<form class="choices request"' not in client.get(f"{GOING}?study={running}").text
+    assert '<form class="request"' not in client.get(f"{GOING}?study={running}").text
 
 
 @pytest.mark.parametrize(
@@ -106,36 +106,47 @@ def test_a_mistake_is_told_on_the_page(given: dict[str, str], said: str, running
     assert not waiting(running)
 
 
+@pytest.fixture
+def server(running: Path, tmp_path: Path) -> Iterator["subprocess.Popen[str]"]:
+    """The dashboard of the study, which Ctrl-C ends in silence, also with a page that is still open."""
+    with started(tmp_path, "dashboard", "--no-browser", errors=subprocess.PIPE) as process:
+        try:
+            yield process
+        finally:
+            process.send_signal(signal.SIGINT)
+            said = process.communicate(timeout=60)
+    assert said == ("", "")
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(not CHROMIUM.exists(), reason="needs /usr/bin/chromium")
-def test_in_a_browser_by_keyboard_and_not_from_another_site(running: Path, tmp_path: Path) -> None:
-    with started(tmp_path, "dashboard", "--no-browser", errors=subprocess.PIPE) as server, chromium() as browser:
-        assert server.stdout is not None
-        assert server.stderr is not None
-        address = server.stdout.readline().strip()
-        own = server.stderr.readline().split()[-1]
-        number = unfinished(running)
-        evil = tmp_path / "evil.html"
-        evil.write_text(
-            f'<form method="post" action="{address}{ACT}"><input name="study" value="runs/begun">'
-            '<input name="do" value="enough"></form><script>document.forms[0].submit()</script>'
-        )
+def test_in_a_browser_by_keyboard_and_not_from_another_site(
+    server: "subprocess.Popen[str]", running: Path, tmp_path: Path
+) -> None:
+    assert server.stdout is not None
+    assert server.stderr is not None
+    address, own = server.stdout.readline().strip(), server.stderr.readline().split()[-1]
+    number, evil = unfinished(running), tmp_path / "evil.html"
+    evil.write_text(
+        f'<form method="post" action="{address}{ACT}"><input name="study" value="runs/begun">'
+        '<input name="do" value="enough"></form><script>document.forms[0].submit()</script>'
+    )
+    with chromium() as browser:
         context = browser.new_context()
         page, stranger = context.new_page(), context.new_page()
         page.goto(own)
         page.goto(f"{address}{TRIAL}?study=runs/begun&trial={number}")
-        settled(page)
-        page.get_by_role("button", name="Stop this trial at its next report").focus()
-        page.keyboard.press("Enter")
+        page.get_by_role("button", name="Stop this trial at its next report").press("Enter")
         page.get_by_text("ends at its next report").first.wait_for()
         assert [request.stop for request in waiting(running)] == [(number,)]
+        page.get_by_label("Point", exact=True).fill(f"{DEPTH}=5, {RATE}=0.0123")
+        page.get_by_label("Point", exact=True).blur()
+        page.get_by_role("button", name="Try it next").press("Enter")
+        page.get_by_text("1 point to try next").wait_for()
         stranger.goto(evil.as_uri())
         stranger.wait_for_url(f"{address}{ACT}")
         assert "403" in stranger.content()
-        assert len(waiting(running)) == 1
-        with closing(http.client.HTTPConnection(urlsplit(address).netloc, timeout=60)) as connection:
-            connection.request("POST", ACT, urlencode({"study": "runs/begun", "do": "enough"}))
-            assert connection.getresponse().status == 403
-        server.send_signal(signal.SIGINT)
-        assert server.communicate(timeout=60) == ("", ""), "a tab that is open is no error"
-    assert len(waiting(running)) == 1
+    with closing(http.client.HTTPConnection(urlsplit(address).netloc, timeout=60)) as connection:
+        connection.request("POST", ACT, urlencode({"study": "runs/begun", "do": "enough"}))
+        assert connection.getresponse().status == 403
+    assert len(waiting(running)) == 2
