@@ -30,6 +30,7 @@ from skipstack.search.publishing.tracking.entry import made_of
 from skipstack.search.publishing.tracking.listeners.named import check
 from skipstack.search.publishing.tracking.logged_models import BestBundle
 from skipstack.search.publishing.tracking.names import renamed
+from skipstack.search.publishing.tracking.private_store import complete, note_complete
 from skipstack.search.publishing.tracking.publishing import Publication
 from skipstack.search.publishing.tracking.runs import experiment_of, study_id
 from skipstack.search.publishing.tracking.stores import chosen_store, experiment, from_anywhere, is_folder, sqlite_uri
@@ -166,12 +167,13 @@ class Execution(RunOptions):
 
         ``made``: creates the report and models. It is called only if they are not published yet, or if ``compare`` is
         True. Returns the addresses of views of the study in a browser, by name (``trials``, ``charts``, ``ablation
-        1``). Empty if the addresses are not known.
+        1``). Empty if the addresses are not known. Ends the process of ``tracker``.
         """
         assert record.opened is not None, "a ledger begins with study_opened"
         own, named = study_id(record.opened), experiment(experiment_of(record.study))
         shown = None if self.compare else tracker.published(named, own, made_of(record.events))
         shown = shown or tracker.publish(named, own, made())
+        tracker.end()
         if shown.missing is not None:
             self.warn(
                 f"{shown.missing}; `{shlex.join(['skipstack', 'sync', str(folder.path)])}` writes what is missing"
@@ -182,7 +184,22 @@ class Execution(RunOptions):
             self.warn(line)
         if shown.experiment_id is None:
             return {}
-        at = partial(address, self.runs(folder), shown.experiment_id, own)
+        if self.store is None and shown.missing is None and shown.otherwise is None:
+            note_complete(folder.runs_database, made_of(record.events), shown.experiment_id)
+        return self._addresses(folder, record, shown.experiment_id)
+
+    def known_addresses(self, folder: StudyFolder, record: StudyRecord) -> dict[str, str]:
+        """The addresses of ``publish`` without asking MLflow: if its store is in the study's folder, had all of the
+        study once, and was not changed since. Otherwise none.
+        """
+        noted = complete(folder.runs_database) if self.store is None and not self.compare else None
+        if noted is None or noted.made_of != made_of(record.events):
+            return {}
+        return self._addresses(folder, record, noted.experiment_id)
+
+    def _addresses(self, folder: StudyFolder, record: StudyRecord, experiment_id: str) -> dict[str, str]:
+        assert record.opened is not None, "a ledger begins with study_opened"
+        at = partial(address, self.runs(folder), experiment_id, study_id(record.opened))
         return {title(name): at(name) for name in names(record.ablations)}
 
     def register(self, folder: StudyFolder, record: StudyRecord, bundle: BestBundle, name: str) -> int:

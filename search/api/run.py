@@ -90,6 +90,8 @@ class Run:
     missing: list[str] = field(default_factory=list)
     recorded: bool = False
     """Whether MLflow has all events of the study; known once the run has ended."""
+    addresses: dict[str, str] = field(default_factory=dict)
+    """The addresses of the study in MLflow, if its store had all of the study before this run."""
 
     def folders(self, record: StudyRecord) -> list[Path]:
         """The folders that ``skipstack verify`` needs in order to find the corpus of the best trial."""
@@ -117,9 +119,11 @@ class Run:
         """
         try:
             if self.engine is None:
-                self._begin_publishing()
+                record = read_study(self.folder.path)
+                self.addresses = self.execution.known_addresses(self.folder, record)
+                self._begin_publishing(mlflow=not self.addresses)
                 self._no_more_events()
-                yield read_study(self.folder.path)
+                yield record
                 self._end_publishing()
                 return
             with self._open_ledger() as ledger, self._finished(ledger, self.engine) as record:
@@ -224,7 +228,7 @@ class Run:
         ``Execution.publish`` does. Empty if nothing was published.
         """
         if self.tracker is None or not self.recorded:
-            return {}
+            return self.addresses
         try:
             record = record or read_study(self.folder.path)
             own = StudyFolder(self.folder.path)
@@ -242,15 +246,17 @@ class Run:
     @property
     def has_private_runs(self) -> bool:
         """Whether MLflow's store is in the study's folder."""
-        return self.tracker is not None and self.execution.store is None
+        return is_installed("mlflow") and self.execution.store is None
 
-    def _begin_publishing(self) -> None:
-        """Start a process for MLflow and another for the listeners. Both read the ledger and pass its events on."""
+    def _begin_publishing(self, *, mlflow: bool = True) -> None:
+        """Start a process for MLflow and another for the listeners. Both read the ledger and pass its events on.
+        ``mlflow``: whether MLflow's store may lack events.
+        """
         execution, folder = self.execution, self.folder
-        if is_installed("mlflow"):
+        if mlflow and is_installed("mlflow"):
             self.tracker = self.tracker or TrackingProcess()
             execution.track(self.tracker, folder)
-        else:
+        elif mlflow:
             later = shlex.join(["skipstack", "sync", str(folder.path)])
             execution.say(
                 f"mlflow is not installed: the study's folder alone has its trials ({command('mlflow')}, and then "

@@ -1,5 +1,5 @@
 """Speeds up an MLflow store for a single study, an sqlite file. Its tables are copied from a cache, and its commits do
-not wait for the disk.
+not wait for the disk. As long as the file stays as it was when it had all of a study, MLflow is not asked again.
 
 MLflow creates its tables by running all its migrations, which takes two seconds of CPU time. Until the first run, the
 tables are the same in every store, so they are created once for each version of MLflow.
@@ -16,7 +16,10 @@ from importlib.metadata import version
 from pathlib import Path
 
 from platformdirs import user_cache_path
+from pydantic import ValidationError
 
+from skipstack.data.basis.atomic_files import write_atomically
+from skipstack.data.basis.frozen import Frozen
 from skipstack.search.publishing.tracking.client import connected
 from skipstack.search.publishing.tracking.stores import sqlite_uri
 
@@ -53,6 +56,42 @@ def unflushed_sqlite() -> Iterator[None]:
         yield
     finally:
         event.remove(Engine, "connect", relax)
+
+
+class Complete(Frozen):
+    """A note that a store has all of a study.
+
+    ``made_of``: as in ``Publication``. ``experiment_id``: the experiment with the study. ``size``, ``changed``: the
+    bytes of the store's file, and its time of change in nanoseconds.
+    """
+
+    made_of: str
+    experiment_id: str
+    size: int
+    changed: int
+
+
+def note_complete(database: Path, made_of: str, experiment_id: str) -> None:
+    """Note beside ``database`` that it has all of a study. Call this once no process writes to it any more."""
+    with suppress(OSError):  # without the note, MLflow is asked
+        found = database.stat()
+        note = Complete(
+            made_of=made_of, experiment_id=experiment_id, size=found.st_size, changed=found.st_mtime_ns
+        ).model_dump_json()
+        write_atomically(_note(database), note.encode())
+
+
+def complete(database: Path) -> Complete | None:
+    """The note on a store, if its file is as it was then; otherwise None."""
+    try:
+        note, found = Complete.model_validate_json(_note(database).read_bytes()), database.stat()
+    except (OSError, ValidationError):
+        return None
+    return note if (note.size, note.changed) == (found.st_size, found.st_mtime_ns) else None
+
+
+def _note(database: Path) -> Path:
+    return database.with_name(f"{database.name}.complete.json")
 
 
 def _make(empty: Path) -> None:
