@@ -7,6 +7,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from ipaddress import ip_address
 from pathlib import Path
@@ -78,11 +79,15 @@ def test_a_study_runs_where_the_folder_for_temporary_files_has_a_long_name(
     long.mkdir()
     monkeypatch.setenv("TMPDIR", str(long))
     monkeypatch.delenv("RAY_TMPDIR", raising=False)
-    before = set(Path("/tmp").glob("skipstack-*/ray"))
-    study, root = tmp_path / "study", Path(__file__).parents[5]
-    subprocess.run([sys.executable, "-m", "tests.search.toy_on_ray", study], cwd=root, check=True, timeout=250)
+    study, root, own = tmp_path / "study", Path(__file__).parents[5], set[Path]()
+    with subprocess.Popen([sys.executable, "-m", "tests.search.toy_on_ray", study], cwd=root) as running:
+        while running.poll() is None:
+            own |= set(Path("/tmp").glob(f"skipstack-*/ray/session_*_{running.pid}"))
+            time.sleep(0.1)
+    assert running.returncode == 0
     assert read_study(study).finished
-    assert set(Path("/tmp").glob("skipstack-*/ray")) <= before, "its folder is removed"
+    assert own
+    assert not any(folder.parents[1].exists() for folder in own), "its folder is removed"
 
 
 @pytest.mark.cluster
