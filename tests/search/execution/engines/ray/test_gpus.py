@@ -93,5 +93,5 @@ def test_a_function_gets_as_many_whole_gpus_as_it_asked_for(tmp_path: Path) -> N
     finally:
         ray.shutdown()
     told = study.curves()
-    assert told["gpus"].tolist() == [2.0] * 6
-    assert set(told["first"]) == {0.0, 2.0}, "no card is two trials' at a time"
+    assert told["metric.gpus"].tolist() == [2.0] * 6
+    assert set(told["metric.first"]) == {0.0, 2.0}, "no card is two trials' at a time"
