@@ -199,7 +199,9 @@ def remove_leftovers(root: Path) -> None:
 
 def user_folder() -> Path:
     """Return the folder of this user's temporary folders, created if it does not exist. Raises UserError if it cannot
-    be created or belongs to another user.
+    be created, and if other users own it or can write into it.
+
+    If temporary files are cleaned up while a process writes there, it may make the folder anew as others can read it.
     """
     try:
         folder = Path(tempfile.gettempdir()) / f"{PREFIX}{os.getuid()}"
@@ -207,8 +209,10 @@ def user_folder() -> Path:
         found = folder.lstat()
     except OSError as error:
         raise UserError(f"no folder for temporary files can be written there ({one_line(error)})") from error
-    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or found.st_mode & 0o077:
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or found.st_mode & 0o022:
         raise UserError(f"{folder}: is not this user's alone (allowed: to remove it, or another TMPDIR)")
+    if found.st_mode & 0o077:
+        folder.chmod(0o700)
     return folder
 
 

@@ -136,6 +136,15 @@ def test_a_folder_that_others_may_write_is_not_used(machine: Path) -> None:
     assert "is not this user's alone" in (trouble() or "")
 
 
+def test_a_folder_that_a_writer_made_anew_after_a_clean_up_is_used_and_closed_to_others(machine: Path) -> None:
+    """All folders of a path are made by default as others can read them; seen in a study amid clean-ups."""
+    (of_user(machine) / "study" / "trials").mkdir(parents=True)
+    of_user(machine).chmod(0o755)  # whatever the mask of these tests
+    assert trouble() is None
+    with Scratch("study"):
+        assert of_user(machine).stat().st_mode & 0o777 == 0o700
+
+
 def test_who_stays_in_a_folder_that_others_removed_leaves_the_one_in_its_place_alone(machine: Path) -> None:
     stay("study")
     shutil.rmtree(of_user(machine))
