@@ -131,8 +131,8 @@ def application(folders: Sequence[Path], received: Mapping[str, Path], token: st
         view = replace(view_of(request), page=GOING)
         try:
             given = await choices_of(request)
-            study = given.get("study", "")
-            view = replace(view, query={"study": (study,)}, acts=view.acts and study not in received)
+            view = replace(view, query={"study": (given.get("study", ""),)})
+            view = replace(view, acts=view.acts and view.study not in received)
             if not view.acts:
                 raise UserError("not allowed (allowed: in a browser that opened the address with the token)")
             await run_in_threadpool(act, view, given)

@@ -189,8 +189,9 @@ class Driver:
         next report.
         """
         message = f"stopped by {request.asked_by}"
-        asked = {number for number in request.stop if number in self._state.active or number in self._paused()}
-        idle = sorted(asked & {*self._waiting, *self._paused()})
+        paused = set(self._paused())
+        asked = (self._state.active | paused).intersection(request.stop)
+        idle = sorted(asked & (paused | {*self._waiting}))
         self._waiting = [number for number in self._waiting if number not in asked]
         self._end(idle, message)
         self._unwanted = {**self._unwanted, **dict.fromkeys(asked.difference(idle), message)}

@@ -127,7 +127,7 @@ def check_sqlite(source: str, uri: str) -> None:
 
 def _check_driver(source: str, uri: str) -> None:
     """Raise UserError if the Python package that connects to the database of ``uri`` is missing, or unknown."""
-    if _kind(uri) not in DATABASES:
+    if _kind(uri) not in DATABASES or uri.startswith("sqlite:"):  # Python has the latter's; SQLAlchemy loads slowly
         return
     from sqlalchemy import make_url
     from sqlalchemy.exc import ArgumentError
