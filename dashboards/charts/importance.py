@@ -39,9 +39,9 @@ def importance(frame: pd.DataFrame) -> Any:
     lost = len(frame) - len(rows)
     return finished(
         alt.layer(spans, points, data=data(marks)).properties(height=24 * len(order)),
-        f"{apart[0]} explains more of the scores than by chance"
+        f"In the search, {apart[0]} explains more than by chance"
         if apart
-        else "No axis stands out from what axes have by chance",
+        else "In the search alone, no axis explains more than by chance",
         f"{len(apart)} of {len(rows)} axes {'stands' if len(apart) == 1 else 'stand'} out." if apart else "",
         f"Not drawn: {lost:,} axes whose share is not known." if lost else "",
     )

@@ -23,7 +23,7 @@ from skipstack.data.tasks.measure import Measure
 from skipstack.search.analysis.exploration.budgets import Continued
 from skipstack.search.analysis.exploration.exploration import Exploration
 from skipstack.search.analysis.exploration.exploration_frame import pairs
-from skipstack.search.analysis.exploration.shuffled import TIMES
+from skipstack.search.analysis.exploration.shuffled import TIMES_EACH
 from skipstack.search.analysis.exploration.standing_out import LEVEL
 
 NAMED: Final = 3
@@ -82,8 +82,9 @@ def _importances(found: Sequence[Numbers]) -> tuple[Block, ...]:
     ]
     columns = (Column("n"), Column("fANOVA"), Column("by chance"))
     note = (
-        "fANOVA: the axis's share of the variance of scores, among the n trials in which it is active; by chance: its "
-        f"share where points are dealt anew to the trials, the mean of {TIMES} times."
+        "fANOVA: the share of the variance of all scores that the axis alone explains, in the n trials in which it is "
+        "active; by chance: the same where its own values are shuffled among these trials, the mean of "
+        f"{TIMES_EACH} times."
     )
     said = (
         f"{STANDS_OUT}: its share is larger than by chance, and scores differ along it by more than along any axis in "

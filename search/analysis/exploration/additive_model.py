@@ -99,12 +99,17 @@ def fit(scores: "pd.Series[float]", whole: "pd.Series[bool]", reached: pd.DataFr
 
 
 def fits(
-    scores: "pd.Series[float]", whole: "pd.Series[bool]", reached: pd.DataFrame, parts: Sequence[pd.DataFrame]
+    scores: "pd.Series[float]",
+    whole: "pd.Series[bool]",
+    reached: pd.DataFrame,
+    parts: Sequence[pd.DataFrame],
+    like: Fit | None = None,
 ) -> list[Fit]:
     """Fit the model to several searches that differ only in the parts of their trials.
 
-    ``parts``: the parts of each search. The other arguments are those of ``fit``, shared by all searches. Models are
-    empty if no trial with a score was trained to its end, or if the squares of scores overflow.
+    ``parts``: the parts of each search. ``like``: another fit to the same scores, whose sigma and tau are taken over,
+    which saves most of the time. The other arguments are those of ``fit``, shared by all searches. Models are empty if
+    no trial with a score was trained to its end, or if the squares of scores overflow.
     """
     gains = _Gains(scores, whole, reached)
     used = scores.notna() & (whole | gains.mean.notna())
@@ -131,7 +136,11 @@ def fits(
             seen = {axis: [part for of, part in own[number] if of == axis] for axis, _ in own[number]}
             columns_SNP[number][:, place] = design(each[used], seen)
         model = _Posterior(columns_SNP, score_N=score_N, gain_N=gain_N, deviation_N=deviation_N)
-        sigma_S, tau_S, place_SP, covariance_SPP, expected_SN = model.maximum()
+        if like is None:
+            sigma_S, tau_S = model.likeliest()
+        else:
+            sigma_S, tau_S = (np.full(len(own), each / scale) for each in (like.deviation, like.spread))
+        place_SP, covariance_SPP, expected_SN = model.given(sigma_S, tau_S)
         for number, place in enumerate(places):
             expected = pd.Series(expected_SN[number] * scale + centre, index=scores.index[used])
             expected = expected.where(~whole[used], scores[used])  # whole trials keep their scores without rounding
@@ -189,7 +198,7 @@ class _Gains:
 
 
 class _Posterior:
-    """Maximises the likelihood of sigma and tau, and computes the distribution of mu and beta, for each search.
+    """The likelihood of sigma and tau, and the distribution of mu and beta given these, for each search.
 
     Let m_i be the model's mean for trial i, V_i = sigma^2 + s_i^2 (s_i = 0 for a whole trial) and d_i = r_i + g_i -
     m_i. The log-likelihood of a trial is -log(V_i) / 2 - d_i^2 / (2 V_i), and for a stopped trial has the further term
@@ -216,19 +225,18 @@ class _Posterior:
         self._deviation_E = deviation_N[self._stopped_N]
         self._place_SP: Array = np.zeros((len(columns_SNP), columns_SNP.shape[2]))
 
-    def maximum(self) -> tuple[Array, Array, Array, Array, Array]:
-        """Find the maximum of the likelihood.
-
-        Returns the most likely sigma and tau. Given these, also returns the mode and the covariance of mu and beta, and
-        the expected final scores of the trials.
-        """
+    def likeliest(self) -> tuple[Array, Array]:
+        """Return the most likely sigma and tau."""
         start_SV = np.log(np.tile([0.7, 0.5], (len(self._place_SP), 1)))
-        sigma_S, tau_S = _bounded(minimise(self._cost, start_SV, apart=0.01, differing=1e-3))
+        return _bounded(minimise(self._cost, start_SV, apart=0.01, differing=1e-3))
+
+    def given(self, sigma_S: Array, tau_S: Array) -> tuple[Array, Array, Array]:
+        """Return the mode and the covariance of mu and beta, and the trials' expected final scores."""
         curvature_SPP, _ = self._climb(sigma_S, tau_S)
         middle_SE, spread_SE, above_SE = self._above(sigma_S, _times(self._columns_SEP, self._place_SP))
         expected_SN = np.tile(self._score_N, (len(self._place_SP), 1))
         expected_SN[:, self._stopped_N] = middle_SE + spread_SE * _hazard(above_SE, _log_below(above_SE))
-        return sigma_S, tau_S, self._place_SP, np.linalg.inv(curvature_SPP), expected_SN
+        return self._place_SP, np.linalg.inv(curvature_SPP), expected_SN
 
     def _cost(self, logarithms_SV: Array) -> Array:
         """Return minus the log-likelihood (with the prior of tau) at the logarithms of sigma and tau, per search."""

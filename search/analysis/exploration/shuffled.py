@@ -1,8 +1,9 @@
-"""Shuffled copies of a search, in which no axis matters: the trials' points are permuted among their learning curves.
+"""Shuffled copies of a search, in which all axes or one axis cannot matter: values are permuted among the trials.
 
-A point is a value for each axis. Importances and interactions are computed from these copies as from the search, with
-predicted final scores of stopped trials. An importance of the search stands out only if it exceeds its mean over the
-copies. An interaction stands out only if it exceeds the ``limit`` from the copies.
+Importances and interactions are computed from these copies as from the search, with predicted final scores of stopped
+trials. The importance of an axis stands out only if it exceeds its mean over copies in which the values of this axis
+alone are permuted: the more the other axes explain, the less is left that an axis explains by chance. An interaction
+stands out only if it exceeds the ``limit`` from copies in which whole points, a value for each axis, are permuted.
 """
 
 from collections.abc import Sequence
@@ -16,7 +17,10 @@ from skipstack.data.basis.seeding import generator
 from skipstack.search.analysis.exploration.additive_model import Fit, fits
 
 TIMES: Final = 20
-"""The number of shuffled copies."""
+"""The number of copies in which whole points are permuted."""
+
+TIMES_EACH: Final = 5
+"""The number of copies for each axis in which this axis alone is permuted."""
 
 BEYOND: Final = 5.0
 """The number of standard deviations by which a statistic has to exceed its mean over the copies to stand out.
@@ -60,6 +64,34 @@ def shuffled(
         Shuffled(points.iloc[order].set_axis(scored), each, model)
         for order, each, model in zip(orders, dealt, models, strict=True)
     ]
+
+
+def shuffled_along(
+    axis: str,
+    model: Fit,
+    scores: "pd.Series[float]",
+    points: pd.DataFrame,
+    whole: "pd.Series[bool]",
+    reached: pd.DataFrame,
+    parts: pd.DataFrame,
+) -> list[Shuffled]:
+    """Make ``TIMES_EACH`` copies in which the values of ``axis`` are permuted among the trials in which it is active.
+
+    ``model``: the additive model of the search. ``points``: the value of each trial on each axis. The other arguments
+    are those of ``additive_model.fit``.
+    """
+    scored = scores.index[scores.notna()]
+    points, own = points.loc[scored, list(parts.columns)], parts.loc[scored]
+    active = np.flatnonzero(points[axis].notna())
+    dealt_points: list[pd.DataFrame] = []
+    dealt_parts: list[pd.DataFrame] = []
+    for time in range(TIMES_EACH):
+        order = np.arange(len(scored))
+        order[active] = generator(0, "shuffled", axis, time).permutation(active)
+        for dealt, each in ((dealt_points, points), (dealt_parts, own)):
+            dealt.append(each.assign(**{axis: each[axis].to_numpy()[order]}))
+    models = fits(scores.loc[scored], whole.loc[scored], reached, dealt_parts, like=model)
+    return [Shuffled(*each) for each in zip(dealt_points, dealt_parts, models, strict=True)]
 
 
 def limit(largest: Sequence[float]) -> float:

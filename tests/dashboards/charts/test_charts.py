@@ -189,13 +189,15 @@ def test_axes_stand_in_their_order_and_the_most_important_is_named_if_it_stands_
         columns=["axis", "fanova", "by_chance", "stands_out"],
     )
     drawing = Drawing(chart := importance(frame))
-    assert words(chart).startswith("b explains more of the scores than by chance. 1 of 3 axes stands out.")
+    assert words(chart).startswith("In the search, b explains more than by chance. 1 of 3 axes stands out.")
     points = [(place(mark), mark.get("fill")) for mark in drawing.marks("symbol")]
     assert len(points) == 2 * 3
     own = sorted((y, x) for (x, y), colour in points if colour == BLUE)
     assert ascending([x for _, x in own]) == [0, 2, 1]
     assert [word for word in drawing.words if word in "abc"] == ["a", "b", "c"]
-    assert words(importance(frame.assign(stands_out=False))).startswith("No axis stands out from what axes have by")
+    assert words(importance(frame.assign(stands_out=False))).startswith(
+        "In the search alone, no axis explains more than"
+    )
 
 
 def test_pairs_have_a_field_a_pair_of_values_with_its_number() -> None:

@@ -17,7 +17,7 @@ QUESTIONS = {
     "Which axes, and which together?": [
         " are the best on average: ",
         "Where the good trials lie over depth and gate",
-        " explains more of the scores than by chance",
+        " explains more than by chance",
         " beyond what each does alone",
     ],
     "Which trials?": ["Each line is a trial; ", " trials are worse than ", "The configs that were tried"],

@@ -11,10 +11,10 @@ from scipy.stats import spearmanr
 from skipstack.search.analysis.exploration.additive_model import Fit, fit
 from skipstack.search.analysis.exploration.budgets import continued, expected_best
 from skipstack.search.analysis.exploration.importance import importances
-from skipstack.search.analysis.exploration.levels import levels
+from skipstack.search.analysis.exploration.levels import INACTIVE, levels
 from skipstack.search.analysis.exploration.pairs import pairs
 from skipstack.search.analysis.exploration.rungs import rungs
-from skipstack.search.analysis.exploration.shuffled import TIMES, Shuffled, shuffled
+from skipstack.search.analysis.exploration.shuffled import TIMES, TIMES_EACH, Shuffled, shuffled, shuffled_along
 from skipstack.search.analysis.exploration.standing_out import standing_out
 from skipstack.spaces.domains import Choice, Domain, Integer, Log, Real
 from tests.search.analysis.exploration.planted import Planted, planted
@@ -61,7 +61,10 @@ def _importances(
     own = levels(pd.DataFrame({"point": texts}, index=trials.index), domains)
     whole, reached = scores.notna(), pd.DataFrame({1: scores})
     apart = standing_out(scores, trials, whole, reached, own, domains)
-    return importances(scores, trials, domains, shuffled(scores, trials, whole, reached, own), apart)
+    model = fit(scores, whole, reached, own)
+    return importances(
+        scores, trials, domains, lambda axis: shuffled_along(axis, model, scores, trials, whole, reached, own), apart
+    )
 
 
 def test_planted_importances_are_found_conditional_axes_included() -> None:
@@ -71,10 +74,11 @@ def test_planted_importances_are_found_conditional_axes_included() -> None:
     assert found["trials"].tolist() == [int(trials[axis].notna().sum()) for axis in found.index]
     assert found.loc[["strong", "conditional"], "fanova"].min() > 2 * found.loc[["none", "count"], "fanova"].max()
     assert found.loc["strong", "fanova"] > found.loc["weak", "fanova"] > found.loc["none", "fanova"]
-    # Among the trials in which it is active it explains, of their variance, 0.1^2 of 0.1^2 + (0.06 * log(100))^2 / 12.
-    assert found.loc["conditional", "fanova"] == pytest.approx(
-        0.1**2 / (0.1**2 + (0.06 * np.log(100)) ** 2 / 12), abs=0.1
-    )
+    # It is active in a third of the trials, and adds 0.2 to half of these: to the scores of all trials it contributes
+    # a third of 0.1^2, and the conditional axis's own mean, 0.1, raises what the strong axis differs by.
+    weak, strong = (0.06 * np.log(100)) ** 2 / 12, float(np.var([0.1, 0.3, 0.5 + 0.1]))
+    assert found.loc["conditional", "fanova"] == pytest.approx(0.1**2 / 3 / (0.1**2 / 3 + weak + strong), abs=0.03)
+    assert found["fanova"].sum() < 1.1
     assert found["stands_out"].loc[["strong", "conditional"]].all()
     assert not found["stands_out"].loc[["none", "count"]].any()
 
@@ -89,8 +93,7 @@ def test_on_noise_no_axis_stands_out_although_one_always_has_the_largest_share(n
     assert not found["stands_out"].any()
 
 
-def test_a_choice_of_half_the_variance_stands_out_beside_numbers_which_have_more_by_chance() -> None:
-    """A forest can split a number anywhere, so numbers that do nothing have larger shares than choices have."""
+def test_a_choice_of_half_the_variance_stands_out_beside_numbers_that_explain_nothing() -> None:
     generator = np.random.default_rng(0)
     domains: dict[str, Domain] = {"choice": Choice((0, 1, 2)), "one": Real(0.0, 1.0), "other": Real(0.0, 1.0)}
     trials = pd.DataFrame(
@@ -98,7 +101,6 @@ def test_a_choice_of_half_the_variance_stands_out_beside_numbers_which_have_more
     )
     scores = pd.Series((trials["choice"] - 1) * np.sqrt(3 / 2) + generator.normal(size=48))
     found = _importances(scores, trials, domains).set_index("axis")
-    assert found.loc[["one", "other"], "by_chance"].min() > 2 * found.loc["choice", "by_chance"]
     assert found["stands_out"].to_dict() == {"choice": True, "one": False, "other": False}
 
 
@@ -114,6 +116,39 @@ def test_importances_are_the_same_again_and_of_hardly_any_trials_none() -> None:
     assert np.isnan(found.loc["conditional", "fanova"])
     assert not found.loc["conditional", "stands_out"]
     assert found.loc["strong", "fanova"] > 0
+
+
+def test_by_chance_an_axis_explains_what_it_explains_without_an_effect_beside_a_strong_axis() -> None:
+    """In many searches with one strong axis, the shares of the others are on average their shares by chance."""
+    domains: dict[str, Domain] = {"strong": Real(0.0, 1.0), "choice": Choice((0, 1, 2)), "number": Real(0.0, 1.0)}
+    shares = []
+    for seed in range(12):
+        generator = np.random.default_rng(seed)
+        trials = pd.DataFrame(
+            {"strong": generator.random(60), "choice": generator.integers(3, size=60), "number": generator.random(60)}
+        )
+        scores = 0.1 * trials["strong"] + 0.01 * pd.Series(generator.normal(size=60))
+        shares.append(_importances(scores, trials, domains).set_index("axis").loc[["choice", "number"]])
+    for axis in ("choice", "number"):
+        of_search, by_chance = (
+            float(np.mean([each.loc[axis, of] for each in shares])) for of in ("fanova", "by_chance")
+        )
+        assert by_chance / 1.5 < of_search < 1.5 * by_chance < 0.1
+
+
+def test_along_one_axis_alone_values_are_shuffled_among_the_trials_in_which_it_is_active() -> None:
+    each = planted(0, trials=60)
+    points = each.parts.where(each.parts != INACTIVE)
+    model = fit(each.scores, each.whole, each.reached, each.parts)
+    found = shuffled_along("gate", model, each.scores, points, each.whole, each.reached, each.parts)
+    assert len(found) == TIMES_EACH
+    for one in found:
+        assert not one.points["gate"].equals(points["gate"])
+        assert one.points["gate"].isna().equals(points["gate"].isna())
+        assert one.points["gate"].value_counts().equals(points["gate"].value_counts())
+        assert one.points.drop(columns="gate").equals(points.drop(columns="gate"))
+        assert one.parts.equals(one.points.fillna(INACTIVE).astype(one.parts.dtypes))
+        assert (one.model.deviation, one.model.spread) == pytest.approx((model.deviation, model.spread))
 
 
 def test_points_are_dealt_to_the_curves_of_others_and_parts_with_them() -> None:
