@@ -5,7 +5,7 @@ from typing import Any
 import altair as alt
 import pandas as pd
 
-from skipstack.dashboards.charts.theme import BLUE, LINE, ORANGE, data, finished
+from skipstack.dashboards.charts.theme import finished, signed
 from skipstack.data.basis.counted import counted
 
 
@@ -16,23 +16,13 @@ def agreement(frame: pd.DataFrame) -> Any:
     (the two numbers of epochs), ``n`` (the number of trials) and ``correlation``.
     """
     epochs = sorted(set(frame["one"]))
-    level = alt.Axis(labelAngle=0)
-    base = alt.Chart(data(frame)).encode(
-        x=alt.X("one:O", title="epochs", sort=epochs, axis=level),
-        y=alt.Y("other:O", title="epochs", sort=epochs[::-1]),
-    )
-    known = base.transform_filter("isValid(datum.correlation)")
-    scale = alt.Scale(domain=[-1, 0, 1], range=[ORANGE, "#f7f7f7", BLUE])
-    legend = alt.Legend(orient="bottom", gradientLength=200)
-    words = alt.condition("datum.correlation > 0.5", alt.value("#fefefe"), alt.value("#1f2329"))
     return finished(
-        alt.layer(
-            known.mark_rect(stroke=LINE).encode(
-                color=alt.Color("correlation:Q", title="rank correlation", scale=scale, legend=legend)
-            ),
-            known.mark_text(dy=-5).encode(text=alt.Text("correlation:Q", format="+.2f"), color=words),
-            known.mark_text(dy=8, fontSize=10).encode(text=alt.Text("n:Q", format=","), color=words),
-        ).properties(width=44 * len(epochs), height=34 * len(epochs)),
+        signed(frame, "correlation", 1.0, "+.2f")
+        .encode(
+            x=alt.X("one:O", title="epochs", sort=epochs, axis=alt.Axis(labelAngle=0)),
+            y=alt.Y("other:O", title="epochs", sort=epochs[::-1]),
+        )
+        .properties(width=44 * len(epochs), height=34 * len(epochs)),
         _told(frame),
         "1: the same ranks; 0: short trainings do not predict long ones. Below it: trials trained this long.",
     )

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from skipstack.dashboards.charts.axes import IN_LINES, in_lines, is_quantity, ordered, text_of, texts
-from skipstack.dashboards.charts.theme import BLUE, INK, LINE, ORANGE, data, finished
+from skipstack.dashboards.charts.theme import BEST, INK, LINE, WORST, data, finished
 from skipstack.dashboards.charts.titles import not_drawn, some_of, value_title
 from skipstack.data.tasks.measure import Measure
 
@@ -62,7 +62,7 @@ def parallel_coordinates(
         axis=alt.Axis(labelExpr=IN_LINES, labelLimit=0, labelAngle=0, labelOverlap=False),
     )
     y = alt.Y("height:Q", title=None, axis=None, scale=alt.Scale(domain=[INACTIVE - 0.05, 1.05]))
-    scale = alt.Scale(domain=[0, 0.5, 1], range=[ORANGE, "#d9d9d9", BLUE])
+    scale = alt.Scale(domain=[0, 1], range=[WORST, BEST])
     layers = [
         alt.Chart(data(marks)).mark_rule(color=LINE).encode(x=x),
         alt.Chart(data(rows))

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from skipstack.dashboards.charts.axes import channel, is_quantity, placed, text_of
-from skipstack.dashboards.charts.theme import BLUE, INK, LINE, ORANGE, WIDTH, data, finished, gradient, thinned
+from skipstack.dashboards.charts.theme import BEST, INK, LINE, WIDTH, WORST, data, finished, gradient, thinned
 from skipstack.dashboards.charts.titles import decimals, not_drawn, shown, some_of, value_title
 from skipstack.data.tasks.measure import Measure
 
@@ -39,7 +39,7 @@ def means_over(
     colour = alt.Color(
         "mean:Q",
         title=f"mean {value_title(measure)}",
-        scale=alt.Scale(range=["#f1d9a6", "#f7f7f7", BLUE] if measure.factor > 0 else [BLUE, "#f7f7f7", "#f1d9a6"]),
+        scale=alt.Scale(range=[WORST, BEST] if measure.factor > 0 else [BEST, WORST]),
         legend=gradient(fields["mean"]),
     )
     chart = (
@@ -106,7 +106,7 @@ def ranks_over(
         **({} if is_quantity(known[other]) else {"yOffset": alt.YOffset("aside:Q", scale=away)}),
     }
     legend = alt.Legend(orient="bottom", gradientLength=200)
-    scale = alt.Scale(domain=[0, 50, 100], range=[BLUE, "#d9d9d9", ORANGE])
+    scale = alt.Scale(domain=[0, 100], range=[BEST, WORST])
     chart = (
         alt.Chart(data(rows))
         .mark_point(filled=True, size=45, opacity=0.9, stroke=INK, strokeWidth=0.4)

@@ -6,7 +6,7 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from skipstack.dashboards.charts.theme import BLUE, INK, ORANGE, data, finished, gradient
+from skipstack.dashboards.charts.theme import BEST, INK, WORST, data, finished, gradient
 from skipstack.dashboards.charts.titles import shown, some_of, value_title
 from skipstack.data.tasks.measure import Measure
 
@@ -20,7 +20,7 @@ def footprint(places: pd.DataFrame, trials: pd.DataFrame, measure: Measure) -> A
     dev = trials["dev"].reindex(places["trial"]).to_numpy() * shown(measure)
     rows = places.assign(value=np.where(np.isfinite(dev), dev, np.nan))
     plain = alt.Axis(labels=False, ticks=False, grid=False)
-    better = [ORANGE, "#d9d9d9", BLUE]
+    better = [WORST, BEST]
     scale = alt.Scale(range=better if measure.factor > 0 else better[::-1])
     colour = alt.Color("value:Q", title=value_title(measure), scale=scale, legend=gradient(rows["value"]))
     base = alt.Chart(data(rows)).encode(

@@ -5,7 +5,7 @@ from typing import Any, Final
 import altair as alt
 import pandas as pd
 
-from skipstack.dashboards.charts.theme import BLUE, LINE, ORANGE, data, finished, named
+from skipstack.dashboards.charts.theme import finished, named, signed
 from skipstack.dashboards.charts.titles import decimals, difference_title, shown, some_of
 from skipstack.data.tasks.measure import Measure
 
@@ -32,7 +32,7 @@ def pairs(frame: pd.DataFrame, measure: Measure) -> Any:
     return finished(
         alt.vconcat(*maps, spacing=16),
         _told(drawn, measure),
-        "In each field: the interaction, and below it how many trials have both values.",
+        f"In each field: the {difference_title(measure, 'interaction in')}, and below it the trials with both values.",
         some_of(len(strongest), rows["pair"].nunique(), "pairs of axes"),
     )
 
@@ -53,20 +53,8 @@ def _map(rows: pd.DataFrame, most: float, measure: Measure) -> Any:
     x = alt.X("value_one:N", title=one, scale=named(rows["value_one"]), axis=alt.Axis(labelAngle=0))
     above = alt.Axis(titleAngle=0, titleAnchor="end", titleAlign="right", titleBaseline="bottom", titleX=-6, titleY=-6)
     y = alt.Y("value_two:N", title=two, scale=named(rows["value_two"]), axis=above)
-    colour = alt.Color(
-        "points:Q",
-        title=difference_title(measure, "interaction in"),
-        scale=alt.Scale(domain=[-most, 0, most], range=[ORANGE, "#f7f7f7", BLUE]),
-        legend=alt.Legend(orient="bottom", gradientLength=200),
+    return (
+        signed(rows, "points", most, f"+.{decimals([0.0, most])}f")
+        .encode(x=x, y=y)
+        .properties(width=56 * rows["value_one"].nunique(), height=34 * rows["value_two"].nunique())
     )
-    words = alt.condition(f"datum.points > {0.5 * most}", alt.value("#fefefe"), alt.value("#1f2329"))
-    base = alt.Chart(data(rows)).encode(x=x, y=y)
-    return alt.layer(
-        base.transform_filter("isValid(datum.points)").mark_rect(stroke=LINE).encode(color=colour),
-        base.transform_filter("isValid(datum.points)")
-        .mark_text(dy=-5)
-        .encode(text=alt.Text("points:Q", format=f"+.{decimals([0.0, most])}f"), color=words),
-        base.transform_filter("isValid(datum.points)")
-        .mark_text(dy=8, fontSize=10)
-        .encode(text=alt.Text("n:Q", format=","), color=words),
-    ).properties(width=56 * rows["value_one"].nunique(), height=34 * rows["value_two"].nunique())

@@ -1,7 +1,7 @@
 """The common look of all charts. Marks and lines with different meanings differ in colour, and in shape or dash.
 
-The colours, those of Okabe and Ito, "Color Universal Design" (2008), can be distinguished with any kind of colour
-vision. The colours of each chart's named looks, and the first four of ``SERIES``, also differ when printed in grey.
+The colours can be distinguished with any kind of colour vision, and have a contrast of 3 to a white page and to a dark
+one. The colours of each chart's named looks, and the first four of ``SERIES``, also differ when printed in grey.
 """
 
 import textwrap
@@ -16,9 +16,12 @@ import pandas as pd
 INK, PAPER, LINE = "#1f2328", "#ffffff", "#d0d7de"
 """The colours of text and axes, of the background and of grid lines. HTML pages replace them in dark mode."""
 
-BLUE, ORANGE, PURPLE, GREEN, SKY, VERMILLION = "#0072b2", "#e69f00", "#cc79a7", "#009e73", "#56b4e9", "#d55e00"
+BLUE, ORANGE, PURPLE, GREEN, SKY, VERMILLION = "#1861b5", "#e2762c", "#a1698a", "#26a55f", "#2398f2", "#ce3232"
 RED: Final = "#7a2e1d"
-"""The colours of marks. The first six are those of Okabe and Ito (2008); the last differs from them in grey, too."""
+"""The colours of marks. The hues are about those of Okabe and Ito, "Color Universal Design" (2008)."""
+
+WORST, BEST = "#f2b56b", BLUE
+"""The ends of a scale of quality. Between them, colours become darker all the way, so that grey shows the order."""
 
 WIDTH: Final = 380
 """The width of a chart's plot area in pixels. With its axes, the chart is then readable in a printed column."""
@@ -128,6 +131,30 @@ def thinned(rows: pd.DataFrame, most: int, always: "pd.Series[bool]") -> pd.Data
     every = max(1, -(-len(rows) // most))
     kept: pd.DataFrame = rows.loc[(np.arange(len(rows)) % every == 0) | always.to_numpy()]
     return kept
+
+
+def signed(rows: pd.DataFrame, value: str, most: float, digits: str) -> Any:
+    """Draw the fields of a heat map of values above and below 0, each with its value, and ``n`` below it.
+
+    The sign gives the colour, and the size the opacity, so that 0 looks like the page, light or dark. Text has an
+    outline in the colour of the page. Rows without a value have no field.
+
+    ``rows``: the data, with the column ``n``. ``value``: the column of values. ``most``: the largest size. ``digits``:
+    the number format of values.
+    """
+    known = alt.Chart(data(rows)).transform_filter(f"isValid(datum.{value})")
+    blue = alt.condition(f"datum.{value} > 0", alt.value(BLUE), alt.value(ORANGE))
+    size = alt.FillOpacity("size:Q", scale=alt.Scale(domain=[0, most], range=[0, 1]), legend=None)
+    fields = known.transform_calculate(size=f"abs(datum.{value})").mark_rect(stroke=LINE)
+    layers = [fields.encode(fill=blue, fillOpacity=size)]
+    texts: tuple[tuple[alt.Text, dict[str, Any]], ...] = (
+        (alt.Text(f"{value}:Q", format=digits), {"dy": -5}),
+        (alt.Text("n:Q", format=","), {"dy": 8, "fontSize": 10}),
+    )
+    for text, place in texts:
+        layers.append(known.mark_text(stroke=PAPER, strokeWidth=3, **place).encode(text=text))
+        layers.append(known.mark_text(**place).encode(text=text))
+    return alt.layer(*layers)
 
 
 def gradient(values: "pd.Series[Any]") -> alt.Legend:

@@ -37,5 +37,5 @@ def test_series_differ_in_shape_and_dash_and_the_first_four_in_grey_too() -> Non
 
 def test_every_colour_stands_out_from_a_light_page_and_from_a_dark_one() -> None:
     for colour, *_ in SERIES[1:]:
-        assert min(contrast(colour, WHITE), contrast(colour, DARK)) > 2.2
+        assert min(contrast(colour, WHITE), contrast(colour, DARK)) > 3
     assert contrast(SERIES[0][0], WHITE) > 12

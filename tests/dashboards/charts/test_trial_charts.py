@@ -210,4 +210,4 @@ def test_agreement_has_a_field_for_each_two_numbers_of_epochs_that_are_known() -
     )
     drawing = Drawing(agreement(frame))
     assert len(drawing.marks("rect")) == 3
-    assert drawing.words.count("+0.25") == 2
+    assert drawing.words.count("+0.25") == 2 * 2  # each with its outline
