@@ -17,6 +17,8 @@ FILES: Final[Mapping[str, str]] = {
     "extend": "extend",
     "rerun": "extend",
     "stop": "stop",
+    "note": "note",
+    "rename": "note",
     "ablate": "ablate",
     "plan": "plan",
     "simulate": "simulate",

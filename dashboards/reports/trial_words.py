@@ -31,6 +31,8 @@ def trial_in_words(record: StudyRecord, trial: TrialRecord, *, runs: bool) -> It
         yield "It is being measured on the test split."
     if trial.given_up is not None:
         yield sentence(f"It could not be measured on the test split: {trial.given_up}")
+    if trial.note:
+        yield sentence(f"Note: {trial.note}")
 
 
 def _standing(record: StudyRecord, trial: TrialRecord, *, runs: bool) -> str:

@@ -1,8 +1,9 @@
-"""Requests of the reader to a study: to stop a trial or the study, or to try a point, as the command line makes them.
+"""Requests of the reader to a study, as the command line makes them: to stop a trial or the study, to try a point, or
+to write a note or another title.
 
-A request changes nothing itself. It waits in the study's folder for the process that runs the study. Only a browser on
-this machine may make one, and only once it has opened the address with the token that the command printed. The token
-then is a cookie that no other site can send.
+While a process runs the study, a request waits in the study's folder for that process; a note on a study at rest is
+written into its ledger. Only a browser on this machine may make a request, and only once it has opened the address with
+the token that the command printed. The token then is a cookie that no other site can send.
 """
 
 from collections.abc import Iterator, Mapping
@@ -20,6 +21,8 @@ from skipstack.dashboards.web.section import Element
 from skipstack.dashboards.web.view import View
 from skipstack.data.basis.counted import counted
 from skipstack.data.basis.errors import UserError
+from skipstack.search.ledger.events import Noted, Renamed
+from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.study.record.folder import StudyFolder
 from skipstack.search.study.record.requests import Request as Waiting
 from skipstack.search.study.record.requests import Requests
@@ -61,12 +64,15 @@ async def choices_of(request: Request) -> dict[str, str]:
         body += part
         if len(body) > LARGEST:
             raise UserError(f"got more than {LARGEST:,} bytes (allowed: a form of this page)")
-    return {name: values[-1] for name, values in parse_qs(body.decode(errors="replace")).items()}
+    sent = parse_qs(body.decode(errors="replace"), keep_blank_values=True)
+    return {name: values[-1] for name, values in sent.items()}
 
 
-def act(view: View, given: Mapping[str, str]) -> None:
-    """Make the request that a form asks for: ``do`` says which. Raises UserError if the study cannot take it."""
-    from skipstack.search.api.run import ask_for, ask_to_stop  # imports much that pages do not need
+def act(view: View, given: Mapping[str, str]) -> str:
+    """Make the request that a form asks for: ``do`` says which. Return the address of the page that shows it. Raises
+    UserError if the study cannot take it.
+    """
+    from skipstack.search.api.run import ask_for, ask_to_stop, noted, renamed  # imports much that pages do not need
 
     match given:
         case {"do": "stop", "trial": str(number)} if number.isdecimal():
@@ -75,8 +81,16 @@ def act(view: View, given: Mapping[str, str]) -> None:
             ask_to_stop(view.path)
         case {"do": "try", "point": str(text)}:
             ask_for(view.path, [typed_point(text, "point")])
+        case {"do": "note", "trial": str(number), "text": str(text)} if number.isdecimal():
+            noted(view.path, text, int(number))
+            return view.trial((None, int(number)))
+        case {"do": "note", "text": str(text)}:
+            noted(view.path, text)
+        case {"do": "rename", "title": str(title)}:
+            renamed(view.path, title)
         case _:
             raise UserError("got an incomplete request (allowed: a trial, or a point as AXIS=VALUE, ...)")
+    return view.address()
 
 
 def forms(view: View) -> Iterator[Element]:
@@ -100,6 +114,32 @@ def stop_form(study: str, trial: int) -> Element:
     return request_form(which, button("stop", "Stop this trial at its next report"), name="stop this trial")
 
 
+def note_form(study: str, note: str, trial: int | None = None) -> Element:
+    """The form in which a reader writes a note on a study or on a trial. ``note``: the present one."""
+    which = kept({"study": [study], **({} if trial is None else {"trial": [str(trial)]})})
+    field = text_field("text", "Note", note, placeholder="what is worth knowing about it")
+    return request_form(which, field, button("note", "Write the note"), name="note")
+
+
+def written_about(view: View) -> Iterator[Element]:
+    """Yield what users wrote about the study, and the forms in which a reader may write."""
+    title = note = ""
+    for event in Ledger(StudyFolder(view.path).ledger).only("noted", "renamed"):
+        match event:
+            case Renamed():
+                title = event.title
+            case Noted(trial=None):
+                note = event.text
+    if title or note:
+        yield heading(title or "Note")
+    if note:
+        yield sentence(note)
+    if view.acts:
+        yield note_form(view.study, note)
+        field = text_field("title", "Title", title, placeholder="another title of the study")
+        yield request_form(kept({"study": [view.study]}), field, button("rename", "Rename the study"), name="rename")
+
+
 def waiting(view: View) -> Iterator[Element]:
     """Yield what waits to be carried out."""
     for request in Requests(StudyFolder(view.path).asked).waiting().values():
@@ -115,4 +155,6 @@ def are_waiting(view: View) -> tuple[str, ...]:
 def _in_words(request: Waiting) -> str:
     stops = [f"trial {number} ends at its next report" for number in request.stop]
     points = [f"{counted(len(request.points), 'point')} to try next"] if request.points else []
-    return "; ".join([*stops, *points, *(["no further trial starts"] if request.enough else [])])
+    written = {"noted": "a note", "renamed": "another title"}
+    others = [written[request.written.kind]] if request.written is not None else []
+    return "; ".join([*stops, *points, *others, *(["no further trial starts"] if request.enough else [])])

@@ -135,8 +135,7 @@ def application(folders: Sequence[Path], received: Mapping[str, Path], token: st
             view = replace(view, acts=view.acts and view.study not in received)
             if not view.acts:
                 raise UserError("not allowed (allowed: in a browser that opened the address with the token)")
-            await run_in_threadpool(act, view, given)
-            return RedirectResponse(view.address(), 303, headers=HEADERS)
+            return RedirectResponse(await run_in_threadpool(act, view, given), 303, headers=HEADERS)
         except UserError as error:
             text = await run_in_threadpool(refused, view, str(error), version=VERSION)
             return HTMLResponse(text, 400 if view.acts else 403, headers=HEADERS)

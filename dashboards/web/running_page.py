@@ -24,7 +24,7 @@ from skipstack.dashboards.reports.wording import (
     listed,
     reason_in_words,
 )
-from skipstack.dashboards.web.acting import are_waiting, forms, waiting
+from skipstack.dashboards.web.acting import are_waiting, forms, waiting, written_about
 from skipstack.dashboards.web.elements import (
     beside,
     chart,
@@ -76,6 +76,7 @@ def running_page(view: View) -> Sequence[Section]:
 
     return [
         explored("verdict", lambda: [verdict(snapshot(path).verdict if over else verdict_now(path))]),
+        Section("written", partial(written_about, view)),
         told("numbers", partial(_numbers, path)),
         told("training", lambda: () if over else _training(path), slow),
         told("act", lambda: () if over else forms(view), never),

@@ -110,7 +110,7 @@ def _described(own: View, of: Snapshot) -> Row:
     reached = NONE if score is None else f"{measure.label} {measure.written(score)}{' %' * (measure.unit == '%')}"
     seconds, written, corpus = float(trials["seconds"].sum()), _written(of.path), _read(frames.study.space.base)
     return {
-        "study": (own.study, link(own.to(page), own.study)),
+        "study": (own.study, link(own.to(page), frames.study.renamed or own.study)),
         "verdict": (None, linked(shown(shorten(of.verdict, LONGEST, placeholder=" …")), own.trial)),
         "state": (state, state),
         "trials": (len(trials), f"{len(trials) - running:,} of {max(frames.study.search.trials, len(trials)):,}"),

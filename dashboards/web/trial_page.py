@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from skipstack.dashboards.reports.pictures.picture import Drawn
 from skipstack.dashboards.reports.trial_words import trial_in_words
 from skipstack.dashboards.reports.wording import NONE, duration, reason_in_words, size_of
-from skipstack.dashboards.web.acting import stop_form
+from skipstack.dashboards.web.acting import note_form, stop_form
 from skipstack.dashboards.web.downloads import bundle_link
 from skipstack.dashboards.web.elements import (
     beside,
@@ -110,6 +110,7 @@ def trial_page(view: View) -> Sequence[Section]:
     choice = Section("which", lambda: [_choice(view, number, ablations, numbers)])
     trains = ablation is None and number in numbers and of.record.trials[number].reason is None
     stop = [Section("act", lambda: [stop_form(view.study, number)])] if view.acts and trains else []
+    notes = view.acts and ablation is None
     missing = [each for each in (number, other) if each is not None and each not in numbers]
     if missing:
         told = f"No trial has the number {missing[0]} (allowed: {numbers[0]} to {numbers[-1]})."
@@ -136,6 +137,7 @@ def trial_page(view: View) -> Sequence[Section]:
             also=lambda: log_size(view.path, number, ablation),
         ),
         live("files", lambda: [heading("Files"), _files(view, seen(), ablation)]),
+        *([Section("note", lambda: [note_form(view.study, seen().trial.note, number)])] if notes else []),
     ]
 
 

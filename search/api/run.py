@@ -14,6 +14,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from pathlib import Path
+from typing import Final
 
 from skipstack.data.basis.counted import counted
 from skipstack.data.basis.disk_errors import disk_trouble
@@ -47,7 +48,7 @@ from skipstack.search.execution.driver.functions import (
 from skipstack.search.execution.driver.interruption import terminated_as_interrupted
 from skipstack.search.execution.driver.retention import Retention, delete_all_but_logs
 from skipstack.search.execution.workers.reporting import NoRuns, TrackedRuns
-from skipstack.search.ledger.events import Event, StudyOpened, VectorsPrepared
+from skipstack.search.ledger.events import Event, Noted, Renamed, StudyOpened, VectorsPrepared
 from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.publishing.bundles.corpus_folders import folders_of
 from skipstack.search.publishing.tracking.listeners.delivery import ListenerProcess
@@ -63,6 +64,10 @@ from skipstack.search.study.record.study_record import StudyRecord
 from skipstack.spaces.domains import Json
 from skipstack.spaces.subject import Subject
 from skipstack.spaces.trial import TrialConfig
+
+LONGEST_NOTE: Final = 5000
+LONGEST_TITLE: Final = 200
+"""The maximum numbers of characters of a note and of a title."""
 
 
 @dataclass(slots=True)
@@ -412,6 +417,43 @@ def ask_to_stop(path: Path, trials: Sequence[int] = ()) -> None:
             "ends this one)"
         )
     Requests(folder.asked).ask(Request(stop=tuple(trials), enough=not trials, asked_by=provenance()["user"]))
+
+
+def noted(path: Path, text: str, trial: int | None = None) -> None:
+    """Write a note on the study in ``path``, or on a trial, in place of an earlier one; an empty text removes it.
+
+    Raises UserError for a trial that does not exist, for too long a text, and while an ablation runs.
+    """
+    text, trials = text.strip(), read_study(path).trials
+    if trial is not None and trial not in trials:
+        allowed = f"0 to {len(trials) - 1}" if trials else "none, no trial has started"
+        raise UserError(f"trial {trial} is not in this study (allowed: {allowed})")
+    if len(text) > LONGEST_NOTE:
+        raise UserError(f"the note: got {len(text):,} characters (allowed: up to {LONGEST_NOTE:,})")
+    _write_about(path, Noted(time=time.time(), trial=trial, text=text, asked_by=provenance()["user"]))
+
+
+def renamed(path: Path, title: str) -> None:
+    """Give the study in ``path`` another title. Raises UserError for no or too long a title, and while an ablation
+    runs.
+    """
+    title = " ".join(title.split())
+    if not 0 < len(title) <= LONGEST_TITLE:
+        raise UserError(f"the title: got {len(title):,} characters (allowed: 1 to {LONGEST_TITLE:,})")
+    _write_about(path, Renamed(time=time.time(), title=title, asked_by=provenance()["user"]))
+
+
+def _write_about(path: Path, event: Noted | Renamed) -> None:
+    """Write the event into the study's ledger, or request it from the process that runs the study."""
+    folder = StudyFolder.existing(path)
+    ledger = Ledger(folder.ledger)
+    if not ledger.is_written:
+        with ledger:
+            ledger.append(event)
+    elif unfinished_ablation(path) is None:
+        Requests(folder.asked).ask(Request(written=event, asked_by=event.asked_by))
+    else:
+        raise UserError(f"{path}: an ablation of the study runs (allowed: once it has ended)")
 
 
 def ablate(prepared: PreparedAblation, execution: Execution) -> Run:

@@ -180,6 +180,22 @@ class Study:
 
         ask_to_stop(self.folder, trials)
 
+    def note(self, text: str, trial: int | None = None) -> None:
+        """Write a note on the study, or on a trial, in place of an earlier one; an empty text removes it. Raises
+        UserError for a trial that does not exist, for more than 5,000 characters, and while an ablation runs.
+        """
+        from skipstack.search.api.run import noted
+
+        noted(self.folder, text, trial)
+
+    def rename(self, title: str) -> None:
+        """Give the study another title, by which pages and reports call it; its folder stays. Raises UserError for no
+        title, for more than 200 characters, and while an ablation runs.
+        """
+        from skipstack.search.api.run import renamed
+
+        renamed(self.folder, title)
+
     def _repr_html_(self) -> str | None:
         """The HTML for a notebook: the best trials, and the charts of the search. None means ``repr`` instead."""
         return None if self._page is None else self._page(self)

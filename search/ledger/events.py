@@ -472,6 +472,26 @@ class Shortened(_Happened):
     over: HoursOver | None = None
 
 
+class Noted(_Happened):
+    """A user wrote a note on the study or on a trial, which replaces an earlier one.
+
+    ``trial``: the trial's number; None for the study. ``text``: the note; empty removes it. ``asked_by``: the user.
+    """
+
+    kind: Literal["noted"] = "noted"
+    trial: NonNegativeInt | None = None
+    text: str
+    asked_by: str = ""
+
+
+class Renamed(_Happened):
+    """A user gave the study another title. ``title``: the new one. ``asked_by``: the user."""
+
+    kind: Literal["renamed"] = "renamed"
+    title: Annotated[str, Field(min_length=1)]
+    asked_by: str = ""
+
+
 class Measuring(_Happened):
     """A worker began to evaluate a selected trial on the test split. Versions before 0.3.0 did not write this event."""
 
@@ -585,6 +605,8 @@ OwnEvent = Annotated[
     | Placed
     | Extended
     | Shortened
+    | Noted
+    | Renamed
     | Measuring
     | Tested
     | Untested

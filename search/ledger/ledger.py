@@ -26,7 +26,7 @@ ADDRESS: Final = "address"
 
 Value = TypeVar("Value")
 
-RARE: Final = frozenset({"extended", "finished", "placed", "resumed"})
+RARE: Final = frozenset({"extended", "finished", "noted", "placed", "renamed", "resumed"})
 """Kinds of events of which each run of a study writes only a few."""
 
 READINGS: Final = 3

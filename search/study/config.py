@@ -162,8 +162,15 @@ class StudyConfig(Brief):
     about: str = ""
     space: SpaceConfig
     search: SearchConfig = SearchConfig()
+    renamed: Annotated[str, UNSAID] = ""
+    """The title that ``skipstack rename`` gave the study; empty if none."""
+    note: Annotated[str, UNSAID] = ""
+    """The note that ``skipstack note`` wrote on the study; empty if none."""
 
     @property
     def title(self) -> str:
-        """The name, followed by the settings, as in ``quickstart, with model.stack.cell=gru``."""
-        return f"{self.name}, with {', '.join(self.settings)}" if self.settings else self.name
+        """The title that a user gave the study, else the name, followed by the settings, as in ``quickstart, with
+        model.stack.cell=gru``.
+        """
+        named = f"{self.name}, with {', '.join(self.settings)}" if self.settings else self.name
+        return self.renamed or named

@@ -205,6 +205,8 @@ def _cost(exploration: Exploration) -> Iterator[Block]:
         f"{f'{exploration.reused} of them reused, not trained; ' if exploration.reused else ''}"
         f"{counted(exploration.epochs, 'epoch')}, {duration(exploration.seconds)} of training and evaluation"
     )
+    if exploration.config.note:
+        yield Sentence(sentence(f"Note: {exploration.config.note}"))
     base = exploration.config.space.base
     if exploration.imported:
         yield Sentence(sentence(exploration.config.about))

@@ -177,6 +177,8 @@ class Driver:
                 if extension.points:
                     self._tell(extension)
                     taken, self._all_proposed = True, False
+            if request.written is not None:
+                self._tell(request.written.model_copy(update={"time": self._clock()}))
             if request.enough and self.record.trials:
                 for event in shortening(self.record.study, len(self.record.trials), time=self._clock()):
                     self._tell(event)

@@ -33,8 +33,10 @@ from skipstack.search.ledger.events import (
     Finished,
     Interrupted,
     Metrics,
+    Noted,
     Placed,
     Proposed,
+    Renamed,
     Reported,
     Resumed,
     Retried,
@@ -106,6 +108,7 @@ class ExpectedRuns:
                 event.ablation, ExpectedRuns(self._between, of=self, number=event.ablation)
             ).apply(event.event)
             return
+        earlier = self.record.study.title if isinstance(event, Renamed) else ""
         self.record.apply(event)
         time = _milliseconds(event.time)
         match event:
@@ -160,6 +163,12 @@ class ExpectedRuns:
                 self._entry().tags["skipstack.extended"] = f"to {trials}, {seeds}{hours}"
             case Shortened():
                 self._entry().tags["skipstack.shortened"] = f"to {counted(event.trials, 'trial')}{_why(event)}"
+            case Noted():
+                self._entry(event.trial).tags["skipstack.note"] = event.text[:LONGEST]
+            case Renamed():
+                entry = self._entry()
+                entry.name = event.title[:LONGEST_NAME]
+                entry.formerly = entry.formerly or earlier[:LONGEST_NAME]
             case Finished():
                 entry = self._entry()
                 entry.status, entry.end = "FINISHED", time

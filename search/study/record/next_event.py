@@ -23,9 +23,11 @@ from skipstack.search.ledger.events import (
     Interrupted,
     Measuring,
     Metrics,
+    Noted,
     Placed,
     Promoted,
     Proposed,
+    Renamed,
     Reported,
     Resumed,
     Retried,
@@ -119,12 +121,14 @@ def check_next(record: Past, event: Event) -> None:
             _check_trial(record, number)
         case Retried(trial=number) | Ended(trial=number) | Measuring(trial=number) | Untested(trial=number):
             _check_trial(record, number)
+        case Noted(trial=int(number)):
+            _check_trial(record, number)
         case AblationPlanned(rows=rows):
             if not any(role.kind == "winner" for row in rows for role in row.roles):
                 raise UserError("got rows without a winner (allowed: rows with one)")
         case StudyOpened() | CorpusPrepared() | WarmStarted() | Suggested():
             pass
-        case Finished() | Resumed() | Interrupted() | Placed() | Extended() | Shortened():
+        case Finished() | Resumed() | Interrupted() | Placed() | Extended() | Shortened() | Noted() | Renamed():
             pass
         case _:
             assert_never(event)

@@ -1,4 +1,5 @@
-"""Stores a user's requests to a study while another process may run it: to try points, or to stop trials.
+"""Stores a user's requests to a study while another process may run it: to try points, to stop trials, or to note or
+rename something.
 
 Only the study's driver may write the ledger. So each request waits as a file in the study's folder, until a driver has
 carried it out in the ledger and then removes the file. If the driver is killed in between, the next driver sees in the
@@ -9,25 +10,28 @@ import secrets
 import time
 from contextlib import suppress
 from pathlib import Path
+from typing import Annotated
 
-from pydantic import JsonValue, NonNegativeInt, ValidationError
+from pydantic import Field, JsonValue, NonNegativeInt, ValidationError
 
 from skipstack.data.basis.atomic_files import write_atomically
 from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.explain import explain
 from skipstack.data.basis.frozen import Frozen
+from skipstack.search.ledger.events import Noted, Renamed
 
 
 class Request(Frozen):
     """A request of the user ``asked_by``.
 
     ``points``: values of all active axes, to be tried in this order. ``stop``: the numbers of trials to end at their
-    next report. ``enough``: whether to start no further trial.
+    next report. ``enough``: whether to start no further trial. ``written``: what the user wrote about the study.
     """
 
     points: tuple[dict[str, JsonValue], ...] = ()
     stop: tuple[NonNegativeInt, ...] = ()
     enough: bool = False
+    written: Annotated[Noted | Renamed, Field(discriminator="kind")] | None = None
     asked_by: str = ""
 
 

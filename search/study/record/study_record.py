@@ -23,10 +23,12 @@ from skipstack.search.ledger.events import (
     HoursOver,
     Interrupted,
     Measuring,
+    Noted,
     Placed,
     Promoted,
     Proposed,
     Recording,
+    Renamed,
     Reported,
     Resumed,
     Retried,
@@ -200,6 +202,13 @@ class StudyRecord:
                 ablation.apply(event.event)
             case Placed():
                 self.queues = event.engine == "ray"
+            case Noted(trial=number):
+                if number is None:
+                    self.study = self.study.model_copy(update={"note": event.text})
+                else:
+                    self.trials[number].note = event.text
+            case Renamed():
+                self.study = self.study.model_copy(update={"renamed": event.title})
             case Used():
                 pass
             case _:

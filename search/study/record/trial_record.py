@@ -46,7 +46,7 @@ class TrialRecord:
     test sentence; None if there are none. ``documents``: the number of sentences of each document of the test split;
     empty if the corpus does not mark documents. ``untested``: its failed measurements on the test split. ``given_up``:
     the message of the last failed measurement; None if it is repeated, or none has failed. ``happened``: the event
-    numbers of its proposal, its end and its measurement on the test split.
+    numbers of its proposal, its end and its measurement on the test split. ``note``: what a user wrote about it.
     """
 
     number: int
@@ -72,6 +72,7 @@ class TrialRecord:
     untested: list[Untested] = field(default_factory=list)
     given_up: str | None = None
     happened: dict[Literal["proposed", "ended", "tested"], int] = field(default_factory=dict)
+    note: str = ""
     _config: Subject | None = field(default=None, repr=False, compare=False)
     _best: tuple[int, Reported | None] = field(default=(0, None), repr=False, compare=False)
     """The number of reports that were compared, and the best of these reports."""

@@ -71,6 +71,24 @@ def test_what_a_form_asks_for_waits_for_the_driver_and_the_page_says_so(running:
     assert "Waits: no further trial starts" in page
 
 
+def test_notes_and_titles_are_written_from_the_page(tmp_path: Path) -> None:
+    folder = write(tmp_path / "runs" / "done", history(study(trials=4), seed=1))
+    client, own = Client(folder.parent), {"study": str(folder)}
+    assert client.post(ACT, {**own, "do": "note", "text": "to repeat"}, **COOKIE).status == 303
+    assert client.post(ACT, {**own, "do": "rename", "title": "<b>Warm-up</b>"}, **COOKIE).status == 303
+    noted = client.post(ACT, {**own, "do": "note", "trial": "2", "text": "noisy"}, **COOKIE)
+    assert noted.headers["location"].startswith(TRIAL)
+    assert client.post(ACT, {**own, "do": "note", "text": "guessed"}).status == 403
+    about = client.get(f"{GOING}?study={folder}&section=written").text
+    assert "&lt;b&gt;Warm-up&lt;/b&gt;" in about
+    assert "to repeat" in about
+    assert "<form" not in about
+    assert "Note: noisy." in client.get(f"{noted.headers['location']}&section=trial").text
+    assert "&lt;b&gt;Warm-up" in client.get("/").text
+    assert client.post(ACT, {**own, "do": "note", "text": ""}, **COOKIE).status == 303
+    assert "to repeat" not in client.get(f"{GOING}?study={folder}&section=written").text
+
+
 def test_without_the_token_from_elsewhere_or_for_another_study_nothing_changes(running: Path) -> None:
     client, given = Client(running.parent, {"mlflow:copy": running}), {"do": "enough"}
     own = {"study": str(running), **given}

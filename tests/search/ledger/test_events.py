@@ -169,6 +169,8 @@ BY_KIND: dict[type, st.SearchStrategy[Event]] = {
         device=st.text(),
         tracking_uri=st.none() | st.text(),
     ),
+    happened.Noted: st.builds(happened.Noted, time=TIMES, trial=st.none() | COUNTS, text=st.text(), asked_by=st.text()),
+    happened.Renamed: st.builds(happened.Renamed, time=TIMES, title=st.text(min_size=1), asked_by=st.text()),
     happened.Measuring: st.builds(happened.Measuring, time=TIMES, trial=COUNTS),
     happened.Tested: st.builds(happened.Tested, time=TIMES, trial=COUNTS, metrics=METRICS, sentences=SENTENCES),
     happened.Untested: st.builds(happened.Untested, time=TIMES, trial=COUNTS, message=st.text()),

@@ -76,6 +76,24 @@ def test_a_paused_trial_is_not_promoted_any_more(tmp_path: Path) -> None:
     assert (ended.reason, ended.message) == ("stopped", "stopped by ada")
 
 
+def test_a_note_and_a_title_of_a_running_study_are_written_by_its_driver(tmp_path: Path) -> None:
+    folder = open_toy(tmp_path / "study", toy_study(3))
+
+    class Noting(ToyWorker):
+        def run_epoch(self) -> EpochResult:
+            if self.task.number == 1 and self.epoch == 0:
+                assert typed("note", folder.path, "noisy", "--trial", 0).code == 0
+                assert typed("rename", folder.path, "Warm-up").code == 0
+            return super().run_epoch()
+
+    record = run_toy(folder, worker=Noting)
+    read = read_study(folder.path)
+    assert (
+        (record.trials[0].note, record.study.title) == (read.trials[0].note, read.study.title) == ("noisy", "Warm-up")
+    )
+    assert not Requests(folder.asked).waiting()
+
+
 def test_a_driver_that_is_killed_leaves_the_request_to_the_next_one(tmp_path: Path) -> None:
     folder = open_toy(tmp_path / "study", study(3))
     with Ledger(folder.ledger) as ledger:

@@ -13,8 +13,10 @@ from skipstack.search.ledger.events import (
     Ended,
     Event,
     Interrupted,
+    Noted,
     Placed,
     Reason,
+    Renamed,
     Reported,
     Resumed,
     Retried,
@@ -324,3 +326,24 @@ def test_the_second_part_of_a_trial_begins_is_killed_and_ends_with_it(tmp_path: 
 
 def is_end(event: Event, trial: int) -> bool:
     return isinstance(event, Ended) and event.trial == trial
+
+
+def test_notes_are_tags_and_the_last_title_is_the_run_s_name_in_place_of_the_first() -> None:
+    events = list(history())
+    notes = [
+        Noted(time=9e9, text="to repeat"),
+        Noted(time=9e9, trial=0, text="noisy"),
+        Renamed(time=9e9, title="Warm-up"),
+        Renamed(time=9e9, title="Second warm-up"),
+    ]
+    runs = ExpectedRuns()
+    for event in events:
+        runs.apply(event)
+    first = runs.record.study.title
+    runs.pending.clear()
+    for event in notes:
+        runs.apply(event)
+    study, trial = runs.pending[None, None], runs.pending[None, 0]
+    assert study.tags["skipstack.note"] == "to repeat"
+    assert trial.tags["skipstack.note"] == "noisy"
+    assert (study.name, study.formerly) == ("Second warm-up", first)

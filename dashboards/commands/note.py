@@ -1,0 +1,46 @@
+"""``skipstack note`` and ``skipstack rename``: what a user writes about a study or a trial."""
+
+from typing import Annotated
+
+import typer
+
+from skipstack.dashboards.commands.options import StudyPath, whole
+from skipstack.dashboards.reports.printing import say
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the commands of this file."""
+    app.command("note")(note)
+    app.command("rename")(rename)
+
+
+def note(
+    study: StudyPath,
+    text: Annotated[str, typer.Argument(help="The note, in place of an earlier one; an empty one removes it.")],
+    trial: Annotated[
+        int | None, typer.Option(help="On this trial. Left out: on the study.", parser=whole, metavar="N")
+    ] = None,
+) -> int:
+    """Write a note on a study or a trial.
+
+    Reports and the dashboard show it, and so does MLflow from the next `skipstack resume` or `sync` on.
+    """
+    from skipstack.search.api.run import noted
+
+    noted(study, text, trial)
+    where = "the study" if trial is None else f"trial {trial}"
+    say(f"noted on {where}" if text.strip() else f"no note on {where}")
+    return 0
+
+
+def rename(study: StudyPath, title: Annotated[str, typer.Argument(help="The new title.")]) -> int:
+    """Give a study another title.
+
+    Reports and the dashboard call it so, and so does MLflow from the next `skipstack resume` or `sync` on. The folder
+    keeps its name.
+    """
+    from skipstack.search.api.run import renamed
+
+    renamed(study, title)
+    say(f"the study is called {' '.join(title.split())} now")
+    return 0
