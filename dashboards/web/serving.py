@@ -59,7 +59,7 @@ def serve(
         token = secrets.token_urlsafe()
         own = f"{address}/?{TOKEN}={token}"
         print(address, flush=True)
-        print(f"to stop trials or to try points from the pages: {own}", file=sys.stderr, flush=True)
+        print(f"to change something from the pages: {own}", file=sys.stderr, flush=True)
         import uvicorn
 
         from skipstack.dashboards.web.application import application

@@ -9,6 +9,7 @@ import math
 import time
 import weakref
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -227,13 +228,18 @@ def serve(link: Link) -> None:
     with uncollected():
         import mlflow
     logging.disable(logging.ERROR)  # failures are sent to the owner instead, without secrets
+    beside = Path("mlruns")
     while True:
         uri, work, arguments = link.recv()
+        stood = beside.exists()
         mlflow.set_tracking_uri(uri)  # older clients read artifacts only from the configured server
         try:
             answer: _Returned | _Refused = _Returned(work(link, *arguments))
         except UserError as error:
             answer = _Refused(str(error))
+        if not stood:
+            with suppress(OSError):
+                beside.rmdir()  # MLflow 2 makes this folder, empty, for any store in a database
         link.send(answer)
 
 
