@@ -7,7 +7,17 @@ import numpy as np
 import pandas as pd
 
 from skipstack.dashboards.charts.curves import rules
-from skipstack.dashboards.charts.theme import BLUE, INK, ORANGE, Look, colours, dashes, data, finished
+from skipstack.dashboards.charts.theme import (
+    BLUE,
+    INK,
+    ORANGE,
+    Look,
+    colours,
+    dashes,
+    data,
+    finished,
+    whole_numbers,
+)
 from skipstack.dashboards.charts.titles import shown, some_of, value_title
 from skipstack.data.tasks.measure import Measure
 
@@ -46,7 +56,7 @@ def running_curves(curves: pd.DataFrame, thresholds: pd.DataFrame, measure: Meas
         "epoch:Q",
         title="epoch",
         scale=alt.Scale(domain=[0.5, epochs + 0.5], nice=False),
-        axis=alt.Axis(tickMinStep=1, format="d"),
+        axis=whole_numbers([1, epochs]),
     )
     y = alt.Y("value:Q", title=value_title(measure), scale=alt.Scale(zero=False, nice=True, type=measure.scale))
     legend = alt.Legend(symbolType="stroke", symbolStrokeWidth=2, symbolSize=400)

@@ -5,7 +5,14 @@ from typing import Any, Literal
 import altair as alt
 import pandas as pd
 
-from skipstack.dashboards.charts.theme import colours, dashes, data, finished, looks
+from skipstack.dashboards.charts.theme import (
+    colours,
+    dashes,
+    data,
+    finished,
+    looks,
+    whole_numbers,
+)
 from skipstack.dashboards.charts.titles import decimals, shown, value_title
 from skipstack.data.tasks.measure import Measure
 
@@ -21,7 +28,7 @@ def expected_best(frame: pd.DataFrame, measure: Measure, *, cost: Literal["trial
     rows = named.dropna(subset=["expected_best"]).assign(value=lambda rows: rows["expected_best"] * shown(measure))
     studies = looks(rows["study"].unique().tolist())
     several = len(studies) > 1
-    x = alt.X(f"{cost}:Q", title=cost, axis=alt.Axis(tickMinStep=1, format=",d"), scale=alt.Scale(zero=False))
+    x = alt.X(f"{cost}:Q", title=cost, axis=whole_numbers(rows[cost]), scale=alt.Scale(zero=False))
     y = alt.Y("value:Q", title=f"expected best {value_title(measure)}", scale=alt.Scale(zero=False))
     legend = alt.Legend(symbolType="stroke", symbolStrokeWidth=2, symbolSize=1600) if several else None
     colour = alt.Color("study:N", scale=colours(studies), legend=legend)

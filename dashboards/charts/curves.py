@@ -20,6 +20,7 @@ from skipstack.dashboards.charts.theme import (
     dashes,
     data,
     finished,
+    whole_numbers,
 )
 from skipstack.dashboards.charts.titles import shown, some_of, value_title
 from skipstack.data.basis.counted import counted
@@ -66,9 +67,7 @@ def learning_curves(curves: pd.DataFrame, trials: pd.DataFrame, measure: Measure
         title=value_title(measure),
         scale=alt.Scale(zero=False, nice=True, type=measure.scale),
     )
-    x = alt.X(
-        "epoch:Q", title="epoch", axis=alt.Axis(tickMinStep=1, format="d"), scale=alt.Scale(zero=False, nice=False)
-    )
+    x = alt.X("epoch:Q", title="epoch", axis=whole_numbers(drawn["epoch"]), scale=alt.Scale(zero=False, nice=False))
     legend = alt.Legend(symbolType="stroke", symbolStrokeWidth=2, symbolSize=400)
     colour = alt.Color("kind:N", scale=colours(present), legend=legend)
     lines = (

@@ -7,7 +7,15 @@ import numpy as np
 import pandas as pd
 
 from skipstack.dashboards.charts.states import kinds, present
-from skipstack.dashboards.charts.theme import INK, colours, data, finished, shapes, thinned
+from skipstack.dashboards.charts.theme import (
+    INK,
+    colours,
+    data,
+    finished,
+    shapes,
+    thinned,
+    whole_numbers,
+)
 from skipstack.dashboards.charts.titles import not_drawn, shown, some_of, value_scale, value_title
 from skipstack.data.tasks.measure import Measure
 
@@ -35,7 +43,7 @@ def history(trials: pd.DataFrame, measure: Measure) -> Any:
     last = rows.iloc[[-1]].assign(value=steps["value"].iloc[-1]) if len(rows) else rows
     drawn = thinned(rows, MOST, pd.Series(leads))
     there = present(drawn["kind"])
-    x = alt.X("trial:Q", title="trial, in the order of proposal", axis=alt.Axis(tickMinStep=1, format=",d"))
+    x = alt.X("trial:Q", title="trial, in the order of proposal", axis=whole_numbers(rows["trial"]))
     y = alt.Y("value:Q", title=value_title(measure), scale=value_scale(measure))
     told = [
         "trial:Q",

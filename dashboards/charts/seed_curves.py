@@ -8,7 +8,19 @@ import numpy as np
 import pandas as pd
 
 from skipstack.dashboards.charts.curves import rules
-from skipstack.dashboards.charts.theme import BLUE, GREEN, INK, ORANGE, PURPLE, Look, colours, dashes, data, finished
+from skipstack.dashboards.charts.theme import (
+    BLUE,
+    GREEN,
+    INK,
+    ORANGE,
+    PURPLE,
+    Look,
+    colours,
+    dashes,
+    data,
+    finished,
+    whole_numbers,
+)
 from skipstack.dashboards.charts.titles import shown, value_title
 from skipstack.data.tasks.measure import Measure
 
@@ -57,7 +69,7 @@ def seed_curves(
         "epoch:Q",
         title="epoch",
         scale=alt.Scale(domain=[1, max(epochs, 2)], nice=False),
-        axis=alt.Axis(tickMinStep=1, format="d"),
+        axis=whole_numbers([1, max(epochs, 2)]),
     )
     y = alt.Y("value:Q", title=value_title(measure), scale=alt.Scale(zero=False, nice=True, type=measure.scale))
     legend = alt.Legend(symbolType="stroke", symbolStrokeWidth=2, symbolSize=400)

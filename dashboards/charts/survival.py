@@ -5,7 +5,18 @@ from typing import Any
 import altair as alt
 import pandas as pd
 
-from skipstack.dashboards.charts.theme import BLUE, INK, LINE, ORANGE, WIDTH, Look, colours, data, finished
+from skipstack.dashboards.charts.theme import (
+    BLUE,
+    INK,
+    LINE,
+    ORANGE,
+    WIDTH,
+    Look,
+    colours,
+    data,
+    finished,
+    whole_numbers,
+)
 
 ON, STOPPED = LOOKS = (Look("went on", BLUE), Look("stopped there", ORANGE))
 
@@ -31,7 +42,7 @@ def survival(frame: pd.DataFrame, *, unit: str = "epochs") -> Any:
         .mark_bar(stroke=INK, strokeWidth=0.8)
         .encode(
             x=x,
-            y=alt.Y("count:Q", title="trials", axis=alt.Axis(tickMinStep=1, format=",d")),
+            y=alt.Y("count:Q", title="trials", axis=whole_numbers([0, counts["n"].max()])),
             color=alt.Color("kind:N", scale=colours(LOOKS)),
             order="place:O",
         )

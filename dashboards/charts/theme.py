@@ -31,6 +31,9 @@ FONTS: Final = "Liberation Sans, Arial, Helvetica, sans-serif"
 text also fits in a browser that uses one of these two.
 """
 
+FEW: Final = 6
+"""An axis of whole numbers has a tick at each if their range is smaller than this."""
+
 LETTERS: Final = 72
 """The maximum number of characters in a line of a title."""
 
@@ -155,6 +158,16 @@ def signed(rows: pd.DataFrame, value: str, most: float, digits: str) -> Any:
         layers.append(known.mark_text(stroke=PAPER, strokeWidth=3, **place).encode(text=text))
         layers.append(known.mark_text(**place).encode(text=text))
     return alt.layer(*layers)
+
+
+def whole_numbers(numbers: Iterable[float]) -> alt.Axis:
+    """An axis for ``numbers`` whose ticks are whole numbers. If their range is small, each whole number in it has a
+    tick, since Vega would also put ticks between them.
+    """
+    known = [each for each in numbers if np.isfinite(each)] or [0.0]
+    least, most = int(np.floor(min(known))), int(np.ceil(max(known)))
+    few: dict[str, Any] = {"values": list(range(least, most + 1))} if most - least < FEW else {"tickMinStep": 1}
+    return alt.Axis(format=",d", **few)
 
 
 def gradient(values: "pd.Series[Any]") -> alt.Legend:

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+import altair as alt
 import numpy as np
 import pandas as pd
 import pytest
@@ -19,7 +20,7 @@ from skipstack.dashboards.charts.importance import importance
 from skipstack.dashboards.charts.pairs import pairs
 from skipstack.dashboards.charts.papers import against_paper
 from skipstack.dashboards.charts.survival import survival
-from skipstack.dashboards.charts.theme import BLUE, INK, ORANGE, SERIES
+from skipstack.dashboards.charts.theme import BLUE, INK, ORANGE, SERIES, whole_numbers
 from skipstack.data.tasks.measures import MEASURES
 from tests.dashboards.charts.drawn import Drawing, place
 
@@ -52,6 +53,14 @@ TRIALS = trials_of(
     seconds=[30.0, 10.0, 20.0, 5.0],
     parameters=[300, 100, 100, 50],
 )
+
+
+@pytest.mark.parametrize("numbers", [[0, 1], [0, 2], [1, 3], [2, 9], [0, 40]])
+def test_axes_of_whole_numbers_have_no_ticks_between(numbers: list[float]) -> None:
+    frame = pd.DataFrame({"x": numbers, "y": 1.0})
+    x = alt.X("x:Q", axis=whole_numbers(numbers), scale=alt.Scale(zero=False))
+    ticks = [text for text in Drawing(alt.Chart(frame).mark_point().encode(x=x)).words if text.isdigit()]
+    assert len(ticks) == len(set(ticks))
 
 
 def test_learning_curves_have_a_line_a_trial_and_a_cross_where_one_was_stopped() -> None:
