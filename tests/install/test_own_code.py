@@ -68,7 +68,7 @@ def test_a_gate_of_ones_own_is_searched_killed_resumed_and_verified(tmp_path: Pa
     code.write_text(f"{kept}\n")
     assert "another file is another study" in refused(programs, folder, "resume", "steep")
     code.write_text(kept)
-    assert "best: trial" in skipstack(programs, folder, "resume", "steep")
+    assert "3 trials: 3 completed" in skipstack(programs, folder, "resume", "steep")
 
     code.rename(folder / "aside.py")
     assert "steep" in skipstack(programs, folder, "report", "steep", "--by", "model.stack.shortcut.gate")
