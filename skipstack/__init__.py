@@ -81,6 +81,7 @@ __all__ = [
     "begin",
     "choice",
     "extend",
+    "follow",
     "from_optuna",
     "from_tune",
     "from_wandb",
@@ -435,6 +436,21 @@ def open(folder: AnyPath, *, tracking_uri: str | None = None) -> Study:
 
     check_arguments(folder=folder, tracking_uri=tracking_uri)
     return Study(located([Path(folder)], tracking_uri)[0], _page)
+
+
+def follow(folder: AnyPath, *, every: float = 5.0) -> None:
+    """Show the report of a study in a notebook's cell, and make it anew ``every`` so many seconds if something has
+    happened, until the study is finished or the cell is interrupted. Another process runs the study.
+
+    Raises UserError outside a notebook, and where there is no study.
+    """
+    check_system()
+    from skipstack.dashboards.reports.notebook import follow as followed
+    from skipstack.search.api.arguments import check_arguments
+    from skipstack.search.api.study import Study
+
+    check_arguments(folder=folder, every=every)
+    followed(Study(Path(folder)), every)
 
 
 def from_optuna(study: Any, *, out: AnyPath) -> Study:

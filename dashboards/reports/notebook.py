@@ -1,49 +1,49 @@
-"""Shows a study in a notebook: its verdict, its best trials, and the pictures of its search."""
+"""Shows a study in a notebook: its report, and while it runs the report after each change."""
 
+import time
 from html import escape
-from typing import Final
+from typing import Any, Final
 
-from skipstack.dashboards.reports.confirmation.reports import confirmed_tables
+from skipstack.dashboards.formats.rendering import render
 from skipstack.dashboards.reports.pictures.drawing_process import DRAWING
-from skipstack.dashboards.reports.pictures.search_pictures import search_pictures
-from skipstack.dashboards.reports.verdict import in_a_sentence
-from skipstack.search.analysis.verdict.of_study import verdict
+from skipstack.dashboards.reports.study_report import study_report
+from skipstack.data.basis.errors import UserError
 from skipstack.search.api.study import Study
-from skipstack.search.study.record.domain_parts import short_text
-from skipstack.spaces.short_names import names_by_path
+from skipstack.search.ledger.following import Following
+from skipstack.search.study.record.folder import StudyFolder
 
-BEST: Final = 10
-"""The maximum number of trials in the table."""
+FRAME: Final = '<iframe sandbox title="{title}" srcdoc="{page}" style="width: 100%; height: 40rem; border: 0"></iframe>'
 
 
 def notebook_page(study: Study) -> str:
-    """The study as HTML that loads nothing from the network. Pictures are SVG. Empty pictures are left out."""
-    said = in_a_sentence(verdict(study.explored(), list(confirmed_tables(study.record))))
-    return "\n".join([f"<p>{escape(repr(study))}</p>", f"<p>{escape(said)}</p>", _table(study), *_pictures(study)])
-
-
-def _table(study: Study) -> str:
-    record = study.record
-    short = names_by_path(record.space.domains)
-    head = ["trial", "state", record.measure.label, *short.values()]
-    rows = [
-        [str(trial.number), trial.state, record.measure.written(trial.score or 0.0)]
-        + [short_text(trial.point[path]) if path in trial.point else "" for path in short]
-        for trial in record.ranked()[:BEST]
-    ]
-    lines = [f"<tr>{_cells(head, 'th')}</tr>", *(f"<tr>{_cells(row, 'td')}</tr>" for row in rows)]
-    return f"<table>{''.join(lines)}</table>"
-
-
-def _cells(texts: list[str], kind: str) -> str:
-    return "".join(f"<{kind}>{escape(text)}</{kind}>" for text in texts)
-
-
-def _pictures(study: Study) -> list[str]:
-    if not study.record.ranked():
-        return []
+    """The study's report with its pictures, in a frame that loads nothing and runs no script."""
     try:
-        found = search_pictures(study.explored())
+        page = render(study_report(study.frames, folder=str(study.folder)), "html")
     finally:
         DRAWING.end()
-    return [f"<figure><figcaption>{escape(each.heading)}</figcaption>{each.svg}</figure>" for each in found if each.svg]
+    return FRAME.format(title=escape(repr(study)), page=escape(page))
+
+
+def follow(study: Study, every: float) -> None:
+    """Show the report in a notebook's cell until the study is finished; it is made anew ``every`` so many seconds, if
+    the ledger has changed. Raises UserError outside a notebook.
+    """
+    try:
+        from IPython.core.getipython import get_ipython
+        from IPython.display import HTML, display
+    except ImportError:
+        raise UserError("follow: IPython is not installed (allowed: in a notebook)") from None
+    if get_ipython() is None:
+        raise UserError("follow: this is no notebook (allowed: in a notebook; `skipstack dashboard` in a browser)")
+    news = Following(StudyFolder(study.folder).ledger)
+    cell: Any = None
+    while True:
+        if list(news.lines()):
+            now = Study(study.folder)
+            if cell is None:
+                cell = display(HTML(notebook_page(now)), display_id=True)
+            else:
+                cell.update(HTML(notebook_page(now)))
+            if now.finished:
+                return
+        time.sleep(every)

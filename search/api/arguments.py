@@ -2,7 +2,8 @@
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from numbers import Integral
+from math import inf
+from numbers import Integral, Real
 from typing import Any, Final, get_args
 
 from skipstack.data.basis.errors import UserError
@@ -42,6 +43,7 @@ CHECKS: Final[Mapping[str, Check]] = {
     **dict.fromkeys(("folder", "bundle", "table", "out", "data_dir"), PATH),
     **dict.fromkeys(("scale", "score", "tracking_uri", "address"), TEXT),
     **dict.fromkeys(("epochs", "seeds", "top", "trials"), WHOLE),
+    "every": (lambda given: isinstance(given, Real) and 0 < float(given) < inf, "a number of seconds above 0"),
     "corpus": TEXT_OR_TEXTS,
     "without": TEXT_OR_TEXTS,
     "by": TEXT_OR_TEXTS,

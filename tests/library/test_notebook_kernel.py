@@ -5,6 +5,7 @@ import re
 import signal
 import time
 from collections.abc import Iterator
+from html import unescape
 from pathlib import Path
 from threading import Thread
 from typing import Any
@@ -41,12 +42,37 @@ skipstack.search(slow, objective, trials=8, out="long", engine="serial")
 
 AGAIN = 'skipstack.resume("long", objective)'
 
+FOLLOWED = """
+import subprocess, sys, time
+import skipstack
+from pathlib import Path
+
+Path("objective.py").write_text('''
+import time
+import skipstack
+
+def objective(config, report):
+    for epoch in range(3):
+        time.sleep(0.3)
+        report(score=config["x"])
+
+if __name__ == "__main__":
+    space = skipstack.Space(x=skipstack.uniform(0, 2))
+    skipstack.search(space, objective, trials=6, out="followed", engine="serial")
+''')
+process = subprocess.Popen([sys.executable, "objective.py"])
+while not any(Path("followed/ledger").glob("*.jsonl")):
+    time.sleep(0.1)
+time.sleep(1)
+skipstack.follow("followed", every=0.5)
+"""
+
 
 @pytest.fixture(scope="module")
 def kernel(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Any, Path]]:
     """A client with a running kernel, at home in the folder."""
     folder = tmp_path_factory.mktemp("notebook")
-    cells = [nbformat.v4.new_code_cell(text.strip()) for text in (BEGIN, SLOW, AGAIN)]
+    cells = [nbformat.v4.new_code_cell(text.strip()) for text in (BEGIN, SLOW, AGAIN, FOLLOWED)]
     notebook = nbformat.v4.new_notebook(cells=cells)
     client = nbclient.NotebookClient(notebook, timeout=300, resources={"metadata": {"path": str(folder)}})
     with client.setup_kernel():
@@ -58,14 +84,24 @@ def run(client: Any, place: int) -> Any:
     return client.execute_cell(client.nb.cells[place], place).outputs
 
 
-def test_a_cell_that_ends_in_a_study_shows_its_best_trials_and_pictures(kernel: tuple[Any, Path]) -> None:
+def pages(outputs: Any) -> list[str]:
+    """The reports that a cell shows."""
+    shown = [each["data"]["text/html"] for each in outputs if "text/html" in each.get("data", {})]
+    return [unescape(page) for each in shown for page in re.findall(r'srcdoc="([^"]*)"', each)]
+
+
+def test_a_cell_that_ends_in_a_study_shows_its_report_with_pictures(kernel: tuple[Any, Path]) -> None:
     client, folder = kernel
-    outputs = run(client, 0)
-    (shown,) = (each["data"]["text/html"] for each in outputs if "text/html" in each.get("data", {}))
-    best = [str(trial.number) for trial in read_study(folder / "short").ranked()[:10]]
-    assert re.findall(r"<tr><td>(\d+)</td>", shown) == best
-    assert shown.count("<svg") >= 2
-    (folder / "shown.html").write_text(shown)
+    (page,) = pages(run(client, 0))
+    assert f"best, trial {read_study(folder / 'short').ranked()[0].number}" in page
+    assert page.count("<svg") >= 2
+
+
+def test_a_study_that_another_process_runs_is_followed_to_its_end(kernel: tuple[Any, Path]) -> None:
+    client, _ = kernel
+    (page,) = pages(run(client, 3))
+    (ends,) = re.findall(r"6 trials: ([^;]*);", page)
+    assert "running" not in ends
 
 
 def test_an_interrupt_ends_a_study_in_order_and_it_goes_on_from_there(kernel: tuple[Any, Path]) -> None:
