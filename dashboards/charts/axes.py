@@ -59,7 +59,7 @@ def channel(kind: Any, field: str, values: "pd.Series[Any]", title: str, *, log:
     """
     if is_quantity(values):
         spaced: dict[str, Any] = {"type": "log"} if log else {"type": "linear", "zero": False}
-        scale = alt.Scale(nice=False, **spaced)
+        scale = alt.Scale(nice=False, domain=[float(values.min()), float(values.max())], **spaced)
         return kind(
             f"{field}:Q", title=title[:LETTERS], scale=scale, axis=alt.Axis(format="~g", tickCount=5, grid=False)
         )

@@ -27,7 +27,8 @@ def slices(
     after: int | None = None,
 ) -> Any:
     """Draw a panel for each of ``axes``, with a point for each scored trial in which the axis is active. If more than
-    ``MOST`` trials have a score, the best and every n-th are drawn.
+    ``MOST`` trials have a score, the best and every n-th are drawn. Values that only trials without a score have stand
+    on the axis, too.
 
     ``trials``: a frame of trials with the columns state, score and dev, and a column for each axis. ``names``: the
     names of the axes in the chart. ``log``: the axes with a logarithmic scale. ``after``: the number of epochs after
@@ -41,11 +42,11 @@ def slices(
     aside = alt.XOffset("apart:Q", scale=alt.Scale(domain=[-1, 1]))
     panels = []
     for axis in axes:
-        own = drawn[drawn[axis].notna()]
+        own, tried = drawn[drawn[axis].notna()], trials[axis].dropna()
         rows = pd.DataFrame(
             {
                 "trial": own.index,
-                "at": placed(own[axis]).to_numpy(),
+                "at": placed(tried)[own.index].to_numpy(),
                 "value": own["dev"].to_numpy() * shown(measure),
                 "kind": kinds(own["state"]).to_numpy(),
                 "apart": (own.index.to_numpy() * 0.618) % 1 - 0.5,  # so that points do not hide each other
@@ -55,7 +56,7 @@ def slices(
             alt.Chart(data(rows))
             .mark_point(size=26, opacity=0.75)
             .encode(
-                x=channel(alt.X, "at", own[axis], names[axis], log=axis in log),
+                x=channel(alt.X, "at", tried, names[axis], log=axis in log),
                 y=alt.Y("value:Q", title=value_title(measure), scale=scale),
                 color=alt.Color("kind:N", scale=colours(there)),
                 shape=alt.Shape("kind:N", scale=shapes(there)),
@@ -64,7 +65,7 @@ def slices(
                     alt.Tooltip("at:N", title=names[axis]),
                     alt.Tooltip("value:Q", title="dev", format=".4~f"),
                 ],
-                **({} if is_quantity(own[axis]) else {"xOffset": aside}),
+                **({} if is_quantity(tried) else {"xOffset": aside}),
             )
             .properties(width=WIDTH, height=160)
         )
@@ -76,5 +77,5 @@ def slices(
         if after is None
         else f"The best up to epoch {after} of each trial that was trained so long. Other axes differ, too.",
         some_of(len(drawn), len(scored), "trials"),
-        not_drawn(silent, "trial", "without a score"),
+        not_drawn(silent, "trial", "without a score" if after is None else "not trained so long, or without a score"),
     )

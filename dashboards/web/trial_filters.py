@@ -63,11 +63,11 @@ def chosen_of(view: View, seen: "Exploration") -> Chosen:
 
 
 def alike(seen: "Exploration", chosen: Chosen) -> "pd.DataFrame":
-    """The chosen trials, each with its score after ``chosen.after`` epochs; without those that were stopped earlier."""
+    """The chosen trials, each with its score after ``chosen.after`` epochs: none if it was stopped earlier."""
     if chosen.after is None:
         return chosen.trials
     score = seen.reached[chosen.after].reindex(chosen.trials.index)
-    return chosen.trials.assign(score=score, dev=seen.seen.sign * score)[score.notna()]
+    return chosen.trials.assign(score=score, dev=seen.seen.sign * score)
 
 
 def _after(view: View, seen: "Exploration") -> int | None:

@@ -119,6 +119,18 @@ def test_slices_have_a_panel_an_axis_with_the_trials_in_which_it_is_active() -> 
     assert {"depth", GATE, "1", "3", "a", "b"} <= set(drawing.words)
 
 
+def test_values_that_no_trial_with_a_score_has_stand_on_the_axis() -> None:
+    rates = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6]
+    trials = pd.DataFrame(
+        {"state": "stopped", "dev": [0.5, 0.6, 0.7, 0.6, NAN, NAN], RATE: rates, GATE: ["a", "b", "b", "a", "c", "a"]}
+    ).rename_axis("trial")
+    chart = slices.slices(trials.assign(score=trials["dev"]), ACCURACY, [GATE, RATE], names=SHORT, after=3)
+    scales = [panel["encoding"]["x"]["scale"] for panel in chart.to_dict()["vconcat"]]
+    assert [scale["domain"] for scale in scales] == [["a", "b", "c"], [0.1, 0.6]]
+    assert len(drawn(chart)) == 2 * 4
+    assert "Not drawn: 2 trials not trained so long, or without a score." in words(chart)
+
+
 def test_fields_have_the_mean_of_their_trials_and_ranks_begin_with_the_best() -> None:
     chart = means_over(TRIALS, ACCURACY, DEPTH, GATE, names=SHORT)
     (rows,) = [chart.data.values]
