@@ -17,6 +17,8 @@ COLOURS: Final[Mapping[str, tuple[str, str]]] = {
     "red": ("#b3261e", "#f47067"),
     "cyan": ("#0b5c75", "#6cb6ff"),
     "fault": ("#7a2e1d", "#f2a08f"),
+    "mark": ("#1861b5", "#5b9bea"),
+    "sky": ("#2398f2", "#a5d3ff"),
 }
 """The colours of a page by name, in light mode and in dark mode."""
 
@@ -25,7 +27,7 @@ LIGHT, DARK = (" ".join(f"--{name}: {both[dark]};" for name, both in COLOURS.ite
 
 PICTURES: Final = "\n".join(
     f'svg [{part}="{COLOURS[name][0]}"] {{ {part}: var(--{name}); }}'
-    for name in ("ink", "paper", "line", "blue", "fault")
+    for name in ("ink", "paper", "line", "blue", "fault", "mark", "sky")
     for part in ("fill", "stroke")
 )
 """The CSS that replaces the colours of ``dashboards/charts/theme.py`` in pictures by those of the page."""

@@ -122,7 +122,26 @@ def note_form(study: str, note: str, trial: int | None = None) -> Element:
 
 
 def written_about(view: View) -> Iterator[Element]:
-    """Yield what users wrote about the study, and the forms in which a reader may write."""
+    """Yield the title and the note that users wrote."""
+    title, note = _written(view)
+    if title or note:
+        yield heading(title or "Note")
+    if note:
+        yield sentence(note)
+
+
+def writing(view: View) -> Iterator[Element]:
+    """Yield the forms in which a reader may write a note on the study, or another title."""
+    if not view.acts:
+        return
+    title, note = _written(view)
+    yield note_form(view.study, note)
+    field = text_field("title", "Title", title, placeholder="another title of the study")
+    yield request_form(kept({"study": [view.study]}), field, button("rename", "Rename the study"), name="rename")
+
+
+def _written(view: View) -> tuple[str, str]:
+    """The title and the note of the study; empty if nobody wrote one."""
     title = note = ""
     for event in Ledger(StudyFolder(view.path).ledger).only("noted", "renamed"):
         match event:
@@ -130,14 +149,7 @@ def written_about(view: View) -> Iterator[Element]:
                 title = event.title
             case Noted(trial=None):
                 note = event.text
-    if title or note:
-        yield heading(title or "Note")
-    if note:
-        yield sentence(note)
-    if view.acts:
-        yield note_form(view.study, note)
-        field = text_field("title", "Title", title, placeholder="another title of the study")
-        yield request_form(kept({"study": [view.study]}), field, button("rename", "Rename the study"), name="rename")
+    return title, note
 
 
 def waiting(view: View) -> Iterator[Element]:

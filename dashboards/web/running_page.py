@@ -24,7 +24,7 @@ from skipstack.dashboards.reports.wording import (
     listed,
     reason_in_words,
 )
-from skipstack.dashboards.web.acting import are_waiting, forms, waiting, written_about
+from skipstack.dashboards.web.acting import are_waiting, forms, waiting, writing, written_about
 from skipstack.dashboards.web.elements import (
     beside,
     chart,
@@ -89,6 +89,7 @@ def running_page(view: View) -> Sequence[Section]:
         told("chosen", partial(_choice, view), never),
         Section("log", partial(_log, view), "now" if short else "soon", every=pace, also=partial(_log_size, view)),
         told("place", partial(_place, path)),
+        Section("write", partial(writing, view)),
     ]
 
 

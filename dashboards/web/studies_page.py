@@ -104,7 +104,7 @@ def _described(own: View, of: Snapshot) -> Row:
     trials, measure = frames.trials, frames.measure
     ends = trials["state"].value_counts()
     running = int(ends.get("running", 0) + ends.get("paused", 0))
-    state = "finished" if frames.finished else f"not finished, {running:,} running" if running else "not finished"
+    state = "finished" if frames.finished else f"{running:,} running" if running else "not finished"
     page = GOING if not frames.finished or best is None else BELIEVE if frames.confirms else WORKS
     score = None if best is None else measure.score(float(trials["dev"][best]))
     reached = NONE if score is None else f"{measure.label} {measure.written(score)}{' %' * (measure.unit == '%')}"
