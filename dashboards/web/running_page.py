@@ -76,7 +76,7 @@ def running_page(view: View) -> Sequence[Section]:
 
     return [
         explored("verdict", lambda: [verdict(snapshot(path).verdict if over else verdict_now(path))]),
-        Section("written", partial(written_about, view)),
+        told("written", partial(written_about, view), never),
         told("numbers", partial(_numbers, path)),
         told("training", lambda: () if over else _training(path), slow),
         told("act", lambda: () if over else forms(view), never),
@@ -89,7 +89,7 @@ def running_page(view: View) -> Sequence[Section]:
         told("chosen", partial(_choice, view), never),
         Section("log", partial(_log, view), "now" if short else "soon", every=pace, also=partial(_log_size, view)),
         told("place", partial(_place, path)),
-        Section("write", partial(writing, view)),
+        told("write", partial(writing, view), never),
     ]
 
 

@@ -33,7 +33,7 @@ from tests.search.made_up import ended, history, opening, proposed, reported, st
 CONFIG = study(trials=30)
 EVENTS = list(history(CONFIG, seed=1))
 BEGUN = EVENTS[:61]
-KEYS = ["verdict", "numbers", "training", "act", "asked", "curves", "timeline", "told", "chosen", "log", "place"]
+KEYS = "verdict written numbers training act asked curves timeline told chosen log place write".split()
 
 
 def page(path: Path, **query: str) -> dict[str, Section]:
@@ -106,7 +106,7 @@ def test_a_study_that_runs_is_updated_section_by_section_and_no_form_is(tmp_path
     path = write(tmp_path / "begun", BEGUN)
     sections = page(path)
     assert list(sections) == KEYS
-    assert {key for key, each in sections.items() if each.every() is None} == {"act", "chosen"}
+    assert {key for key, each in sections.items() if each.every() is None} == {"written", "act", "chosen", "write"}
     assert {each.when for each in sections.values()} == {"now"}  # the ledger is short
     assert said(path).startswith("Not finished, no verdict yet: ")
     forms = {key for key, each in sections.items() if "<input" in section_html(view(path), each)}
