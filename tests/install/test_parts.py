@@ -53,7 +53,7 @@ for frame in (study.trials, study.seeds, study.curves, study.sentences, study.us
     assert frame() is not None
 assert len(study.exploration())
 study.to_parquet("frames")
-assert "<svg" in study._repr_html_()
+assert "&lt;svg" in study._repr_html_()
 try:
     skipstack.load("bundle")
 except skipstack.UserError as error:

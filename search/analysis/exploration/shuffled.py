@@ -82,12 +82,12 @@ def shuffled_along(
     """
     scored = scores.index[scores.notna()]
     points, own = points.loc[scored, list(parts.columns)], parts.loc[scored]
-    active = np.flatnonzero(points[axis].notna())
+    active, place = np.flatnonzero(points[axis].notna()), list(parts.columns).index(axis)
     dealt_points: list[pd.DataFrame] = []
     dealt_parts: list[pd.DataFrame] = []
     for time in range(TIMES_EACH):
         order = np.arange(len(scored))
-        order[active] = generator(0, "shuffled", axis, time).permutation(active)
+        order[active] = generator(0, "shuffled", place, time).permutation(active)
         for dealt, each in ((dealt_points, points), (dealt_parts, own)):
             dealt.append(each.assign(**{axis: each[axis].to_numpy()[order]}))
     models = fits(scores.loc[scored], whole.loc[scored], reached, dealt_parts, like=model)

@@ -69,7 +69,7 @@ def test_it_serves_this_machine_until_it_is_interrupted_and_changes_no_study(tmp
             server.send_signal(signal.SIGINT)
         rest, errors = server.communicate(timeout=60)
     assert (server.returncode, rest.strip()) == (0, "")
-    assert re.fullmatch(rf"to stop trials .*: {address}/\?token=\S{{43}}\n", errors)
+    assert re.fullmatch(rf"to change something .*: {address}/\?token=\S{{43}}\n", errors)
     assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
 
 
