@@ -33,7 +33,21 @@ from tests.search.made_up import ended, history, opening, proposed, reported, st
 CONFIG = study(trials=30)
 EVENTS = list(history(CONFIG, seed=1))
 BEGUN = EVENTS[:61]
-KEYS = "verdict written numbers training act asked curves timeline told chosen log place write".split()
+KEYS = [
+    "verdict",
+    "written",
+    "numbers",
+    "training",
+    "act",
+    "asked",
+    "curves",
+    "timeline",
+    "told",
+    "chosen",
+    "log",
+    "place",
+    "write",
+]
 
 
 def page(path: Path, **query: str) -> dict[str, Section]:
