@@ -78,7 +78,7 @@ def parallel_coordinates(
     return finished(
         alt.layer(*layers).properties(width=STEP * len(order), height=260),
         f"Each line is a trial; the thick one is trial {drawn.index[-1]}, the best of them",
-        "Blue lines are the better half, orange ones the worse.",
+        "The bluer a line, the better its trial.",
         some_of(len(drawn), len(known), "trials"),
         not_drawn(lost, "trial", "without a score"),
     )

@@ -14,7 +14,7 @@ def importance(frame: pd.DataFrame) -> Any:
     """Draw a row for each axis, with its importance and the importance expected by chance.
 
     Columns of ``frame``: ``axis``, ``fanova`` and ``by_chance`` (the two importances, as fractions in [0, 1] of the
-    variance of the scores), and ``stands_out`` (whether the axis explains more than by chance). Rows keep their order.
+    variance of the scores), and ``stands_out`` (whether the axis is shown to matter). Rows keep their order.
     """
     rows = frame.dropna(subset=["fanova"])
     order = rows["axis"].tolist()
@@ -39,9 +39,9 @@ def importance(frame: pd.DataFrame) -> Any:
     lost = len(frame) - len(rows)
     return finished(
         alt.layer(spans, points, data=data(marks)).properties(height=24 * len(order)),
-        f"In the search, {apart[0]} explains more than by chance"
+        f"In the search, {apart[0]} is shown to matter" if apart else "In the search alone, no axis is shown to matter",
+        f"{len(apart)} of {len(rows)} axes {'stands' if len(apart) == 1 else 'stand'} out."
         if apart
-        else "In the search alone, no axis explains more than by chance",
-        f"{len(apart)} of {len(rows)} axes {'stands' if len(apart) == 1 else 'stand'} out." if apart else "",
+        else "Scores differ along none by more than chance alone may make them.",
         f"Not drawn: {lost:,} axes whose share is not known." if lost else "",
     )

@@ -198,14 +198,14 @@ def test_axes_stand_in_their_order_and_the_most_important_is_named_if_it_stands_
         columns=["axis", "fanova", "by_chance", "stands_out"],
     )
     drawing = Drawing(chart := importance(frame))
-    assert words(chart).startswith("In the search, b explains more than by chance. 1 of 3 axes stands out.")
+    assert words(chart).startswith("In the search, b is shown to matter. 1 of 3 axes stands out.")
     points = [(place(mark), mark.get("fill")) for mark in drawing.marks("symbol")]
     assert len(points) == 2 * 3
     own = sorted((y, x) for (x, y), colour in points if colour == BLUE)
     assert ascending([x for _, x in own]) == [0, 2, 1]
     assert [word for word in drawing.words if word in "abc"] == ["a", "b", "c"]
     assert words(importance(frame.assign(stands_out=False))).startswith(
-        "In the search alone, no axis explains more than"
+        "In the search alone, no axis is shown to matter"
     )
 
 

@@ -17,7 +17,7 @@ QUESTIONS = {
     "Which axes, and which together?": [
         " are the best on average: ",
         "Where the good trials lie over depth and gate",
-        " explains more than by chance",
+        " is shown to matter",
         " beyond what each does alone",
     ],
     "Which trials?": ["Each line is a trial; ", " trials are worse than ", "The configs that were tried"],
