@@ -5,7 +5,8 @@ from typing import Any
 import altair as alt
 import pandas as pd
 
-from skipstack.dashboards.charts.theme import finished, signed
+from skipstack.dashboards.charts.heat_map import signed
+from skipstack.dashboards.charts.theme import finished
 from skipstack.data.basis.counted import counted
 
 

@@ -7,17 +7,7 @@ import numpy as np
 import pandas as pd
 
 from skipstack.dashboards.charts.curves import rules
-from skipstack.dashboards.charts.theme import (
-    BLUE,
-    INK,
-    ORANGE,
-    Look,
-    colours,
-    dashes,
-    data,
-    finished,
-    whole_numbers,
-)
+from skipstack.dashboards.charts.theme import BLUE, INK, ORANGE, Look, colours, dashes, data, finished, whole_numbers
 from skipstack.dashboards.charts.titles import shown, some_of, value_title
 from skipstack.data.tasks.measure import Measure
 

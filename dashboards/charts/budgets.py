@@ -5,14 +5,7 @@ from typing import Any, Literal
 import altair as alt
 import pandas as pd
 
-from skipstack.dashboards.charts.theme import (
-    colours,
-    dashes,
-    data,
-    finished,
-    looks,
-    whole_numbers,
-)
+from skipstack.dashboards.charts.theme import colours, dashes, data, finished, looks, whole_numbers
 from skipstack.dashboards.charts.titles import decimals, shown, value_title
 from skipstack.data.tasks.measure import Measure
 

@@ -7,15 +7,7 @@ import numpy as np
 import pandas as pd
 
 from skipstack.dashboards.charts.states import kinds, present
-from skipstack.dashboards.charts.theme import (
-    INK,
-    colours,
-    data,
-    finished,
-    shapes,
-    thinned,
-    whole_numbers,
-)
+from skipstack.dashboards.charts.theme import INK, colours, data, finished, shapes, thinned, whole_numbers
 from skipstack.dashboards.charts.titles import not_drawn, shown, some_of, value_scale, value_title
 from skipstack.data.tasks.measure import Measure
 

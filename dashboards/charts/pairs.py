@@ -5,7 +5,8 @@ from typing import Any, Final
 import altair as alt
 import pandas as pd
 
-from skipstack.dashboards.charts.theme import finished, named, signed
+from skipstack.dashboards.charts.heat_map import signed
+from skipstack.dashboards.charts.theme import finished, named
 from skipstack.dashboards.charts.titles import decimals, difference_title, shown, some_of
 from skipstack.data.tasks.measure import Measure
 
