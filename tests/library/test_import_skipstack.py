@@ -30,7 +30,7 @@ def test_importing_the_library_loads_nothing_large(tmp_path: Path) -> None:
             for each in (
                 "import skipstack.search.study.config",
                 "import skipstack.search.study.config as config; import skipstack; assert config.StudyConfig",
-                "import skipstack; from skipstack.search import config; assert config.StudyConfig",
+                "import skipstack; from skipstack.search.study import config; assert config.StudyConfig",
                 "import skipstack; import skipstack.search",
                 "import importlib, skipstack.search; importlib.reload(skipstack.search)",
             )
