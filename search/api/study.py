@@ -197,7 +197,7 @@ class Study:
         renamed(self.folder, title)
 
     def _repr_html_(self) -> str | None:
-        """The HTML for a notebook: the best trials, and the charts of the search. None means ``repr`` instead."""
+        """The HTML for a notebook: the report of the study. None means ``repr`` instead."""
         return None if self._page is None else self._page(self)
 
     def __repr__(self) -> str:

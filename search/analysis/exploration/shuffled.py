@@ -12,6 +12,7 @@ from typing import Final
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from skipstack.data.basis.seeding import generator
 from skipstack.search.analysis.exploration.additive_model import Fit, fits
@@ -55,15 +56,9 @@ def shuffled(
 
     ``points``: the value of each trial on each axis. The other arguments are those of ``additive_model.fit``.
     """
-    scored = scores.index[scores.notna()]
-    points, own = points.loc[scored, list(parts.columns)], parts.loc[scored]
-    orders = [generator(0, "shuffled", time).permutation(len(scored)) for time in range(TIMES)]
-    dealt = [own.iloc[order].set_axis(scored) for order in orders]
-    models = fits(scores.loc[scored], whole.loc[scored], reached, dealt)
-    return [
-        Shuffled(points.iloc[order].set_axis(scored), each, model)
-        for order, each, model in zip(orders, dealt, models, strict=True)
-    ]
+    count = int(scores.notna().sum())
+    orders = [generator(0, "shuffled", time).permutation(count) for time in range(TIMES)]
+    return _copies(list(parts.columns), orders, scores, points, whole, reached, parts)
 
 
 def shuffled_along(
@@ -81,16 +76,36 @@ def shuffled_along(
     are those of ``additive_model.fit``.
     """
     scored = scores.index[scores.notna()]
-    points, own = points.loc[scored, list(parts.columns)], parts.loc[scored]
-    active, place = np.flatnonzero(points[axis].notna()), list(parts.columns).index(axis)
-    dealt_points: list[pd.DataFrame] = []
-    dealt_parts: list[pd.DataFrame] = []
+    active = np.flatnonzero(points.loc[scored, axis].notna())
+    place = list(parts.columns).index(axis)
+    orders = []
     for time in range(TIMES_EACH):
         order = np.arange(len(scored))
         order[active] = generator(0, "shuffled", place, time).permutation(active)
-        for dealt, each in ((dealt_points, points), (dealt_parts, own)):
-            dealt.append(each.assign(**{axis: each[axis].to_numpy()[order]}))
-    models = fits(scores.loc[scored], whole.loc[scored], reached, dealt_parts, like=model)
+        orders.append(order)
+    return _copies([axis], orders, scores, points, whole, reached, parts, like=model)
+
+
+def _copies(
+    axes: Sequence[str],
+    orders: Sequence[NDArray[np.int64]],
+    scores: "pd.Series[float]",
+    points: pd.DataFrame,
+    whole: "pd.Series[bool]",
+    reached: pd.DataFrame,
+    parts: pd.DataFrame,
+    like: Fit | None = None,
+) -> list[Shuffled]:
+    """Make a copy for each of the ``orders`` of the scored trials, in which the values of ``axes`` are in that order.
+
+    ``like``: as for ``additive_model.fits``, whose other arguments these are.
+    """
+    scored = scores.index[scores.notna()]
+    dealt_points, dealt_parts = (
+        [frame.assign(**{axis: frame[axis].array.take(order) for axis in axes}) for order in orders]
+        for frame in (points.loc[scored, list(parts.columns)], parts.loc[scored])
+    )
+    models = fits(scores.loc[scored], whole.loc[scored], reached, dealt_parts, like=like)
     return [Shuffled(*each) for each in zip(dealt_points, dealt_parts, models, strict=True)]
 
 
