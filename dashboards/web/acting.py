@@ -84,7 +84,7 @@ def act(view: View, given: Mapping[str, str]) -> str:
         case {"do": "note", "trial": str(number), "text": str(text)} if number.isdecimal():
             noted(view.path, text, int(number))
             return view.trial((None, int(number)))
-        case {"do": "note", "text": str(text)}:
+        case {"do": "note", "text": str(text)} if "trial" not in given:
             noted(view.path, text)
         case {"do": "rename", "title": str(title)}:
             renamed(view.path, title)

@@ -115,6 +115,7 @@ def test_without_the_token_from_elsewhere_or_for_another_study_nothing_changes(r
         ({"do": "stop", "trial": "-1"}, "got an incomplete request"),
         ({"do": "try", "point": "depht=3"}, "depht"),
         ({"do": "try", "point": "/etc/passwd"}, "point: got no value"),
+        ({"do": "note", "trial": "x", "text": "of which trial?"}, "got an incomplete request"),
         ({"do": "delete"}, "got an incomplete request"),
         ({"do": "try", "point": "x" * 70_000}, "got more than 65,536 bytes"),
     ],
