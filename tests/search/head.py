@@ -16,8 +16,8 @@ from typing import Any, Self
 
 import psutil
 
-STARTED = "from ray.scripts.scripts import main; main()"
-"""The code of `ray`, for any Python that runs it."""
+RAY = "from ray.scripts.scripts import main; main()"
+"""The program `ray`, for any Python that runs it."""
 
 
 class Head:
@@ -32,6 +32,7 @@ class Head:
         *,
         cpus: int = 2,
         growing: Callable[[str], Mapping[str, Any]] | None = None,
+        web_server: bool = False,
         **environment: str,
     ) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="skj-"))  # a short path, since that of a socket has a maximum
@@ -45,15 +46,17 @@ class Head:
         }
         port = _free_port()
         self.address = f"127.0.0.1:{port}"
+        self.web_address = f"http://127.0.0.1:{_free_port()}"
         log = self.folder / "log"
-        own = ["--port", str(port), "--include-dashboard", "false", "--num-cpus", str(cpus)]
+        own = ["--port", str(port), "--num-cpus", str(cpus), "--include-dashboard", str(web_server).lower()]
+        own += ["--dashboard-port", self.web_address.rpartition(":")[2]]
         if growing is not None:
             config = self.folder / "autoscaler.yaml"
             config.write_text(json.dumps(growing(self.address)))
             own += ["--autoscaling-config", str(config)]
         with log.open("wb") as file:
             self.process = subprocess.Popen(
-                [python, "-P", "-c", STARTED, "start", "--head", "--block", *own, "--temp-dir", f"{self.folder}/ray"],
+                [python, "-P", "-c", RAY, "start", "--head", "--block", *own, "--temp-dir", f"{self.folder}/ray"],
                 cwd=folder,
                 env=self.environment,
                 stdout=file,

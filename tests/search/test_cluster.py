@@ -5,7 +5,7 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import psutil
@@ -19,7 +19,7 @@ from skipstack.search.study.record.study_record import StudyRecord
 from skipstack.search.study.record.trial_record import TrialRecord
 from skipstack.search.study.task import trial_task
 from tests.search.chaos import SMALL, runs
-from tests.search.head import Head
+from tests.search.head import RAY, Head
 from tests.search.hosts import ROOT, Hosts, missing
 from tests.search.sleeping import EPOCHS, SECONDS
 from tests.search.toy import ToyWorker
@@ -245,6 +245,40 @@ def test_a_job_without_an_address_trains_on_the_cluster_that_it_was_submitted_to
     )
     assert head.job("stop", job) == "STOPPED"
     assert ("RAY_ADDRESS=" in head.logs(job)) == (sessions == 1), "it is said where it trains"
+
+
+def test_rays_own_command_submits_a_study_with_the_token_and_is_refused_without(tmp_path: Path) -> None:
+    """With the environment that the guide names, and with none."""
+    pytest.importorskip("aiohttp_cors", reason="Ray's web server is part of ray[default], which is not installed")
+    folder = tmp_path / "study"
+    with Head(web_server=True) as head:
+        nothing = {key: value for key, value in head.environment.items() if not key.startswith("RAY_AUTH")}
+        assert "Authentication required" in submit(head, "refused", "true", nothing)
+        study = shlex.join([*SMALL, "--trials", "2", "--epochs", "1"])
+        submit(head, "study", f"{SKIPSTACK} search quickstart {study} --out {folder}", head.environment)
+        assert head.job("wait", "study") == "SUCCEEDED", head.logs("study")
+    assert read_study(folder).finished
+
+
+def submit(head: Head, job: str, command: str, environment: Mapping[str, str]) -> str:
+    """Call `ray job submit` until Ray's web server, which starts after the cluster, takes the job or asks for a token.
+    Return what it printed.
+    """
+    asked = ["job", "submit", "--address", head.web_address, "--no-wait", "--submission-id", job, "--"]
+    end = time.monotonic() + 300
+    while True:
+        ran = subprocess.run(
+            [sys.executable, "-P", "-c", RAY, *asked, *shlex.split(command)],
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        printed = ran.stdout + ran.stderr
+        if ran.returncode == 0 or "Authentication required" in printed or f"{job} already exists" in printed:
+            return printed
+        assert time.monotonic() < end, printed
+        time.sleep(1)
 
 
 def test_who_does_not_know_the_token_is_told_so_in_one_line(head: Head, tmp_path: Path) -> None:

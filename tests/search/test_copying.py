@@ -65,7 +65,7 @@ def test_racing_seeds_without_a_shared_disk_are_those_of_one_machine(cluster: Cl
     _, error = cluster.skipstack("search", "quickstart", *SMALL, *race, *size, "--out", str(folder))
     assert COPIED.replace("2 of 3", "1 of 3") in error
     record = check_as_alone(folder, tmp_path / "alone")
-    assert {len(trial.seeds) for trial in record.trials.values()} > {1}
+    assert max(len(trial.seeds) for trial in record.trials.values()) > 1, "no trial had a second group"
     cluster.check_nothing_stays(hosts=[3])
 
 
