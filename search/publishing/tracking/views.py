@@ -127,7 +127,8 @@ def _state(record: StudyRecord, name: ViewName, study_id: str, axes: list[str]) 
 
 def _trials(record: StudyRecord, study_id: str, axes: Iterable[str]) -> Mapping[str, Any]:
     """Return the page state for a table of the search's trials. ``axes``: the parameters to show."""
-    metrics = ["best_score", "best_epoch", f"test_{record.measure.name}", *(DIFFERENCE if _designed(record) else ())]
+    # MLflow shows metrics first: on a narrow screen each further one pushes the axes out of sight.
+    metrics = ["best_score", f"test_{record.measure.name}", *(DIFFERENCE if _designed(record) else ())]
     columns = [*_of("metrics", metrics), *_of("params", axes), *_of("tags", ["skipstack.end_reason"])]
     # Columns of attributes, such as the source, are left out, since the page shows them first and they would fill it.
     return {**_page(of_role(study_id, "trial"), "best_score"), "selectedColumns": columns}

@@ -24,7 +24,7 @@ from skipstack.dashboards.web.section import Section
 from skipstack.dashboards.web.view import View
 from skipstack.data.basis.errors import UserError
 from skipstack.search.analysis.study_frames import study_frames
-from skipstack.search.ledger.events import Ended, Event, Placed, Reported, Started, Usage, Used
+from skipstack.search.ledger.events import Ended, Event, Placed, Reason, Reported, Started, Usage, Used
 from skipstack.search.study.record.folder import StudyFolder
 from skipstack.spaces.space import Space
 from tests.dashboards.web.shown import Opened, write
@@ -72,12 +72,12 @@ def events_of(number: int, *happened: Event) -> list[Event]:
     return [proposed(CONFIG, number, point), Started(time=0.0, trial=number), *happened]
 
 
-def all_failed(reasons: Sequence[str] = ("failed", "failed", "out_of_memory")) -> list[Event]:
+def all_failed(reasons: Sequence[Reason] = ("failed", "failed", "out_of_memory")) -> list[Event]:
     """The events of a study of which each trial failed after two epochs, which took no time."""
     events = opening(CONFIG)
     for number, reason in enumerate(reasons):
         epochs = reported(number, 1, 0.5, 0.5), reported(number, 2, 0.4, 0.4)
-        events += events_of(number, *epochs, ended(number, reason, f"RuntimeError: bad luck {number}"))  # type: ignore[arg-type]
+        events += events_of(number, *epochs, ended(number, reason, f"RuntimeError: bad luck {number}"))
     return events
 
 
