@@ -51,6 +51,11 @@ NOTE: Final = (
     "is flattered; only what is confirmed has an interval. Training: training and evaluation, over all trials."
 )
 
+NONE_YET: Final = (
+    "This page lists the studies below the folders that were given to `skipstack dashboard`. `skipstack search quickstart` "
+    "starts a small one, in the folder runs. Load the page again to see it."
+)
+
 Row = Mapping[str, tuple[Any, str]]
 """A row of the table: for each column, the value to sort by, and the HTML of the cell. ``verdict`` is below the row. A
 study that cannot be read has only a name, its last event, and the reason as the verdict.
@@ -60,10 +65,9 @@ study that cannot be read has only a name, its last event, and the reason as the
 def studies_page(view: View) -> Sequence[Section]:
     """A table with a row for each study, whose name leads to the study. Chosen studies are compared below."""
     studies = view.studies
-    title = heading(f"{len(studies):,} {'study' if len(studies) == 1 else 'studies'}", level=1)
     if not studies:
-        told = "Studies stand here once `skipstack search` has begun one below the folders that are shown."
-        return [Section("studies", lambda: [title, empty(told)])]
+        return [Section("studies", lambda: [heading("No studies yet", level=1), empty(NONE_YET)])]
+    title = heading(f"{len(studies):,} {'study' if len(studies) == 1 else 'studies'}", level=1)
     sort = view.one("sort", NEWEST)
     if sort.removeprefix("-") not in COLUMNS:
         raise UserError(unknown("column", sort.removeprefix("-"), COLUMNS))

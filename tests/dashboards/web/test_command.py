@@ -77,4 +77,4 @@ def test_a_folder_without_studies_is_served_too_and_its_page_says_so(tmp_path: P
     with command(tmp_path, "dashboard") as server:
         assert server.stdout is not None
         with urllib.request.urlopen(server.stdout.readline().strip(), timeout=60) as answer:
-            assert b"Studies stand here once" in answer.read()
+            assert b"No studies yet" in answer.read()
