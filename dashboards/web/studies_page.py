@@ -52,8 +52,8 @@ NOTE: Final = (
 )
 
 NONE_YET: Final = (
-    "This page lists the studies below the folders that were given to `skipstack dashboard`. `skipstack search quickstart` "
-    "starts a small one, in the folder runs. Load the page again to see it."
+    "This page lists the studies below the folders that were given to `skipstack dashboard`. "
+    "`skipstack search quickstart` starts a small one, in the folder runs. Load the page again to see it."
 )
 
 Row = Mapping[str, tuple[Any, str]]
