@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -67,8 +68,11 @@ def ran_notebook(tmp_path: Path, *steps: str) -> str:
     # In a home of its own, loops would be compiled anew; and Ray's workers would let all others go first.
     compiled = {"XDG_CACHE_HOME": str(Path(os.environ.get("XDG_CACHE_HOME", "~/.cache")).expanduser())}
     environment |= {"RAY_DEDUP_LOGS": "0", "RAY_worker_niceness": "0", "HOME": str(tmp_path), **compiled}
-    ran = subprocess.run(
-        notebook, cwd=Path(__file__).parents[5], env=environment, capture_output=True, text=True, check=False
-    )
+    # `ray.init()` would join the cluster that a file in /tmp/ray names, also one that was killed long ago.
+    with tempfile.TemporaryDirectory(prefix="skg-") as temporary:  # a short path, since that of a socket has a maximum
+        environment["TMPDIR"] = temporary
+        ran = subprocess.run(
+            notebook, cwd=Path(__file__).parents[5], env=environment, capture_output=True, text=True, check=False
+        )
     assert ran.returncode == 0, ran.stdout + ran.stderr
     return ran.stdout
