@@ -161,7 +161,7 @@ def test_a_sync_into_an_empty_server_is_what_the_run_wrote_itself(together: Toge
     folder = together.folders[0]
     with mlflow_server(tmp_path / "empty", f"sqlite:///{tmp_path / 'mlflow.db'}", together.python) as uri:
         for _ in range(2):
-            ended_well(begun("sync", str(folder), "--tracking-uri", uri))
+            assert "not everything" not in (said := ended_well(begun("sync", str(folder), "--tracking-uri", uri))), said
             assert held(uri, folder) == held(together.uri, folder)
 
 
