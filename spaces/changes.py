@@ -5,15 +5,16 @@ from contextlib import suppress
 
 from skipstack.data.basis.frozen import canonical_json
 from skipstack.data.basis.user_code.configs import known
-from skipstack.spaces.paths import typed
+from skipstack.spaces.paths import left_out, typed
 from skipstack.spaces.subject import Scalar, Subject, leaves
 from skipstack.spaces.trial import CODE, TrialConfig
 
 
 def changes(config: Subject, base: Subject) -> dict[str, Scalar]:
     """Return the leaves of ``config``, by dotted path, that ``base`` lacks or that have another value in ``base``."""
-    theirs = {path: canonical_json(value) for path, value in base.flatten().items()}
-    return {path: value for path, value in config.flatten().items() if theirs.get(path) != canonical_json(value)}
+    ours, theirs = _flattened(config, base)
+    texts = {path: canonical_json(value) for path, value in theirs.items()}
+    return {path: value for path, value in ours.items() if texts.get(path) != canonical_json(value)}
 
 
 def differences(ours: Subject, theirs: Subject) -> Iterator[tuple[str, Scalar, Scalar]]:
@@ -21,10 +22,19 @@ def differences(ours: Subject, theirs: Subject) -> Iterator[tuple[str, Scalar, S
 
     The paths of ``ours`` come first.
     """
-    here, there = ours.flatten(), theirs.flatten()
+    here, there = _flattened(ours, theirs)
     for path in {**here, **there}:
         if here.get(path) != there.get(path):
             yield path, here.get(path), there.get(path)
+
+
+def _flattened(one: Subject, other: Subject) -> tuple[dict[str, Scalar], dict[str, Scalar]]:
+    """Return the leaves of two configs. A field that only one of them leaves out of its JSON text has its default."""
+    trees = one.model_dump(mode="json"), other.model_dump(mode="json")
+    ours, theirs = (dict(leaves(tree)) for tree in trees)
+    for tree, found, others in ((trees[0], ours, theirs), (trees[1], theirs, ours)):
+        found |= {path: value for path in others if path not in found for value in left_out(tree, path)}
+    return ours, theirs
 
 
 def chosen(changed: Mapping[str, Scalar], config: Subject) -> dict[str, Scalar]:
@@ -36,7 +46,7 @@ def chosen(changed: Mapping[str, Scalar], config: Subject) -> dict[str, Scalar]:
     """
     if not isinstance(config, TrialConfig):
         return dict(changed)
-    own = {path: value for path, value in config.flatten().items() if path != CODE}
+    own = {path: value for path, value in {**config.flatten(), **changed}.items() if path != CODE}
     defaults: dict[str, Scalar] = {}
     switched = [path.removesuffix(".kind") for path in own if path in changed and path.endswith(".kind")]
     for path in switched:

@@ -12,6 +12,7 @@ from typing import get_args
 
 from skipstack.models.configs.inputs import EmbedderConfig, FeatureMapConfig
 from skipstack.models.configs.model import ModelConfig, StackConfig
+from skipstack.models.configs.topologies import TOPOLOGIES
 from skipstack.models.configs.wiring import below, sources
 from skipstack.spaces.families import Family, families
 from skipstack.spaces.trial import TrialConfig
@@ -56,6 +57,13 @@ def _gate_in_use(model: ModelConfig, stack: StackConfig) -> bool:
     if stack.depth <= 1 or stack.shortcut.gate == "none":
         return True
     return any(sources(stack.composition, stack.depth)) and stack.shortcut.topology != "both_ungated"
+
+
+@_of_stacks
+def _cell_output_in_use(model: ModelConfig, stack: StackConfig) -> bool:
+    if stack.depth <= 1 or stack.shortcut.cell_output == "original":
+        return True
+    return any(sources(stack.composition, stack.depth)) and TOPOLOGIES[stack.shortcut.topology].updates_cell
 
 
 @_of_stacks
@@ -119,6 +127,12 @@ CONSTRAINTS: Mapping[str, Constraint] = {
             "a gate is used: in a stack deeper than one layer, some layer with a source takes its skip "
             "through the gate, which topology both_ungated does not have",
             _gate_in_use,
+        ),
+        Constraint(
+            "cell_output_in_use",
+            "cell_output updated differs from original: in a stack deeper than one layer, some layer with a source "
+            "takes its skip into a cell state",
+            _cell_output_in_use,
         ),
         Constraint(
             "one_name_a_network",

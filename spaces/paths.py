@@ -11,7 +11,7 @@ from pydantic import TypeAdapter, ValidationError
 from skipstack.data.basis.errors import unknown
 from skipstack.data.basis.explain import explain, shown
 from skipstack.data.basis.fields import alternatives, bare, describe, kinds, literals, models, paths
-from skipstack.data.basis.frozen import Frozen, canonical_json
+from skipstack.data.basis.frozen import Brief, Frozen, canonical_json, unsaid
 from skipstack.data.basis.user_code.configs import known, known_configs
 from skipstack.spaces.domains import Json
 from skipstack.spaces.trial import TrialConfig, code_of
@@ -138,25 +138,57 @@ def changes(axis: str, path: str) -> bool:
 def present(tree: Tree, path: str) -> bool:
     """Whether the tree has a value at ``path``.
 
-    A mapping with kinds may be null. Then the path of its kind counts as present, with the value null.
+    A mapping with kinds may be null. Then the path of its kind counts as present, with the value null. A field that is
+    ``left_out`` counts as present, with its default.
     """
-    here: Any = tree
-    for name in path.split("."):
-        if not isinstance(here, Mapping) or name not in here:
-            return here is None and name == "kind" and may_be_null(path)
-        here = here[name]
-    return True
+    here, name = _around(tree, path)
+    if isinstance(here, Mapping) and name in here:
+        return True
+    return (here is None and name == "kind" and may_be_null(path)) or bool(left_out(tree, path))
 
 
 def read(tree: Tree, path: str) -> Json:
-    """Return the value at ``path``. Raises KeyError if there is none."""
-    here: Any = tree
-    for name in path.split("."):
-        if here is None and name == "kind" and may_be_null(path):
-            return None
-        here = here[name]
-    value: Json = here
+    """Return the value at ``path``. Raises KeyError if there is none (``present``)."""
+    here, name = _around(tree, path)
+    if here is None and name == "kind" and may_be_null(path):
+        return None
+    if name not in here:
+        for default in left_out(tree, path):
+            return default
+    value: Json = here[name]
     return value
+
+
+def _around(tree: Tree, path: str) -> tuple[Any, str]:
+    """Return the value that should contain the field at ``path``, an empty mapping if there is none, and its name."""
+    *parents, name = path.split(".")
+    here: Any = tree
+    for parent in parents:
+        if not isinstance(here, Mapping) or parent not in here:
+            return {}, name
+        here = here[parent]
+    return here, name
+
+
+def left_out(tree: Tree, path: str) -> list[Json]:
+    """Return the default of the field at ``path`` if its config leaves it out of its JSON text (``Brief``). The list is
+    empty for every other path.
+    """
+    here, name = _around(tree, path)
+    if not isinstance(here, Mapping) or name in here:
+        return []
+    return [default for others, default in _unsaid(path, known_configs()) if others <= here.keys()][:1]
+
+
+@cache
+def _unsaid(path: str, own: tuple[type[Frozen], ...]) -> tuple[tuple[frozenset[str], Json], ...]:
+    """Return the default of the field at ``path`` for each config that may leave it out, with the names of the fields
+    that this config never leaves out, by which it is recognised.
+    """
+    parent, _, name = path.rpartition(".")
+    members = [member for annotation in _paths_with(own).get(parent, ()) for member in models(annotation)]
+    found = [(member, unsaid(member)) for member in members if issubclass(member, Brief)]
+    return tuple((frozenset(member.model_fields.keys() - left), left[name]) for member, left in found if name in left)
 
 
 def may_be_null(path: str) -> bool:

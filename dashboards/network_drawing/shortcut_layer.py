@@ -30,7 +30,7 @@ def equations(config: ShortcutConfig) -> list[str]:
     links = TOPOLOGIES[config.topology]
     if links.memory:
         lines = ["c~ = i · s + f · c of the step before", f"c = {JOINED[links.internal].format('c~')}"]
-        inner = "c~"
+        inner = "c" if _reads_updated(config) else "c~"
     else:
         lines, inner = [f"m = {JOINED[links.internal].format('i · s')}"], "m"
     lines.append(f"h = {JOINED[links.output].format(f'o · tanh({inner})')}")
@@ -43,6 +43,11 @@ def equations(config: ShortcutConfig) -> list[str]:
 def _equation(config: ShortcutConfig) -> str:
     """The equation of the layer's gate. For a gate of the user's own, the name of its kind."""
     return f"g: {config.gate.kind}" if isinstance(config.gate, OwnConfig) else GATES[config.gate]
+
+
+def _reads_updated(config: ShortcutConfig) -> bool:
+    """Whether the output reads the cell state after the skip has entered it."""
+    return config.cell_output == "updated" and TOPOLOGIES[config.topology].updates_cell
 
 
 def sign(config: ShortcutConfig) -> str:
@@ -64,10 +69,16 @@ def shortcut_layer(canvas: Canvas, config: ShortcutConfig, top: float) -> float:
     joins = [y for y, link in ((out, links.output), (inner, links.internal)) if link != "none"]
     canvas.line([(SKIP, bottom - 8), (SKIP, min(joins, default=bottom))], colour=BLUE, width=1.8, arrow=False)
     canvas.text((SKIP, bottom), "skip")
-    canvas.line([(SPINE, bottom - 8), (SPINE, top + 32)])
+    read = top + 122
+    if _reads_updated(config):
+        canvas.line([(SPINE, bottom - 8), (SPINE, inner)], arrow=False)
+        canvas.line([(MEMORY, inner), (MEMORY, read), (SPINE - 38, read)])
+        canvas.line([(SPINE, read), (SPINE, top + 32)])
+    else:
+        canvas.line([(SPINE, bottom - 8), (SPINE, top + 32)])
     if links.memory:
         _memory(canvas, links, inner)
-    for y, words in ((top + 122, "o · tanh"), (bottom - 34, "i · s")):
+    for y, words in ((read, "o · tanh"), (bottom - 34, "i · s")):
         canvas.box((SPINE, y), 76, 24)
         canvas.text((SPINE, y), words)
     _sum(canvas, (SPINE, out), links.output, signs)

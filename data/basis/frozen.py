@@ -33,11 +33,11 @@ class Brief(Frozen):
 
     def _left_out(self) -> set[str]:
         """The names of the fields to leave out of the JSON text."""
-        return {name for name, default in _unsaid(type(self)).items() if getattr(self, name) == default}
+        return {name for name, default in unsaid(type(self)).items() if getattr(self, name) == default}
 
 
 @cache
-def _unsaid(kind: type[Brief]) -> dict[str, Any]:
+def unsaid(kind: type[Brief]) -> dict[str, Any]:
     """Maps the name of each field that has ``UNSAID`` in its ``Annotated`` to the field's default."""
     marked = {name: field for name, field in kind.model_fields.items() if UNSAID in field.metadata}
     return {name: field.get_default(call_default_factory=True) for name, field in marked.items()}

@@ -5,7 +5,7 @@ from typing import Annotated, Final, Literal, Self
 
 from pydantic import Field, model_validator
 
-from skipstack.data.basis.frozen import Frozen
+from skipstack.data.basis.frozen import UNSAID, Brief
 from skipstack.data.basis.user_code.configs import OpenTo, OwnConfig
 
 CellKind = Literal["lstm", "gru", "min_gru", "min_lstm", "simple", "sutskever", "feedforward"]
@@ -45,6 +45,10 @@ Topology = Literal[
 """The topology of a layer with a shortcut: how the skip, the output of an earlier layer, enters the layer (wu2017 Table
 2; equations in ``models/parts/cells/shortcut.py``)."""
 
+CellOutput = Literal["original", "updated"]
+"""The cell state that the output reads in a topology whose skip updates the cell state: two readings of h~ in the
+caption of wu2017's Table 2 (equations in ``models/parts/cells/shortcut.py``)."""
+
 GateKind = Literal[
     "none",
     "sigmoid_below",
@@ -78,18 +82,24 @@ GATES: Final[Mapping[GateKind, str]] = {
 """The equation of each gate in a diagram of the network."""
 
 
-class ShortcutConfig(Frozen):
+class ShortcutConfig(Brief):
     """A layer with a shortcut from an earlier layer. The default is the block of wu2017 (eq. 8) with its gate (eq. 13).
 
     Every gate works with every topology, except ``none`` and ``linear`` with ``both_highway``. The topology
     ``both_ungated`` has no gate, and does not read ``gate`` and ``probability``. If a study varies topology and gate,
-    the constraint ``gate_in_use`` excludes points that differ only in an unread gate.
+    the constraint ``gate_in_use`` excludes points that differ only in an unread gate. Likewise the constraint
+    ``cell_output_in_use`` for ``cell_output``.
     """
 
     topology: Topology = "block"
     gate: AnyGate = "sigmoid_below"
     probability: Annotated[float, Field(gt=0, lt=1)] = 0.5
     """The probability that the gate ``bernoulli`` is open. Other gates do not read this field."""
+    cell_output: Annotated[CellOutput, UNSAID] = "original"
+    """The cell state in o * tanh(...), where the skip enters both the cell state and the output. ``original``: the
+    state before the skip enters it, the "original cell output" of wu2017's Table 2. ``updated``: the state that the
+    next time step reads, as the formula in the table's caption prints it. Only the topologies ``both_ungated``,
+    ``both_gated``, ``both_highway`` and ``both_two_gates`` read this field."""
 
     @model_validator(mode="after")
     def _has_a_meaning(self) -> Self:

@@ -23,6 +23,11 @@ class Links:
     memory: bool
 
     @property
+    def updates_cell(self) -> bool:
+        """Whether the skip enters a cell state, so that the output may read the state before or after that."""
+        return self.memory and self.internal != "none"
+
+    @property
     def gates(self) -> int:
         """The number of different gates on the skip, not counting the output gate; 0 only for ``both_ungated``."""
         return len({self.internal, self.output} & {"gated", "gated_apart", "highway"})

@@ -139,9 +139,9 @@ class TrainingConfig(Brief):
     optimiser: Optimiser = Sgd()
     schedule: Schedule = Halving()
     averaged_over: Literal["tokens", "sentences"] = "tokens"
-    """The unit over which the training loss of a batch is averaged: ``tokens`` (wu2017 eq. 3) or ``sentences``
-    (chen2017 eq. 20). With ``sentences``, gradients are larger by a factor of about the mean length of a sentence.
-    Reported losses are always per token."""
+    """The unit over which the training loss of a batch is averaged: ``tokens``, or ``sentences`` (chen2017 eq. 20, and
+    wu2017 eq. 3 if a batch is one sentence). With ``sentences``, gradients are larger by a factor of about the mean
+    length of a sentence. Reported losses are always per token."""
     clip_norm: PositiveFloat | None = None
     """The maximum Euclidean norm of the gradient of all weights of one seed's network. Gradients with a larger norm are
     scaled down to this norm. None means no limit."""

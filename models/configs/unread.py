@@ -12,6 +12,7 @@ from skipstack.models.configs.feedback import FeedbackConfig
 from skipstack.models.configs.inputs import EmbedderConfig, FeatureMapConfig
 from skipstack.models.configs.model import ModelConfig, StackConfig
 from skipstack.models.configs.skips import DynamicSkipConfig
+from skipstack.models.configs.topologies import TOPOLOGIES
 from skipstack.models.configs.wiring import Source, below, sources
 
 OPEN: Final[Mapping[Topology, Topology]] = {
@@ -104,8 +105,9 @@ def _shortcut(stack: StackConfig, wiring: tuple[Source, ...]) -> ShortcutConfig:
     of_below = all(below(source, layer) for layer, source in enumerate(wiring, start=1) if source)
     if gate == "sigmoid_skipped" and of_below and apart:
         gate = "sigmoid_below"
-    unread = {} if gate == "bernoulli" else _defaults(config, "probability")
-    return config.model_copy(update={"topology": topology, "gate": gate, **unread})
+    unread = [] if gate == "bernoulli" else ["probability"]
+    unread += [] if TOPOLOGIES[topology].updates_cell else ["cell_output"]
+    return config.model_copy(update={"topology": topology, "gate": gate, **_defaults(config, *unread)})
 
 
 def _feedback(config: FeedbackConfig) -> FeedbackConfig:

@@ -41,24 +41,26 @@ def lstm_layer(
     output_GTBH: Tensor | None = None,
     kept_GTBH: Tensor | None = None,
     start_GBY: Tensor | None = None,
+    *,
+    updated: bool = False,
 ) -> tuple[Tensor, Tensor] | None:
     """Runs an LSTM, with the terms that a skip adds. Returns h of all steps, h_GTBH, and the last state [h; c],
     last_GBY; None if no fast version can run.
 
-    v_t = i_t s_t + f_t c_{t-1},   c_t = k_t v_t + a_t,   h_t = k_t o_t tanh(v_t) + b_t   (wu2017 eqs 5-6, Table 2)
+    v_t = i_t s_t + f_t c_{t-1},   c_t = k_t v_t + a_t,   h_t = k_t o_t tanh(u_t) + b_t   (wu2017 eqs 5-6, Table 2)
 
     Here (i, f, o, s) = (sigm, sigm, sigm, tanh)(pre_t + U h_{t-1}), with pre_t = W x_t + b and x_t the layer below.
     ``internal`` a_t and ``output`` b_t are the terms of the skip; None means zero. ``kept`` k_t is the share of the
     layer's own values that a highway keeps; None means 1. All three are known before the loop. ``start`` is [h; c]
-    before the first step; None means zeros.
+    before the first step; None means zeros. u_t is the updated state c_t if ``updated``, otherwise v_t.
 
     The backward pass is written out. With a' for the gradient of a, from the last step backward:
     h_t' = (from above)_t + U^T pre_{t+1}'
-    c_t' = v_{t+1}' f_{t+1}
-    v_t' = c_t' k_t + h_t' k_t o_t (1 - tanh^2 v_t)
+    u_t' = h_t' k_t o_t (1 - tanh^2 u_t)
+    c_t' = v_{t+1}' f_{t+1},   v_t' = c_t' k_t;   u_t' is added to c_t' first if ``updated``, otherwise to v_t'
     pre_t' = (v_t' s_t i_t (1 - i_t),  v_t' c_{t-1} f_t (1 - f_t),
-              h_t' k_t tanh(v_t) o_t (1 - o_t),  v_t' i_t (1 - s_t^2))
-    a_t' = c_t',   b_t' = h_t',   k_t' = c_t' v_t + h_t' o_t tanh(v_t),   U' = sum_t h_{t-1} pre_t'^T
+              h_t' k_t tanh(u_t) o_t (1 - o_t),  v_t' i_t (1 - s_t^2))
+    a_t' = c_t',   b_t' = h_t',   k_t' = c_t' v_t + h_t' o_t tanh(u_t),   U' = sum_t h_{t-1} pre_t'^T
     ``start`` and the returned last state have no gradients: a state that is carried over is a constant.
     """
     kernels, skip = choose("lstm", below_GTBI), (internal_GTBH, output_GTBH, kept_GTBH)
@@ -69,11 +71,11 @@ def lstm_layer(
         )
 
         _check_fit(below_GTBI, weights, *skip)
-        found = _applied(CompiledLstm, below_GTBI, *weights, *skip, start_GBY)
+        found = _applied(CompiledLstm, below_GTBI, *weights, *skip, start_GBY, updated)
     elif kernels == "fused":
         from skipstack.models.kernels.fused.loops import FusedLstm
 
-        found = _applied(FusedLstm, *_before_steps(below_GTBI, weights), *skip, start_GBY)
+        found = _applied(FusedLstm, *_before_steps(below_GTBI, weights), *skip, start_GBY, updated)
     return found
 
 
@@ -173,6 +175,6 @@ def _check_reads(below_GTBI: Tensor, below_RDIX: Tensor) -> None:
     check_shape("the input of a layer", below_GTBI, lanes * directions, *below_GTBI.shape[1:3], size)
 
 
-def _applied(function: Any, *given: Tensor | None) -> Any:
+def _applied(function: Any, *given: Tensor | bool | None) -> Any:
     """Calls an autograd function, whose method ``apply`` is untyped in torch."""
     return function.apply(*given)

@@ -127,6 +127,8 @@ SPELLINGS = {
     "every input": CharacterCnnConfig(highways=2),
     "filters of several widths": CharacterCnnsConfig(highways=1),
 }
+BOTH = [each for each in get_args(Topology) if each.startswith("both")]
+"""Topologies whose output may read the cell state before or after the skip has entered it."""
 EVERY = [*presets(), *get_args(Topology), *get_args(GateKind), *SPELLINGS]
 
 
@@ -166,6 +168,7 @@ def test_what_differs_is_drawn_differently() -> None:
     stacks: list[dict[str, Any]] = [
         *({"depth": 7, "composition": each} for each in range(6)),
         *({"depth": 3, "composition": 2, "shortcut": {"topology": each}} for each in get_args(Topology)),
+        *({"depth": 3, "composition": 2, "shortcut": {"topology": each, "cell_output": "updated"}} for each in BOTH),
         *(
             {"depth": 3, "composition": 2, "shortcut": {"gate": each}}
             for each in get_args(GateKind)
@@ -203,12 +206,17 @@ def test_a_skip_names_the_states_that_it_reads(skip: dict[str, Any], read: str) 
     assert f"its own h and c {read} steps back" in " ".join(described(diagram(model)))
 
 
-PRINTED = [*((each, "sigmoid_below") for each in get_args(Topology)), ("block", "sigmoid_skipped"), ("block", "none")]
+PRINTED: list[dict[str, str]] = [
+    *({"topology": each} for each in get_args(Topology)),
+    *({"topology": each, "cell_output": "updated"} for each in get_args(Topology)),
+    {"gate": "sigmoid_skipped"},
+    {"gate": "none"},
+]
 
 
-@pytest.mark.parametrize(("topology", "gate"), PRINTED)
-def test_the_equations_beside_a_layer_are_those_it_computes(topology: Topology, gate: GateKind) -> None:
-    layer, shown = layer_of(depth=2, composition=(0, 1), shortcut={"topology": topology, "gate": gate})
+@pytest.mark.parametrize("shortcut", PRINTED, ids=lambda shortcut: "-".join(shortcut.values()))
+def test_the_equations_beside_a_layer_are_those_it_computes(shortcut: dict[str, str]) -> None:
+    layer, shown = layer_of(depth=2, composition=(0, 1), shortcut=shortcut)
     assert isinstance(layer, ShortcutCell)
     assert shown.shortcut is not None
     lines = equations(shown.shortcut)

@@ -65,13 +65,13 @@ def tapped(x_GTBX: Tensor, weight_GFX: Tensor, previous_GBF: Tensor) -> Tensor:
 
 
 CASES = {
-    "CompiledLstm": Case((numbers(2, 3, 2, 3), *LSTM, *PARTS, numbers(2, 2, 4))),
+    "CompiledLstm": Case((numbers(2, 3, 2, 3), *LSTM, *PARTS, numbers(2, 2, 4), True)),
     "CompiledBlock": Case((numbers(2, 3, 2, 3), *BLOCK, *PARTS, numbers(2, 2, 2))),
     "CompiledGru": Case((numbers(2, 3, 2, 3), *GRU, numbers(1, 2, 2), numbers(2, 2, 2))),
     "CompiledMinimal": Case((numbers(2, 3, 2, 3), numbers(1, 2, 3, 6), numbers(1, 2, 6), 2, numbers(2, 2, 2))),
     "LinearScan": Case((numbers(2, 5, 2, 2), numbers(2, 5, 2, 2), numbers(2, 2, 2))),
     "CompiledBothWays": Case(("lstm", numbers(1, 3, 2, 3), LENGTHS_RB, PARTS[0], *LSTM)),
-    "FusedLstm": Case((numbers(2, 3, 2, 8), numbers(2, 2, 8), *PARTS, numbers(2, 2, 4))),
+    "FusedLstm": Case((numbers(2, 3, 2, 8), numbers(2, 2, 8), *PARTS, numbers(2, 2, 4), True)),
     "FusedBlock": Case((numbers(2, 3, 2, 6), numbers(2, 2, 6), *PARTS, numbers(2, 2, 2))),
     "SkipLoop": Case(
         (

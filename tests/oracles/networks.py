@@ -169,7 +169,9 @@ GATES: Mapping[str, Callable[[Moment], Array]] = {
 
 @dataclass(frozen=True)
 class Values:
-    """The values of a layer at a time step; ``g`` and ``g_h`` are matrices, ``c`` is c_{t-1}."""
+    """The values of a layer at a time step; ``g`` and ``g_h`` are matrices, ``c`` is c_{t-1}. ``updated``: whether the
+    caption's h~ = o * tanh(c_t) is taken literally.
+    """
 
     i: Array
     o: Array
@@ -179,38 +181,43 @@ class Values:
     c: Array
     g: Array
     g_h: Array
+    updated: bool
 
 
-def _tilde(v: Values) -> tuple[Array, Array]:
-    """c~ and h~."""
-    c = v.i * v.s + v.f * v.c
-    return c, v.o * np.tanh(c)
+def _original(v: Values) -> Array:
+    """c~."""
+    return v.i * v.s + v.f * v.c
+
+
+def _output(v: Values, c: Array) -> Array:
+    """h~, where c is c_t."""
+    return v.o * np.tanh(c if v.updated else _original(v))
 
 
 def hidden_gated(v: Values) -> tuple[Array, Array]:
-    c, h = _tilde(v)
-    return c, h + v.g @ v.skip
+    c = _original(v)
+    return c, _output(v, c) + v.g @ v.skip
 
 
 def both_ungated(v: Values) -> tuple[Array, Array]:
-    c, h = _tilde(v)
-    return c + v.skip, h + v.skip
+    c = _original(v) + v.skip
+    return c, _output(v, c) + v.skip
 
 
 def both_gated(v: Values) -> tuple[Array, Array]:
-    c, h = _tilde(v)
-    return c + v.g @ v.skip, h + v.g @ v.skip
+    c = _original(v) + v.g @ v.skip
+    return c, _output(v, c) + v.g @ v.skip
 
 
 def both_highway(v: Values) -> tuple[Array, Array]:
-    c, h = _tilde(v)
-    rest = np.eye(len(c)) - v.g
-    return rest @ c + v.g @ v.skip, rest @ h + v.g @ v.skip
+    rest = np.eye(len(v.skip)) - v.g
+    c = rest @ _original(v) + v.g @ v.skip
+    return c, rest @ _output(v, c) + v.g @ v.skip
 
 
 def both_two_gates(v: Values) -> tuple[Array, Array]:
-    c, h = _tilde(v)
-    return c + v.g @ v.skip, h + v.g_h @ v.skip
+    c = _original(v) + v.g @ v.skip
+    return c, _output(v, c) + v.g_h @ v.skip
 
 
 def block(v: Values) -> tuple[Array, Array]:
@@ -264,6 +271,7 @@ def shortcut_layer(
     weights: Weights,
     topology: str,
     gate: str,
+    cell_output: str = "original",
     *,
     probability: float = 0.5,
     draws: Sequence[Sequence[Array]] | None = None,
@@ -305,6 +313,7 @@ def shortcut_layer(
             c=c,
             g=matrices[0] if matrices else none,
             g_h=matrices[1] if vectors == 2 else none,
+            updated=cell_output == "updated",
         )
         c, h = TOPOLOGIES[topology](values)
         earlier = x

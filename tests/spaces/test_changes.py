@@ -8,10 +8,13 @@ import yaml
 from skipstack.data.basis.user_code.configs import known
 from skipstack.data.basis.user_code.files import read_code
 from skipstack.search.study.study_files.study_file import load_study
-from skipstack.spaces.changes import changes, chosen
+from skipstack.spaces.changes import changes, chosen, differences
+from skipstack.spaces.paths import written
 from skipstack.spaces.trial import TrialConfig
 from tests.own_code.pieces_of import RIGHT
 from tests.search.made_up import COMPOSITION, study
+
+CELL_OUTPUT = "model.stack.shortcut.cell_output"
 
 
 def test_changes_are_the_leaves_that_differ_or_that_the_base_lacks() -> None:
@@ -27,6 +30,18 @@ def test_changes_are_the_leaves_that_differ_or_that_the_base_lacks() -> None:
         "training.optimiser.momentum": 0.0,
         "training.clip_norm": 5.0,
     }
+
+
+def test_a_field_that_a_config_leaves_out_has_its_default() -> None:
+    """Brief configs leave out fields of later versions, and a base may have another value in one."""
+    usual = study().space.base
+    other = TrialConfig.model_validate(written(usual.model_dump(mode="json"), CELL_OUTPUT, "updated"))
+    assert CELL_OUTPUT not in usual.flatten()
+    assert (changes(usual, other), changes(other, usual)) == ({CELL_OUTPUT: "original"}, {CELL_OUTPUT: "updated"})
+    assert chosen(changes(usual, other), usual) == {CELL_OUTPUT: "original"}
+    assert list(differences(usual, other)) == [(CELL_OUTPUT, "original", "updated")]
+    without = TrialConfig.model_validate(written(usual.model_dump(mode="json"), "model.stack.kind", "feedback"))
+    assert CELL_OUTPUT not in changes(without, other)
 
 
 def test_what_is_chosen_gives_the_config_again_and_names_no_default_of_a_kind(tmp_path: Path) -> None:

@@ -69,6 +69,18 @@ def test_a_gate_is_in_use_where_a_layer_has_a_source_and_its_topology_a_gate(tri
 
 
 @pytest.mark.parametrize("topology", get_args(Topology))
+def test_the_output_of_the_updated_state_needs_a_skip_that_updates_it(topology: str) -> None:
+    def holds(**rest: object) -> bool:
+        config = {"topology": topology, "cell_output": "updated"}
+        return CONSTRAINTS["cell_output_in_use"].holds(network(stack={"composition": 2, "shortcut": config, **rest}))
+
+    assert holds(depth=3) == topology.startswith("both")
+    assert not holds(depth=3, composition=[0, 0, 0])
+    assert holds(depth=1)
+    assert CONSTRAINTS["cell_output_in_use"].holds(shortcut(topology, "sigmoid_below"))
+
+
+@pytest.mark.parametrize("topology", get_args(Topology))
 def test_topologies_that_are_the_same_without_a_gate_have_one_name(topology: Topology) -> None:
     """Told apart by their links, a gate of 1 counted as no gate."""
     if topology == "both_highway":

@@ -83,6 +83,29 @@ def test_what_is_held_out_may_vary_like_any_field() -> None:
     assert drawn == {(0.1, 0), (0.1, 1), (0.2, 0), (0.2, 1)}
 
 
+def test_a_field_that_configs_leave_out_may_vary_like_any_field() -> None:
+    path = "model.stack.shortcut.cell_output"
+    base = TrialConfig.model_validate({"model": {"stack": {"composition": 2, "shortcut": {"topology": "both_gated"}}}})
+    tree = base.model_dump(mode="json")
+    assert "cell_output" not in tree["model"]["stack"]["shortcut"]
+    assert (present(tree, path), read(tree, path)) == (True, "original")
+    assert not any(present(*each) for each in ((tree, f"{path}s"), (tree, f"{path}.x"), ({}, path)))
+    with pytest.raises(KeyError):
+        read(written(tree, "model.stack.kind", "feedback"), path)
+    depth, read_too = "model.stack.depth", {path: ["original"]}
+    axes = {path: {"choice": ["original", "updated"]}, depth: {"choice": [3, 5], "when": read_too}}
+    space = Space(SpaceConfig.model_validate({"base": tree, "axes": axes}))
+    points = list(space.enumerate())
+    assert points == [{path: "original", depth: 3}, {path: "original", depth: 5}, {path: "updated"}]
+    assert [space.point(space.config(point)) for point in points] == points
+    assert space.base_point()[path] == "original"
+
+
+def test_arguments_of_a_function_are_not_filled_in_as_configs_are() -> None:
+    arguments = {"training": {"optimiser": 1, "l2": 0.5}}
+    assert not present(arguments, "training.penalised")
+
+
 def test_another_kind_of_corpus_draws_nothing_unless_told() -> None:
     tree = written(TrialConfig().model_dump(mode="json"), "data.corpus.kind", "columns")
     assert read(tree, "data.corpus.held_out_seed") == 0

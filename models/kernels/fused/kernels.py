@@ -48,7 +48,7 @@ def total(x, at, product, product_at, there):
 @triton.jit
 def lstm_forward(
     x, product, before, internal, output, kept, gates, after, through, whole, h,
-    size, hidden, gates_stride, hidden_stride, state_stride, BLOCK: tl.constexpr,
+    size, hidden, gates_stride, hidden_stride, state_stride, UPDATED: tl.constexpr, BLOCK: tl.constexpr,
 ):  # fmt: skip
     """Computes an LSTM's gates, h, c and values for the backward pass. Pre-activations are x plus the product."""
     group, wide, of_h, at, own, there = places(size, hidden, 4, gates_stride, hidden_stride, BLOCK)
@@ -58,14 +58,17 @@ def lstm_forward(
     o = sigmoid(total(x, wide + 2 * hidden, product, of_h + 2 * hidden, there))
     s = tanh(total(x, wide + 3 * hidden, product, of_h + 3 * hidden, there))
     v = i * s + f * tl.load(before + state, mask=there)
-    tanh_v = tanh(v)
-    c, out = v, o * tanh_v
+    c = v
     if kept is not None:
         k = tl.load(kept + at, mask=there)
         tl.store(whole + at, v, mask=there)
-        c, out = c * k, out * k
+        c = c * k
     if internal is not None:
         c += tl.load(internal + at, mask=there)
+    tanh_u = tanh(c if UPDATED else v)
+    out = o * tanh_u
+    if kept is not None:
+        out = out * k
     if output is not None:
         out += tl.load(output + at, mask=there)
     tl.store(gates + wide, i, mask=there)
@@ -73,14 +76,14 @@ def lstm_forward(
     tl.store(gates + wide + 2 * hidden, o, mask=there)
     tl.store(gates + wide + 3 * hidden, s, mask=there)
     tl.store(after + state, c, mask=there)
-    tl.store(through + at, tanh_v, mask=there)
+    tl.store(through + at, tanh_u, mask=there)
     tl.store(h + at, out, mask=there)
 
 
 @triton.jit
 def lstm_backward(
     above, product, gates, before, through, kept, whole, to_c, to_pre, to_internal, to_output, to_kept,
-    size, hidden, gates_stride, hidden_stride, state_stride, BLOCK: tl.constexpr,
+    size, hidden, gates_stride, hidden_stride, state_stride, UPDATED: tl.constexpr, BLOCK: tl.constexpr,
 ):  # fmt: skip
     """Computes the gradients of an LSTM's pre-activations, of c_{t-1} and of the skip's parts. The gradient of h is
     ``above`` plus the product. The gradient of c_{t-1} replaces the gradient of c_t in ``to_c``.
@@ -91,21 +94,28 @@ def lstm_backward(
     o = tl.load(gates + wide + 2 * hidden, mask=there)
     s = tl.load(gates + wide + 3 * hidden, mask=there)
     c = tl.load(before + own + group * (state_stride - size), mask=there)
-    tanh_v = tl.load(through + at, mask=there)
+    tanh_u = tl.load(through + at, mask=there)
     of_h = total(above, at, product, own, there)
     of_c = tl.load(to_c + own, mask=there)
-    if to_internal is not None:
-        tl.store(to_internal + at, of_c, mask=there)
     if to_output is not None:
         tl.store(to_output + at, of_h, mask=there)
+    of_kept_h = of_h
     if kept is not None:
         k, v = tl.load(kept + at, mask=there), tl.load(whole + at, mask=there)
-        tl.store(to_kept + at, of_c * v + of_h * o * tanh_v, mask=there)
-        of_c, of_h = of_c * k, of_h * k
-    of_v = of_c + of_h * o * (1 - tanh_v * tanh_v)
+        of_kept_h = of_h * k
+    if UPDATED:
+        of_c += of_kept_h * o * (1 - tanh_u * tanh_u)
+    if to_internal is not None:
+        tl.store(to_internal + at, of_c, mask=there)
+    of_v = of_c
+    if kept is not None:
+        tl.store(to_kept + at, of_c * v + of_h * o * tanh_u, mask=there)
+        of_v = of_c * k
+    if not UPDATED:
+        of_v += of_kept_h * o * (1 - tanh_u * tanh_u)
     tl.store(to_pre + wide, of_v * s * i * (1 - i), mask=there)
     tl.store(to_pre + wide + hidden, of_v * c * f * (1 - f), mask=there)
-    tl.store(to_pre + wide + 2 * hidden, of_h * tanh_v * o * (1 - o), mask=there)
+    tl.store(to_pre + wide + 2 * hidden, of_kept_h * tanh_u * o * (1 - o), mask=there)
     tl.store(to_pre + wide + 3 * hidden, of_v * i * (1 - s * s), mask=there)
     tl.store(to_c + own, of_v * f, mask=there)
 

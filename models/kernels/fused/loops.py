@@ -23,15 +23,24 @@ class FusedLstm(torch.autograd.Function):
     """The fused version of ``lstm_layer``. Its argument ``pre_GTBX`` already contains the product W x + b."""
 
     @staticmethod
-    def forward(ctx: Any, pre_GTBX: Tensor, weight_GHX: Tensor, *parts: Tensor | None) -> tuple[Tensor, Tensor]:
-        """Computes h_GTBH and the last state, last_GBY. ``parts``: a, b and k of the skip, and the start state."""
-        *skip_GTBH, start_GBY = parts
+    def forward(
+        ctx: Any,
+        pre_GTBX: Tensor,
+        weight_GHX: Tensor,
+        internal_GTBH: Tensor | None,
+        output_GTBH: Tensor | None,
+        kept_GTBH: Tensor | None,
+        start_GBY: Tensor | None,
+        updated: bool,
+    ) -> tuple[Tensor, Tensor]:
+        """Computes h_GTBH and the last state, last_GBY."""
+        skip_GTBH = internal_GTBH, output_GTBH, kept_GTBH
         gates_GTBX = torch.empty_like(pre_GTBX, memory_format=torch.contiguous_format)
         (groups, steps, sentences, _), hidden = gates_GTBX.shape, weight_GHX.shape[1]
         h_GTBH, tanh_GTBH = (gates_GTBX.new_empty(groups, steps, sentences, hidden) for _ in range(2))
         c_GSBH = gates_GTBX.new_empty(groups, steps + 1, sentences, hidden)
         start_GBH, c_GSBH[:, 0] = (None, 0) if start_GBY is None else start_GBY.chunk(2, dim=-1)
-        v_GTBH = None if skip_GTBH[2] is None else torch.empty_like(tanh_GTBH)
+        v_GTBH = None if kept_GTBH is None else torch.empty_like(tanh_GTBH)
         step_GHX = step_weight(weight_GHX, gates_GTBX.shape[2])
         product_GBX = step_GHX.new_empty(gates_GTBX[:, 0].shape)
         pre, gates, h, c, tanh = (by_step(each) for each in (pre_GTBX, gates_GTBX, h_GTBH, c_GSBH, tanh_GTBH))
@@ -39,9 +48,9 @@ class FusedLstm(torch.autograd.Function):
         for t in range(len(pre)):
             of_h_GBX = multiplied(h[t - 1] if t else start_GBH, step_GHX, product_GBX)
             made = gates[t], c[t + 1], tanh[t], v[t], h[t]
-            OPERATIONS.lstm_forward(pre[t], of_h_GBX, c[t], a[t], b[t], k[t], *made)
-        ctx.save_for_backward(step_GHX, start_GBH, gates_GTBX, h_GTBH, c_GSBH, tanh_GTBH, skip_GTBH[2], v_GTBH)
-        ctx.added = [part is not None for part in skip_GTBH]
+            OPERATIONS.lstm_forward(pre[t], of_h_GBX, c[t], a[t], b[t], k[t], *made, updated=updated)
+        ctx.save_for_backward(step_GHX, start_GBH, gates_GTBX, h_GTBH, c_GSBH, tanh_GTBH, kept_GTBH, v_GTBH)
+        ctx.added, ctx.updated = [part is not None for part in skip_GTBH], updated
         last_GBY = torch.cat([h_GTBH[:, -1], c_GSBH[:, -1]], dim=-1)
         ctx.mark_non_differentiable(last_GBY)
         return h_GTBH, last_GBY
@@ -58,9 +67,9 @@ class FusedLstm(torch.autograd.Function):
         to_c_GBH, product_GBH = torch.zeros_like(h_GTBH[:, 0]), turned_GXH.new_empty(h_GTBH[:, 0].shape)
         for t in reversed(range(len(pre))):
             of_pre_GBH = multiplied(pre[t + 1] if t + 1 < len(pre) else None, turned_GXH, product_GBH)
-            known = gates[t], c[t], tanh[t], k[t], v[t]
-            OPERATIONS.lstm_backward(above[t], of_pre_GBH, *known, to_c_GBH, pre[t], to_a[t], to_b[t], to_k[t])
-        return pre_GTBX, recurrent_gradient(h_GTBH, pre_GTBX, start_GBH, step_GHX), *added_GTBH, None
+            known, to_skip = (gates[t], c[t], tanh[t], k[t], v[t]), (to_a[t], to_b[t], to_k[t])
+            OPERATIONS.lstm_backward(above[t], of_pre_GBH, *known, to_c_GBH, pre[t], *to_skip, updated=ctx.updated)
+        return pre_GTBX, recurrent_gradient(h_GTBH, pre_GTBX, start_GBH, step_GHX), *added_GTBH, None, None
 
 
 @multiplies

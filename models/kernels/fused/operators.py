@@ -21,12 +21,12 @@ BLOCK = 256
 _DEFINED: Any = torch.library.Library("skipstack", "DEF")  # type: ignore[no-untyped-call]  # torch gives it no types
 _DEFINED.define(
     "lstm_forward(Tensor x, Tensor? product, Tensor before, Tensor? internal, Tensor? output, Tensor? kept,"
-    " Tensor(a!) gates, Tensor(b!) after, Tensor(c!) through, Tensor(d!)? whole, Tensor(e!) h) -> ()"
+    " Tensor(a!) gates, Tensor(b!) after, Tensor(c!) through, Tensor(d!)? whole, Tensor(e!) h, *, bool updated) -> ()"
 )
 _DEFINED.define(
     "lstm_backward(Tensor above, Tensor? product, Tensor gates, Tensor before, Tensor through,"
     " Tensor? kept, Tensor? whole, Tensor(a!) to_c, Tensor(b!) to_pre,"
-    " Tensor(c!)? to_internal, Tensor(d!)? to_output, Tensor(e!)? to_kept) -> ()"
+    " Tensor(c!)? to_internal, Tensor(d!)? to_output, Tensor(e!)? to_kept, *, bool updated) -> ()"
 )
 _DEFINED.define(
     "block_forward(Tensor x, Tensor? product, Tensor? internal, Tensor? output, Tensor? shared,"
@@ -51,18 +51,26 @@ def lstm_forward(
     through: Tensor,
     whole: Tensor | None,
     h: Tensor,
+    *,
+    updated: bool,
 ) -> None:
     """Computes one step of an LSTM."""
     parts = x, product, before, internal, output, kept, gates, after, through, whole, h
-    launch("lstm_forward", parts, h, gates.stride(0), h.stride(0), before.stride(0))
+    launch("lstm_forward", parts, h, gates.stride(0), h.stride(0), before.stride(0), UPDATED=updated)
 
 
 def lstm_backward(
-    above: Tensor, product: Tensor | None, gates: Tensor, before: Tensor, through: Tensor, *others: Tensor | None
+    above: Tensor,
+    product: Tensor | None,
+    gates: Tensor,
+    before: Tensor,
+    through: Tensor,
+    *others: Tensor | None,
+    updated: bool,
 ) -> None:
     """Computes the gradients of one step of an LSTM. ``others``: the kernel's arguments after ``through``."""
     strides = gates.stride(0), through.stride(0), before.stride(0)
-    launch("lstm_backward", (above, product, gates, before, through, *others), through, *strides)
+    launch("lstm_backward", (above, product, gates, before, through, *others), through, *strides, UPDATED=updated)
 
 
 def block_forward(
@@ -88,16 +96,17 @@ def block_backward(
     launch("block_backward", (above, product, gates, through, *others), through, gates.stride(0), through.stride(0))
 
 
-def launch(name: str, parts: tuple[Tensor | None, ...], like_GBH: Tensor, *strides: int) -> None:
+def launch(name: str, parts: tuple[Tensor | None, ...], like_GBH: Tensor, *strides: int, **constants: bool) -> None:
     """Launches the kernel ``name`` over all groups. ``parts``: the kernel's tensors. ``like_GBH``: a tensor with the
-    sizes of one step. ``strides``: the kernel's distances between groups.
+    sizes of one step. ``strides``: the kernel's distances between groups. ``constants``: the kernel is compiled for
+    each of their values.
     """
     from skipstack.models.kernels.fused import kernels  # Triton is installed only with torch's builds for GPUs
 
     groups, sentences, hidden = like_GBH.shape
     size = sentences * hidden
     kernel: Any = getattr(kernels, name)
-    kernel[(groups, -(-size // BLOCK))](*parts, size, hidden, *strides, BLOCK=BLOCK)
+    kernel[(groups, -(-size // BLOCK))](*parts, size, hidden, *strides, **constants, BLOCK=BLOCK)
 
 
 def uniform(keys: Tensor, draw: int, counted: Tensor | None, out: Tensor) -> None:
@@ -112,9 +121,9 @@ def where_its_numbers_are(function: Callable[..., None]) -> Callable[..., None]:
     """Decorates an operation to run on the GPU of its first tensor: Triton launches only on torch's current GPU."""
 
     @wraps(function)
-    def launched(first: Tensor, *others: Any) -> None:
+    def launched(first: Tensor, *others: Any, **options: Any) -> None:
         with current(first.device):
-            function(first, *others)
+            function(first, *others, **options)
 
     return launched
 

@@ -65,7 +65,9 @@ def build_shortcut(config: ShortcutConfig, sizes: LayerSizes, streams: Streams) 
     for gate in gates:
         if "highway" in (links.internal, links.output) and not (gate.in_step or isinstance(gate, VectorGate)):
             raise UserError(f"{config.topology} needs 1 - g: got gate {config.gate} (allowed: a VectorGate)")
-    return ShortcutLstm(sizes, links, gates) if links.memory else ShortcutBlock(sizes, links, gates)
+    if links.memory:
+        return ShortcutLstm(sizes, links, gates, config.cell_output)
+    return ShortcutBlock(sizes, links, gates)
 
 
 def _gate(config: ShortcutConfig, sizes: LayerSizes, streams: Streams) -> Gate:

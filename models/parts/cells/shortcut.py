@@ -12,6 +12,7 @@ from typing import assert_never
 import torch
 from torch import Tensor, nn
 
+from skipstack.models.configs.cells import CellOutput
 from skipstack.models.configs.topologies import Link, Links
 from skipstack.models.kernels.layers import block_layer, lstm_layer
 from skipstack.models.kernels.sigmoid import sigmoid
@@ -123,7 +124,7 @@ class ShortcutCell(Cell):
 class ShortcutLstm(ShortcutCell):
     """An LSTM with a skip in its internal state, its output, or both:
     (i, f, o, s) = (sigm, sigm, sigm, tanh) W [h_t^{l-1}; h_{t-1}^l] + b              (wu2017 eq. 5)
-    c~ = i * s + f * c_{t-1},   h~ = o * tanh(c~),                                      (Table 2, caption)
+    c~ = i * s + f * c_{t-1},   h~ = o * tanh(u),                                      (Table 2, caption)
     and c_t and h_t are, with skip = h_t^{-l} (Table 2):
     ``hidden_gated``    c~,                        h~ + g * skip
     ``both_ungated``    c~ + skip,                 h~ + skip
@@ -131,13 +132,16 @@ class ShortcutLstm(ShortcutCell):
     ``both_highway``    (1 - g) * c~ + g * skip,   (1 - g) * h~ + g * skip
     ``both_two_gates``  c~ + g_c * skip,           h~ + g_h * skip
 
-    The next time step reads c_t, whereas h~ is computed from c~, as the paper prints it.
+    The next time step reads c_t. Which state u is, the paper leaves open: the caption calls h~ the "original cell
+    output", which reads as u = c~ (``cell_output`` ``original``), and prints h~ = o * tanh(c_t^l), where c_t^l is the
+    updated state, which reads as u = c_t (``updated``). In ``hidden_gated`` c_t is c~, and both are the same.
     """
 
     gate_names = ("input", "forget", "output")
 
-    def __init__(self, sizes: LayerSizes, links: Links, gates: Sequence[Gate]) -> None:
+    def __init__(self, sizes: LayerSizes, links: Links, gates: Sequence[Gate], cell_output: CellOutput) -> None:
         super().__init__(sizes, links, gates, own=4)
+        self.updated = cell_output == "updated"
 
     def start(self, like_GBX: Tensor) -> HiddenState:
         """Returns the state before the first step: h_0 = c_0 = 0."""
@@ -146,7 +150,8 @@ class ShortcutLstm(ShortcutCell):
     def as_one(self, below_GTBI: Tensor, parts_GTBH: Parts, start: Tensor | None) -> Unrolled | None:
         """Runs all steps by ``kernels.layers.lstm_layer``, or returns None if no fast version can run."""
         internal, output = added(self.links.internal, parts_GTBH), added(self.links.output, parts_GTBH)
-        found = lstm_layer(below_GTBI, self.weights(), internal, output, parts_GTBH.get("kept"), start)
+        kept = parts_GTBH.get("kept")
+        found = lstm_layer(below_GTBI, self.weights(), internal, output, kept, start, updated=self.updated)
         return None if found is None else Unrolled(found[0], last=found[1])
 
     def step(self, pre_GBX: Tensor, known_GBX: Sequence[Tensor], state: HiddenState) -> HiddenState:
@@ -154,9 +159,10 @@ class ShortcutLstm(ShortcutCell):
         assert state.c_GBH is not None
         i, f, o, *g, s = self.activated(pre_GBX)
         parts = self.parts(known_GBX, g)
-        c = f * state.c_GBH + i * s
-        h = o * torch.tanh(c)
-        return HiddenState(joined(self.links.output, h, parts, o), joined(self.links.internal, c, parts, o))
+        original = f * state.c_GBH + i * s
+        c = joined(self.links.internal, original, parts, o)
+        h = o * torch.tanh(c if self.updated else original)
+        return HiddenState(joined(self.links.output, h, parts, o), c)
 
 
 class ShortcutBlock(ShortcutCell):

@@ -88,9 +88,12 @@ class PaperFigure(Frozen):
 
 
 class Paper(Frozen):
-    """A paper: its ``tables`` of scores by name, and its figures and other tables (``others``) by name."""
+    """A paper: its ``tables`` of scores by name, and its figures and other tables (``others``) by name. ``note``: a
+    remark for readers of any of the tables.
+    """
 
     title: str
+    note: str = ""
     tables: dict[str, PaperTable] = Field(default_factory=dict)
     others: dict[str, PaperFigure] = Field(default_factory=dict)
 
@@ -103,8 +106,12 @@ def papers() -> Mapping[str, Paper]:
 
 
 def tables() -> dict[str, PaperTable]:
-    """Return every table of every paper by its full name, such as ``wu2017/table-2``."""
-    return {f"{paper}/{name}": table for paper, each in papers().items() for name, table in each.tables.items()}
+    """Return every table of every paper by its full name, such as ``wu2017/table-2``, with the paper's note."""
+    return {
+        f"{name}/{label}": table.model_copy(update={"note": "; ".join(filter(None, [table.note, paper.note]))})
+        for name, paper in papers().items()
+        for label, table in paper.tables.items()
+    }
 
 
 def find_table(name: str) -> PaperTable:

@@ -87,6 +87,15 @@ SAME: dict[str, tuple[Model, Model]] = {
         shortcut(topology="both_ungated"),
     ),
     "the probability of no coin": (shortcut(probability=0.3), shortcut()),
+    "the output of a cell state that no skip enters": (
+        shortcut(topology="hidden_gated", cell_output="updated"),
+        shortcut(topology="hidden_gated"),
+    ),
+    "the output of a block": (shortcut(cell_output="updated"), shortcut()),
+    "both gated by no gate, with the output of the updated state": (
+        shortcut(topology="both_two_gates", gate="none", cell_output="updated"),
+        shortcut(topology="both_ungated", cell_output="updated"),
+    ),
     "both gated by no gate": (shortcut(topology="both_gated", gate="none"), shortcut(topology="both_ungated")),
     "two gates that are none": (
         shortcut(topology="both_two_gates", gate="none"),
@@ -149,6 +158,10 @@ DIFFERENT: dict[str, tuple[Model, Model]] = {
         model(composition="input", hidden=6),
     ),
     "a topology": (shortcut(topology="block"), shortcut(topology="block_no_output")),
+    "the cell state of the output": (
+        shortcut(topology="both_ungated", cell_output="updated"),
+        shortcut(topology="both_ungated"),
+    ),
     "the probability of a coin": (shortcut(gate="bernoulli", probability=0.3), shortcut(gate="bernoulli")),
     "a gate of a skip further down": (shortcut(gate="sigmoid_skipped"), shortcut()),
     "a gate of the skip beside a joined layer": (

@@ -19,10 +19,12 @@ from skipstack.models.parts.cells.build import build_cell, build_shortcut
 from tests.models.kernels.chosen import chosen
 
 DIRECTIONS: Final = 2
-LSTMS: Final = ("lstm", *(name for name, links in TOPOLOGIES.items() if links.memory))
+UPDATED: Final = tuple(f"{name} updated" for name, links in TOPOLOGIES.items() if links.updates_cell)
+"""Topologies whose output reads the updated cell state."""
+LSTMS: Final = ("lstm", *(name for name, links in TOPOLOGIES.items() if links.memory), *UPDATED)
 BLOCKS: Final = tuple(name for name, links in TOPOLOGIES.items() if not links.memory)
 """Cells and topologies that are one operation on a GPU."""
-RECURRENT: Final = (*(name for name, (_, states) in CELLS.items() if states), *TOPOLOGIES)
+RECURRENT: Final = (*(name for name, (_, states) in CELLS.items() if states), *TOPOLOGIES, *UPDATED)
 """All that have steps."""
 
 
@@ -39,7 +41,9 @@ def cell_of(kind: str, lanes: int, hidden: int) -> Cell:
     if kind in get_args(CellKind):
         cell = build_cell(kind, sizes, streams)  # type: ignore[arg-type]
     else:
-        cell = build_shortcut(ShortcutConfig.model_validate({"topology": kind}), sizes, streams)
+        topology, _, cell_output = kind.partition(" ")
+        config = {"topology": topology, "cell_output": cell_output or "original"}
+        cell = build_shortcut(ShortcutConfig.model_validate(config), sizes, streams)
     assert isinstance(cell, Cell)
     return cell
 

@@ -39,11 +39,12 @@ class CompiledLstm(Once):
         output_GTBH: Tensor | None,
         kept_GTBH: Tensor | None,
         start_GBY: Tensor | None,
+        updated: bool,
     ) -> tuple[Tensor, Tensor]:
         """Computes the outputs of all steps, h_GTBH, and the last state, last_GBY."""
         weights, skip_GTBH = (below_RDIX, bias_RDX, recurrent_RDHX), (internal_GTBH, output_GTBH, kept_GTBH)
         start_2GBH = None if start_GBY is None else torch.stack(start_GBY.chunk(2, dim=-1))
-        h_GTBH, last_GBY = lstm_through_time(ctx, x_GTBI, weights, skip_GTBH, start_2GBH)
+        h_GTBH, last_GBY = lstm_through_time(ctx, x_GTBI, weights, skip_GTBH, start_2GBH, updated=updated)
         ctx.mark_non_differentiable(last_GBY)
         return h_GTBH, last_GBY
 
@@ -52,7 +53,7 @@ class CompiledLstm(Once):
     def backward(ctx: Any, above_GTBH: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:
         """Returns the gradients of x, the weights, and the parts of the skip."""
         asked = ctx.needs_input_grad
-        return *returned(lstm.backward, ctx, above_GTBH, of_x=asked[0], of_skip=asked[4:7]), None
+        return *returned(lstm.backward, ctx, above_GTBH, of_x=asked[0], of_skip=asked[4:7]), None, None
 
 
 def lstm_through_time(
@@ -62,11 +63,14 @@ def lstm_through_time(
     skip_GTBH: Sequence[Tensor | None] = (None, None, None),
     start_2GBH: Tensor | None = None,
     read_too: Sequence[Tensor | None] = (),
+    *,
+    updated: bool = False,
 ) -> tuple[Tensor, Tensor]:
     """Computes the outputs of ``CompiledLstm``, h_GTBH and last_GBY.
 
     ``weights``: W, b and U. ``skip_GTBH``: the parts a, b and k of the skip (see ``lstm_layer``). ``start_2GBH``: h and
     c before the first step. ``read_too``: further tensors to save in ``ctx``, for the caller's backward pass.
+    ``updated``: as in ``lstm_layer``.
     """
     (groups, steps, sentences, _), (_, _, hidden, width) = x_GTBI.shape, weights[2].shape
     gates_GTBX = x_GTBI.new_empty(groups, steps, sentences, width)
@@ -78,8 +82,8 @@ def lstm_through_time(
     made = arrays(gates_GTBX, h_GTBH.detach(), c_GSBH, tanh_GTBH, v_GTBH, last_GBY)
     below, bias, recurrent = in_groups(*weights)
     ctx.factors = factors(x_GTBI)
-    lstm.forward(x, below, bias, recurrent, a, b, k, start, *made, *ctx.factors)
-    ctx.known = x, below, recurrent, start, *made[:-1], k
+    lstm.forward(x, below, bias, recurrent, a, b, k, updated, start, *made, *ctx.factors)
+    ctx.known = x, below, recurrent, start, *made[:-1], k, updated
     ctx.shapes = [each.shape for each in weights]
     given = x_GTBI, weights[0], weights[2], skip_GTBH[2], start_2GBH
     ctx.save_for_backward(gates_GTBX, h_GTBH, c_GSBH, tanh_GTBH, v_GTBH, *given, *read_too)

@@ -35,6 +35,7 @@ def forward(
     a_GTBH: Array,
     b_GTBH: Array,
     k_GTBH: Array,
+    updated: bool,
     start_2GBH: Array,
     gates_GTBX: Array,
     h_GTBH: Array,
@@ -46,7 +47,7 @@ def forward(
     step_like: Array,
 ) -> None:
     """Fills ``gates`` (i, f, o, s), ``h`` (outputs), ``c`` (internal states from before the first step on), ``tanh``
-    (tanh(v)) and ``last`` (the last state [h; c]). With k (the share that a highway keeps), also fills ``v``.
+    (tanh(u)) and ``last`` (the last state [h; c]). With k (the share that a highway keeps), also fills ``v``.
     """
     groups, steps, sentences, width = gates_GTBX.shape
     hidden = width // 4
@@ -70,16 +71,21 @@ def forward(
                     s[j] = tanh(s[j] + bias_of_s[j])
                 for j in range(hidden):
                     after[j] = i[j] * s[j] + f[j] * before[j]
-                for j in range(hidden):
-                    through[j] = tanh(after[j])
-                for j in range(hidden):
-                    out[j] = o[j] * through[j]
+                if not updated:
+                    for j in range(hidden):
+                        through[j] = tanh(after[j])
                 if len(k_GTBH) > 0:
                     put(v_GTBH[g, t, n], after)
                     scale(after, k_GTBH[g, t, n])
-                    scale(out, k_GTBH[g, t, n])
                 if len(a_GTBH) > 0:
                     add(after, a_GTBH[g, t, n])
+                if updated:
+                    for j in range(hidden):
+                        through[j] = tanh(after[j])
+                for j in range(hidden):
+                    out[j] = o[j] * through[j]
+                if len(k_GTBH) > 0:
+                    scale(out, k_GTBH[g, t, n])
                 if len(b_GTBH) > 0:
                     add(out, b_GTBH[g, t, n])
         for n in range(sentences):
@@ -100,6 +106,7 @@ def backward(
     tanh_GTBH: Array,
     v_GTBH: Array,
     k_GTBH: Array,
+    updated: bool,
     to_x_GTBI: Array,
     to_below_GIX: Array,
     to_bias_GX: Array,
@@ -130,6 +137,13 @@ def backward(
                 i, f, o, s = quarters(gates_GTBX[g, t, n])
                 to_i, to_f, to_o, to_s = quarters(to_pre_TBX[t, n])
                 before, through, to_h, to_c = c_GSBH[g, t, n], tanh_GTBH[g, t, n], to_h_BH[n], to_c_BH[n]
+                if updated:
+                    to_u_H = to_v_H
+                    for j in range(hidden):
+                        to_u_H[j] = to_h[j] * o[j] * (ONE - through[j] * through[j])
+                    if len(k_GTBH) > 0:
+                        scale(to_u_H, k_GTBH[g, t, n])
+                    add(to_c, to_u_H)
                 if len(to_a_GTBH) > 0:
                     put(to_a_GTBH[g, t, n], to_c)
                 if len(to_b_GTBH) > 0:
@@ -141,8 +155,11 @@ def backward(
                             to_k[j] = to_c[j] * whole[j] + to_h[j] * o[j] * through[j]
                     scale(to_c, k_GTBH[g, t, n])
                     scale(to_h, k_GTBH[g, t, n])
-                for j in range(hidden):
-                    to_v_H[j] = to_c[j] + to_h[j] * o[j] * (ONE - through[j] * through[j])
+                if updated:
+                    put(to_v_H, to_c)
+                else:
+                    for j in range(hidden):
+                        to_v_H[j] = to_c[j] + to_h[j] * o[j] * (ONE - through[j] * through[j])
                 for j in range(hidden):
                     to_i[j] = to_v_H[j] * s[j] * i[j] * (ONE - i[j])
                 for j in range(hidden):

@@ -37,7 +37,7 @@ def variants() -> list[Variant]:
             for loop in LOOPS:
                 passes(loop, (GROUPS, STEPS, FEW_SENTENCES, HIDDEN), parts=True)
     found.sort(key=lambda each: -each.multiples)  # the last of equal types is kept
-    kept = {(each.name, each.types): each for each in found if each.signature.get("product") != "constexpr"}
+    kept = {each.kind: each for each in found if each.signature.get("product") != "constexpr"}
     return list(kept.values())
 
 

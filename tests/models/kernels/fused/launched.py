@@ -15,8 +15,12 @@ from triton.runtime import driver
 from skipstack.models.kernels.fused.loops import FusedBlock, FusedLstm
 from tests.models.kernels.beside import drawn
 
-LOOPS: dict[str, tuple[Any, int]] = {"LSTM": (FusedLstm.apply, 4), "block": (FusedBlock.apply, 3)}
-"""Each with the number of its gates."""
+LOOPS: dict[str, tuple[Any, int, tuple[bool, ...]]] = {
+    "LSTM": (FusedLstm.apply, 4, (False,)),
+    "LSTM, updated": (FusedLstm.apply, 4, (True,)),
+    "block": (FusedBlock.apply, 3, ()),
+}
+"""Each with the number of its gates, and what it is given beside tensors."""
 WARP, CAPABILITY = 32, 80
 
 
@@ -24,7 +28,7 @@ def passes(loop: str, sizes: Sequence[int], *, parts: bool, dtype: torch.dtype =
     """Forward and back. ``sizes``: groups, steps, sentences and hidden units; ``parts``: with all parts of a skip, and
     a first state.
     """
-    apply, gates = LOOPS[loop]
+    apply, gates, others = LOOPS[loop]
     groups, steps, sentences, hidden = sizes
     generator = torch.Generator().manual_seed(0)
 
@@ -33,7 +37,8 @@ def passes(loop: str, sizes: Sequence[int], *, parts: bool, dtype: torch.dtype =
 
     skip = [draw(groups, steps, sentences, hidden) if parts else None for _ in range(3)]
     start = draw(groups, sentences, hidden * (2 if gates == 4 else 1)).detach() if parts else None
-    found = apply(draw(groups, steps, sentences, gates * hidden), draw(groups, hidden, gates * hidden), *skip, start)
+    pre, weight = draw(groups, steps, sentences, gates * hidden), draw(groups, hidden, gates * hidden)
+    found = apply(pre, weight, *skip, start, *others)
     (found if isinstance(found, torch.Tensor) else found[0]).sum().backward()
 
 
@@ -55,6 +60,11 @@ class Variant:
     def types(self) -> str:
         """Those of its arguments; ``constexpr``: absent."""
         return " ".join(self.signature.values())
+
+    @property
+    def kind(self) -> tuple[str, str, str]:
+        """The same for variants that differ only in which arguments are multiples of 16."""
+        return self.name, self.types, repr(self.constants)
 
     @property
     def multiples(self) -> int:

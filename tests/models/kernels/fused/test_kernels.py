@@ -86,4 +86,4 @@ def test_each_step_is_one_launch_of_one_of_few_variants(tmp_path: Path) -> None:
         assert (groups, one, threads) == (GROUPS, 1, 128), each
         assert 256 * (programs - 1) < each["numbers"] <= 256 * programs, each
         assert each["variants"] <= VARIANTS, each
-    assert len(found["cases"]) == 60
+    assert len(found["cases"]) == 90

@@ -45,11 +45,20 @@ ELSEWHERE = [
     ("block_no_internal", "linear"),
     ("block_no_output", "bernoulli_below"),
 ]
+READINGS = [
+    *((topology, "sigmoid_below", "updated") for topology in TOPOLOGIES if topology.startswith("both")),
+    ("both_highway", "sigmoid_below_previous", "updated"),
+    ("both_two_gates", "scaled", "updated"),
+    ("both_gated", "linear", "updated"),
+    ("hidden_gated", "sigmoid_below", "updated"),
+    ("block", "sigmoid_below", "updated"),
+]
+"""Of the output of a cell state: it is read after the skip has entered it, if the skip does."""
 SHORTCUTS = list(dict.fromkeys([*((t, "sigmoid_below") for t in TOPOLOGIES), *(("block", g) for g in GATES)]))
-CASES = [*CELLS, *SHORTCUTS, *ELSEWHERE]
+CASES = [*CELLS, *SHORTCUTS, *ELSEWHERE, *READINGS]
 EVERY_CASE = pytest.mark.parametrize("case", CASES, ids=lambda case: case if isinstance(case, str) else "-".join(case))
-Case = str | tuple[str, str]
-"""A cell without a source, or a topology and a gate."""
+Case = str | tuple[str, ...]
+"""A cell without a source, or a topology and a gate, and a reading unless it is the usual one."""
 PROBABILITY = 0.3
 
 
@@ -70,8 +79,8 @@ def cell_of(case: Case) -> Layer:
     if isinstance(case, str):
         cell: Layer = build_cell(case, sizes, streams())  # type: ignore[arg-type]
     else:
-        config = ShortcutConfig.model_validate({"topology": case[0], "gate": case[1], "probability": PROBABILITY})
-        cell = build_shortcut(config, sizes, streams())
+        config = dict(zip(("topology", "gate", "cell_output"), case, strict=False)) | {"probability": PROBABILITY}
+        cell = build_shortcut(ShortcutConfig.model_validate(config), sizes, streams())
     for number, parameter in enumerate(cell.parameters()):
         parameter.data = random(*parameter.shape, seed=5 + number)
     return cell.eval()
@@ -198,7 +207,9 @@ def test_a_scan_gives_what_steps_give_one_after_another(case: str, steps: int, s
 
 
 @pytest.mark.parametrize(
-    "cases", [SHORTCUTS[: len(TOPOLOGIES)], [("block", gate) for gate in GATES]], ids=["topologies", "gates"]
+    "cases",
+    [[*SHORTCUTS[: len(TOPOLOGIES)], *READINGS[:4]], [("block", gate) for gate in GATES]],
+    ids=["topologies", "gates"],
 )
 def test_no_two_of_them_are_the_same_function(cases: list[Case]) -> None:
     """While training: at test time a learned Bernoulli gate is the logistic one. Weights of one shape are the same."""
@@ -206,6 +217,15 @@ def test_no_two_of_them_are_the_same_function(cases: list[Case]) -> None:
     for first, ours in enumerate(outputs):
         for other in outputs[:first]:
             assert (ours - other).abs().max() > 1e-3
+
+
+@pytest.mark.parametrize("kernels", ["compiled", "reference"])
+@pytest.mark.parametrize("topology", [each for each in TOPOLOGIES if not each.startswith("both")])
+def test_where_the_skip_enters_no_cell_state_both_readings_are_one(topology: str, kernels: Kernels) -> None:
+    case = topology, "sigmoid_below"
+    with chosen(kernels):
+        found = [outputs_of(cell_of(each), *inputs(case)) for each in (case, (*case, "updated"))]
+    assert torch.equal(*found)
 
 
 @pytest.mark.parametrize("topology", TOPOLOGIES)

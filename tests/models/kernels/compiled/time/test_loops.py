@@ -50,7 +50,9 @@ class Rounded(torch.autograd.Function):
 
 @pytest.mark.first(3)
 @pytest.mark.skipif(abilities.no_bfloat16() is not None, reason=str(abilities.no_bfloat16()))
-@pytest.mark.parametrize("kind", ["lstm", "both_highway", "block", "gru", "min_gru", "min_lstm"])
+@pytest.mark.parametrize(
+    "kind", ["lstm", "both_highway", "block", "gru", "min_gru", "min_lstm", "both_highway updated"]
+)
 @pytest.mark.parametrize("sentences", [17, 3])
 def test_in_bfloat16_they_sum_up_products_of_rounded_factors(
     kind: str, sentences: int, monkeypatch: pytest.MonkeyPatch
