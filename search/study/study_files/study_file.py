@@ -94,8 +94,8 @@ def load_study(
     ``constraints`` are applied first, then ``corpus``, then the numbers from ``trials`` to ``seed``, and ``overrides``
     last, in order. A setting of a field of the base fixes the field: axes at the field or inside it are removed, and
     with them the axes that can then no longer be active (``StudyConfig.removed``). So they are if a file or a setting
-    replaces or removes an axis. Another ``kind`` removes the fields of the old kind. The study's own code files (``code``) are loaded, and their
-    code is run.
+    replaces or removes an axis. Another ``kind`` removes the fields of the old kind. The study's own code files
+    (``code``) are loaded, and their code is run.
 
     Raises UserError for the first mistake, with its file and line or its option.
     """
