@@ -138,7 +138,7 @@ def test_what_goes_with_an_argument_that_is_fixed_is_logged_and_in_no_row_of_an_
     def deep(config: Mapping[str, Any], report: Any) -> None:
         report(score=config["rate"] - config["depth"])
 
-    space = {
+    space: dict[str, Any] = {
         "base": {"depth": 1, "gate": "open", "rate": 0.1},
         "axes": {
             "depth": {"choice": [1, 3]},

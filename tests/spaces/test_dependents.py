@@ -57,7 +57,7 @@ def whole(study: dict[str, Any], **base: Json) -> Space:
     tree = TrialConfig.model_validate(study.get("base", {})).model_dump(mode="json")
     for path, value in base.items():
         tree = dict(written(tree, path, value))
-    return Space(SpaceConfig(base=tree, axes=study["axes"], constraints=study.get("constraints", ())))
+    return Space(SpaceConfig.model_validate({**study, "base": tree}))
 
 
 def without(study: dict[str, Any], path: str) -> dict[str, Any]:
