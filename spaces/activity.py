@@ -39,7 +39,8 @@ def check_active(space: Space) -> None:
     """Raise SpaceError for an axis that can never take effect: its conditions hold in some configurations, but none of
     these has the field that the axis varies.
 
-    An axis whose conditions never hold is accepted, since a setting that fixes another axis may leave such axes behind.
+    An axis whose conditions never hold is accepted, since another base may meet them. Axes that a setting has left
+    without effect are removed before (``dependents.py``).
     """
     combinations = Combinations(space)
     for path in space.domains:

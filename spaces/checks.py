@@ -87,7 +87,7 @@ def checked(config: SpaceConfig, base: Tree, fields: Fields) -> tuple[dict[str, 
     conditions: dict[str, Conditions] = {}
     for path, axis in config.axes.items():
         conditions[path] = {
-            on: _condition(path, on, values, domains, config, fields) for on, values in axis.when.items()
+            on: _condition(path, on, values, domains, config, base, fields) for on, values in axis.when.items()
         }
         domains[path] = _domain(path, axis, fields)
         _check_kind(path, config.axes, base, fields)
@@ -204,6 +204,7 @@ def _condition(
     values: tuple[Json, ...],
     domains: Mapping[str, Domain],
     config: SpaceConfig,
+    base: Tree,
     fields: Fields,
 ) -> tuple[Json, ...]:
     where = ("axes", path, "when", on)
@@ -218,11 +219,21 @@ def _condition(
             result.append(fields.typed(on, value))
         except ValueError as error:
             raise SpaceError(f"axis {path}: when {on}: {error}", *where) from None
-        if on in domains and not domains[on].contains(result[-1]):
+        if on in domains and not may_be(on, result[-1], config.axes[on], domains[on], base):
             raise SpaceError(
                 f"axis {path}: when {on} is {shown(value)}, which its axis never is (allowed: {domains[on]})", *where
             )
     return tuple(result)
+
+
+def may_be(path: str, value: Json, axis: Axis, domain: Domain, base: Tree) -> bool:
+    """Whether configs may have ``value`` where an axis is. If the axis may be inactive, they may have the base's value.
+
+    ``domain``: the domain of ``axis``. The value, and those of the domain, have the types of the field at ``path``.
+    """
+    if domain.contains(value):
+        return True
+    return bool(axis.when) and present(base, path) and canonical_json(read(base, path)) == canonical_json(value)
 
 
 def _check_kind(path: str, axes: Mapping[str, Axis], base: Tree, fields: Fields) -> None:

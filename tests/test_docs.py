@@ -18,16 +18,18 @@ from skipstack.data.basis.fields import describe, fields, kinds
 from skipstack.data.basis.user_code.files import read_code
 from skipstack.data.corpora.config import DataConfig
 from skipstack.data.corpora.fetching import MIRROR
-from skipstack.data.corpora.named import named_corpora
+from skipstack.data.corpora.named import find_card, named_corpora
 from skipstack.data.labels.schemes import PREFIXES
 from skipstack.models.conformance.formats import FORMAT_CHECKS
 from skipstack.models.conformance.suite import conformance
 from skipstack.models.layers.cell import LayerSizes
 from skipstack.models.parts.cells import gates
+from skipstack.search.analysis.confirmation.papers import tables
 from skipstack.search.study.config import SearchConfig
 from skipstack.search.study.record.reading import read_study
 from skipstack.search.study.study_files.document import presets
 from skipstack.spaces.constraints import CONSTRAINTS
+from skipstack.spaces.paths import trial_paths
 from tests.data.corpora.serving import serving
 from tests.install.environments import hostile
 from tests.install.environments import shell as run
@@ -264,6 +266,22 @@ def test_the_tables_of_the_guide_leave_nothing_out() -> None:
     assert [name for name in presets() if f"`{name}`" not in papers] == []
     measured = {path.name for path in (ROOT / "docs" / "results").glob("*.md")} - {"README.md"}
     assert measured == set(re.findall(r"results/([^)`]+\.md)", papers))
+
+
+def test_the_page_of_the_papers_names_their_tables_presets_and_fields() -> None:
+    page = Page(GUIDE / "papers.md").text
+    rows = {row.split("`")[1]: row for row in page.splitlines() if row.startswith("| `")}
+    for name, table in tables().items():
+        assert f"`{name}`" in rows[table.preset], name
+    named = set(re.findall(r"`((?:data|model|training)\.[\w.]+)`", page))
+    assert len(named) > 25
+    assert named <= trial_paths().keys()
+    corpora = [row.split("|") for row in page.partition("stands in here")[2].partition("\n\n")[0].splitlines()[2:]]
+    for _, _, sold, fetched, _ in corpora:
+        cards = [[find_card(name) for name in named_corpora() if f"`{name}`" in cell] for cell in (sold, fetched)]
+        assert all(card.obtain for card in cards[0])
+        assert not any(card.obtain for card in cards[1])
+        assert bool(cards[1]) == ("skipstack data fetch" in fetched)
 
 
 @pytest.mark.parametrize("page", WRITTEN, ids=str)

@@ -51,6 +51,7 @@ def _content(plan: Plan) -> Content:
         "about": study.about,
         "space": space_content(study, plan.space),
         "axes": axes_content(study, Space(study.space), plan.space),
+        "removed": study.removed,
         "one_network": list(one_network_lines(Space(study.space), plan.one_network)),
         "search": {
             "proposer": search.proposer.kind,
@@ -83,7 +84,7 @@ def plan_report(plan: Plan) -> Report:
         networks.append((Heading("networks"), _networks(content), Listing(failed)))
     groups = (
         (Heading("space"), Listing(tuple(space_lines(content["space"])))),
-        (Heading("axes"), Listing(tuple(axis_lines(content["axes"])))),
+        (Heading("axes"), Listing((*axis_lines(content["axes"]), *plan.study.removals))),
         *_changing_nothing(content["one_network"]),
         (Heading("study"), Listing(tuple(_study(content["search"])))),
         *networks,

@@ -76,7 +76,7 @@ def space_report(described: DescribedStudy) -> Report:
     title = ": ".join(filter(None, (content["study"], content["about"])))
     lists = {
         "space": [*space_lines(content["space"]), *_walked(content)],
-        "axes": list(axis_lines(content["axes"])),
+        "axes": [*axis_lines(content["axes"]), *described.study.removals],
         "values that change nothing": content["one_network"],
         "values that change more than their axis": content["side_effects"],
         "constraints": [
@@ -218,6 +218,7 @@ def _content(described: DescribedStudy) -> Content:
         "about": study.about,
         "space": space_content(study, described.counted),
         "axes": axes_content(study, space, described.counted),
+        "removed": study.removed,
         "one_network": list(one_network_lines(space, described.one_network)),
         "side_effects": list(side_effect_lines(space, study.space.base)),
         "one_at_a_time": _one_at_a_time(study, space),

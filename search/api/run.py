@@ -305,6 +305,8 @@ def begin(
     """
     paths = [code_path(file.name, corpus_folder).resolve() for file in study.space.code]
     execution = replace(execution, code=tuple(map(str, paths)))
+    for line in study.removals:
+        execution.say(line)
     with ExitStack() as ending:
         with new_folder(path) as beside, lost_disk_interrupts(str(path)):
             open_study(

@@ -160,12 +160,24 @@ class StudyConfig(Brief):
     settings: Annotated[tuple[str, ...], UNSAID] = ()
     """The settings of the base, the axes and the constraints that replaced values of the file or preset, in words."""
     about: str = ""
+    removed: Annotated[dict[str, tuple[str, ...]], UNSAID] = Field(default_factory=dict)
+    """The axes and constraints that were removed with a path on which they depend, by this path: a setting or a later
+    file fixed it, or gave its axis fewer values (``spaces/dependents.py``).
+    """
     space: SpaceConfig
     search: SearchConfig = SearchConfig()
     renamed: Annotated[str, UNSAID] = ""
     """The title that ``skipstack rename`` gave the study; empty if none."""
     note: Annotated[str, UNSAID] = ""
     """The note that ``skipstack note`` wrote on the study; empty if none."""
+
+    @property
+    def removals(self) -> tuple[str, ...]:
+        """A line for each path that was fixed or lost values: what was removed with it."""
+        return tuple(
+            f"removed, since they vary only with other values of {path}: {', '.join(names)}"
+            for path, names in self.removed.items()
+        )
 
     @property
     def title(self) -> str:

@@ -76,6 +76,18 @@ def test_a_base_that_a_constraint_removes_is_told(here: Path) -> None:
     assert "not among them" not in words("quickstart")
 
 
+def test_what_goes_with_a_fixed_axis_is_told(here: Path) -> None:
+    told = (
+        "removed, since they vary only with other values of model.stack.depth: model.stack.composition, "
+        "model.stack.shortcut.gate"
+    )
+    (here / "own.yaml").write_text("extends: quickstart\naxes: {model.stack.depth: null}\n")
+    assert told in words("own.yaml")
+    assert "removed" not in words("quickstart").partition("the study file")[0]
+    shown = json.loads(spaces("own.yaml", "--format", "json"))
+    assert shown["removed"] == {"model.stack.depth": ["model.stack.composition", "model.stack.shortcut.gate"]}
+
+
 def test_a_continuous_axis_and_every_constraint_have_their_sentence() -> None:
     shown = words("quickstart")
     assert "7 configurations: 7 combinations of 3 axes infinitely many, since an axis is continuous" in shown

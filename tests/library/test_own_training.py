@@ -132,6 +132,33 @@ def test_whoever_goes_on_with_another_function_is_warned(
     assert source in warned
 
 
+def test_what_goes_with_an_argument_that_is_fixed_is_logged_and_in_no_row_of_an_ablation(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    def deep(config: Mapping[str, Any], report: Any) -> None:
+        report(score=config["rate"] - config["depth"])
+
+    space: dict[str, Any] = {
+        "base": {"depth": 1, "gate": "open", "rate": 0.1},
+        "axes": {
+            "depth": {"choice": [1, 3]},
+            "gate": {"choice": ["open", "shut"], "when": {"depth": [3]}},
+            "rate": {"choice": [0.1, 0.2, 0.3]},
+        },
+        "constraints": ["rate < 0.3 or gate == 'shut'"],
+        "search": {"proposer": "grid"},
+    }
+    folder, line = tmp_path / "deep", "removed, since they vary only with other values of depth: gate, constraint rate"
+    with caplog.at_level(logging.INFO, logger="skipstack"):
+        found = skipstack.search(space, deep, settings={"depth": 1}, seeds=1, out=folder, engine="serial")
+    assert [each.getMessage().startswith(line) for each in caplog.records].count(True) == 1
+    assert [trial.point for trial in read_study(folder).trials.values()] == [{"rate": rate} for rate in (0.1, 0.2, 0.3)]
+    assert set(found.record.study.removed) == {"depth"}
+    skipstack.ablate(folder, deep, seeds=2, engine="serial")
+    (ablation,) = read_study(folder).ablations.values()
+    assert {axis for trial in ablation.trials.values() for axis in trial.point} == {"rate"}
+
+
 RUN = """
 
 if __name__ == "__main__":

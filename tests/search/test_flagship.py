@@ -30,9 +30,9 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> StoredCorpus:
     return open_store(store(GrammarCorpus(train=40, dev=5, test=5), root=folder, data_dir=None, folder=folder))
 
 
-def trains(point: Point, corpus: StoredCorpus, seed: int) -> None:
+def trains(space: Space, point: Point, corpus: StoredCorpus, seed: int) -> None:
     """Check that one training step of a config of full size gives finite weights."""
-    config = SPACE.config(point)
+    config = space.config(point)
     run = Training(
         model=config.model,
         training=config.training.model_copy(update={"batch_size": 4}),
@@ -60,7 +60,7 @@ def walk(proposer: Proposer, count: int, corpus: StoredCorpus) -> Counter[str]:
         point = proposer.ask(number)
         assert point is not None
         proposer.proposed(number, point)
-        trains(point, corpus, number)
+        trains(SPACE, point, corpus, number)
         stack = SPACE.config(point).model.stack
         families[stack.kind if stack.kind == "feedback" or stack.skip is None else stack.skip.kind] += 1
         proposer.ended(number, "completed", ((1, float(random.random())),))

@@ -3,7 +3,7 @@ values are validated elsewhere.
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
@@ -24,7 +24,8 @@ from skipstack.spaces.trial import TrialConfig
 
 Raw = Mapping[str, Any]
 """The data of a study before validation, with defaults: ``name``, ``about``, ``base``, ``axes``, ``constraints``,
-``search``. ``name`` is None if the data has none.
+``search``. ``name`` is None if the data has none. ``changed``: for each axis, the paths that a later part of the study
+has changed (``spaces/dependents.py``).
 """
 
 
@@ -189,7 +190,15 @@ def _extended(name: str | None, source: ValueSource, scale: str | None, base: Ra
     if name is None:
         own = TrialConfig().model_dump(mode="json") if base is None else base
         search = SearchConfig().model_dump(mode="json", exclude={"seeds"})  # the default of seeds is 1 with replicates
-        nothing = {"name": None, "about": "", "base": own, "axes": {}, "constraints": (), "search": search}
+        nothing = {
+            "name": None,
+            "about": "",
+            "base": own,
+            "axes": {},
+            "constraints": (),
+            "search": search,
+            "changed": {},
+        }
         return Document(source, nothing, ())
     if base is not None:
         raise source.error(["extends"], f"got {name} for a function (allowed: none, since presets train networks)")
@@ -206,8 +215,20 @@ def _over(below: Raw, above: FileContent | Scale, source: ValueSource) -> Raw:
         **below,
         "base": merged(below["base"], above.base),
         "axes": axes,
+        "changed": changed(below, above.axes),
         "constraints": below["constraints"] if above.constraints is None else above.constraints,
         "search": merged(below["search"], in_full(above.search, source)),
+    }
+
+
+def changed(below: Raw, paths: Collection[str]) -> Raw:
+    """Return which later changes concern each axis, after a part of a study that fixes, replaces or removes ``paths``.
+
+    ``below``: the study without this part. An axis that the part itself gives is of its time, so nothing is later.
+    """
+    return {
+        path: () if path in paths else (*below["changed"].get(path, ()), *paths)
+        for path in {**below["axes"], **dict.fromkeys(paths)}
     }
 
 

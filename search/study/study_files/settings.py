@@ -10,7 +10,15 @@ from skipstack.data.basis.fields import paths
 from skipstack.data.corpora.named import find_card, named_corpora
 from skipstack.data.labels.trees import TREES
 from skipstack.search.study.config import SearchConfig
-from skipstack.search.study.study_files.document import FORMER_KEYS, Raw, ValueSource, in_full, replacement, with_axis
+from skipstack.search.study.study_files.document import (
+    FORMER_KEYS,
+    Raw,
+    ValueSource,
+    changed,
+    in_full,
+    replacement,
+    with_axis,
+)
 from skipstack.search.study.study_files.yaml_lines import read_yaml
 from skipstack.spaces.constraint_functions import ConstraintFunction
 from skipstack.spaces.paths import trial_paths, unknown_path
@@ -44,9 +52,12 @@ class Setting:
         first, *rest = self.path
         match first:
             case "axes":
-                return {**raw, "axes": with_axis(raw["axes"], rest[0], self.value, self.source)}
+                axes = with_axis(raw["axes"], rest[0], self.value, self.source)
+                return {**raw, "axes": axes, "changed": changed(raw, rest)}
             case "base":
-                return {**raw, "axes": self._varied(raw["axes"]), "base": _put(raw["base"], rest, self.value)}
+                fixed = changed(raw, [".".join(rest)])
+                base = _put(raw["base"], rest, self.value)
+                return {**raw, "axes": self._varied(raw["axes"]), "changed": fixed, "base": base}
             case "constraints" if self.adds:
                 named = self.value if isinstance(self.value, list | tuple) else [self.value]
                 return {**raw, "constraints": (*raw["constraints"], *named)}
@@ -149,9 +160,13 @@ def _parts(path: str, value: Any, source: ValueSource, known_in_base: Known) -> 
 
 
 def _put(tree: Any, names: Sequence[str], value: Any) -> Any:
-    """Return the tree with ``value`` at the path ``names``. A new ``kind`` removes the mapping's other fields."""
+    """Return the tree with ``value`` at the path ``names``. A new ``kind`` removes the mapping's other fields, and null
+    in place of a kind removes the mapping.
+    """
     if not names:
         return value
+    if names == ["kind"] and value is None:
+        return None
     tree = tree if isinstance(tree, Mapping) else {}
     first, *rest = names
     if first == "kind" and tree.get("kind") != value:

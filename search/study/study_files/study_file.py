@@ -39,6 +39,7 @@ from skipstack.spaces.checks import SpaceError, in_order
 from skipstack.spaces.config import DOMAINS, Axis, SpaceConfig
 from skipstack.spaces.constraint_functions import ConstraintFunction
 from skipstack.spaces.constraints import CONSTRAINTS
+from skipstack.spaces.dependents import without_dependents
 from skipstack.spaces.domains import Choice
 from skipstack.spaces.fields import fields_of
 from skipstack.spaces.function import RECORDED, FunctionConfig, FunctionSource
@@ -91,9 +92,10 @@ def load_study(
     constraints that are added to the study's own.
 
     ``constraints`` are applied first, then ``corpus``, then the numbers from ``trials`` to ``seed``, and ``overrides``
-    last, in order. A setting of a field of the base fixes the field: axes at the field or inside it are removed.
-    Another ``kind`` removes the fields of the old kind. The study's own code files (``code``) are loaded, and their
-    code is run.
+    last, in order. A setting of a field of the base fixes the field: axes at the field or inside it are removed, and
+    with them the axes that can then no longer be active (``StudyConfig.removed``). So they are if a file or a setting
+    replaces or removes an axis. Another ``kind`` removes the fields of the old kind. The study's own code files
+    (``code``) are loaded, and their code is run.
 
     Raises UserError for the first mistake, with its file and line or its option.
     """
@@ -259,15 +261,17 @@ class _Check:
         function that trials call; None if they train networks.
         """
         network = self._valid(TrialConfig, raw["base"], ("base",)) if function is None else None
-        whole = self._valid(_Whole, {key: value for key, value in raw.items() if key != "base"}, ())
+        whole = self._valid(_Whole, {key: raw[key] for key in _Whole.model_fields}, ())
         base = self._called(function, raw["base"], whole) if network is None else network
         config = SpaceConfig(
             code=code, base=base, axes=whole.axes, constraints=whole.constraints, constraint_functions=functions
         )
         try:
             with known(code):
-                fields = fields_of(config, base.model_dump(mode="json"))
+                tree = base.model_dump(mode="json")
+                fields = fields_of(config, tree)
                 config = config.model_copy(update={"axes": in_order(config.axes, fields)})
+                config, removed = without_dependents(config, tree, fields, raw["changed"])
             space = Space(config)
             check_active(space)
             check_rules(space, config.constraints)
@@ -277,7 +281,7 @@ class _Check:
             self._check_corpora(network, space)
             config = config.model_copy(update={"axes": typed_axes(space, config.axes)})
         config = config.model_copy(update={"constraints": in_full(space.rules, config.constraints)})
-        return StudyConfig(name=whole.name, about=whole.about, space=config, search=whole.search)
+        return StudyConfig(name=whole.name, about=whole.about, space=config, search=whole.search, removed=removed)
 
     def _called(self, function: FunctionSource | None, values: Raw, whole: "_Whole") -> FunctionConfig:
         """Return the base config of a study whose trials call a function. If the objectives of the search have

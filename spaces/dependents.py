@@ -1,0 +1,124 @@
+"""Removes the axes of a study that can no longer be active, since an axis on which they depend was fixed or replaced.
+
+An axis depends on the paths that its conditions (``when``) name, and on the kinds that decide whether its field exists.
+"""
+
+from collections import defaultdict
+from collections.abc import Collection, Mapping
+from contextlib import suppress
+
+from skipstack.data.basis.errors import UserError
+from skipstack.spaces.checks import may_be
+from skipstack.spaces.config import Axis, SpaceConfig
+from skipstack.spaces.counting import Combinations
+from skipstack.spaces.domains import Choice, Json
+from skipstack.spaces.fields import Fields
+from skipstack.spaces.paths import Tree, changes, overlap, present
+from skipstack.spaces.rules import Rule, in_full, rules_of
+from skipstack.spaces.space import Space
+
+Changed = Mapping[str, Collection[str]]
+"""For each axis, the paths that a later part of the study has changed: the fields that it fixed, and the axes that it
+replaced or removed. Later parts are a file over its preset, a scale over its file, and a setting over all these. The
+conditions of an axis were written before these changes, so they may name values that are no longer possible.
+"""
+
+
+def without_dependents(
+    config: SpaceConfig, base: Tree, fields: Fields, changed: Changed
+) -> tuple[SpaceConfig, dict[str, tuple[str, ...]]]:
+    """Remove the axes that later changes have left without effect. Returns the new config, and what was removed.
+
+    ``config``: a config whose axes are in the order of their dependence. ``base``: its base as a tree. ``fields``: the
+    fields of its configs. In the result, the conditions of axes no longer name values that a replaced axis has lost,
+    nor paths that are fixed. Constraints that name a removed axis are removed, too: they hold wherever it is inactive.
+    What was removed is in a mapping: axes and constraints by the changed path on which they depend. Nothing is removed
+    that depends on no changed path, so that a mistake in a condition is still found. Raises SpaceError for a mistake.
+    """
+    if not any(changed.values()):
+        return config, {}
+    removed: dict[str, str] = {}
+
+    def cause(path: str) -> str | None:
+        """Return the changed path on which the axis at ``path`` depends, directly or by removed axes."""
+        kinds = sorted(fields.kinds_above(path), key=len, reverse=True)  # the nearest first
+        for on in (*config.axes[path].when, *kinds):
+            for other in (*changed.get(path, ()), *removed):
+                if overlap(on, other):
+                    return removed.get(other, other)
+        return None
+
+    constraints = _in_full(config, base, fields, changed)
+    axes: dict[str, Axis] = {}
+    for path, axis in config.axes.items():
+        axes[path] = axis.model_copy(update={"when": _possible(path, axis, axes, base, fields, changed)})
+        nowhere = not axis.when and not present(base, path) and not fields.kinds_above(path) & axes.keys()
+        if (nowhere or not all(axes[path].when.values())) and (why := cause(path)):
+            removed[path] = why
+            del axes[path]
+
+    def left() -> SpaceConfig:
+        kept = (text for text, paths in constraints.items() if not any(path in removed for path in paths))
+        return config.model_copy(update={"axes": axes, "constraints": tuple(kept)})
+
+    varying = Combinations(Space(left())).varying
+    for path in [path for path in axes if path not in varying]:
+        if why := cause(path):
+            removed[path] = why
+            del axes[path]
+    settled = {*removed, *(path for paths in changed.values() for path in paths)} - axes.keys()
+    for path, axis in axes.items():
+        when = {on: values for on, values in axis.when.items() if not _is_settled(on, settled, axes)}
+        axes[path] = axis.model_copy(update={"when": when})
+    found: dict[str, list[str]] = defaultdict(list)
+    for path, why in removed.items():
+        found[why].append(path)
+    for text, paths in constraints.items():
+        if why := next((removed[path] for path in paths if path in removed), None):
+            found[why].append(f"constraint {text}")
+    return left(), {why: tuple(names) for why, names in found.items()}
+
+
+def _possible(
+    path: str, axis: Axis, axes: Mapping[str, Axis], base: Tree, fields: Fields, changed: Changed
+) -> dict[str, tuple[Json, ...]]:
+    """Return the conditions of an axis without the values that a replaced axis no longer has. ``axes``: the axes before
+    it. Values of a wrong type stay, since the checks of the space refuse them.
+    """
+
+    def may(on: str, value: Json) -> bool:
+        with suppress(ValueError):
+            domain = axes[on].domain
+            if isinstance(domain, Choice):
+                domain = Choice(tuple(fields.typed(on, each) for each in domain.values))
+            return may_be(on, fields.typed(on, value), axes[on], domain, base)
+        return True
+
+    later = axes.keys() & changed.get(path, ())
+    return {
+        on: tuple(value for value in values if may(on, value)) if on in later else values
+        for on, values in axis.when.items()
+    }
+
+
+def _in_full(config: SpaceConfig, base: Tree, fields: Fields, changed: Changed) -> dict[str, tuple[str, ...]]:
+    """Return the texts of the constraints, with the paths that each names.
+
+    Their short names are those of all axes that the study ever had. An expression that names one that is no longer
+    there is written with whole paths, so that it keeps its meaning. A constraint with a mistake names nothing.
+    """
+    ever = config.model_copy(update={"axes": {**dict.fromkeys(changed), **config.axes}})
+    found: dict[str, tuple[str, ...]] = {}
+    for text in config.constraints:
+        rules: list[Rule] = []
+        with suppress(UserError):
+            rules = rules_of(text, ever, base, fields.has)
+        paths = tuple(path for rule in rules for path in rule.paths.values())
+        gone = any(path in changed and path not in config.axes for path in paths)
+        found[in_full(rules, [text])[0] if gone else text] = paths
+    return found
+
+
+def _is_settled(on: str, settled: Collection[str], axes: Collection[str]) -> bool:
+    """Whether a condition's path is among those that were ``settled``, and no axis changes it."""
+    return any(overlap(on, each) for each in settled) and not any(changes(axis, on) for axis in axes)
