@@ -197,3 +197,16 @@ def test_bold_is_the_best_score_of_each_column() -> None:
 
 def _papers(made: PaperComparison) -> list[tuple[float | None, float | None]]:
     return [(row.paper_dev, row.paper_test) for row in made.rows]
+
+
+def test_precision_and_recall_have_columns_where_the_paper_prints_them_and_own_test_sets_are_told() -> None:
+    made = made_up()
+    assert "precision" not in render(made, "markdown")
+    row = replace(made.rows[0], paper_precision=0.9, paper_recall=0.8, precision=0.85, recall=0.75)
+    printed = replace(made, rows=(row, *made.rows[1:]))
+    headings, _, cells, *_ = (line.split("|") for line in render(printed, "markdown").splitlines() if "|" in line)
+    shown = dict(zip(map(str.strip, headings), map(str.strip, cells), strict=True))
+    assert (shown["paper: precision"], shown["paper: recall"]) == ("90.00", "80.00")
+    assert (shown["ours: precision"], shown["ours: recall"]) == ("85.00", "75.00")
+    own = " ".join(render(replace(made, same_test_set=True), "text").split())
+    assert "the chance of 2 seeds alone, since the test set is the paper's own." in own

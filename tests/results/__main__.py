@@ -23,6 +23,7 @@ from tests.results.earlier import earlier_pages, stamped
 from tests.results.inspected import Inspected, inspect
 from tests.results.kept import Kept, keep
 from tests.results.page import Rendered, render
+from tests.results.sized import count
 from tests.results.source import Source, find_source, sources
 
 PROGRAM = Path(sys.executable).with_name("skipstack")
@@ -40,6 +41,9 @@ def make(source: Source, runs: Path, *, by_this_version: bool = False) -> None:
             keep(folder / study, Kept(source.data(study)), source.script(study))
             if study in source.inspected:
                 source.watched(study).write_bytes(inspect(folder / study, source.inspected[study]))
+            source.sizes(study).unlink(missing_ok=True)
+        if study in source.sized and not source.sizes(study).exists():
+            source.sizes(study).write_text(count(Kept(source.data(study))))
     write(source, render(source))
 
 

@@ -5,7 +5,7 @@ It is made of the papers' data (``spaces/papers/*.yaml``) and of the pages' own 
 
 import re
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
@@ -16,9 +16,6 @@ from tests.results.printed import PrintedPage, printed
 from tests.results.source import RESULTS
 
 COMMAND = re.compile(r"^    (skipstack search (?:[^\\\n]|\\\n)*)$", re.MULTILINE)
-AGAINST: Final = "against {}:"
-"""In the heading of a comparison with a table."""
-
 NOT_COMPARED: Final = "not compared"
 """What is said of a page that has no table of the paper's; where another page has it, that one stands alone."""
 
@@ -48,7 +45,8 @@ def coverage() -> str:
     lines = ["| paper | shows | run here | scale | version | significant differences |", f"|{'---|' * 6}"]
     for name, paper in papers().items():
         shown = {**paper.tables, **paper.others}
-        for label in sorted(shown, key=lambda each: (each.startswith("figure"), each)):
+        labels = sorted(shown, key=lambda each: (each.startswith("figure"), each))
+        for place, label in enumerate(labels):
             own = {run.page.name: run for run in reversed(runs) if run.preset and run.preset == shown[label].preset}
             what = f"{_called(label)}: {shown[label].title}"
             if not own:
@@ -56,6 +54,8 @@ def coverage() -> str:
             found_by = {run: confirmed(run.page, f"{name}/{label}") for run in own.values()}
             compared = {run: found for run, found in found_by.items() if found != NOT_COMPARED}
             for run, found in (compared or found_by).items():
+                before = first_with_these(run.page, [f"{name}/{each}" for each in labels[: place + 1]])
+                found = f"the same as in {_called(before.partition('/')[2])}" if before else found
                 link = f"[{run.page.name}]({run.page.name}.md)"
                 lines.append(f"| {name} | {what} | {link} | {run.scale} | {run.page.version} | {found} |")
     return "\n".join(lines)
@@ -81,14 +81,21 @@ def all_runs() -> Iterator[Run]:
 
 def confirmed(page: PrintedPage, table: str) -> str:
     """Of the differences to the base how many are significant, with the paper's sign and with the other."""
-    part = page.part(AGAINST.format(table))
-    if part is None:
+    tested = page.compared(table)
+    if tested is None:
         return NOT_COMPARED
-    tested = [row for row in part.rows() if all(row.has(f"{whose}: difference") for whose in ("paper", "ours"))]
     marked = [row for row in tested if row.cells["ours: difference"].endswith("*")]
     same = sum(row["paper: difference"].value * row["ours: difference"].value > 0 for row in marked)
     others = len(marked) - same
     return f"{same} of {len(tested)} as in the paper" + (f", {others} against it" if others else "")
+
+
+def first_with_these(page: PrintedPage, tables: Sequence[str]) -> str:
+    """The first of a paper's ``tables``, all but the last one, in which the page has the very differences of ours that
+    it has in the last; empty if there is none. A difference that stands beside several tables is one finding.
+    """
+    *earlier, last = [[row.cells["ours: difference"] for row in page.compared(table) or ()] for table in tables]
+    return next((table for table, ours in zip(tables, earlier, strict=False) if last and ours == last), "")
 
 
 def _called(label: str) -> str:

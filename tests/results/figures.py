@@ -1,24 +1,32 @@
 """The figures of a study as its page's template takes them: by name, and as reports print them."""
 
+import json
 import math
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import chdir
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 from skipstack.dashboards.formats.markdown import as_markdown
 from skipstack.dashboards.formats.page import Cell, Column, Numbers, Page, Table, TableRow
+from skipstack.dashboards.reports.confirmation.estimates import confirmed_numbers
+from skipstack.dashboards.reports.confirmation.reports import confirmed_tables
 from skipstack.dashboards.reports.pictures.picture import Drawn, pictured
 from skipstack.dashboards.reports.pictures.search_pictures import search_charts
 from skipstack.dashboards.reports.pictures.trend_pictures import trend_charts
-from skipstack.dashboards.reports.study_report import study_report
 from skipstack.dashboards.reports.wording import with_error
 from skipstack.data.basis.errors import UserError, unknown
+from skipstack.data.corpora.sources import task_of
 from skipstack.data.tasks.measure import Measure
+from skipstack.data.tasks.tasks import TASKS
+from skipstack.search.analysis.confirmation.against import compare
+from skipstack.search.analysis.confirmation.confirmation import ConfirmedRow
 from skipstack.search.analysis.confirmation.differences import Split, difference, interaction, score_of
+from skipstack.search.analysis.confirmation.papers import find_table
 from skipstack.search.analysis.confirmation.trends import trends_of
 from skipstack.search.analysis.frames.columns import axis_column
 from skipstack.search.analysis.study_frames import study_frames
@@ -47,6 +55,10 @@ class Figure:
     def __str__(self) -> str:
         return self.text
 
+    def holds(self, value: float) -> bool:
+        """Whether its interval contains a value; an interval that is not known contains none."""
+        return math.isfinite(self.high - self.low) and self.low <= value <= self.high
+
     @classmethod
     def of(cls, value: Estimate | float, measure: Measure, sign: str = "") -> "Figure":
         """An estimate, or a single number; ``sign``: ``+`` for a difference."""
@@ -57,11 +69,81 @@ class Figure:
 
 
 @dataclass(frozen=True)
+class TrialFigures:
+    """A trial of a study."""
+
+    trial: TrialRecord
+    measure: Measure
+    fingerprint: str
+    """That of the corpus that it read."""
+    sizes: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def dev(self) -> Figure:
+        return self._score("dev")
+
+    @property
+    def test(self) -> Figure:
+        return self._score("test")
+
+    @property
+    def curve(self) -> list[Figure]:
+        """The mean on dev after each epoch."""
+        name = f"dev_{self.measure.name}"
+        means = [sum(values) / len(values) for values in (each.metrics[name] for each in self.trial.reports)]
+        return [Figure.of(self.measure.score(mean), self.measure) for mean in means]
+
+    @property
+    def millions(self) -> Figure:
+        """The parameters of its network, in millions."""
+        return Figure(self.sizes["parameters"] / 1e6, f"{self.sizes['parameters'] / 1e6:.2f}")
+
+    @property
+    def updates(self) -> Figure:
+        """Those of all its epochs."""
+        updates = self.sizes["updates"] * len(self.trial.reports)
+        return Figure(updates, f"{updates:,}")
+
+    def tested(self, name: str) -> Figure:
+        """The mean over seeds of another measure of test than that which ranks the trials, in percent."""
+        share = 100 * fmean(self.trial.tested[f"test_{name}"])
+        return Figure(share, f"{share:.2f}")
+
+    def beside(self, other: "TrialFigures | RowFigures", split: Split = "test") -> Figure:
+        """Its difference to another trial of its study, or of another study that trained the same seeds on the same
+        corpus: paired by seed and by sentence; uncorrected, as a question of its own.
+        """
+        reference = other.own if isinstance(other, RowFigures) else other
+        if self.trial.space is not reference.trial.space:
+            if self.fingerprint != reference.fingerprint:
+                raise UserError(f"got trials of two corpora, {self.fingerprint} and {reference.fingerprint}")
+            if self.trial.seeds != reference.trial.seeds:
+                raise UserError(f"got trials of the seeds {self.trial.seeds} and {reference.trial.seeds}")
+        found = difference(self.trial, reference.trial, split)
+        assert found is not None, "both are measured"
+        return Figure.of(found, self.measure, "+")
+
+    def _score(self, split: Split) -> Figure:
+        found = score_of(self.trial, split)
+        if found is None:
+            raise UserError(f"trial {self.trial.number} has no score on {split}")
+        return Figure.of(found, self.measure)
+
+
+@dataclass(frozen=True)
 class RowFigures:
-    """A row of a study's confirmed tables."""
+    """A row of a study's confirmed tables, or of its comparison with a paper's table."""
 
     numbers: Numbers
     measure: Measure
+    trial: TrialFigures | None
+
+    @property
+    def own(self) -> TrialFigures:
+        """Its trial. Raises UserError for a mean over corpora, which has none."""
+        if self.trial is None:
+            raise UserError(f"row {self.numbers['row']}: is no trial")
+        return self.trial
 
     @property
     def dev(self) -> Figure:
@@ -81,47 +163,16 @@ class RowFigures:
         """Whether that difference is significant, corrected for all rows of the table."""
         return bool(self.numbers["marked"])
 
+    def beside(self, other: "TrialFigures | RowFigures", split: Split = "test") -> Figure:
+        """The difference of its trial to another (``TrialFigures.beside``)."""
+        return self.own.beside(other, split)
+
     def _figure(self, name: str, sign: str = "") -> Figure:
         value, half, low, high = (self.numbers[f"{name}{end}"] for end in ("", "_half", "_low", "_high"))
         if not isinstance(value, float):
             raise UserError(f"row {self.numbers['row']}: has no {name}")
         text = with_error(value, half, self.measure, sign).strip()
         return Figure(self.measure.factor * value, text, *_ends(low, high, self.measure))
-
-
-@dataclass(frozen=True)
-class TrialFigures:
-    """A trial of a study."""
-
-    trial: TrialRecord
-    measure: Measure
-
-    @property
-    def dev(self) -> Figure:
-        return self._score("dev")
-
-    @property
-    def test(self) -> Figure:
-        return self._score("test")
-
-    @property
-    def curve(self) -> list[Figure]:
-        """The mean on dev after each epoch."""
-        name = f"dev_{self.measure.name}"
-        means = [sum(values) / len(values) for values in (each.metrics[name] for each in self.trial.reports)]
-        return [Figure.of(self.measure.score(mean), self.measure) for mean in means]
-
-    def beside(self, other: "TrialFigures", split: Split = "test") -> Figure:
-        """Its difference to another trial, paired by seed and by sentence; uncorrected, as a question of its own."""
-        found = difference(self.trial, other.trial, split)
-        assert found is not None, "both are measured"
-        return Figure.of(found, self.measure, "+")
-
-    def _score(self, split: str) -> Figure:
-        found = score_of(self.trial, split)
-        if found is None:
-            raise UserError(f"trial {self.trial.number} has no score on {split}")
-        return Figure.of(found, self.measure)
 
 
 def _ends(low: Any, high: Any, measure: Measure) -> tuple[float, ...]:
@@ -136,8 +187,9 @@ class StudyFigures:
     these values of its axes, in their order.
     """
 
-    def __init__(self, path: Path, watched: Any = None) -> None:
+    def __init__(self, path: Path, watched: Any = None, sizes: Path | None = None) -> None:
         self.path = path
+        self.sizes = json.loads(sizes.read_text()) if sizes is not None and sizes.exists() else {}
         self.watched = watched
         """What its networks did (``inspected.py``), if its source asks for that."""
         self.frames = study_frames(path)
@@ -149,7 +201,7 @@ class StudyFigures:
         shown = {tuple(map(str, row)): number for number, row in self._values()}
         if tuple(wanted) not in shown:
             raise UserError(unknown("trial", ", ".join(wanted), [", ".join(each) for each in shown]))
-        return TrialFigures(self.record.trials[shown[tuple(wanted)]], self.record.measure)
+        return self._trial(self.record, shown[tuple(wanted)])
 
     def interaction(self, both: Values, one: Values, other: Values, base: Values, split: Split = "test") -> Figure:
         """What the trials at these values have of an interaction: (both - other) - (one - base)."""
@@ -159,11 +211,18 @@ class StudyFigures:
 
     def row(self, name: str, of: str = "") -> RowFigures:
         """The row called so of its confirmed tables, those of ablations included; ``of``: under this heading."""
-        rows = [each for each in self._rows if each["row"] == name and of in (each["section"], "")]
+        rows = [each for each in self._rows if each.numbers["row"] == name and of in (each.numbers["section"], "")]
         if len(rows) != 1:
-            allowed = ", ".join(f"{each['section']}: {each['row']}" for each in self._rows)
+            allowed = ", ".join(f"{each.numbers['section']}: {each.numbers['row']}" for each in self._rows)
             raise UserError(f"got {len(rows)} rows {name!r} (allowed: one of {allowed})")
-        return RowFigures(rows[0], self.record.measure)
+        return rows[0]
+
+    def against(self, table: str) -> dict[str, RowFigures]:
+        """The rows of its comparison with a paper's table that it has, by their names. If the test set is the paper's
+        own, their intervals are over seeds alone.
+        """
+        rows = compare(self.record, table, find_table(table)).rows
+        return {each.ours.label: self._row(self.record, each.ours) for each in rows if each.ours.trial is not None}
 
     @property
     def record(self) -> StudyRecord:
@@ -181,9 +240,18 @@ class StudyFigures:
 
     @property
     def baseline(self) -> Figure:
-        """Of the test split."""
-        assert self.frames.baseline is not None
-        return Figure.of(self.frames.baseline[1], self.record.measure)
+        """Of the base's test split."""
+        return self.baselines[0]
+
+    @property
+    def baselines(self) -> list[Figure]:
+        """Those of the test splits of all its corpora, the base's first."""
+        return [Figure.of(each.baseline_test, self.record.measure) for each in self.record.corpora.values()]
+
+    @property
+    def guess(self) -> str:
+        """What the baseline predicts, in words."""
+        return TASKS[task_of(self.base.data.corpus)].guess
 
     @property
     def version(self) -> str:
@@ -224,8 +292,18 @@ class StudyFigures:
         return as_markdown(Page("", ((Table(names=(heading,), columns=columns, rows=rows),),)))
 
     @cached_property
-    def _rows(self) -> Sequence[Numbers]:
-        return study_report(self.frames, confirmed=True).records
+    def _rows(self) -> list[RowFigures]:
+        tables = [each for each in confirmed_tables(self.record) if each[1].confirmed]
+        return [self._row(record, row) for record, table in tables for row in table.rows]
+
+    def _row(self, record: StudyRecord, row: ConfirmedRow) -> RowFigures:
+        trial = None if row.trial is None else self._trial(record, row.trial)
+        return RowFigures(confirmed_numbers(row), record.measure, trial)
+
+    def _trial(self, record: StudyRecord, number: int) -> TrialFigures:
+        trial = record.trials[number]
+        sizes = self.sizes.get(str(number), {}) if record is self.record else {}
+        return TrialFigures(trial, record.measure, record.fingerprint_of(trial.config), sizes)
 
     def _values(self) -> Iterator[tuple[int, tuple[Any, ...]]]:
         trials = self.frames.trials

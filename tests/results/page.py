@@ -1,16 +1,18 @@
 """A page of results, made from its source and from what is kept of its studies: nothing on it is typed but its words.
 
-A template sees each study by its name (``figures.py``), ``paper(TABLE, ROW)`` with the ``dev`` and ``test`` that a
-paper prints, ``printed(PAGE)``, the tables of another page (``printed.py``), and what ``computed.py`` computes. Below
-the title the page says by itself which version its numbers are of, and which commands made them.
+A template sees each study by its name (``figures.py``), ``study(PAGE, NAME)``, one of another page, ``paper(TABLE,
+ROW)`` with the ``dev`` and ``test`` that a paper prints, ``printed(PAGE)``, the tables of another page
+(``printed.py``), what ``computed.py`` computes, and ``sources``, the shortcuts of a composition. Below the title the
+page says by itself which version its numbers are of, which commands made them, and what a baseline has.
 """
 
 import re
 import shlex
 import textwrap
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -20,16 +22,18 @@ from jinja2 import Environment, StrictUndefined, TemplateError, nodes
 from jinja2.ext import Extension
 from jinja2.parser import Parser
 
+from skipstack.dashboards.reports.wording import listed
 from skipstack.data.basis.counted import counted
 from skipstack.data.basis.errors import UserError, unknown
-from skipstack.search.analysis.confirmation.papers import PaperRow, find_table
+from skipstack.models.configs.wiring import sources
+from skipstack.search.analysis.confirmation.papers import PaperRow, find_table, papers
 from tests.results.computed import best_constant_place
 from tests.results.coverage import coverage
 from tests.results.figures import StudyFigures
 from tests.results.inspected import Inspected
 from tests.results.kept import Kept
 from tests.results.printed import NOT_RUN, printed
-from tests.results.source import Source
+from tests.results.source import Source, find_source
 
 WIDTH: Final = 120
 """Of a line of prose."""
@@ -81,22 +85,28 @@ def render(source: Source) -> Rendered:
         said = f"{NOT_RUN}: {how}.**"
         return Rendered(reflowed("\n\n".join([title, said, _commands(source)])), {})
     with TemporaryDirectory() as folder:
-        studies = {
-            name: StudyFigures(
-                Kept(source.data(name)).restored(Path(folder) / source.name / name), Inspected(source.watched(name))
-            )
-            for name in source.studies
-        }
-        return render_with(source, studies)
+
+        @cache
+        def study(page: str, name: str) -> StudyFigures:
+            of = source if page == source.name else find_source(page)
+            path = Kept(of.data(name)).restored(Path(folder) / page / name)
+            return StudyFigures(path, Inspected(of.watched(name)), of.sizes(name))
+
+        return render_with(source, {name: study(source.name, name) for name in source.studies}, study)
 
 
-def render_with(source: Source, studies: Mapping[str, StudyFigures]) -> Rendered:
-    """The page of these studies."""
+def render_with(
+    source: Source, studies: Mapping[str, StudyFigures], study: Callable[[str, str], StudyFigures]
+) -> Rendered:
+    """The page of these studies. ``study``: finds one of another page."""
     environment = Environment(
         undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, autoescape=False, extensions=[Claim]
     )
     names = {
+        "study": study,
         "paper": paper,
+        "paper_rows": paper_rows,
+        "sources": sources,
         "printed": printed,
         "coverage": coverage,
         "best_constant_place": best_constant_place,
@@ -118,7 +128,9 @@ def render_with(source: Source, studies: Mapping[str, StudyFigures]) -> Rendered
 
 
 def about(source: Source, studies: Mapping[str, StudyFigures]) -> Iterator[str]:
-    """What a page says of itself: the version that its numbers are of, when they came about, and by which commands."""
+    """What a page says of itself: the version that its numbers are of, when they came about, by which commands, and the
+    baseline.
+    """
     if not studies:
         return
     versions = sorted({study.version for study in studies.values()})
@@ -135,6 +147,19 @@ def about(source: Source, studies: Mapping[str, StudyFigures]) -> Iterator[str]:
         "figure is taken from the studies."
     )
     yield _commands(source)
+    yield _baselines(studies)
+
+
+def _baselines(studies: Mapping[str, StudyFigures]) -> str:
+    """The scores on test that take no network. Studies of one corpus have them in common."""
+    (guess,) = {study.guess for study in studies.values()}
+    found = {
+        name: f"{listed([each.text for each in study.baselines])} {study.record.measure.unit}"
+        for name, study in studies.items()
+    }
+    alike = set(found.values())
+    told = alike if len(alike) == 1 else [f"{each} (`{name}`)" for name, each in found.items()]
+    return f"Without a network, on test: the {guess} has {', '.join(told)}."
 
 
 def notice(of: str) -> str:
@@ -169,11 +194,18 @@ def shown(arguments: tuple[str, ...]) -> Iterator[str]:
 
 
 def paper(table: str, row: str) -> PaperRow:
-    """The row of a paper's table, as printed."""
-    rows = {each.label: each for each in find_table(table).rows}
+    """The row of a paper's table, or of what else it shows, as printed."""
+    rows = {each.label: each for each in paper_rows(table)}
     if row not in rows:
         raise UserError(unknown("row", row, rows))
     return rows[row]
+
+
+def paper_rows(table: str) -> Sequence[PaperRow]:
+    """The rows of a paper's table, or of what else it shows, as printed."""
+    name, _, label = table.partition("/")
+    others = papers()[name].others if name in papers() else {}
+    return others[label].rows if label in others else find_table(table).rows
 
 
 def reflowed(text: str) -> str:

@@ -72,6 +72,12 @@ class PrintedPage:
                 return PrintedPage(self.name, part)
         return None
 
+    def compared(self, table: str) -> "list[PrintedRow] | None":
+        """The rows of its comparison with a paper's table that have both differences; None without that comparison."""
+        part = self.part(f"against {table}:")
+        both = ("paper: difference", "ours: difference")
+        return None if part is None else [row for row in part.rows() if all(map(row.has, both))]
+
     @property
     def was_run(self) -> bool:
         """Whether it has numbers: a page whose studies nobody has run yet says that instead."""

@@ -1,9 +1,10 @@
 """The source of a page of results (``docs/results/sources/NAME.md``): which studies it is about, and what it says.
 
 Its head, in YAML between two lines ``---``, has for each study the commands that make it, without ``skipstack`` and
-without the study's folder; and under ``inspected`` the trials whose networks are watched. Below stands the page, as a
-template of Jinja: what stands in ``{{ … }}`` is taken from the studies (``tests/results/page.py``), and a sentence
-between ``{% claim CONDITION %}`` and ``{% endclaim %}`` must hold.
+without the study's folder; under ``inspected`` the trials whose networks are watched; and under ``sized`` the studies
+whose networks and epochs are counted. Below stands the page, as a template of Jinja: what stands in ``{{ … }}`` is
+taken from the studies (``tests/results/page.py``), and a sentence between ``{% claim CONDITION %}`` and
+``{% endclaim %}`` must hold.
 """
 
 import re
@@ -40,13 +41,15 @@ NUMBER = re.compile(r"\d[\d,.]*")
 class Source:
     """A page's ``name``, the commands of its studies by name, its template, and the folder of the pages.
 
-    ``inspected``: of a study, the trials whose networks are watched on texts of test (``inspected.py``).
+    ``inspected``: of a study, the trials whose networks are watched on texts of test (``inspected.py``). ``sized``: the
+    studies of which the page says how large networks and epochs are (``sized.py``).
     """
 
     name: str
     studies: Mapping[str, tuple[str, ...]]
     template: str
     inspected: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    sized: tuple[str, ...] = ()
     folder: Path = RESULTS
 
     @property
@@ -61,10 +64,14 @@ class Source:
         """The file of what its networks did."""
         return self.folder / "data" / self.name / f"{study}.inspected.parquet"
 
+    def sizes(self, study: str) -> Path:
+        """The file of how large its networks and epochs are."""
+        return self.folder / "data" / self.name / f"{study}.sizes.json"
+
     @property
     def kept(self) -> bool:
         """Whether something is kept of each of its studies."""
-        files = [*map(self.data, self.studies), *map(self.watched, self.inspected)]
+        files = [*map(self.data, self.studies), *map(self.watched, self.inspected), *map(self.sizes, self.sized)]
         return all(file.exists() for file in files)
 
     def commands(self, study: str) -> Iterator[tuple[str, ...]]:
@@ -92,11 +99,20 @@ def read_source(path: Path) -> Source:
     head = yaml.safe_load(found[1])
     studies = {name: _commands(path, name, commands) for name, commands in head["studies"].items()}
     inspected = {name: tuple(trials) for name, trials in head.get("inspected", {}).items()}
-    if unheard := inspected.keys() - studies:
-        raise UserError(f"{path.name}: inspected: {unknown('study', min(unheard), studies)}")
+    sized = tuple(head.get("sized", ()))
+    for key, named in (("inspected", inspected), ("sized", sized)):
+        if unheard := set(named) - studies.keys():
+            raise UserError(f"{path.name}: {key}: {unknown('study', min(unheard), studies)}")
     blank = "\n" * found[0].count("\n")  # a mistake is told with its line in the file
     template = blank + text[found.end() :]
-    return Source(name=path.stem, studies=studies, template=template, inspected=inspected, folder=path.parents[1])
+    return Source(
+        name=path.stem,
+        studies=studies,
+        template=template,
+        inspected=inspected,
+        sized=sized,
+        folder=path.parents[1],
+    )
 
 
 def _commands(path: Path, study: str, given: Sequence[str]) -> tuple[str, ...]:

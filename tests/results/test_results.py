@@ -1,30 +1,40 @@
 """Pages of results: made from a study and nothing else, and what somebody alters on one does not stay unseen."""
 
+import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import sem
+from scipy.stats import t as t_distribution
 
 from skipstack.data.basis.errors import UserError
+from skipstack.search.analysis.confirmation.differences import difference_table
 from skipstack.search.ledger import events as ledger_events
 from tests.benchmarks.schedulers.recording import as_one_file
 from tests.pages import ROOT
 from tests.results import __main__ as results
 from tests.results.coverage import coverage
 from tests.results.earlier import earlier_pages, stamped
+from tests.results.figures import StudyFigures
 from tests.results.inspected import Inspected
 from tests.results.kept import Kept, without_times
 from tests.results.page import notice, render
 from tests.results.printed import PrintedPage, printed
+from tests.results.sized import count
 from tests.results.source import RESULTS, Source, find_source, read_source, sources
 
 SOURCES = sources()
 MADE = [source for source in SOURCES if source.page not in earlier_pages()]
 """Those whose pages no earlier version wrote."""
+
+PAGES = [path for path in sorted(RESULTS.glob("*.md")) if path.stem != "README" and printed(path.stem).was_run]
 
 PAGE = """---
 studies:
@@ -52,8 +62,11 @@ studies:
       --set axes.data.corpus=null --set data.corpus.train=40 --set data.corpus.dev=20 --set data.corpus.test=20
 inspected:
   digits: [LSTM, lambda 1]
+sized: [digits]
 ---
 # Steps back
+
+An epoch and its network: {{ digits["LSTM"].updates }}, {{ digits["LSTM"].millions }}.
 
 {{ digits.watched.norms(10, 1) }}
 A skip reads the state asked for in {{ digits.watched.found("lambda 1", 11) }} % of texts.
@@ -176,7 +189,8 @@ def test_nothing_is_kept_that_no_page_shows() -> None:
     kept = {path for path in (RESULTS / "data").rglob("*") if path.is_file()}
     files = [Kept(source.data(study)) for source in SOURCES if source.kept for study in source.studies]
     watched = {source.watched(study) for source in SOURCES if source.kept for study in source.inspected}
-    assert kept == {path for each in files for path in (each.file, each.script)} | watched
+    sizes = {source.sizes(study) for source in SOURCES if source.kept for study in source.sized}
+    assert kept == {path for each in files for path in (each.file, each.script)} | watched | sizes
     assert sum(path.stat().st_size for path in kept) < 4_000_000
 
 
@@ -192,6 +206,61 @@ def test_the_coverage_names_every_page_of_a_papers_preset_once() -> None:
     rows = [line for line in table.splitlines() if "wu2017-gates-small.md" in line]
     assert len(rows) == 1
     assert "| small | 0.3.0 | 0 of 6 as in the paper |" in rows[0]
+
+
+def test_a_difference_that_stands_beside_several_tables_is_counted_once() -> None:
+    found = [line.split(" | ")[-1].strip(" |") for line in coverage().splitlines() if "chen2017-systems-small" in line]
+    assert sorted(found) == ["1 of 1 as in the paper", "not compared", *["the same as in table 4 (ctb)"] * 3]
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
+def test_every_page_of_scores_says_what_is_reached_without_a_network(path: Path) -> None:
+    assert "Without a network, on test: the " in path.read_text() or path.stem == "gui2019-gradients"
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, str], StudyFigures]:
+    """Finds a kept study of a page."""
+    folder = tmp_path_factory.mktemp("kept")
+
+    @cache
+    def found(page: str, study: str) -> StudyFigures:
+        return StudyFigures(Kept(find_source(page).data(study)).restored(folder / page / study))
+
+    return found
+
+
+def test_rows_of_two_studies_are_paired_if_these_share_corpus_and_seeds(
+    kept: Callable[[str, str], StudyFigures],
+) -> None:
+    attention = kept("gui2019-ner-small", "ner").row("attention")
+    three = kept("gui2019-ner-small", "beside")["three"]
+    found = attention.beside(three)
+    ours, theirs = attention.own.trial, three.trial
+    assert found.value == pytest.approx(100 * np.mean([ours.test[seed] - theirs.test[seed] for seed in range(5)]))
+    table = difference_table(ours, theirs)
+    assert table is not None, "paired by seed and by document"
+    assert (found.value, found.low) == pytest.approx((-three.beside(attention).value, -three.beside(attention).high))
+    with pytest.raises(UserError, match="got trials of two corpora"):
+        attention.beside(kept("gui2019-imdb-small", "beside")["three"])
+    with pytest.raises(UserError, match=r"got trials of the seeds \(0, 1, 2, 3, 4\) and \(0, 1, 2\)"):
+        kept("wu2017-depth-small", "depth")["1"].beside(kept("recipes", "recipes")[1, "<NA>", 1.0, "Adam"])
+
+
+def test_on_the_papers_test_set_a_page_compares_by_seeds_alone(kept: Callable[[str, str], StudyFigures]) -> None:
+    atis = kept("dinarelli2016-atis", "atis")
+    found = atis.against("dinarelli2016/table-3")["J-RNN"].test
+    scores = [100 * score for score in atis["j", 10].trial.test.values()]
+    assert (found.low, found.high) == pytest.approx(t_distribution.interval(0.95, 4, np.mean(scores), sem(scores)))
+    assert found.holds(92.8)
+    assert not found.holds(93.61)
+
+
+@pytest.mark.corpus
+@pytest.mark.parametrize("source", [source for source in SOURCES if source.sized], ids=lambda source: source.name)
+def test_the_kept_sizes_are_those_of_the_corpora(source: Source, data_dir: Path) -> None:
+    for study in source.sized:
+        assert source.sizes(study).read_text() == count(Kept(source.data(study)), data_dir)
 
 
 def test_figures_of_a_printed_page_are_taken_by_row_and_column() -> None:
@@ -235,7 +304,11 @@ def test_the_networks_that_a_source_names_are_watched(tmp_path: Path) -> None:
     assert of_each.to_dict() == {(name, before): 20 for name in ("LSTM", "lambda 1") for before in range(11)}
     assert set(steps[steps["trial"] == "LSTM"]["back"]) == {0}
     assert set(steps[steps["trial"] == "lambda 1"]["back"]) <= set(range(1, 11))
-    assert "# Steps back" in source.page.read_text()
+    # 4 gates of 8 from 10 digits, 8 units and a constant; 10 labels from 8 units and a constant.
+    updates, parameters = -(-40 // 100), 4 * 8 * (10 + 8 + 1) + 10 * (8 + 1)
+    sizes = json.loads(source.sizes("digits").read_text())["0"]
+    assert sizes == {"updates": updates, "parameters": parameters}
+    assert f"An epoch and its network: {updates}, {parameters / 1e6:.2f}." in source.page.read_text()
 
 
 def test_a_source_that_is_mistaken_is_refused(tmp_path: Path) -> None:
@@ -244,7 +317,8 @@ def test_a_source_that_is_mistaken_is_refused(tmp_path: Path) -> None:
         ("# A page\n", "has no head"),
         ("---\nstudies: {two-jumps: [search x]}\n---\n", "got the study 'two-jumps'"),
         ("---\nstudies: {a: [ablate]}\n---\n", "a: got ablate"),
-        ("---\nstudies: {ab: [search x]}\ninspected: {ac: [y]}\n---\n", "unknown study 'ac' (nearest: 'ab'"),
+        ("---\nstudies: {ab: [search x]}\ninspected: {ac: [y]}\n---\n", "inspected: unknown study 'ac' (nearest: 'ab'"),
+        ("---\nstudies: {ab: [search x]}\nsized: [ac]\n---\n", "sized: unknown study 'ac' (nearest: 'ab'"),
     ]:
         path.write_text(text)
         with pytest.raises(UserError, match=re.escape(told)):

@@ -14,10 +14,13 @@ from skipstack.dashboards.reports.confirmation.estimates import (
     meaning,
 )
 from skipstack.dashboards.reports.pictures.confirmed_pictures import compared_pictures
-from skipstack.dashboards.reports.wording import NONE, heading_of, sentence, with_error
+from skipstack.dashboards.reports.wording import NONE, heading_of, scored, sentence, with_error
 from skipstack.data.basis.counted import counted
 from skipstack.data.tasks.measure import Measure
 from skipstack.search.analysis.confirmation.against import ComparedRow, PaperComparison
+
+Writer = Callable[[Numbers, Measure], str]
+"""A function that writes a cell from the numbers of its row and the measure."""
 
 DISAGREES = "≠"
 """Marks a row in which our difference, over its whole interval, has the opposite sign of the paper's difference."""
@@ -44,6 +47,10 @@ def _numbers(row: ComparedRow) -> Numbers:
         "paper_dev": row.paper_dev,
         "paper_test": row.paper_test,
         "paper_difference": row.paper_difference,
+        "paper_precision": row.paper_precision,
+        "paper_recall": row.paper_recall,
+        "precision": row.precision,
+        "recall": row.recall,
         **confirmed_numbers(row.ours),
     }
 
@@ -58,6 +65,7 @@ def _content(comparison: PaperComparison, records: Sequence[Numbers]) -> Mapping
         "measure": comparison.measure.name,
         "split": comparison.split,
         "only_described": comparison.only_described,
+        "same_test_set": comparison.same_test_set,
         "rows": [{**record, "seeds": row.ours.seeds} for record, row in zip(records, comparison.rows, strict=True)],
         "shared_rows": comparison.shared,
         "rank_correlation": comparison.correlation,
@@ -66,29 +74,39 @@ def _content(comparison: PaperComparison, records: Sequence[Numbers]) -> Mapping
 
 def _table(comparison: PaperComparison, records: Sequence[Numbers]) -> Table:
     """The paper's rows beside ours. A narrow page may drop trial numbers and the scores on the other split."""
-    columns = [replace(column, heading=heading_of(column.heading, comparison.measure)) for column in COLUMNS]
+    writers = {
+        column: write
+        for column, write in COLUMNS.items()
+        if column.heading not in PARTS or any(record[f"paper_{column.heading}"] is not None for record in records)
+    }
+    columns = [replace(column, heading=heading_of(column.heading, comparison.measure)) for column in writers]
     best = {name: best_scores(records, number, comparison.measure) for name, number in SCORES.items()}
     other = heading_of("test %" if comparison.split == "dev" else "dev %", comparison.measure)
     return Table(
         names=("row",),
         columns=tuple(columns),
         rows=tuple(
-            _row(record, comparison.measure, {name for name, places in best.items() if place in places})
+            _row(record, comparison.measure, writers, {name for name, places in best.items() if place in places})
             for place, record in enumerate(records)
         ),
-        optional=("ours: trial", f"ours: {other}", f"paper: {other}"),
+        optional=(
+            "ours: trial",
+            f"ours: {other}",
+            f"paper: {other}",
+            *(f"{whose}: {part}" for part in PARTS for whose in ("ours", "paper")),
+        ),
         caption=" ".join(filter(None, (sentence(comparison.about), "Bold: the best score of a column."))),
     )
 
 
-def _row(numbers: Numbers, measure: Measure, best: set[str]) -> TableRow:
+def _row(numbers: Numbers, measure: Measure, writers: Mapping[Column, Writer], best: set[str]) -> TableRow:
     """A table row. ``best``: the names of the columns in which the row has the best score."""
     label = str(numbers["row"])
     return TableRow(
         names=(label,),
         label=label,
         cells=tuple(
-            Cell(write(numbers, measure), "bold" if column.name in best else "") for column, write in COLUMNS.items()
+            Cell(write(numbers, measure), "bold" if column.name in best else "") for column, write in writers.items()
         ),
         mark=Cell(DISAGREES if numbers["disagrees"] else "", "red"),
         style="" if numbers["trial"] is not None else "dim",
@@ -116,16 +134,21 @@ def _sentences(comparison: PaperComparison) -> Iterator[str]:
         yield f"{', '.join(cut)}: not trained to its end, so without a difference and not ranked"
     if comparison.note:
         yield f"note: {comparison.note}"
-    told = " ".join(meaning([row.ours for row in comparison.rows], comparison.split, comparison.measure))
+    why = {"alone": "since the test set is the paper's own"} if comparison.same_test_set else {}
+    told = " ".join(meaning([row.ours for row in comparison.rows], comparison.split, comparison.measure, **why))
     yield f"Ours: the base with what the row has and nothing else. {told} {NONE}: not in the paper, or not tried."
 
 
-def _paper(name: str, sign: str = "") -> Callable[[Numbers, Measure], str]:
+def _paper(name: str, sign: str = "") -> Writer:
     return lambda numbers, measure: with_error(numbers[f"paper_{name}"], None, measure, sign).partition(" ")[0]
 
 
-def _ours(name: str) -> Callable[[Numbers, Measure], str]:
+def _ours(name: str) -> Writer:
     return lambda numbers, measure: estimate_text(name, numbers, measure)
+
+
+def _our_part(name: str) -> Writer:
+    return lambda numbers, measure: scored(numbers[name], measure)
 
 
 def _paper_difference(numbers: Numbers, measure: Measure) -> str:
@@ -140,12 +163,19 @@ def _our_difference(numbers: Numbers, measure: Measure) -> str:
     return estimate_text("difference", numbers, measure, "+") + (MARK if numbers["marked"] else " ")
 
 
-COLUMNS: Mapping[Column, Callable[[Numbers, Measure], str]] = {
+PARTS = ("recall", "precision")
+"""What an F1 is made of: shown on test where the paper prints it, and left out first on a narrow page."""
+
+COLUMNS: Mapping[Column, Writer] = {
     Column("dev %", "paper"): _paper("dev"),
+    Column("precision", "paper"): _paper("precision"),
+    Column("recall", "paper"): _paper("recall"),
     Column("test %", "paper"): _paper("test"),
     Column("difference", "paper"): _paper_difference,
     Column("dev %", "ours"): _ours("dev"),
     Column("difference", "ours"): _our_difference,
+    Column("precision", "ours"): _our_part("precision"),
+    Column("recall", "ours"): _our_part("recall"),
     Column("test %", "ours"): _ours("test"),
     Column("trial", "ours"): lambda numbers, _: NONE if numbers["trial"] is None else str(numbers["trial"]),
 }

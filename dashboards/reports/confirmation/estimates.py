@@ -72,11 +72,17 @@ def estimate_text(name: str, numbers: Numbers, measure: Measure, sign: str = "")
 
 
 def meaning(
-    rows: Sequence[ConfirmedRow], split: Split, measure: Measure, *, reference: str = "the base"
+    rows: Sequence[ConfirmedRow],
+    split: Split,
+    measure: Measure,
+    *,
+    reference: str = "the base",
+    alone: str = "since no counts by sentence are known",
 ) -> Iterator[str]:
     """Yield sentences that explain ± and the mark in a table of confirmed rows.
 
     ``split``: the split of the scores. ``reference``: the words for the row with which the rows are compared.
+    ``alone``: the reason why intervals are over seeds alone, if they are.
     """
     of_split = [row.test if split == "test" else row.dev for row in rows]
     every = [each for row, score in zip(rows, of_split, strict=True) for each in (row.difference, score) if each]
@@ -92,7 +98,7 @@ def meaning(
     if over := next((each.over for each in with_interval if each.over), ""):
         chance = f"of {over}{'' if corpora > 1 else ', widened for the training data that they share'}"
     elif sentences == {None}:
-        why = ", since no counts by sentence are known" if measure.counted else ""
+        why = f", {alone}" if measure.counted else ""
         chance = f"of {counted(seeds, 'seed')} alone{why}"
     else:
         most = max(each for each in sentences if each is not None)

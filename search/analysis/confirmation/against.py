@@ -1,10 +1,12 @@
 """Compares a study with a table of a paper: the rows' differences to the base, and the rank correlation of scores."""
 
 from collections.abc import Mapping, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from statistics import fmean
 
 from pydantic import ValidationError
 
+from skipstack.data.corpora.config import NamedCorpus
 from skipstack.data.tasks.measure import Measure
 from skipstack.search.analysis.confirmation.confirmation import ConfirmedRow, RowToConfirm, confirm
 from skipstack.search.analysis.confirmation.designs import why_not_by_design
@@ -24,13 +26,19 @@ class ComparedRow:
     """A row of the paper beside our result for it. Scores and differences are those of ``data.tasks.measure``.
 
     ``paper_dev``, ``paper_test``: the paper's scores. ``paper_difference``: the difference between the paper's scores
-    of this row and of its base row, on the split of the comparison. ``ours``: our result for the row, compared with our
-    result for the base row. ``disagrees``: whether our whole interval has the opposite sign of the paper's difference.
+    of this row and of its base row, on the split of the comparison. ``paper_precision``, ``paper_recall``,
+    ``precision``, ``recall``: the paper's and ours on test, the mean over seeds, if the paper prints them. ``ours``:
+    our result for the row, compared with our result for the base row. ``disagrees``: whether our whole interval has the
+    opposite sign of the paper's difference.
     """
 
     paper_dev: float | None
     paper_test: float | None
     paper_difference: float | None
+    paper_precision: float | None
+    paper_recall: float | None
+    precision: float | None
+    recall: float | None
     ours: ConfirmedRow
     disagrees: bool
 
@@ -47,6 +55,7 @@ class PaperComparison:
     ``shared``: the number of rows that have a score in the paper and a complete trial of ours with a score.
     ``correlation``: Spearman's rank correlation of the two scores over the ``shared`` rows.
     ``only_described``: the reason if our differences have no intervals; otherwise empty.
+    ``same_test_set``: whether our test set is the paper's own, so that all intervals on test are over seeds alone.
     ``about``: the question that the study asks.
     """
 
@@ -61,6 +70,7 @@ class PaperComparison:
     shared: int
     correlation: float | None
     only_described: str
+    same_test_set: bool = False
     about: str = ""
 
 
@@ -69,12 +79,15 @@ def compare(record: StudyRecord, name: str, table: PaperTable, *, randomise: boo
 
     Our result for a row is the trial whose network is that of the study's base with exactly the row's values. So other
     axes do not confound the comparison. The result is empty without a scored trial. Our differences have intervals if
-    the study is a confirmation by design (``designs.py``).
+    the study is a confirmation by design (``designs.py``). If our test set is the paper's own, both were measured on
+    the same sentences, which are then no source of chance: the intervals are over seeds alone.
     """
     base = as_network(record.study.space.base)
+    same_test_set = isinstance(base.data.corpus, NamedCorpus) and base.data.corpus.name == table.test_set
     by_network: dict[str, TrialRecord] = {}
     for trial in record.ranked():
-        by_network.setdefault(network_identity(as_network(trial.config)), trial)
+        kept = replace(trial, packed=None) if same_test_set else trial
+        by_network.setdefault(network_identity(as_network(trial.config)), kept)
     files = {as_network(trial.config).data.vectors for trial in by_network.values()}
     trials = [_trial(by_network, base, row, files) for row in table.rows]
     reference = _trial(by_network, base, table.base, files)
@@ -85,7 +98,10 @@ def compare(record: StudyRecord, name: str, table: PaperTable, *, randomise: boo
         for row, trial in zip(table.rows, trials, strict=True)
     ]
     ours = confirm(asked, split=split, only_described=only_described, randomise=randomise)
-    rows = tuple(_row(row, table.base, each, split, record.measure) for row, each in zip(table.rows, ours, strict=True))
+    rows = tuple(
+        _row(row, table.base, trial, each, split, record.measure)
+        for row, trial, each in zip(table.rows, trials, ours, strict=True)
+    )
     pairs = [pair for row in rows if (pair := _pair(row, split)) is not None]
     return PaperComparison(
         study=record.study.title,
@@ -99,6 +115,7 @@ def compare(record: StudyRecord, name: str, table: PaperTable, *, randomise: boo
         shared=len(pairs),
         correlation=rank_correlation([paper for paper, _ in pairs], [ours for _, ours in pairs]),
         only_described=only_described,
+        same_test_set=same_test_set,
         about=record.study.about,
     )
 
@@ -141,14 +158,25 @@ def _varied(base: TrialConfig, has: Mapping[str, Json]) -> TrialConfig | None:
         return None
 
 
-def _row(row: PaperRow, base: PaperRow, ours: ConfirmedRow, split: Split, measure: Measure) -> ComparedRow:
+def _row(
+    row: PaperRow, base: PaperRow, trial: TrialRecord | None, ours: ConfirmedRow, split: Split, measure: Measure
+) -> ComparedRow:
     printed, measured = (base.dev, row.dev) if split == "dev" else (base.test, row.test)
     in_paper = None if row.base or printed is None or measured is None else _score(measured - printed, measure)
     sign = 0 if ours.difference is None else ours.difference.sign
+    tested = {} if trial is None else trial.tested
+    precision, recall = (
+        fmean(tested[name]) if printed is not None and name in tested else None
+        for name, printed in (("test_precision", row.precision), ("test_recall", row.recall))
+    )
     return ComparedRow(
         paper_dev=_score(row.dev, measure),
         paper_test=_score(row.test, measure),
         paper_difference=in_paper,
+        paper_precision=_score(row.precision, measure),
+        paper_recall=_score(row.recall, measure),
+        precision=precision,
+        recall=recall,
         ours=ours,
         disagrees=in_paper is not None and in_paper * sign < 0,
     )

@@ -22,7 +22,8 @@ Figure = Annotated[float, Field(ge=0)]
 class PaperRow(Frozen):
     """A row of a paper's table.
 
-    ``dev``, ``test``: the printed scores; None if the paper prints none.
+    ``dev``, ``test``: the printed scores; None if the paper prints none. ``precision``, ``recall``: those of a test F1.
+    ``size``: the printed number of parameters, in millions.
     ``has``: the values, by path, in which the row's config differs from a study's base. None for a system that cannot
     be expressed as a config of this project.
     ``vectors``: whether word embeddings start from pretrained vectors, which may come from any file. None means as in
@@ -33,6 +34,9 @@ class PaperRow(Frozen):
     label: Annotated[str, Field(min_length=1)]
     dev: Figure | None = None
     test: Figure | None = None
+    precision: Figure | None = None
+    recall: Figure | None = None
+    size: Figure | None = None
     has: dict[str, Json] | None = None
     vectors: bool | None = None
     base: bool = False
@@ -50,12 +54,13 @@ class PaperRow(Frozen):
 class PaperTable(Frozen):
     """A table of a paper, with its rows in order.
 
-    ``preset``: the preset that reproduces the table. ``note``: a remark for readers. ``why``: the reason if the table
-    was not run.
+    ``preset``: the preset that reproduces the table. ``test_set``: the named corpus whose test split is the paper's own
+    test set; empty if there is none. ``note``: a remark for readers. ``why``: the reason if the table was not run.
     """
 
     title: str
     preset: str
+    test_set: str = ""
     note: str = ""
     why: str = ""
     rows: tuple[PaperRow, ...]
@@ -79,12 +84,13 @@ class PaperFigure(Frozen):
     """A figure (plot) of a paper, or a table that has no scores of configs.
 
     ``preset``: the preset of a study with the same result; empty if there is none. ``why``: a description if there is
-    nothing to run, or the reason why the figure was not run.
+    nothing to run, or the reason why the figure was not run. ``rows``: scores of other authors that it shows.
     """
 
     title: str
     preset: str = ""
     why: str = ""
+    rows: tuple[PaperRow, ...] = ()
 
 
 class Paper(Frozen):

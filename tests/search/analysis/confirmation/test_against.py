@@ -2,15 +2,18 @@
 
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
 from scipy.stats import spearmanr
 from scipy.stats import t as t_distribution
 
+from skipstack.data.tasks.accuracy import Accuracy
 from skipstack.search.analysis.confirmation.against import ComparedRow, PaperComparison, compare
 from skipstack.search.analysis.confirmation.papers import PaperTable
 from skipstack.search.ledger.events import Event
+from skipstack.search.ledger.sentences import SentenceCounts
 from skipstack.search.statistics.estimates import ONE_SEED
 from skipstack.search.study.config import StudyConfig
 from skipstack.search.study.record.study_record import StudyRecord
@@ -223,6 +226,47 @@ def test_a_table_without_dev_figures_is_compared_on_test() -> None:
     assert five.ours.difference.value == pytest.approx(0.15)
     assert (seven.ours.trial, seven.ours.test, seven.ours.difference) == (2, None, None)  # it was not measured on test
     assert (made.shared, made.correlation) == (2, pytest.approx(1.0))
+
+
+@pytest.mark.parametrize("test_set", ["atis", "conll2003"])
+def test_on_the_papers_own_test_set_sentences_are_no_source_of_chance(test_set: str) -> None:
+    named = CONFIG.model_dump(mode="json")
+    named["space"]["base"]["data"]["corpus"] = {"kind": "named", "name": "atis"}
+    config = StudyConfig.model_validate(named)
+    right_RS = {0: [[1, 0, 1, 1], [1, 0, 0, 1]], 1: [[1, 1, 1, 1], [1, 0, 1, 0]]}
+    tested = [
+        measured(number, *np.mean(each, axis=1)).model_copy(update={"sentences": _counts(each)})
+        for number, each in right_RS.items()
+    ]
+    record = record_of(config, *trial(0, 3, 0.8, 0.8, config=config), *trial(1, 5, 0.9, 0.9, config=config), *tested)
+    asked = table(depth(5, 94.4, test=94.3)).model_copy(update={"test_set": test_set})
+    made = compare(record, "made-up/table-1", asked)
+    assert (made.split, made.same_test_set) == ("test", test_set == "atis")
+    by_seed = np.mean(right_RS[1], axis=1) - np.mean(right_RS[0], axis=1)
+    found = rows_of(made)["depth 5"].ours.difference
+    assert found is not None
+    assert found.value == pytest.approx(by_seed.mean())
+    half = float(t_distribution(1).isf(0.025)) * by_seed.std(ddof=1) / 2**0.5
+    if made.same_test_set:
+        assert (found.half, found.sentences) == (pytest.approx(half), None)
+    else:
+        assert found.sentences == 4
+
+
+def _counts(right_RS: list[list[int]]) -> SentenceCounts:
+    """Sentences of one tag each."""
+    return SentenceCounts.of(np.stack([right_RS, np.ones_like(right_RS)], axis=-1), Accuracy.counted)
+
+
+def test_precision_and_recall_of_ours_stand_beside_those_of_the_paper() -> None:
+    parts: dict[str, tuple[float, ...]] = {"test_precision": (0.7, 0.8), "test_recall": (0.5, 0.7)}
+    tested = measured(1, 0.6, 0.601)
+    trials = [*trial(0, 3, 0.80, 0.80), *trial(1, 5, 0.81, 0.811), measured(0, 0.7, 0.7)]
+    record = record_of(CONFIG, *trials, tested.model_copy(update={"metrics": {**tested.metrics, **parts}}))
+    base, five = against(record, depth(5, 94.4, test=94.3, precision=95.1, recall=93.5)).rows
+    assert (base.paper_precision, base.precision, base.recall) == (None, None, None)
+    assert (five.paper_precision, five.paper_recall) == (0.951, 0.935)
+    assert (five.precision, five.recall) == pytest.approx((0.75, 0.6))
 
 
 def test_a_value_that_does_not_fit_the_studys_base_was_not_tried() -> None:

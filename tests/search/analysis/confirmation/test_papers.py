@@ -88,6 +88,29 @@ def test_the_figures_are_those_of_the_paper(name: str) -> None:
     assert ([row.dev for row in rows], [row.test for row in rows]) == PRINTED[name]
 
 
+def test_precision_and_recall_have_the_f1_that_is_printed_beside_them() -> None:
+    both = [row for table in papers()["chen2017"].tables.values() for row in table.rows if row.precision and row.recall]
+    assert len(both) == 11 + 5 + 5 + 4 + 7 + 4
+    for row in both:
+        assert row.precision is not None
+        assert row.recall is not None
+        assert 2 / (1 / row.precision + 1 / row.recall) == pytest.approx(row.test, abs=0.011), row.label
+
+
+def test_the_figures_of_other_authors_in_the_lecture() -> None:
+    shown = papers()["collins"].others
+    assert [row.test for row in shown["parser"].rows] == [95.75]
+    perplexities = [67.6, 79.9, 87.9, 243.2, 127.5, 115.4, 107.1, 101.3, 58.3, 54.5, 51.3]
+    billions = [1.76, 1.74, 1.13, 0.03, 0.03, 1.13, 1.8, 6, 20, 20, 20]
+    assert [row.test for row in shown["table-1"].rows] == perplexities
+    assert [row.size for row in shown["table-1"].rows] == [1000 * size for size in billions]
+
+
+def test_the_sizes_of_gui2019_are_those_of_its_table_3() -> None:
+    sizes = [row.size for row in find_table("gui2019/table-3").rows]
+    assert sizes == [6, 7, 6, 20, 20, 20, 20, 20, 20, 20, 20, 19, 19, 19, 19, 19]
+
+
 OF_DINARELLI = {
     "table-3": [93.65, 93.77, 94.98, 93.41, 93.61, 93.84, 93.74],
     "table-3-classes": [96.16, 95.23, 96.04, 96.24, 95.16, 94.73, 94.94, 95.21, 94.84],
