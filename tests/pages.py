@@ -47,5 +47,7 @@ FRONT = Page(ROOT / "docs" / "README.md")
 TYPED = [README, *map(Page, sorted(GUIDE.glob("*.md")))]
 """The pages whose commands are run by tests."""
 FURTHER = [path for folder in ("decisions", "reference") for path in sorted((ROOT / "docs" / folder).glob("*.md"))]
-WRITTEN = [*TYPED, CONTRIBUTING, FRONT, Page(ROOT / "docs" / "calibration.md"), *map(Page, FURTHER)]
+PUBLIC = [ROOT / "SECURITY.md", ROOT / "CODE_OF_CONDUCT.md", *sorted((ROOT / ".github").rglob("*.md"))]
+"""What a public host shows."""
+WRITTEN = [*TYPED, CONTRIBUTING, FRONT, Page(ROOT / "docs" / "calibration.md"), *map(Page, [*FURTHER, *PUBLIC])]
 """All pages that are written by hand, hence without ``fields.md``."""

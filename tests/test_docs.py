@@ -137,8 +137,9 @@ def test_the_python_of_the_guide_finds_the_trials(quickstart: Path) -> None:
 
 OWN = Page(GUIDE / "own-training.md")
 MOVING = Page(GUIDE / "moving.md")
+SHEET = Page(GUIDE / "cheat-sheet.md")
 FRAMEWORKS = Page(GUIDE / "frameworks.md")
-STUDIES = {"runs/forests": OWN, "runs/digits": OWN, "runs/after": MOVING, "runs/kept": OWN}
+STUDIES = {"runs/forests": OWN, "runs/digits": OWN, "runs/after": MOVING, "runs/kept": OWN, "runs/function": SHEET}
 """The guide's pages with scripts that search a function, by the folders of their studies."""
 OTHERS = {"runs/rings": "pytorch_lightning", "runs/texts": "transformers"}
 """The optional libraries of the guide's scripts that train with them, by the folders of their studies."""

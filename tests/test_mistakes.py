@@ -118,6 +118,10 @@ SEARCH = "search quickstart --engine serial --trials 1 --epochs 1 --out out "
         ("search atis", "atis: a corpus (allowed: a study file, or a preset, with --corpus atis)"),
         ("plan study", "unknown study 'study' (nearest: 'study.yaml'; allowed: cells, "),
         (SEARCH + "--proposer TPE", "--proposer: unknown value 'TPE' (nearest: 'tpe'; allowed: grid, "),
+        (SEARCH + "--scheduler ahsa", "--scheduler: unknown value 'ahsa' (nearest: 'asha'; allowed: asha, hyperband, "),
+        *((f"{command} --scheduler median --set search.objectives=[score,parameters]", "--set search.objectives="
+         "[score,parameters]: search: got 2 objectives with median (allowed with several: asha, or none)")
+         for command in (SEARCH, "plan quickstart")),
         (SEARCH + "--tracking-uri sqlite:mlflow.db", "--tracking-uri: got sqlite: without // after it (allowed: as in "
          "sqlite:////PATH/mlflow.db)"),
         (SEARCH + "--tracking-uri sqlite:///train.tsv", "--tracking-uri: train.tsv is no SQLite database (allowed: a "),

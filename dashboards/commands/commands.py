@@ -11,33 +11,32 @@ from typer.main import get_group
 
 from skipstack.data.basis.collection import collection_put_off
 
-FILES: Final[Mapping[str, str]] = {
-    "search": "search",
-    "resume": "search",
-    "extend": "extend",
-    "rerun": "extend",
-    "stop": "stop",
-    "note": "note",
-    "rename": "note",
-    "ablate": "ablate",
-    "plan": "plan",
-    "simulate": "simulate",
-    "report": "report",
-    "log": "log",
-    "dashboard": "dashboard",
-    "sync": "sync",
-    "upgrade": "upgrade",
-    "export": "bundles",
-    "verify": "bundles",
-    "predict": "bundles",
-    "compare": "compare",
-    "inspect": "inspect",
-    "draw": "draw",
-    "spaces": "catalogue",
-    "check": "check",
-    "data": "corpora",
+GROUPS: Final[Mapping[str, Mapping[str, str]]] = {
+    "Prepare a study": {"data": "corpora", "spaces": "catalogue", "check": "check", "plan": "plan"},
+    "Run a study": {"search": "search", "resume": "search", "extend": "extend", "stop": "stop"},
+    "Read a study": {
+        "report": "report",
+        "compare": "compare",
+        "log": "log",
+        "dashboard": "dashboard",
+        "note": "note",
+        "rename": "note",
+        "sync": "sync",
+        "upgrade": "upgrade",
+    },
+    "Test a study": {"ablate": "ablate", "rerun": "extend", "simulate": "simulate"},
+    "Use the best network": {
+        "export": "bundles",
+        "verify": "bundles",
+        "predict": "bundles",
+        "inspect": "inspect",
+        "draw": "draw",
+    },
 }
-"""Maps each command to the file in this folder that adds it by ``add_to``. The order is that of ``--help``."""
+"""Maps each command to the file in this folder that adds it by ``add_to``, under its heading in ``--help``."""
+
+FILES: Final = {name: file for group in GROUPS.values() for name, file in group.items()}
+"""The file of each command."""
 
 
 class Commands(TyperGroup):
@@ -55,6 +54,14 @@ class Commands(TyperGroup):
         own = typer.Typer(rich_markup_mode=None)
         file.add_to(own)
         return get_group(own).get_command(ctx, cmd_name)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write the list of commands, a section for each group."""
+        width = max(map(len, FILES))
+        for heading, group in GROUPS.items():
+            with formatter.section(heading):
+                summaries = (self.get_command(ctx, name).get_short_help_str(formatter.width - width) for name in group)
+                formatter.write_dl([(name.ljust(width), each) for name, each in zip(group, summaries, strict=True)])
 
 
 def help_without_command(context: typer.Context) -> None:

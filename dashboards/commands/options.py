@@ -11,6 +11,7 @@ import typer
 from skipstack.data.basis.errors import UserError
 from skipstack.search.api.run_options import Option, RunOptions
 from skipstack.search.strategy.proposers.config import ProposerName
+from skipstack.search.strategy.schedulers.config import SchedulerName
 
 if TYPE_CHECKING:
     from skipstack.search.study.config import StudyConfig
@@ -54,6 +55,9 @@ Settings = Annotated[
     ),
 ]
 Proposer = Annotated[ProposerName | None, typer.Option(help="The method that chooses the trials.")]
+Scheduler = Annotated[
+    SchedulerName | None, typer.Option(help="The method that stops trials early; `none` stops no trial.")
+]
 WarmStart = Annotated[
     list[Path] | None,
     typer.Option(
@@ -174,6 +178,7 @@ def studied(
     scale: str | None,
     settings: list[str] | None,
     proposer: str | None,
+    scheduler: str | None,
     warm_start: list[Path] | None = None,
     trials: int | None,
     hours: float | None = None,
@@ -191,7 +196,7 @@ def studied(
 
     if lanes is not None and lanes != "auto" and not (lanes.isdecimal() and int(lanes)):
         raise UserError(f"--lanes: got {lanes!r} (allowed: 1 or more, or auto)")
-    options = {"lanes": lanes, "proposer": proposer, "enough": "true" if enough else None}
+    options = {"lanes": lanes, "proposer": proposer, "scheduler": scheduler, "enough": "true" if enough else None}
     if warm_start:
         options["warm_start"] = json.dumps([str(path.resolve()) for path in warm_start])
     return load_study(
