@@ -16,10 +16,9 @@ import re
 import sys
 import traceback
 from importlib.metadata import version
-from typing import Annotated, Literal, NoReturn
+from typing import Annotated, NoReturn
 
 import typer
-from typer.completion import completion_init, get_completion_script  # type: ignore[attr-defined]
 
 from skipstack.dashboards.commands.commands import Commands, help_without_command
 from skipstack.dashboards.reports.printing import print_everywhere, say
@@ -47,29 +46,11 @@ def _show_version(asked: bool) -> None:
         raise typer.Exit
 
 
-def _show_completion(shell: str | None) -> None:
-    if shell is not None:
-        script = get_completion_script(prog_name="skipstack", complete_var="_SKIPSTACK_COMPLETE", shell=shell)
-        sys.stdout.write(f"{script}\n")
-        raise typer.Exit
-
-
 def _without_a_command(
     context: typer.Context,
     version: Annotated[
         bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit.")
     ] = False,
-    show_completion: Annotated[
-        Literal["bash", "zsh", "fish"] | None,
-        typer.Option(
-            "--show-completion",
-            callback=_show_completion,
-            is_eager=True,
-            metavar="SHELL",
-            help="Print what bash, zsh or fish needs to complete commands and options. To install it: "
-            "skipstack --show-completion bash >> ~/.bashrc",
-        ),
-    ] = None,
 ) -> None:
     """Show the help if no command was typed."""
     help_without_command(context)
@@ -80,13 +61,11 @@ app = typer.Typer(
     cls=Commands,
     callback=_without_a_command,
     invoke_without_command=True,
-    add_completion=False,
     context_settings={"help_option_names": ["--help", "-h"]},
     help="Search architectures and hyperparameters of recurrent sequence models, on one machine or a Ray cluster.",
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-completion_init()  # so that `app` answers a shell that completes
 
 
 def command() -> NoReturn:

@@ -33,7 +33,8 @@ def _flattened(one: Subject, other: Subject) -> tuple[dict[str, Scalar], dict[st
     trees = one.model_dump(mode="json"), other.model_dump(mode="json")
     ours, theirs = (dict(leaves(tree)) for tree in trees)
     for tree, found, others in ((trees[0], ours, theirs), (trees[1], theirs, ours)):
-        found |= {path: value for path in others if path not in found for value in left_out(tree, path)}
+        missing = ((path, value) for path in others if path not in found for value in left_out(tree, path))
+        found |= {path: value for path, value in missing if not isinstance(value, list | dict)}
     return ours, theirs
 
 
