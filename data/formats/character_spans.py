@@ -91,7 +91,7 @@ class SpanReader:
             if self.config.types is not None and span.type not in self.config.types:
                 continue
             first, last = bisect_right(stops, span.start), bisect_left(starts, span.stop)
-            if first >= last:
+            if first >= last or span.start == span.stop:
                 self._note(text, span, "which has no token")
             elif sum(last > begin and first < end for begin, end in lines) > 1:
                 self._note(text, span, "which is on several lines")
