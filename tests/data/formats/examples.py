@@ -107,21 +107,19 @@ PRODIGY = [
         "answer": "accept",
     },
 ]
-DOCCANO = [
-    {"id": 1, "text": "Apple updates its service.", "label": [[0, 5, "ORG"]]},
-    {"id": 2, "text": "Sony hired Ann Lee", "label": [[0, 4, "ORG"], [11, 18, "PERSON"]]},
-]
+LABELS = [("Apple updates its service.", [(0, 5, "ORG")]), ("Sony hired Ann Lee", [(0, 4, "ORG"), (11, 18, "PERSON")])]
+DOCCANO = [{"id": number, "text": text, "label": spans} for number, (text, spans) in enumerate(LABELS)]
 RELATIONS = [
     {
-        "id": record["id"],
-        "text": record["text"],
+        "id": number,
+        "text": text,
         "entities": [
             {"id": at, "label": label, "start_offset": start, "end_offset": end}
-            for at, (start, end, label) in enumerate(record["label"])  # type: ignore[var-annotated, arg-type]
+            for at, (start, end, label) in enumerate(spans)
         ],
         "relations": [],
     }
-    for record in DOCCANO
+    for number, (text, spans) in enumerate(LABELS)
 ]
 ONTONOTES = """\
 #begin document (bc/cctv/00/cctv_0001); part 000

@@ -36,7 +36,7 @@ def test_either_layer_is_read_with_its_documents() -> None:
 tag = st.sampled_from(["O", "B-GPE", "I-GPE", "B-WORK_OF_ART", "I-WORK_OF_ART"])
 
 
-@given(written=st.lists(st.tuples(st.lists(tag, min_size=1, max_size=6), st.integers(0, 2)), max_size=4))
+@given(written=st.lists(st.tuples(st.lists(tag, min_size=1, max_size=5), st.integers(0, 2)), max_size=2))
 def test_names_in_brackets_are_read_back(written: list[tuple[list[str], int]]) -> None:
     text, wanted = "#begin document (bc/a); part 000\n", []
     for tags, columns in written:
