@@ -1,25 +1,35 @@
 """``skipstack data``: lists, fetches, checks and describes corpora."""
 
 import os
+from collections import Counter
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
+import yaml
 
 from skipstack.dashboards.commands.commands import help_without_command
 from skipstack.dashboards.commands.describing import describe_corpus
 from skipstack.dashboards.commands.options import DataDir
 from skipstack.dashboards.reports.listing_report import listing_report
 from skipstack.dashboards.reports.printing import print_report, say
+from skipstack.data.basis.counted import counted
 from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.redaction import without_secrets
 from skipstack.data.corpora.card_files import check
 from skipstack.data.corpora.cards import Card
 from skipstack.data.corpora.data_folder import data_folder
 from skipstack.data.corpora.named import find_card, named_corpora
+from skipstack.data.formats.files import SourceFile
+from skipstack.data.formats.recognition import recognise
 from skipstack.search.study.study_files.document import presets
 
 Name = Annotated[str, typer.Argument(help="A named corpus (`skipstack data list`).")]
+
+_DESCRIBES: Final = "`skipstack data describe {}` reads those of a study"
+
+_SHOWN: Final = 30
+"""The maximum length of a tag that `check` shows, in characters."""
 
 
 def add_to(app: typer.Typer) -> None:
@@ -89,16 +99,48 @@ def fetch_corpus(
     print(folder / card.folder)
 
 
-def check_corpus(name: Name, data_dir: DataDir = None) -> None:
-    """Check that every file of a corpus is present and unchanged.
+def check_corpus(
+    name: Annotated[
+        str, typer.Argument(metavar="NAME|FILE", help="A named corpus (`skipstack data list`), or a file of yours.")
+    ],
+    data_dir: DataDir = None,
+) -> None:
+    """Check a named corpus, or find the format of a file of yours.
 
-    A file is unchanged if its SHA-256 is that of the file on which the published figures were measured.
+    Every file of a named corpus must be present and unchanged: its SHA-256 is that of the file on which the published
+    figures were measured. A file of yours is read whole. Prints the format in which it could be read, and the options
+    of `data.corpus` that say so.
     """
-    if name not in named_corpora() and (Path(name).exists() or name in presets()):
-        raise UserError(f"{name}: is no named corpus (allowed: one; `skipstack data describe {name}` reads yours)")
+    path = Path(name)
+    if name in named_corpora() or not path.exists():
+        _check_named(name, data_dir)
+    elif path.is_dir() or path.suffix in (".yaml", ".yml"):
+        raise UserError(f"{name}: is no corpus (allowed: a named corpus, or a file of one; {_DESCRIBES.format(name)})")
+    else:
+        _recognise(path)
+
+
+def _check_named(name: str, data_dir: Path | None) -> None:
+    if name not in named_corpora() and name in presets():
+        raise UserError(f"{name}: is no named corpus (allowed: one; {_DESCRIBES.format(name)})")
     card = find_card(name)
     check(card, data_dir)
     whole = (
         "file is there and whole" if card.verified else "section is there; no digest says whether its files are whole"
     )
     print(f"{name}: every {whole}")
+
+
+def _recognise(path: Path) -> None:
+    """Print what a file is taken for: a line of its kind, its size and its tags, and a line of its options."""
+    found = recognise(SourceFile.read(path))
+    tags = Counter(tag for sentence in found.sentences for tag in sentence.tags)
+    size = f"{counted(len(found.sentences), 'sentence')} of {sum(len(each.words) for each in found.sentences):,} tokens"
+    such = f"tags such as {', '.join(tag[:_SHOWN] for tag, _ in tags.most_common(4))}"
+    print(f"{path}: taken for kind: {found.options['kind']}, {size}, {such}")
+    if fitted := sum(each.fitted for each in found.sentences):
+        print(f"{counted(fitted, 'span')} cannot be expressed by tags of tokens: refused without misfits: fit")
+    options = yaml.safe_dump(
+        dict(found.options), default_flow_style=True, sort_keys=False, allow_unicode=True, width=1e9
+    )
+    print(f"corpus: {options.strip()}")

@@ -25,8 +25,12 @@ from skipstack.data.health.spoiling import percent
 
 SOUND: Final = "Nothing was found that spoils a comparison."
 
-_CHANGED: Final = {"tokens with blanks around, now removed": "stripped", "tags rewritten by the scheme": "rewritten"}
-"""The fields with the numbers of tokens and tags that reading a corpus changed, by their labels."""
+_CHANGED: Final = {
+    "tokens with blanks around, now removed": "stripped",
+    "tags rewritten by the scheme": "rewritten",
+    "spans fitted to tokens or left out": "fitted",
+}
+"""The fields with the numbers of tokens, tags and spans that reading a corpus changed, by their labels."""
 
 
 @dataclass(frozen=True, slots=True)

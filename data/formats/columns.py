@@ -74,7 +74,7 @@ class ColumnCorpus(FileCorpus):
         for block in file.blocks(self.encoding, comments=comments, blanks=blanks):
             rows, stripped = [], 0
             for number, line in block:
-                fields = _fields(line, self.separator)
+                fields = columns_of(line, self.separator)
                 if columns is None:
                     self._check_reach(file, number, line)
                     columns = len(fields)
@@ -96,12 +96,13 @@ class ColumnCorpus(FileCorpus):
 
     def _check_reach(self, file: SourceFile, number: int, line: str) -> None:
         for name, column in (("word", self.word), ("tag", self.tag)):
-            if column >= len(_fields(line, self.separator)):
+            if column >= len(columns_of(line, self.separator)):
                 needed = f"at least {column + 1}, because the {name} is in column {column}, counted from 0"
                 raise file.error(number, f"got {_columns(file, line, self.separator)}, allowed: {needed}")
 
 
-def _fields(line: str, separator: Separator) -> list[str]:
+def columns_of(line: str, separator: Separator) -> list[str]:
+    """Split a line into its columns."""
     match separator:
         case "tab":
             return line.split("\t")
@@ -114,9 +115,9 @@ def _columns(file: SourceFile, line: str, separator: Separator) -> str:
 
     A wrong number usually comes from a wrong separator, or from a file of words that has its tags in a second file.
     """
-    count = len(_fields(line, separator))
+    count = len(columns_of(line, separator))
     other: Separator = "whitespace" if separator == "tab" else "tab"
-    there = len(_fields(line, other))
+    there = len(columns_of(line, other))
     hints = [f"{there} with separator: {other}"] if there not in (1, count) else []
     hints += ["words and tags in two files side by side are read with kind: parallel"] * (file.path.name == WORDS)
     return f"{counted(count, 'column')} ({'; '.join([f'separator: {separator}', *hints])})"

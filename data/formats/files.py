@@ -13,6 +13,9 @@ from skipstack.data.basis.ordinary_files import content
 PACKED: Final = {b"\x1f\x8b": "gzip", b"PK\x03\x04": "zip", b"BZh91AY&SY": "bzip2", b"\xfd7zXZ\x00": "xz"}
 """Programs that pack files, by the first bytes of theirs."""
 
+BYTE_ORDER_MARK: Final = "\ufeff"
+"""A character that some editors write at the beginning of a text. It is no part of the text."""
+
 
 @dataclass(frozen=True, slots=True)
 class SourceFile:
@@ -40,24 +43,30 @@ class SourceFile:
         r"""Yield every line without its end, and its number, counted from 1.
 
         A line ends at ``\n`` or ``\r\n``, or at ``\r`` in a file without any ``\n``. It does not end at U+2028 or
-        U+0085, which a word may contain. A byte order mark is skipped. Raises UserError for an unknown encoding, and
-        for bytes that are not text in the encoding.
+        U+0085, which a word may contain. A byte order mark is skipped. Raises UserError as ``text`` does.
+        """
+        text = self.text(encoding)
+        if "\n" not in text:
+            text = text.replace("\r", "\n")
+        for number, line in enumerate(text.removeprefix(BYTE_ORDER_MARK).split("\n"), start=1):
+            yield number, line.removesuffix("\r")
+
+    def text(self, encoding: str) -> str:
+        """The whole text, with line ends and any byte order mark as they are.
+
+        Raises UserError for an unknown encoding, for a packed file, and for bytes that are not text in the encoding.
         """
         packed = next((name for begin, name in PACKED.items() if self.content.startswith(begin)), None)
         if packed is not None:
             raise UserError(f"{self.path}: got a file packed by {packed} (allowed: the text in it, unpacked)")
         try:
-            text = self.content.decode(encoding)
+            return self.content.decode(encoding)
         except LookupError as error:
             raise UserError(f"unknown encoding {encoding!r} (allowed: a text encoding that Python knows)") from error
         except UnicodeDecodeError as error:
             before = self.content[: error.start].decode(encoding, errors="replace")
             number = (before.count("\n") or before.count("\r")) + 1
             raise self.error(number, undecodable(error, encoding)) from error
-        if "\n" not in text:
-            text = text.replace("\r", "\n")
-        for number, line in enumerate(text.removeprefix("\ufeff").split("\n"), start=1):
-            yield number, line.removesuffix("\r")
 
     def blocks(self, encoding: str, *, comments: tuple[str, ...], blanks: str) -> Iterator[list[tuple[int, str]]]:
         """Yield every run of numbered lines between empty lines. A line of nothing but ``blanks`` counts as empty.

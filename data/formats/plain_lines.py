@@ -1,21 +1,20 @@
 """Splits a line of text into tokens."""
 
-from typing import assert_never
+import re
+from typing import Final
 
-from skipstack.data.formats.characters import split_words
-from skipstack.data.formats.files import between_blanks
 from skipstack.data.formats.format import Unit
-from skipstack.data.formats.texts import tokens_of
+from skipstack.data.formats.texts import token_places
+
+_TOKENS: Final = {"word": re.compile(r"[^ \t\r\n]+"), "character": re.compile("[^ \t\r\n\u3000]")}
+"""Patterns of tokens, as ``between_blanks`` and ``split_words`` find them, by unit."""
 
 
 def tokens_in(line: str, unit: Unit) -> list[str]:
     """Split a line into tokens: words between blanks, characters without the blanks, or words and punctuation marks."""
-    match unit:
-        case "word":
-            return between_blanks(line)
-        case "character":
-            return [*"".join(split_words(line))]
-        case "text":
-            return tokens_of(line)
-        case _:
-            assert_never(unit)
+    return [line[start:end] for start, end in places_in(line, unit)]
+
+
+def places_in(text: str, unit: Unit) -> list[tuple[int, int]]:
+    """The start and the end of each token of ``tokens_in``: its characters are ``text[start:end]``."""
+    return token_places(text) if unit == "text" else [found.span() for found in _TOKENS[unit].finditer(text)]

@@ -15,9 +15,10 @@ class Sentence:
     ``file:line``; None if documents are not known. With it, the sentences of a document stay together when a split is
     drawn, and documents can be counted (``data.formats.documents.document_sizes``).
 
-    Two fields record what a reader changed. ``stripped``: the number of tokens that had blanks around the word or the
-    tag. ``written``: the tags as they are in the file, if the label scheme may have repaired them. Comparisons ignore
-    these two fields and ``document``.
+    Three fields record what a reader changed. ``stripped``: the number of tokens that had blanks around the word or the
+    tag. ``written``: the tags as they are in the file, if the label scheme may have repaired them. ``fitted``: the
+    number of spans by characters that did not fit the tokens and were fitted or left out. Comparisons ignore these
+    fields and ``document``.
     """
 
     words: tuple[str, ...]
@@ -26,3 +27,4 @@ class Sentence:
     document: str | None = field(default=None, compare=False)
     stripped: int = field(default=0, compare=False)
     written: tuple[str, ...] | None = field(default=None, compare=False)
+    fitted: int = field(default=0, compare=False)

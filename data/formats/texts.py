@@ -37,6 +37,11 @@ def tokens_of(text: str) -> list[str]:
     return [token for token in _token().findall(text) if not token.startswith("<br")]
 
 
+def token_places(text: str) -> list[tuple[int, int]]:
+    """The start and the end of each token of ``tokens_of``: its characters are ``text[start:end]``."""
+    return [found.span() for found in _token().finditer(text) if not found[0].startswith("<br")]
+
+
 @cache
 def _token() -> re.Pattern[str]:
     """The compiled ``_TOKEN``. Consecutive marks are written as ranges, which match faster."""

@@ -77,6 +77,7 @@ def _split(
         longest=int(split.lengths_S.max(initial=0)),
         stripped=stored.stripped.get(name, 0),
         rewritten=stored.rewritten.get(name, 0),
+        fitted=stored.fitted.get(name, 0),
         repeated={before: int(np.count_nonzero(again_S)) for before, again_S in again.items()},
         repeated_tokens={before: int(split.lengths_S[again_S].sum()) for before, again_S in again.items()},
         **{kind: int(np.count_nonzero(has_F[split.forms_N])) for kind, has_F in flags.items()},

@@ -49,6 +49,8 @@ class SplitHealth(Frozen):
     """The number of tokens that had blanks around the word or the tag. The blanks were removed."""
     rewritten: NonNegativeInt = 0
     """The number of tags that were repaired, since the label scheme forbids them where they stood."""
+    fitted: NonNegativeInt = 0
+    """The number of spans by characters that were fitted to tokens or left out, since tags cannot express them."""
 
 
 class Health(Frozen):

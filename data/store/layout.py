@@ -55,6 +55,7 @@ class Notes(Frozen):
     documents: tuple[PositiveInt, ...] = ()
     stripped: dict[str, NonNegativeInt] = Field(default_factory=dict)
     rewritten: dict[str, NonNegativeInt] = Field(default_factory=dict)
+    fitted: dict[str, NonNegativeInt] = Field(default_factory=dict)
     likely_scheme: Scheme | None = None
 
     @property

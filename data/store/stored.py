@@ -70,10 +70,11 @@ class StoredCorpus:
     ``documents``: the number of sentences of each document of test, or empty, as in
     ``data.formats.documents.document_sizes``. Versions before 0.3.0 did not store it, and it is then empty.
 
-    Three facts were found while the files were read. Stores of versions before 0.3.0 lack them. ``stripped``: for each
+    Four facts were found while the files were read. Stores of versions before 0.3.0 lack them. ``stripped``: for each
     split, the number of tokens that had blanks around the word or the tag. ``rewritten``: for each split, the number of
-    tags that were repaired, since ``scheme`` forbids them where they stood. ``likely_scheme``: the scheme in which the
-    tags of the training split appear to be; None if that is ``scheme``, or if no tag was rewritten.
+    tags that were repaired, since ``scheme`` forbids them where they stood. ``fitted``: for each split, the number of
+    spans by characters that were fitted to tokens or left out; empty if there are none. ``likely_scheme``: the scheme
+    in which the tags of the training split appear to be; None if that is ``scheme``, or if no tag was rewritten.
     """
 
     fingerprint: str
@@ -88,6 +89,7 @@ class StoredCorpus:
     documents: tuple[int, ...] = ()
     stripped: Mapping[str, int] = field(default_factory=dict)
     rewritten: Mapping[str, int] = field(default_factory=dict)
+    fitted: Mapping[str, int] = field(default_factory=dict)
     likely_scheme: Scheme | None = None
 
 
@@ -116,6 +118,7 @@ def open_store(folder: Path) -> StoredCorpus:
             documents=notes.documents,
             stripped=notes.stripped,
             rewritten=notes.rewritten,
+            fitted=notes.fitted,
             likely_scheme=notes.likely_scheme,
         )
     except UserError:

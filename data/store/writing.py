@@ -89,8 +89,8 @@ def _write(splits: Splits, scheme: Scheme | None, task: str, folder: Path) -> No
 
 
 def _read(splits: Splits, scheme: Scheme | None) -> dict[str, Any]:
-    """The facts that were noted while the files were read: ``stripped``, ``rewritten`` and ``likely_scheme`` of
-    ``data.store.stored.StoredCorpus``.
+    """The facts that were noted while the files were read: ``stripped``, ``rewritten``, ``fitted`` and
+    ``likely_scheme`` of ``data.store.stored.StoredCorpus``.
     """
     rewritten = {
         split: sum(
@@ -107,6 +107,7 @@ def _read(splits: Splits, scheme: Scheme | None) -> dict[str, Any]:
     return {
         "stripped": {split: sum(one.stripped for one in splits[split]) for split in SPLITS},
         "rewritten": rewritten,
+        "fitted": {split: count for split in SPLITS if (count := sum(one.fitted for one in splits[split]))},
         "likely_scheme": None if likely == scheme else likely,
     }
 

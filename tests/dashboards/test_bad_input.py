@@ -197,6 +197,8 @@ OWN_KINDS = {
     "word_pos_supertag": ("kind: word_pos_supertag", b"it|PRP|NP\n"),
     "treebank_pos": ("kind: treebank_pos", b"it/PRP ./.\n"),
     "ccgbank_auto": ("kind: ccgbank_auto", b"ID=1\n(<L NP PRP PRP it NP>)\n"),
+    "records": ("kind: records", b'{"tokens": ["it"], "ner_tags": ["O"]}\n'),
+    "spans": ("kind: spans, spans: label", b'{"text": "it", "label": [[0, 2, "X"]]}\n'),
 }
 
 
@@ -217,6 +219,12 @@ OWN_KINDS = {
         ("labelled_text", b"a film\n", "3: got 1 column, allowed: 2 separated by tabs"),
         ("word_pos_supertag", b"cat|NN\n", "2: got 'cat|NN', allowed: word|pos|category"),
         ("treebank_pos", b"cat NN\n", "2: got 'cat', allowed: word/TAG, [ and ]"),
+        ("records", b'{"tokens": ["it"]}\n', "2: unknown key 'ner_tags' (allowed: tokens)"),
+        (
+            "spans",
+            b'{"text": "it", "label": [[0, 1, "X"]]}\n',
+            "2: got the span 'i' (0 to 1), which cuts the token 'it'",
+        ),
         ("ccgbank_auto", b"ID=2\n(<L NP PRP PRP it NP>) )\n", "4: got a ) too early, at column 24, allowed: all"),
     ],
 )

@@ -77,6 +77,10 @@ CORPORA = {
     "running_text": ("kind: running_text", "a cat sleeps\na cat\na dog sleeps\n"),
     "supertags": ("kind: word_pos_supertag", "it|PRP|NP barks|VBZ|S\\NP\n"),
     "treebank": ("kind: treebank_pos", "[ it/PRP ]\nbarks/VBZ ./.\n"),
+    "slots and labels": ("kind: word_tag, separator: ':', scheme: bio, label_after: <=>", "to:O york:B-city <=> go\n"),
+    "names": ("kind: conll2012", "#begin document (a); part 0\na 0 0 Ann NNP * - - - s (PERSON) -\n"),
+    "records": ("kind: records, scheme: bio", '{"tokens": ["to", "york"], "ner_tags": ["O", "B-city"]}\n'),
+    "offsets": ("kind: spans", '{"text": "to york", "spans": [{"start": 3, "end": 7, "label": "city"}]}\n'),
     "derivations": ("kind: ccgbank_auto", "ID=1 PARSER=GOLD\n(<L NP PRP PRP it NP>)\n"),
 }
 

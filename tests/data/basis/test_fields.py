@@ -57,6 +57,10 @@ def test_kinds_name_the_members_of_a_union_of_configs() -> None:
         "parallel",
         "labelled_files",
         "running_text",
+        "conll2012",
+        "records",
+        "spans",
+        "brat",
     ]
     assert kinds(EmbedderConfig) == {}
 

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pydantic import ValidationError
 
 from skipstack.data.basis.errors import UserError
 from skipstack.data.corpora.config import Corpus, NamedCorpus
@@ -18,7 +19,7 @@ from skipstack.data.formats.segmented import SegmentedCorpus
 from skipstack.data.formats.sentences import Sentence
 from skipstack.data.formats.slots import SlotCorpus
 from skipstack.data.formats.texts import TextCorpus
-from skipstack.data.formats.word_tags import Mark, WordTagCorpus
+from skipstack.data.formats.word_tags import MARKS, Mark, WordTagCorpus
 from skipstack.data.labels.schemes import PREFIXES, Scheme, Span, converted, spans_of
 from tests.data.formats.reading import file_of, in_format, read_columns, told
 
@@ -68,11 +69,29 @@ def test_what_is_wrong_in_slot_lines_is_told_with_file_and_line(line: str, said:
 
 
 @settings(deadline=None)
-@given(written=st.lists(tagged, min_size=1, max_size=4), separator=st.sampled_from(["_", "/"]))
+@given(written=st.lists(tagged, min_size=1, max_size=4), separator=st.sampled_from(MARKS))
 def test_tagged_words_are_parted_at_the_last_separator(written: list[list[tuple[str, str]]], separator: Mark) -> None:
     lines = [" ".join(f"{word}{separator}{tag}" for word, tag in tokens) for tokens in written]
     read = read_word_tags(file_of("\r\n\r\n".join(lines)), separator=separator)
     assert read == [Sentence(*map(tuple, zip(*tokens, strict=True))) for tokens in written]
+
+
+def test_slots_are_read_with_their_scheme_and_the_label_of_each_sentence_instead() -> None:
+    """As the MIT corpora, ATIS and SNIPS are passed on: a word may be the mark itself."""
+    file = file_of("to:O york:I-city ::O <=> fly;ask\n\nhi:O <=> a b\n")
+    options: dict[str, Any] = {"separator": ":", "label_after": "<=>"}
+    slots = read_word_tags(file, scheme="bio", **options)
+    assert slots == [sentence("to york :", "O B-city O"), sentence("hi", "O")]
+    assert slots[0].written == ("O", "I-city", "O")
+    labels = in_format(WordTagCorpus, unit="sentence", **options)
+    assert (labels.task(labels.layer), labels.token_unit, labels.label_scheme) == ("classification", "word", None)
+    assert labels.read(file, labels.layer) == [Sentence(("to", "york", ":"), ("fly;ask",)), Sentence(("hi",), ("a b",))]
+    for line in ("to:O", "to:O <=>", "<=> fly"):
+        message = told(read_word_tags, file_of(f"hi:O <=> x\n{line}\n"), **options)
+        assert message == f"train.txt:2: got {line!r}, allowed: words, <=>, the label of the sentence"
+    for wrong in ({"unit": "sentence"}, {"unit": "character", "scheme": "bio"}):
+        with pytest.raises(ValidationError, match=r"label_after: got null|scheme: got 'bio' for unit: character"):
+            in_format(WordTagCorpus, **wrong)
 
 
 def test_ids_and_brackets_of_the_peoples_daily_are_passed_over() -> None:

@@ -1,0 +1,147 @@
+"""Turns spans that are given by characters, as annotation tools write them, into tags of tokens.
+
+Each line of a text is a sentence. Its tags are BIO.
+"""
+
+import re
+from abc import ABC
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Annotated, Final, Literal
+
+from pydantic import Field
+
+from skipstack.data.basis.counted import counted
+from skipstack.data.formats.files import SourceFile
+from skipstack.data.formats.format import FileCorpus, Unit
+from skipstack.data.formats.sentences import Sentence
+from skipstack.data.labels.schemes import Scheme, Span, tags_of
+
+_LINE: Final = re.compile(r"[^\r\n]+")
+
+_SHOWN: Final = 40
+"""The maximum length of a span in a message, in characters."""
+
+
+class CharacterSpanCorpus(FileCorpus, ABC):
+    """The base of formats that have texts and spans by characters (``data/formats/character_spans.py``)."""
+
+    types: Annotated[tuple[str, ...], Field(min_length=1)] | None = None
+    """The types of spans to learn. Spans of other types are skipped. Null means all types."""
+    unit: Unit = "text"
+    """The tokens of a text: its words and punctuation marks (``text``), what is between blanks (``word``), or its
+    characters (``character``), for text without blanks between words."""
+    misfits: Literal["refuse", "fit"] = "refuse"
+    """What to do with spans that tags of tokens cannot express: ``refuse`` the file, or ``fit`` them. Fitting takes
+    whole tokens for a span that cuts some, what is between the pieces of a span in several, and the longest of spans
+    that share a token. It leaves out spans on several lines, and spans without a token. ``data describe`` counts them.
+    """
+
+    @property
+    def label_scheme(self) -> Scheme:
+        """BIO, in which spans are written."""
+        return "bio"
+
+    @property
+    def token_unit(self) -> Unit:
+        """The unit of tokens, as set in ``unit``."""
+        return self.unit
+
+
+@dataclass(frozen=True, slots=True)
+class CharacterSpan:
+    """A span of a text: characters ``start`` to ``stop`` - 1. ``line``: the line of the file that has the span.
+    ``whole``: False if the file has the span in several pieces.
+    """
+
+    start: int
+    stop: int
+    type: str
+    line: int
+    whole: bool = True
+
+
+@dataclass(slots=True)
+class SpanReader:
+    """Turns the texts of a file and their spans into sentences. Call ``check`` after the last text.
+
+    ``file``: the file of the spans, which errors name. ``config``: says which spans are read.
+    """
+
+    file: SourceFile
+    config: CharacterSpanCorpus
+    _misfits: list[tuple[int, str]] = field(default_factory=list, init=False)
+    """The line of each span that tags cannot express, and what is wrong with it."""
+
+    def sentences(
+        self, text: str, tokens: Sequence[tuple[int, int]], spans: Sequence[CharacterSpan], document: str
+    ) -> list[Sentence]:
+        """Return a sentence for each line of a text that has tokens. ``tokens``: the start and end of each, in order.
+
+        Raises UserError, with file and line, for a span outside of the text, and for a span without a type.
+        """
+        starts, stops = [start for start, _ in tokens], [stop for _, stop in tokens]
+        lines = [(bisect_left(starts, each.start()), bisect_left(starts, each.end())) for each in _LINE.finditer(text)]
+        lines = [(first, last) for first, last in lines if first < last]
+        before = len(self._misfits)
+        found: dict[Span, CharacterSpan] = {}
+        for span in spans:
+            self._check(text, span)
+            if self.config.types is not None and span.type not in self.config.types:
+                continue
+            first, last = bisect_right(stops, span.start), bisect_left(starts, span.stop)
+            if first >= last or span.start == span.stop:
+                self._note(text, span, "which has no token")
+            elif sum(last > begin and first < end for begin, end in lines) > 1:
+                self._note(text, span, "which is on several lines")
+            else:
+                if not span.whole:
+                    self._note(text, span, "which is in several pieces")
+                elif starts[first] < span.start or stops[last - 1] > span.stop:
+                    within = first if starts[first] < span.start else last - 1
+                    self._note(text, span, f"which cuts the token {text[starts[within] : stops[within]]!r}")
+                found.setdefault(Span(first, last, span.type), span)
+        chosen = self._disjoint(text, found)
+        misfits = len(self._misfits) - before
+        return [
+            Sentence(
+                tuple(text[start:stop] for start, stop in tokens[begin:end]),
+                tags_of([Span(a.start - begin, a.stop - begin, a.type) for a in within], end - begin, "bio"),
+                document=document,
+                fitted=misfits if begin == lines[0][0] else 0,
+            )
+            for begin, end in lines
+            for within in [[each for each in chosen if begin <= each.start < end]]
+        ]
+
+    def check(self) -> None:
+        """Raise UserError if the file has a span that tags cannot express, unless such spans are to be fitted."""
+        if self._misfits and self.config.misfits == "refuse":
+            line, message = min(self._misfits)
+            count = counted(len(self._misfits), "span does", "spans do")
+            raise self.file.error(line, f"{message}; {count} not fit, allowed: none, or misfits: fit")
+
+    def _check(self, text: str, span: CharacterSpan) -> None:
+        if not 0 <= span.start <= span.stop <= len(text):
+            got = f"got a span from character {span.start} to {span.stop}"
+            raise self.file.error(span.line, f"{got}, allowed: 0 to {len(text)}, the length of the text")
+        if not span.type.strip():
+            raise self.file.error(span.line, f"got a span without a type, {_shown(text, span)}, allowed: a type")
+
+    def _disjoint(self, text: str, found: dict[Span, CharacterSpan]) -> list[Span]:
+        """Choose the longest of spans that share a token. Returns the chosen spans in the order of the text."""
+        chosen: list[Span] = []
+        for span in sorted(found, key=lambda each: (each.start - each.stop, each.start)):
+            if any(span.start < other.stop and other.start < span.stop for other in chosen):
+                self._note(text, found[span], "which shares a token with another span")
+            else:
+                chosen.append(span)
+        return sorted(chosen, key=lambda each: each.start)
+
+    def _note(self, text: str, span: CharacterSpan, what: str) -> None:
+        self._misfits.append((span.line, f"got the span {_shown(text, span)}, {what}"))
+
+
+def _shown(text: str, span: CharacterSpan) -> str:
+    return f"{text[span.start : span.stop][:_SHOWN]!r} ({span.start} to {span.stop})"

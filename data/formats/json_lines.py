@@ -1,0 +1,39 @@
+"""JSON lines: a file with an object of JSON on each line."""
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from skipstack.data.formats.files import SourceFile
+
+Record = Mapping[str, Any]
+"""The values of a record by their keys."""
+
+
+def objects(file: SourceFile) -> Iterator[tuple[int, Record]]:
+    """Yield the object on each line, and the number of the line. Empty lines are skipped.
+
+    Raises UserError, with file and line, for a line that is not an object of JSON, for half of a surrogate pair, which
+    is no character, and for bytes that are not UTF-8.
+    """
+    for number, line in file.lines("utf-8"):
+        if not line.strip():
+            continue
+        try:
+            found = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            raise file.error(number, f"got {line[:40]!r}, allowed: an object of JSON on each line") from error
+        if not isinstance(found, dict):
+            raise file.error(number, f"got {line[:40]!r}, allowed: an object of JSON, such as {{...}}, on each line")
+        if "\\ud" in line.lower() and not _is_whole(found):
+            raise file.error(number, r"got half of a surrogate pair (\ud800 to \udfff), allowed: characters")
+        yield number, found
+
+
+def _is_whole(found: Record) -> bool:
+    """Whether the texts in a record can be encoded. They cannot if a character is half of a surrogate pair."""
+    try:
+        json.dumps(found, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return False
+    return True

@@ -1,0 +1,51 @@
+"""Reads tables in files of Arrow and Parquet. This module loads pyarrow, which is slow to import."""
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from skipstack.data.basis.errors import UserError, one_line, unknown
+from skipstack.data.formats.files import SourceFile
+from skipstack.data.formats.json_lines import Record
+
+
+def rows(file: SourceFile, columns: Sequence[str] | None) -> tuple[dict[str, list[str]], Iterator[tuple[int, Record]]]:
+    """Read ``columns``, or all, of a file of Parquet, of Arrow (as Feather and IPC write it) or of Arrow's streams.
+
+    Returns the names of the numbers in columns of Hugging Face's ``ClassLabel``, by column, and an iterator over the
+    rows, each with its number, counted from 1. Raises UserError for a file that cannot be read, or lacks a column.
+    """
+    try:
+        table = _table(file.content)
+        chosen = table.column_names if columns is None else [*columns]
+        for name in chosen:
+            if name not in table.column_names:
+                raise UserError(f"{file.path}: {unknown('column', name, table.column_names)}")
+        listed = table.select(chosen).to_pylist()
+    except UserError:
+        raise
+    except (pa.ArrowException, OSError, ValueError, KeyError) as error:
+        raise UserError(f"{file.path}: got a table that cannot be read ({one_line(error)})") from error
+    return _class_names(table.schema), enumerate(listed, start=1)
+
+
+def _table(content: bytes) -> Any:
+    buffer = pa.BufferReader(content)
+    if content.startswith(b"PAR1"):
+        return pq.ParquetFile(buffer).read()
+    opened = pa.ipc.open_file if content.startswith(b"ARROW1") else pa.ipc.open_stream
+    with opened(buffer) as reader:
+        return reader.read_all()
+
+
+def _class_names(schema: Any) -> dict[str, list[str]]:
+    """Find the names of class labels in the metadata that Hugging Face's ``datasets`` writes into a schema."""
+    try:
+        features = json.loads(schema.metadata[b"huggingface"])["info"]["features"]
+        inner = {column: feature.get("feature", feature) for column, feature in features.items()}
+        return {column: [*map(str, each["names"])] for column, each in inner.items() if each.get("names")}
+    except (TypeError, KeyError, ValueError, AttributeError):
+        return {}
