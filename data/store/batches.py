@@ -65,14 +65,24 @@ def training_batches(
     sorted_S = np.argsort(split.lengths_S, kind="stable")
     layout = buckets(split.lengths_S, batch_size)
     drawn_RS = np.stack([_drawn(sorted_S, layout, seed, epoch) for seed in lane_seeds])
-    chunks = [
+    chunks = _chunks(layout, batch_size)
+    for place in generator(order_seed, "buckets", epoch).permutation(len(chunks)):
+        start, stop, width = chunks[place]
+        yield _gather(split, drawn_RS[:, start:stop], width)
+
+
+def training_batch_count(split: Split, batch_size: int) -> int:
+    """The number of batches that ``training_batches`` yields for an epoch."""
+    return len(_chunks(buckets(split.lengths_S, batch_size), batch_size))
+
+
+def _chunks(layout: Sequence[Bucket], batch_size: int) -> list[tuple[int, int, int]]:
+    """The start, the stop and the width of each batch, among sentences sorted by length."""
+    return [
         (start, min(start + batch_size, bucket.stop), bucket.width)
         for bucket in layout
         for start in range(bucket.start, bucket.stop, batch_size)
     ]
-    for place in generator(order_seed, "buckets", epoch).permutation(len(chunks)):
-        start, stop, width = chunks[place]
-        yield _gather(split, drawn_RS[:, start:stop], width)
 
 
 def evaluation_batches(split: Split, *, batch_size: int, positions: int = 0) -> Iterator[Batch]:

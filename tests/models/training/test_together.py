@@ -39,6 +39,7 @@ SCHEDULES = (
     {"kind": "halving", "tolerance": 0.5},
     {"kind": "linear"},
     {"kind": "decay", "factor": 0.5, "after": 1},
+    {"kind": "cosine", "warmup": 0.5},
 )
 OWN: dict[str, st.SearchStrategy[Any]] = {
     "training.optimiser.learning_rate": st.sampled_from([0.003, 0.01, 0.05]),
