@@ -1,7 +1,7 @@
 """Groups sentences of similar length into batches, for several lanes at once. A lane is one seed's copy of the network.
 
 Array legend: R lanes, T time, U tags of a sentence (T, or 1 where texts are classified), B sentence in the batch, S
-sentence in the split, W distinct lengths, L tags of the split.
+sentence in the split, W distinct lengths, L tags of the split, N tokens of the split, E numbers of a vector.
 """
 
 from collections.abc import Iterator, Sequence
@@ -38,6 +38,8 @@ class Batch:
     """The index of each sentence's first tag in the split."""
     heads_RTB: Ids | None = None
     """The head of each token, -1 at padding. None if the task is not parsing."""
+    vectors_RTBE: NDArray[np.float32] | None = None
+    """The vector of each token, 0 at padding. None if tokens have no vectors."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,6 +173,7 @@ def _gather(split: Split, sentences_RB: Ids, width: int) -> Batch:
         sentences_RB=sentences_RB,
         tag_places_RB=places_RB,
         heads_RTB=None if heads_N is None else tokens.read(heads_N, -1),
+        vectors_RTBE=None if split.vectors_NE is None else tokens.vectors(split.vectors_NE),
     )
 
 
@@ -202,3 +205,9 @@ class _Padded(NamedTuple):
     def read(self, values: NDArray[np.int32], padding: int) -> Ids:
         """Read the values at the indices, with ``padding`` elsewhere."""
         return np.where(self.inside_RUB, values[self.places_RUB], np.array([padding]))  # int64, in numpy 1 as well
+
+    def vectors(self, vectors_NE: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Read the vectors at the indices, with zeros elsewhere."""
+        found: NDArray[np.float32] = vectors_NE[self.places_RUB]
+        found[~self.inside_RUB] = 0
+        return found

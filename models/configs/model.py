@@ -184,3 +184,8 @@ def _check_reads_no_further(config: ModelConfig) -> None:
         raise UserError(
             f"model.embedder: got {got} for a language model, which would see the next word (allowed: tokens, window 0)"
         )
+    if isinstance(embedder, EmbedderConfig) and embedder.vector_size:
+        raise UserError(
+            f"model.embedder.vector_size: got {embedder.vector_size} for a language model, which would see the next "
+            "word in the vectors of tokens (allowed: 0)"
+        )

@@ -181,7 +181,7 @@ class TrainingConfig(Brief):
     losses exclude the penalty."""
     penalised: Annotated[Literal["weights", "all"], UNSAID] = "weights"
     """theta, the parameters that ``l2`` penalises and AdamW shrinks. ``weights``: all weights, vectors and transition
-    scores, but no biases. ``all``: all parameters, as in chen2017."""
+    scores, but no biases and gains. ``all``: all parameters, as in chen2017."""
     pretraining: PretrainingConfig | None = None
     window: PositiveInt = 35
     """The number of tokens of running text in one update (truncated backpropagation): gradients stop at the end of the

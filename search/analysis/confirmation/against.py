@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from pydantic import ValidationError
 
+from skipstack.data.corpora.config import TokenVectors
 from skipstack.data.tasks.measure import Measure
 from skipstack.search.analysis.confirmation.confirmation import ConfirmedRow, RowToConfirm, confirm
 from skipstack.search.analysis.confirmation.designs import why_not_by_design
@@ -75,7 +76,8 @@ def compare(record: StudyRecord, name: str, table: PaperTable, *, randomise: boo
     by_network: dict[str, TrialRecord] = {}
     for trial in record.ranked():
         by_network.setdefault(network_identity(as_network(trial.config)), trial)
-    files = {as_network(trial.config).data.vectors for trial in by_network.values()}
+    given = {as_network(trial.config).data.vectors for trial in by_network.values()}
+    files = {file for file in given if not isinstance(file, TokenVectors)}
     trials = [_trial(by_network, base, row, files) for row in table.rows]
     reference = _trial(by_network, base, table.base, files)
     split = _split(table, trials)
@@ -121,8 +123,8 @@ def _trial(
     """
     if row.has is None:
         return None
-    own = {True: files - {None}, False: {None}, None: {base.data.vectors}}[row.vectors]
-    asked = [_varied(base, {**row.has, "data.vectors": file}) for file in own]
+    own = {None: [{}], False: [{"data.vectors": None}], True: [{"data.vectors": file} for file in files - {None}]}
+    asked = [_varied(base, {**row.has, **vectors}) for vectors in own[row.vectors]]
     wanted = {network_identity(each) for each in asked if each is not None}
     return next((trial for identity, trial in ranked.items() if identity in wanted), None)
 
