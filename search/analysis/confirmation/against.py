@@ -123,8 +123,9 @@ def _trial(
     """
     if row.has is None:
         return None
-    own = {None: [{}], False: [{"data.vectors": None}], True: [{"data.vectors": file} for file in files - {None}]}
-    asked = [_varied(base, {**row.has, **vectors}) for vectors in own[row.vectors]]
+    given: Set[str | None] = files - {None} if row.vectors else {None}
+    own: list[dict[str, Json]] = [{}] if row.vectors is None else [{"data.vectors": file} for file in given]
+    asked = [_varied(base, {**row.has, **vectors}) for vectors in own]
     wanted = {network_identity(each) for each in asked if each is not None}
     return next((trial for identity, trial in ranked.items() if identity in wanted), None)
 
