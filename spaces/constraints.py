@@ -74,7 +74,8 @@ def _one_name_a_network(model: ModelConfig, stack: StackConfig) -> bool:
 
 @_of_stacks
 def _skipped_is_not_below(model: ModelConfig, stack: StackConfig) -> bool:
-    if stack.shortcut.gate != "sigmoid_skipped" or (stack.join == "each_layer" and stack.directions == "both"):
+    joined = stack.join == "each_layer" and stack.directions == "both"
+    if stack.shortcut.gate != "sigmoid_skipped" or joined or stack.normalisation != "none":
         return True
     wiring = sources(stack.composition, stack.depth)
     return not any(below(source, layer) for layer, source in enumerate(wiring, start=1))

@@ -8,7 +8,8 @@ Only architecture counts. The following parts belong to no paper, and any networ
 - a plain LSTM layer, on which four of the papers build;
 - the heads that tasks need. Softmax and CRF are claimed by none of these papers (gui2019 tags with either, chen2017 and
   dinarelli2016 compare with CRFs). Biaffine is the only head that predicts trees;
-- GRU, minGRU and minLSTM, and users' own components, which come from none of these papers.
+- GRU, minGRU and minLSTM, residual connections, normalisation, and users' own components, which come from none of
+  these papers.
 """
 
 from typing import Final, Literal

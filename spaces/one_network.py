@@ -40,7 +40,7 @@ def network_identity(subject: Subject) -> str:
     if not isinstance(subject, TrialConfig):
         return subject.identity
     training, data = subject.training, subject.data
-    vectors = data.vectors is not None or training.pretraining is not None
+    vectors = isinstance(data.vectors, str) or training.pretraining is not None
     return identity(subject.model_copy(update={"model": without_unread(subject.model, vectors=vectors)}))
 
 

@@ -16,7 +16,7 @@ from pydantic import (
 from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.explain import shown
 from skipstack.data.basis.user_code.configs import CodeFile, OwnConfig, known
-from skipstack.data.corpora.config import DataConfig, title_of
+from skipstack.data.corpora.config import DataConfig, TokenVectors, title_of
 from skipstack.data.formats.own_reader import OwnFormatCorpus
 from skipstack.models.configs.inputs import EmbedderConfig
 from skipstack.models.configs.model import ModelConfig, StackConfig
@@ -47,10 +47,21 @@ class TrialConfig(Subject):
     @model_validator(mode="after")
     def _words_start_once(self) -> Self:
         pretraining = self.training.pretraining
-        if self.data.vectors is not None and pretraining is not None and pretraining.word_epochs:
+        if isinstance(self.data.vectors, str) and pretraining is not None and pretraining.word_epochs:
             raise ValueError(
                 f"training.pretraining.word_epochs: got {pretraining.word_epochs} with data.vectors "
                 f"{self.data.vectors} (allowed: 0, or no data.vectors, since words start from one of the two)"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _tokens_have_vectors(self) -> Self:
+        embedder = self.model.embedder
+        size = embedder.vector_size if isinstance(embedder, EmbedderConfig) else 0
+        if size and not isinstance(self.data.vectors, TokenVectors):
+            raise ValueError(
+                f"model.embedder.vector_size: got {size} without vectors of tokens (allowed: 0, or data.vectors of "
+                "kind tokens)"
             )
         return self
 

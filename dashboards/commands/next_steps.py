@@ -5,11 +5,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
+from skipstack.data.corpora.config import TokenVectors
 from skipstack.search.publishing.tracking.stores import sqlite_uri
 from skipstack.search.publishing.tracking.views import UI_PORT, ui_port
 from skipstack.search.study.record.call_models import models_of
 from skipstack.search.study.record.folder import StudyFolder
 from skipstack.search.study.record.study_record import StudyRecord
+from skipstack.spaces.trial import as_network
 
 ALSO: Final = "also:"
 
@@ -45,8 +47,11 @@ def next_steps(
     config, run = record.ranked()[0].config, [part for each in code for part in ("--code", each)]
     lying = [part for each in data for part in ("--data-dir", str(each))]
     verify = ["skipstack", "verify", best, *lying, *(run if config.code else [])]
-    predict = shlex.join(["skipstack", "predict", best, *(run if config.network_code else [])])
-    return [ALSO, *_typed([export, verify]), f"  echo 'Words of a sentence' | {predict}", *looks[1:]]
+    steps = [ALSO, *_typed([export, verify])]
+    if not isinstance(as_network(config).data.vectors, TokenVectors):  # which text has not
+        predict = shlex.join(["skipstack", "predict", best, *(run if config.network_code else [])])
+        steps.append(f"  echo 'Words of a sentence' | {predict}")
+    return [*steps, *looks[1:]]
 
 
 def to_look_at(path: Path, *, private_runs: bool, pages: Mapping[str, str] = NO_PAGES) -> list[str]:

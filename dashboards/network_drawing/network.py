@@ -28,6 +28,9 @@ from skipstack.models.views.diagram.graph import Diagram, Part, Reading
 BOX, TALL, JOIN = 92, 32, 18
 """The width and height of a layer, and the height of the box that joins two directions, in pixels."""
 
+LINE: Final = 14
+"""The pixels between two lines of text in a box."""
+
 GAP: Final = 22
 """The pixels between two rows."""
 
@@ -133,7 +136,10 @@ def _boxes(diagram: Diagram, top: float, room: float) -> tuple[Mapping[str, Box]
     """
     rows = _rows(diagram)
     columns = _columns(diagram, room)
-    heights = [TALL if row[0].kind != "join" else JOIN if row[0].label else JOIN / 2 for row in rows]
+    heights = [
+        TALL + LINE * len(_remarks(row[0])) if row[0].kind != "join" else JOIN if row[0].label else JOIN / 2
+        for row in rows
+    ]
     end = bottom = top + sum(heights) + GAP * (len(rows) - 1)
     boxes: dict[str, Box] = {}
     for row, height in zip(rows, heights, strict=True):
@@ -202,8 +208,13 @@ def _part(canvas: Canvas, part: Part, box: Box, *, takes: bool) -> None:
             canvas.box(at, 10, 10, shade=0.8 if number == part.tokens // 2 else 0.0)
     lines = _lines(part, box.width - 8)
     for number, words in enumerate(lines):
-        at = (box.x, box.y + 14 * (number - (len(lines) - 1) / 2))
+        at = (box.x, box.y + LINE * (number - (len(lines) - 1) / 2))
         canvas.text(at, words, bold=number == 0 and part.layer is not None, small=number > 0)
+
+
+def _remarks(part: Part) -> list[str]:
+    """The remarks on a layer: one line each."""
+    return part.note.split(", ") if part.layer is not None and part.note else []
 
 
 def _lines(part: Part, width: float) -> Sequence[str]:
@@ -212,7 +223,7 @@ def _lines(part: Part, width: float) -> Sequence[str]:
     if part.layer is not None:
         arrow = {"forward": "{} →", "backward": "← {}", None: "{}"}[part.direction]
         size = size if part.size == part.units else f"2 x {part.units}"
-        return [part.label, arrow.format(f"{part.layer}: {size}")]
+        return [part.label, arrow.format(f"{part.layer}: {size}"), *_remarks(part)]
     if part.kind == "join":
         return [f"{part.label}: {size}"] if part.label else []
     own = f"{size}: {part.note}" if size and part.note else size or part.note

@@ -76,6 +76,17 @@ class VocabularyConfig(Brief):
     vector of its class is appended (``model.embedder.class_size``)."""
 
 
+class TokenVectors(Frozen):
+    """Vectors of tokens, such as the frozen outputs of an encoder: a vector for each token, in its own sentence.
+    Networks read them beside, or in place of, the vectors of words (``model.embedder.vector_size``).
+    """
+
+    kind: Literal["tokens"] = "tokens"
+    path: str
+    """A file, or a folder with a file for each split, in Arrow, Parquet or safetensors
+    (``data/formats/token_vectors.py``), by a path from the study's folder."""
+
+
 class DataConfig(Frozen):
     """The data of a trial: a corpus, and how words and tags are taken from its training split."""
 
@@ -88,5 +99,11 @@ class DataConfig(Frozen):
     stay, without RARE."""
     longest: PositiveInt | None = None
     """The maximum length of texts to classify, in tokens. Longer texts are cut. None means no limit."""
-    vectors: str | None = None
-    """Pretrained word vectors in GloVe's text format (``data/store/vectors.py``), by a path from the study's folder."""
+    vectors: str | TokenVectors | None = None
+    """Pretrained word vectors in GloVe's text format (``data/store/vectors.py``), by a path from the study's folder. A
+    mapping of kind ``tokens`` gives vectors of tokens instead."""
+
+    @property
+    def vectors_path(self) -> str | None:
+        """The path of the vectors, of words or of tokens."""
+        return self.vectors.path if isinstance(self.vectors, TokenVectors) else self.vectors

@@ -1,7 +1,7 @@
 """Groups sentences of similar length into batches, for several lanes at once. A lane is one seed's copy of the network.
 
 Array legend: R lanes, T time, U tags of a sentence (T, or 1 where texts are classified), B sentence in the batch, S
-sentence in the split, W distinct lengths, L tags of the split.
+sentence in the split, W distinct lengths, L tags of the split, N tokens of the split, E numbers of a vector.
 """
 
 from collections.abc import Iterator, Sequence
@@ -38,6 +38,8 @@ class Batch:
     """The index of each sentence's first tag in the split."""
     heads_RTB: Ids | None = None
     """The head of each token, -1 at padding. None if the task is not parsing."""
+    vectors_RTBE: NDArray[np.float32] | None = None
+    """The vector of each token, 0 at padding. None if tokens have no vectors."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,14 +67,24 @@ def training_batches(
     sorted_S = np.argsort(split.lengths_S, kind="stable")
     layout = buckets(split.lengths_S, batch_size)
     drawn_RS = np.stack([_drawn(sorted_S, layout, seed, epoch) for seed in lane_seeds])
-    chunks = [
+    chunks = _chunks(layout, batch_size)
+    for place in generator(order_seed, "buckets", epoch).permutation(len(chunks)):
+        start, stop, width = chunks[place]
+        yield _gather(split, drawn_RS[:, start:stop], width)
+
+
+def training_batch_count(split: Split, batch_size: int) -> int:
+    """The number of batches that ``training_batches`` yields for an epoch."""
+    return len(_chunks(buckets(split.lengths_S, batch_size), batch_size))
+
+
+def _chunks(layout: Sequence[Bucket], batch_size: int) -> list[tuple[int, int, int]]:
+    """The start, the stop and the width of each batch, among sentences sorted by length."""
+    return [
         (start, min(start + batch_size, bucket.stop), bucket.width)
         for bucket in layout
         for start in range(bucket.start, bucket.stop, batch_size)
     ]
-    for place in generator(order_seed, "buckets", epoch).permutation(len(chunks)):
-        start, stop, width = chunks[place]
-        yield _gather(split, drawn_RS[:, start:stop], width)
 
 
 def evaluation_batches(split: Split, *, batch_size: int, positions: int = 0) -> Iterator[Batch]:
@@ -161,6 +173,7 @@ def _gather(split: Split, sentences_RB: Ids, width: int) -> Batch:
         sentences_RB=sentences_RB,
         tag_places_RB=places_RB,
         heads_RTB=None if heads_N is None else tokens.read(heads_N, -1),
+        vectors_RTBE=None if split.vectors_NE is None else tokens.vectors(split.vectors_NE),
     )
 
 
@@ -192,3 +205,9 @@ class _Padded(NamedTuple):
     def read(self, values: NDArray[np.int32], padding: int) -> Ids:
         """Read the values at the indices, with ``padding`` elsewhere."""
         return np.where(self.inside_RUB, values[self.places_RUB], np.array([padding]))  # int64, in numpy 1 as well
+
+    def vectors(self, vectors_NE: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Read the vectors at the indices, with zeros elsewhere."""
+        found: NDArray[np.float32] = vectors_NE[self.places_RUB]
+        found[~self.inside_RUB] = 0
+        return found

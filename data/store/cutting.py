@@ -19,4 +19,6 @@ def _cut(split: Split, longest: int) -> Split:
     place_N = np.arange(len(split.forms_N)) - np.repeat(split.offsets_S1[:-1], split.lengths_S)
     lengths_S = np.minimum(split.lengths_S, longest)
     offsets_S1 = np.concatenate([[0], np.cumsum(lengths_S, dtype=np.int64)])
-    return replace(split, forms_N=split.forms_N[place_N < longest], lengths_S=lengths_S, offsets_S1=offsets_S1)
+    kept_N = place_N < longest
+    vectors = None if split.vectors_NE is None else split.vectors_NE[kept_N]
+    return replace(split, forms_N=split.forms_N[kept_N], lengths_S=lengths_S, offsets_S1=offsets_S1, vectors_NE=vectors)

@@ -42,6 +42,7 @@ def _chosen(split: Split, keep_S: NDArray[np.bool_]) -> Split:
         tag_offsets_S1=_offsets(counts_S[keep_S]),
         spans=None if split.spans is None else _of_tokens(split.spans, keep_L),
         heads_N=None if split.heads_N is None else split.heads_N[keep_N],
+        vectors_NE=None if split.vectors_NE is None else split.vectors_NE[keep_N],
     )
 
 
@@ -49,6 +50,9 @@ def _joined(first: Split, second: Split) -> Split:
     heads = None
     if first.heads_N is not None and second.heads_N is not None:
         heads = np.concatenate([first.heads_N, second.heads_N])
+    vectors = None
+    if first.vectors_NE is not None and second.vectors_NE is not None:
+        vectors = np.concatenate([first.vectors_NE, second.vectors_NE])
     spans = None
     if first.spans is not None and second.spans is not None:
         spans = _after(first.spans, second.spans, len(first.tags_L))
@@ -60,6 +64,7 @@ def _joined(first: Split, second: Split) -> Split:
         tag_offsets_S1=np.concatenate([first.tag_offsets_S1, first.tag_offsets_S1[-1] + second.tag_offsets_S1[1:]]),
         spans=spans,
         heads_N=heads,
+        vectors_NE=vectors,
     )
 
 

@@ -9,6 +9,7 @@ from skipstack.data.store.cutting import with_longest
 from skipstack.data.store.features import Lexicon, lexicon
 from skipstack.data.store.rare import with_rare_tags
 from skipstack.data.store.stored import StoredCorpus
+from skipstack.data.store.token_vectors import StoredTokenVectors, with_token_vectors
 from skipstack.data.store.vectors import Pretrained, StoredVectors, pretrained
 from skipstack.data.store.vocabulary import Vocabulary
 from skipstack.data.store.word_classes import word_classes
@@ -30,20 +31,24 @@ class PreparedCorpus:
 
 
 def prepare(
-    stored: StoredCorpus, config: DataConfig, affix: int, vectors: StoredVectors | None = None
+    stored: StoredCorpus,
+    config: DataConfig,
+    affix: int,
+    vectors: StoredVectors | StoredTokenVectors | None = None,
 ) -> PreparedCorpus:
     """Prepare a stored corpus for ``config``.
 
     ``affix``: the number of characters to keep at each side of a word. ``vectors``: the stored vectors, if configured.
-    Raises UserError as ``vocabulary_of``, ``with_learnt_tags`` and ``with_longest`` do.
+    Raises UserError as ``vocabulary_of``, ``with_learnt_tags``, ``with_longest`` and ``with_token_vectors`` do.
     """
+    stored = with_token_vectors(stored, vectors)
     vocabulary = vocabulary_of(stored, config.vocabulary)
     learnt = with_learnt_tags(stored, config.scheme, config.minimum_tag_count)
     return PreparedCorpus(
         learnt if config.longest is None else with_longest(learnt, config.longest),
         vocabulary,
         lexicon(vocabulary, stored.forms, affix),
-        None if vectors is None else pretrained(vectors, vocabulary),
+        pretrained(vectors, vocabulary) if isinstance(vectors, StoredVectors) else None,
     )
 
 

@@ -40,6 +40,7 @@ class Split:
     ``offsets_S1``: the tokens of sentence s are ``[offsets_S1[s] : offsets_S1[s + 1]]``. ``tag_offsets_S1``: the same
     for tags. ``spans``: the gold spans, even those of tags that the training split lacks; None if tags have no scheme.
     ``heads_N``: the head of each token, as in ``data.formats.sentences.Sentence``; None if the task is not parsing.
+    ``vectors_NE``: the vector of each token (``data/store/token_vectors.py``); None without such vectors.
     """
 
     forms_N: NDArray[np.int32]
@@ -49,6 +50,7 @@ class Split:
     tag_offsets_S1: NDArray[np.int64]
     spans: Spans | None = None
     heads_N: NDArray[np.int32] | None = None
+    vectors_NE: NDArray[np.float32] | None = None
 
     @property
     def tags_token_by_token(self) -> bool:

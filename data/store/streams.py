@@ -19,7 +19,7 @@ def stream_batches(split: Split, *, streams: int, window: int) -> Iterator[Batch
     """
     total = len(split.forms_N)
     streams = min(streams, total)
-    length = -(-total // streams)
+    length = _length(split, streams)
     first_RB = (np.arange(streams) * length)[None]
     ends_RB = np.minimum(first_RB + length, total)
     for start in range(0, length, window):
@@ -34,3 +34,13 @@ def stream_batches(split: Split, *, streams: int, window: int) -> Iterator[Batch
             sentences_RB=np.zeros((1, streams), dtype=np.int64),
             tag_places_RB=places_RB,
         )
+
+
+def stream_batch_count(split: Split, *, streams: int, window: int) -> int:
+    """The number of batches that ``stream_batches`` yields."""
+    return -(-_length(split, streams) // window)
+
+
+def _length(split: Split, streams: int) -> int:
+    """The number of tokens of the longest stream."""
+    return -(-len(split.forms_N) // min(streams, len(split.forms_N)))

@@ -7,7 +7,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
+import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from skipstack.data.basis.atomic_files import temporary_folder_beside
 from skipstack.data.basis.errors import newer
@@ -20,6 +22,9 @@ FIRST: Final = 4
 """The format version of a store if its manifest names none."""
 
 MANIFEST = "manifest.json"
+
+_BLOCK = 2**12
+"""The number of vectors that are checked at once."""
 
 
 @contextmanager
@@ -115,6 +120,16 @@ def _check_column(where: str, column: pa.Array) -> None:
     for each, what in ((column, "row"), (entries, "entry")):
         if each.null_count:
             raise ValueError(f"{where}, {what} {each.is_null().index(True)}: got null, allowed: a value")
+
+
+def check_finite(file: str, values_WE: NDArray[np.float32]) -> None:
+    """Raise ValueError for a number in a column of vectors that is NaN or infinite. ``file``: its name in errors."""
+    for start in range(0, len(values_WE), _BLOCK):
+        wrong = np.argwhere(~np.isfinite(values_WE[start : start + _BLOCK]))
+        if len(wrong):
+            row, entry = start + int(wrong[0][0]), int(wrong[0][1])
+            got = values_WE[row, entry]
+            raise ValueError(f"{file}: column vector, row {row}, entry {entry}: got {got}, allowed: finite numbers")
 
 
 def _listed(names: Iterable[str]) -> str:

@@ -18,16 +18,14 @@ from skipstack.data.basis.frozen import identity
 from skipstack.data.corpora.config import VocabularyConfig
 from skipstack.data.formats.glove import read_vectors
 from skipstack.data.store.stored import StoredCorpus
-from skipstack.data.store.tables import check_columns, read_tables, write_tables, written_beside
+from skipstack.data.store.tables import check_columns, check_finite, read_tables, write_tables, written_beside
+from skipstack.data.store.token_vectors import KIND, StoredTokenVectors, token_vectors_of
 from skipstack.data.store.vocabulary import FIRST_KNOWN, Vocabulary, normalise
 
 _LAYOUT = 2
 """The version of the file format of stored vectors. Increase it with every change."""
 
 _TABLE = "vectors.arrow"
-
-_BLOCK = 2**12
-"""The number of words whose vectors are checked at once."""
 
 _CONFIGS = [
     VocabularyConfig(lowercase=lowercase, digits_to_nine=digits_to_nine)
@@ -97,10 +95,12 @@ def store_vectors(path: Path, corpus: StoredCorpus, *, root: Path) -> Path:
     return target
 
 
-def open_vectors(folder: Path) -> StoredVectors:
+def open_vectors(folder: Path) -> StoredVectors | StoredTokenVectors:
     """Map stored vectors into memory. Raises UserError for a missing, changed or invalid file."""
     try:
         tables, manifest = read_tables(folder)
+        if manifest.get("kind") == KIND:
+            return token_vectors_of(tables, manifest)
         size = getattr(tables[_TABLE].schema.field("vector").type, "list_size", 1)
         check_columns(tables, {_TABLE: _columns(size)})
         words, vectors = tuple(tables[_TABLE]["word"].to_pylist()), tables[_TABLE]["vector"]
@@ -119,16 +119,11 @@ def _columns(size: int) -> pa.Schema:
 
 
 def _check_vectors(words: Sequence[str], values_WE: NDArray[np.float32]) -> None:
-    """Raise ValueError for a word that occurs twice, and for a number in a vector that is NaN or infinite."""
+    """Raise ValueError for a word that occurs twice, and for a number in a vector that is not finite."""
     twice = [word for word, count in Counter(words).items() if count > 1]
     if twice:
         raise ValueError(f"{_TABLE}: column word, row {words.index(twice[0])}: got {twice[0]!r} twice, allowed: once")
-    for start in range(0, len(values_WE), _BLOCK):
-        wrong = np.argwhere(~np.isfinite(values_WE[start : start + _BLOCK]))
-        if len(wrong):
-            row, entry = start + int(wrong[0][0]), int(wrong[0][1])
-            got = values_WE[row, entry]
-            raise ValueError(f"{_TABLE}: column vector, row {row}, entry {entry}: got {got}, allowed: finite numbers")
+    check_finite(_TABLE, values_WE)
 
 
 def pretrained(vectors: StoredVectors, vocabulary: Vocabulary) -> Pretrained:

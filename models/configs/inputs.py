@@ -92,7 +92,8 @@ class EmbedderConfig(Brief):
     """Concatenates the vectors of word, capitalisation and affixes of all tokens in a window (wu2017 eqs 16-17).
 
     The result has ``window * (word_size + capital_size + 2 * affix_characters * affix_size)`` numbers. In the paper
-    these are 3 * (100 + 5 + 50) = 465. ``spelling`` and ``class_size`` add further features to each token. A window of
+    these are 3 * (100 + 5 + 50) = 465. ``spelling``, ``class_size`` and ``vector_size`` add
+    further features to each token. A window of
     0 or 1 contains only the token of the time step.
     """
 
@@ -108,6 +109,8 @@ class EmbedderConfig(Brief):
     class_size: Annotated[NonNegativeInt, UNSAID] = 0
     """The size of the vector of a word's class; 0 means that classes are not read. Embedders read classes in addition
     to words if ``data.vocabulary.classes`` is ``beside``."""
+    vector_size: Annotated[NonNegativeInt, UNSAID] = 0
+    """The size of the vectors of tokens in ``data.vectors``; 0 means that they are not read. They are not trained."""
     spelling: AnySpelling = None
     """The network that reads all characters of a word. None, as in the paper, means that only affixes are read."""
     window: NonNegativeInt = 3
@@ -124,7 +127,7 @@ class EmbedderConfig(Brief):
             raise ValueError(f"a window has a token in the middle: got {self.window}, allowed 0 or an odd number")
         if self.token_size == 0:
             raise ValueError(
-                "the input of a token is empty: give words, capitals, affixes, classes or spellings a size"
+                "the input of a token is empty: give words, capitals, affixes, classes, spellings or vectors a size"
             )
         return self
 
@@ -133,7 +136,7 @@ class EmbedderConfig(Brief):
         """The number of features of one token of the window."""
         spelling = self.spelling.features if self.spelling is not None else 0
         affixes = 2 * self.affix_characters * self.affix_size
-        return self.word_size + self.capital_size + affixes + self.class_size + spelling
+        return self.word_size + self.capital_size + affixes + self.class_size + spelling + self.vector_size
 
     @property
     def input_size(self) -> int:

@@ -12,7 +12,7 @@ from pydantic import (
 )
 
 from skipstack.data.basis.errors import UserError
-from skipstack.data.basis.frozen import Frozen
+from skipstack.data.basis.frozen import UNSAID, Brief, Frozen
 from skipstack.data.basis.user_code.configs import OwnConfig
 from skipstack.data.tasks.task import Task
 from skipstack.models.configs.cells import AnyCell, ShortcutConfig
@@ -25,8 +25,11 @@ from skipstack.models.configs.wiring import OfInput, shown, sources
 Pooling = Literal["last", "mean", "max"]
 """The pooling of the states of all positions of a text into one vector (``models/parts/heads/pooling.py``)."""
 
+Normalisation = Literal["none", "layer", "rms"]
+"""The normalisation of each layer's input (``models/layers/normalisation.py``)."""
 
-class StackConfig(Frozen):
+
+class StackConfig(Brief):
     """Recurrent layers of one width, in one direction or two. The head reads the joined outputs of both directions
     (wu2017 eq. 18).
 
@@ -62,6 +65,13 @@ class StackConfig(Frozen):
     join: Literal["top", "each_layer"] = "top"
     """The layers above which the outputs of the two directions are joined. ``top``: only the last layer.
     ``each_layer``: every layer, so that all layers from the second on read both directions."""
+    residual: Annotated[bool, UNSAID] = False
+    """Whether every layer from the second on adds the output of the layer below to its own output. Each direction adds
+    its own. The first layer never adds the network's input."""
+    normalisation: Annotated[Normalisation, UNSAID] = "none"
+    """The normalisation of each layer's input from below, token by token. ``layer``: layer normalisation, with a gain
+    and a bias. ``rms``: by the root mean square, with a gain. What a shortcut takes, and what ``residual`` adds, is not
+    normalised."""
     dropout: Rate = 0.5
     """The dropout rate of the outputs of the first and of the last layer. A single layer has dropout once."""
     pooling: Pooling = "last"
@@ -173,4 +183,9 @@ def _check_reads_no_further(config: ModelConfig) -> None:
         got = f"window {embedder.window}" if isinstance(embedder, EmbedderConfig) else f"kind {embedder.kind}"
         raise UserError(
             f"model.embedder: got {got} for a language model, which would see the next word (allowed: tokens, window 0)"
+        )
+    if isinstance(embedder, EmbedderConfig) and embedder.vector_size:
+        raise UserError(
+            f"model.embedder.vector_size: got {embedder.vector_size} for a language model, which would see the next "
+            "word in the vectors of tokens (allowed: 0)"
         )

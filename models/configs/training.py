@@ -1,8 +1,8 @@
 """Configs of training. The defaults are the recipe of wu2017 (section 5.1.2). Imports no torch."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import Field, NonNegativeFloat, NonNegativeInt, PositiveFloat, PositiveInt
+from pydantic import Field, NonNegativeFloat, NonNegativeInt, PositiveFloat, PositiveInt, model_validator
 
 from skipstack.data.basis.frozen import UNSAID, Brief, Frozen
 
@@ -25,6 +25,23 @@ class Adam(Frozen):
     beta1: Share = 0.9
     beta2: Share = 0.999
     epsilon: PositiveFloat = 1e-8
+
+
+class AdamW(Frozen):
+    """Adam with decoupled weight decay (Loshchilov and Hutter, 2019, algorithm 2), as in torch: before Adam moves a
+    weight, the weight is multiplied by 1 - learning_rate * weight_decay.
+
+    The decay applies to the parameters that ``l2`` would penalise (``penalised``), without biases and gains by default.
+    Frozen word vectors keep their values.
+    """
+
+    kind: Literal["adamw"] = "adamw"
+    learning_rate: PositiveFloat = 0.001
+    beta1: Share = 0.9
+    beta2: Share = 0.999
+    epsilon: PositiveFloat = 1e-8
+    weight_decay: NonNegativeFloat = 0.01
+    """The decay of each weight per update, relative to the learning rate."""
 
 
 class LazyAdam(Frozen):
@@ -103,8 +120,22 @@ class InverseTime(Frozen):
     """rho in the formula."""
 
 
-Optimiser = Annotated[Sgd | Adam | Adagrad | LazyAdam, Field(discriminator="kind")]
-Schedule = Annotated[Constant | Halving | Linear | Decay | InverseTime, Field(discriminator="kind")]
+class Cosine(Frozen):
+    """Warms up, then lowers the learning rate along half a cosine, with every update (Loshchilov and Hutter, 2017,
+    eq. 5, without restarts). With w for ``warmup``, E for all epochs, n for the updates of an epoch, and t for the
+    epochs before an update, as a fraction, the rate is the initial rate times
+    min(1, (t + 1/n) / w) for t < w,   (1 + cos(pi (t - w) / (E - w))) / 2 afterwards
+
+    Reports tell the initial rate of every epoch.
+    """
+
+    kind: Literal["cosine"] = "cosine"
+    warmup: NonNegativeFloat = 0.0
+    """The number of epochs, which may be a fraction, in which the rate rises to the initial rate with every update."""
+
+
+Optimiser = Annotated[Sgd | Adam | AdamW | Adagrad | LazyAdam, Field(discriminator="kind")]
+Schedule = Annotated[Constant | Halving | Linear | Decay | InverseTime | Cosine, Field(discriminator="kind")]
 
 
 class PretrainingConfig(Frozen):
@@ -149,8 +180,8 @@ class TrainingConfig(Brief):
     """lambda: training minimises the mean loss + lambda/2 |theta|^2 (dinarelli2016 eq. 1, chen2017 eq. 20). Reported
     losses exclude the penalty."""
     penalised: Annotated[Literal["weights", "all"], UNSAID] = "weights"
-    """theta, the parameters that ``l2`` penalises. ``weights``: all weights, vectors and transition scores, but no
-    biases. ``all``: all parameters, as in chen2017."""
+    """theta, the parameters that ``l2`` penalises and AdamW shrinks. ``weights``: all weights, vectors and transition
+    scores, but no biases and gains. ``all``: all parameters, as in chen2017."""
     pretraining: PretrainingConfig | None = None
     window: PositiveInt = 35
     """The number of tokens of running text in one update (truncated backpropagation): gradients stop at the end of the
@@ -163,3 +194,11 @@ class TrainingConfig(Brief):
     products only. With wide layers and at least 16 sentences per update, such products take half the time on processors
     with bfloat16 instructions. On others they take much longer. CRFs, parse trees, evaluation and decoding use float32.
     """
+
+    @model_validator(mode="after")
+    def _warms_up_in_time(self) -> Self:
+        if isinstance(self.schedule, Cosine) and self.schedule.warmup >= self.epochs:
+            raise ValueError(
+                f"schedule.warmup: got {self.schedule.warmup:g} of {self.epochs} epochs (allowed: fewer than all)"
+            )
+        return self

@@ -69,6 +69,8 @@ def _stack(config: StackConfig) -> StackConfig:
     unread = ["forget_bias"] if isinstance(config.cell, str) and config.cell not in ("lstm", "min_lstm") else []
     if len(wiring) < 2 or config.directions == "forward":
         unread.append("join")
+    if len(wiring) < 2:
+        unread.append("residual")
     skipping = [number for number, source in enumerate(wiring, start=1) if not source and _may_skip(config, number)]
     alike = [number for number, source in enumerate(wiring, start=1) if not source]
     if config.skip is None or skipping == alike:
@@ -91,10 +93,11 @@ def _learns(config: StackConfig) -> bool:
 def _shortcut(stack: StackConfig, wiring: tuple[Source, ...]) -> ShortcutConfig:
     """Return the shortcut's config in canonical form, equal for all configs that describe the same layers.
 
-    If g = 1, some topologies are equal. If every skip is the output of the layer directly below, the gate
-    ``sigmoid_skipped`` equals ``sigmoid_below``.
+    If g = 1, some topologies are equal. If every skip is the output of the layer directly below, and
+    no input is normalised, the gate ``sigmoid_skipped`` equals ``sigmoid_below``.
     """
     config, apart = stack.shortcut, stack.join == "top" or stack.directions == "forward"
+    same = apart and stack.normalisation == "none"
     topology, gate = config.topology, config.gate
     if not any(wiring):
         return ShortcutConfig()
@@ -103,7 +106,7 @@ def _shortcut(stack: StackConfig, wiring: tuple[Source, ...]) -> ShortcutConfig:
     if topology == "both_ungated":
         gate = ShortcutConfig().gate
     of_below = all(below(source, layer) for layer, source in enumerate(wiring, start=1) if source)
-    if gate == "sigmoid_skipped" and of_below and apart:
+    if gate == "sigmoid_skipped" and of_below and same:
         gate = "sigmoid_below"
     unread = [] if gate == "bernoulli" else ["probability"]
     unread += [] if TOPOLOGIES[topology].updates_cell else ["cell_output"]

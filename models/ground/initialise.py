@@ -20,8 +20,8 @@ def initialise(model: nn.Module, seeds: Sequence[int], scale: float, spread: flo
     """Fill every parameter of ``model`` with initial values. Row r of a parameter belongs to lane r, and depends only
     on ``seeds[r]`` and the parameter's name.
 
-    ``scale``: the factor of normal values. ``spread``: if set, every parameter that does not start at zero is uniform
-    in [-spread, spread) (Zaremba et al., 2014). ``scale`` is then ignored.
+    ``scale``: the factor of normal values. ``spread``: if set, every parameter that does not start at zero or one
+    is uniform in [-spread, spread) (Zaremba et al., 2014). ``scale`` is then ignored.
 
     Values are drawn in float32 on the CPU. So they do not depend on the precision, the device or the network's other
     parameters. Parameters on the simulated device, which stores no values, are skipped.
@@ -43,6 +43,8 @@ def _values(start: Start, shape: torch.Size, scale: float, spread: float | None,
     """
     if start == "zero":
         return torch.zeros(shape)
+    if start == "one":
+        return torch.ones(shape)
     if spread is not None:
         return torch.rand(shape, generator=generator).mul_(2).sub_(1).mul_(spread)
     normal = torch.randn(shape, generator=generator)

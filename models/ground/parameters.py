@@ -9,9 +9,10 @@ from torch import Tensor, nn
 
 Made = TypeVar("Made", bound=nn.Module)
 
-Start = Literal["fan_in", "orthogonal", "width", "zero"]
+Start = Literal["fan_in", "orthogonal", "width", "zero", "one"]
 """The kind of initial values (``models/ground/initialise.py``). ``fan_in``: normal, scaled by the fan in.
-``orthogonal``: orthogonal blocks, one per gate. ``width``: normal, scaled by the width of a vector. ``zero``: 0."""
+``orthogonal``: orthogonal blocks, one per gate. ``width``: normal, scaled by the width of a vector. ``zero``: 0.
+``one``: 1."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -42,6 +43,9 @@ FORM = Role(name="form", start="zero", decays=True)
 SCORE = Role(name="score", start="zero", decays=True)
 """A chain's transition scores, and the linear term of a biaffine score. The L2 penalty includes these scores, although
 their names in weight files begin with ``bias``."""
+
+GAIN = Role(name="gain", start="one", decays=False)
+"""The factors of normalised features. Like biases, they are not penalised."""
 
 BIAS = Role(name="bias", start="zero", decays=False)
 """Biases, and the learned states, labels and transitions before the first or after the last token."""

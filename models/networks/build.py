@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Self, assert_never
 
 import torch
+from torch import nn
 
 from skipstack.data.basis.errors import UserError
 from skipstack.data.labels.schemes import Scheme, transitions
@@ -15,13 +16,14 @@ from skipstack.data.tasks.tagging import Tagging
 from skipstack.data.tasks.task import Task
 from skipstack.data.tasks.tasks import TASKS
 from skipstack.models.configs.feedback import FeedbackConfig
-from skipstack.models.configs.model import ModelConfig, StackConfig, check_task
+from skipstack.models.configs.model import ModelConfig, Normalisation, StackConfig, check_task
 from skipstack.models.configs.skips import DynamicSkipConfig
 from skipstack.models.configs.wiring import shown, sources
 from skipstack.models.ground.initialise import initialise
 from skipstack.models.ground.parameters import made_on
 from skipstack.models.layers.lanes import Dropout, Lane, Streams, rates
 from skipstack.models.layers.layer import Layer, LayerSizes
+from skipstack.models.layers.normalisation import LayerNormalisation, RmsNormalisation
 from skipstack.models.networks.feedback.layer import Directions, FeedbackLayer
 from skipstack.models.networks.feedback.links import HiddenLink, LabelLink, LabelVectorLink, LinkSizes
 from skipstack.models.networks.feedback.tagger import FeedbackTagger
@@ -140,15 +142,18 @@ def _reinforce(config: DynamicSkipConfig, lanes: Sequence[Lane]) -> Reinforce:
 def build_stack(config: StackConfig, below: int, lanes: Sequence[Lane], dropout: Dropout) -> Stack:
     """Build the layers, connected as ``config.composition`` says. ``below``: the features per time step of the input.
 
-    Raises UserError if a stack with shortcuts has a user's cell that does not output ``config.hidden`` features.
+    Raises UserError if a stack with shortcuts has a user's cell that does not output ``config.hidden`` features, and if
+    residual connections would add outputs of different widths.
     """
     directions = 2 if config.directions == "both" else 1
     spread = directions if config.join == "each_layer" else 1
     wiring = sources(config.composition, config.depth)
     layers: list[Layer] = []
+    normalisations: list[nn.Module] = []
     for number, source in enumerate(wiring, start=1):
         size = spread * layers[-1].features if layers else below
         sizes = LayerSizes(lanes=len(lanes), directions=directions, below=size, hidden=config.hidden)
+        normalisations += _normalisation(config.normalisation, sizes)
         if source:
             layers.append(build_shortcut(config.shortcut, sizes, dropout.streams))
         elif config.skip is not None and (config.skipping == "all" or number == config.depth):
@@ -160,7 +165,34 @@ def build_stack(config: StackConfig, below: int, lanes: Sequence[Lane], dropout:
                     f"a layer of cell {config.cell} puts out {layers[-1].features} numbers, a shortcut takes "
                     f"{config.hidden}, the hidden units: got sources {shown(wiring)} (allowed: 0 for every layer)"
                 )
-    return Stack(layers, wiring, directions, dropout, below=below, join_each=spread > 1)
+    widths = {layer.features for layer in layers}
+    if config.residual and len(widths) > 1:
+        raise UserError(
+            f"model.stack.residual adds up outputs of one width: got layers of cell {config.cell} that put out "
+            f"{' and '.join(map(str, sorted(widths)))} numbers (allowed: residual false)"
+        )
+    return Stack(
+        layers,
+        wiring,
+        directions,
+        dropout,
+        below=below,
+        join_each=spread > 1,
+        normalisations=normalisations,
+        residual=config.residual,
+    )
+
+
+def _normalisation(kind: Normalisation, sizes: LayerSizes) -> list[nn.Module]:
+    match kind:
+        case "none":
+            return []
+        case "layer":
+            return [LayerNormalisation(sizes)]
+        case "rms":
+            return [RmsNormalisation(sizes)]
+        case _:
+            assert_never(kind)
 
 
 def build_feedback(config: FeedbackConfig, *, below: int, lanes: int, tags: int) -> tuple[FeedbackLayer, FeedbackHead]:

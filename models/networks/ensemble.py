@@ -28,7 +28,9 @@ class Ensemble(Network):
         given = (tokens.forms_RTB, tokens.lengths_RB)
         forms_RTB, lengths_RB = (each.expand(self.lanes, *each.shape[1:]) for each in given)
         distinct = None if tokens.distinct is None else tokens.distinct.shared(self.lanes)
-        read = Tokens(forms_RTB, lengths_RB, tokens.memory, distinct)
+        vectors = tokens.vectors_RTBE
+        vectors_RTBE = None if vectors is None else vectors.expand(self.lanes, *vectors.shape[1:])
+        read = Tokens(forms_RTB, lengths_RB, tokens.memory, distinct, vectors_RTBE)
         features_RUBF, counts_RB = self.members.read(read, lexicon)
         return features_RUBF, counts_RB[:1]
 

@@ -28,12 +28,14 @@ class Tokens:
     ``forms_RTB``: the form id of each token. Padding is form 0, at the end of a sentence. ``lengths_RB``: the number of
     tokens of each sentence. ``memory``: the states from which running text continues; None for separate sentences.
     ``distinct``: the distinct forms of the batch, whose features are computed only once; None if unknown.
+    ``vectors_RTBE``: the vector of each token, 0 at padding; None if tokens have none.
     """
 
     forms_RTB: Tensor
     lengths_RB: Tensor
     memory: Memory | None = None
     distinct: Distinct | None = None
+    vectors_RTBE: Tensor | None = None
 
 
 class Network(nn.Module, ABC):
@@ -44,6 +46,15 @@ class Network(nn.Module, ABC):
 
     def begin(self, epoch: int) -> None:
         """Prepare for an epoch, counted from 0. Training calls this at the start of each epoch."""
+
+    def embedded(self, tokens: Tokens, lexicon: LexiconTensors) -> Tensor:
+        """Return x_RTBI, the embedder's features of the tokens."""
+        given = [tokens.forms_RTB, lexicon, tokens.distinct]
+        if self.embedder.reads_vectors:
+            assert tokens.vectors_RTBE is not None, "each token of the corpus has a vector"
+            given.append(tokens.vectors_RTBE.to(next(self.parameters()).dtype))
+        x_RTBI: Tensor = self.embedder(*given)
+        return x_RTBI
 
     @abstractmethod
     def read(self, tokens: Tokens, lexicon: LexiconTensors) -> tuple[Tensor, Tensor]:
@@ -93,7 +104,7 @@ class Stacked(Network):
 
     def features(self, tokens: Tokens, lexicon: LexiconTensors, passed: list[Passed] | None = None) -> Tensor:
         """Return features_RTBF of the tokens. Append each layer's inputs and outputs to ``passed``, if given."""
-        x_RTBI = self.embedder(tokens.forms_RTB, lexicon, tokens.distinct)
+        x_RTBI = self.embedded(tokens, lexicon)
         if not exporting():
             check_shape(
                 "the output of the embedder", x_RTBI, len(x_RTBI), *tokens.forms_RTB.shape[1:], self.stack.below

@@ -30,10 +30,11 @@ BOTH_WAYS: Final[Mapping[type[nn.Module], CellKind]] = {
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Passed:
-    """The inputs and outputs of a layer in one forward pass, before dropout is applied to the outputs.
+    """The inputs and outputs of a layer in one forward pass, before a residual connection and dropout change the
+    outputs.
 
-    ``below_GTBI``: the input from below. ``skipped_GTBH``: the shortcut's input, an earlier layer's output or the
-    stack's input; None without a shortcut. ``unrolled``: the layer's results.
+    ``below_GTBI``: the input from below, normalised if the stack normalises. ``skipped_GTBH``: the shortcut's input, an
+    earlier layer's output or the stack's input; None without a shortcut. ``unrolled``: the layer's results.
     """
 
     layer: Layer
@@ -62,6 +63,11 @@ class Stack(nn.Module):
     direction is a stack of its own, and the directions are joined once at the top (wu2017 eq. 18). In both cases, a
     shortcut stays within one direction, since the skip must have the layer's width and reading order.
 
+    ``normalisations``: for each layer, the module that normalises its input from below; empty for no normalisation.
+    ``residual``: whether every layer from the second on adds the output of the layer below, of its own direction, to
+    its own output (He et al., 2016). The sum is the layer's output for all that read it. So with x for the output of
+    the layer below, a layer puts out x + f(norm(x)), where f is its cell, as in Transformers that normalise first.
+
     Dropout is applied to the outputs of the first and of the last layer, for all layers that read them. The recurrent
     connections inside a layer have no dropout.
     """
@@ -75,10 +81,14 @@ class Stack(nn.Module):
         *,
         below: int,
         join_each: bool,
+        normalisations: Sequence[nn.Module] = (),
+        residual: bool = False,
     ) -> None:
         super().__init__()
         self.cells = tuple(cells)
         self.layers = nn.ModuleList(cells)
+        self.normalisations = nn.ModuleList(normalisations)
+        self.residual = residual
         self.sources = tuple(sources)
         self.directions = directions
         self.dropout = dropout
@@ -102,7 +112,8 @@ class Stack(nn.Module):
         if not self.cells:
             return x_RTBI
         order = ReadingOrder(lengths_RB, x_RTBI.shape[1]) if self.directions == 2 else None
-        if order is not None and passed is None and memory is None and len(self.cells) == 1:
+        whole = passed is None and memory is None and not self.normalisations
+        if order is not None and whole and len(self.cells) == 1:
             (cell,) = self.cells
             # Subclasses are excluded: a user's subclass may compute something else.
             if isinstance(cell, Cell) and type(cell) in BOTH_WAYS and choose("both_ways", x_RTBI) == "compiled":
@@ -122,9 +133,13 @@ class Stack(nn.Module):
                     skipped_GTBH = input_GTBI
                 case _:
                     skipped_GTBH = outputs_GTBF[source - 1]
+            if self.normalisations:
+                below_GTBI = self.normalisations[number - 1](below_GTBI)
             unrolled = cell.run(below_GTBI, skipped_GTBH, starts[number - 1])
             lasts.append(unrolled.last)
             output_GTBF = unrolled.output_GTBF
+            if self.residual and outputs_GTBF:
+                output_GTBF = output_GTBF + outputs_GTBF[-1]
             if passed is not None:
                 passed.append(Passed(cell, below_GTBI, skipped_GTBH, unrolled))
             if number == len(self.cells):

@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from skipstack.data.basis.arrays import Ids
+from skipstack.data.basis.arrays import Ids, Numbers
 from skipstack.data.store.batches import Batch
 from skipstack.models.layers.lookup import Distinct, DistinctForms
 from skipstack.models.networks.model import Tokens
@@ -132,15 +132,22 @@ def on_device(
         if len(batch.forms_RTB) == lanes
         else {name: there[name].expand(lanes, *there[name].shape[1:]) for name in own}
     )
+    vectors_RTBE = None if batch.vectors_RTBE is None else _vectors_on_device(batch.vectors_RTBE, lanes, device)
     gold = Gold(shared["tags"], shared.get("heads"), (there["lane"], there["sentence"]), shared["counted"])
     if distinct is None:
-        return Tokens(shared["forms"], shared["lengths"], memory), gold
+        return Tokens(shared["forms"], shared["lengths"], memory, vectors_RTBE=vectors_RTBE), gold
     found = Distinct(there["distinct"], there["place"], distinct.longest)
     found = found if len(distinct.forms_RN) == lanes else found.shared(lanes)
-    return Tokens(shared["forms"], shared["lengths"], memory, found), gold
+    return Tokens(shared["forms"], shared["lengths"], memory, found, vectors_RTBE), gold
 
 
-def sent(arrays: Mapping[str, Ids], device: torch.device) -> dict[str, Tensor]:
+def _vectors_on_device(vectors_RTBE: Numbers, lanes: int, device: torch.device) -> Tensor:
+    """Return the vectors of tokens, which are a copy of their own, since they are no integers."""
+    there = sent({"vectors": vectors_RTBE}, device)["vectors"]
+    return there if len(there) == lanes else there.expand(lanes, *there.shape[1:])
+
+
+def sent(arrays: Mapping[str, Ids | Numbers], device: torch.device) -> dict[str, Tensor]:
     """Return arrays as tensors on ``device``. On a CPU the tensors share the arrays' memory. On other devices they are
     parts of one asynchronous copy.
     """

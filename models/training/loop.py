@@ -10,9 +10,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from skipstack.data.store.batches import Batch, training_batches
+from skipstack.data.store.batches import Batch, training_batch_count, training_batches
 from skipstack.data.store.prepared import PreparedCorpus
-from skipstack.data.store.streams import stream_batches
+from skipstack.data.store.streams import stream_batch_count, stream_batches
 from skipstack.data.tasks.measure import Counts
 from skipstack.data.tasks.tasks import TASKS
 from skipstack.models.configs.model import ModelConfig
@@ -38,7 +38,7 @@ from skipstack.models.training.loading import Loader
 from skipstack.models.training.optimisers import optimiser
 from skipstack.models.training.pretrained import PretrainedRows
 from skipstack.models.training.pretraining import pretrain
-from skipstack.models.training.schedule import next_learning_rate
+from skipstack.models.training.schedule import next_learning_rate, shares
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -47,8 +47,9 @@ class EpochReport:
 
     ``epoch``: the epoch's number, counted from 1. ``train_loss``, ``dev_loss``: the mean loss per tag.
     ``dev_accuracy``: the share of right tags. ``dev_score``: the score that ranks trials, computed from ``dev_counts``
-    (``data.tasks.measure``). ``learning_rate``: the rates of this epoch. ``seconds``: the time of training and
-    evaluation. ``latency``: the seconds per 1,000 dev tokens in evaluation, divided by the number of lanes.
+    (``data.tasks.measure``). ``learning_rate``: the rates of this epoch. Schedule ``cosine`` changes the rates with
+    every update, and these are its initial rates. ``seconds``: the time of training and evaluation. ``latency``: the
+    seconds per 1,000 dev tokens in evaluation, divided by the number of lanes.
     """
 
     epoch: int
@@ -105,7 +106,12 @@ class Training:
         self.pretrained = _pretrained(self.model.embedder, corpus)
         self.lexicon = LexiconTensors.on(device, corpus.lexicon)
         self.trusting = self.model.head.may_doubt and device.type != "cpu"
-        self.optimiser = optimiser(training.optimiser, dict(self.model.named_parameters()))
+        self.optimiser = optimiser(
+            training.optimiser,
+            dict(self.model.named_parameters()),
+            biases=training.penalised == "all",
+            pretrained=self.pretrained,
+        )
         for each in self.model.modules():
             if isinstance(each, Lookup):
                 each.by_row = not training.l2 and self.optimiser.by_row(each.table)
@@ -202,8 +208,8 @@ class Training:
         self.model.train()
         self.model.begin(self.epoch)
         memory = Memory() if TASKS[self.corpus.stored.task].continues else None
-        totals, rate_R = [], self.rates()
-        for _, (tokens, gold) in self.loader(self.batches(), memory):
+        totals, rates_NR = [], self._rates_of_updates()
+        for (_, (tokens, gold)), rate_R in zip(self.loader(self.batches(), memory), rates_NR, strict=True):
             tick()
             totals.append(self.update(tokens, gold, rate_R))
         self.epoch += 1
@@ -219,6 +225,19 @@ class Training:
         return training_batches(
             stored.splits["train"], batch_size=size, order_seed=self.order_seed, lane_seeds=seeds, epoch=self.epoch
         )
+
+    def _rates_of_updates(self) -> Tensor:
+        """Return the learning rates at each update of the next epoch, on the device."""
+        train, size = self.corpus.stored.splits["train"], self.config.batch_size
+        if TASKS[self.corpus.stored.task].continues:
+            updates = stream_batch_count(train, streams=size, window=self.config.window)
+        else:
+            updates = training_batch_count(train, size)
+        shares_RN = [
+            shares(recipe.schedule, done=self.epoch, epochs=recipe.epochs, updates=updates) for recipe in self.recipes
+        ]
+        rates_NR = torch.tensor(shares_RN, dtype=torch.float64).T.contiguous() * self.learning_rate_R
+        return rates_NR.to(self.device, dtype_of(self.config))
 
     def step(self, batch: Batch, memory: Memory | None = None) -> tuple[Tensor, Tensor]:
         """Make one update from ``batch``; return (loss_R, tags_R) like ``launched``. ``memory``: see ``Loader``."""

@@ -1,4 +1,4 @@
-"""SGD, AdaGrad and Adam with a learning rate for each lane (one seed's copy of the network)."""
+"""SGD, AdaGrad, Adam and AdamW with a learning rate for each lane (one seed's copy of the network)."""
 
 from collections.abc import Sequence
 from functools import cache
@@ -7,8 +7,10 @@ from typing import assert_never
 import torch
 from torch import Tensor
 
-from skipstack.models.configs.training import Adagrad, Adam, LazyAdam, Optimiser, Sgd
+from skipstack.models.configs.training import Adagrad, Adam, AdamW, LazyAdam, Optimiser, Sgd
+from skipstack.models.ground.parameters import role_of
 from skipstack.models.training.lane_optimiser import LaneOptimiser, Named, many_rows
+from skipstack.models.training.pretrained import PretrainedRows
 
 
 class LaneSgd(LaneOptimiser):
@@ -71,7 +73,7 @@ class LaneAdam(LaneOptimiser):
     used, since it accepts only learning rates in float32.
     """
 
-    def __init__(self, parameters: Named, config: Adam | LazyAdam) -> None:
+    def __init__(self, parameters: Named, config: Adam | AdamW | LazyAdam) -> None:
         super().__init__(parameters, ("mean", "square"))
         self.config = config
         self._by_lane = cache(self._views)
@@ -143,6 +145,34 @@ class LaneAdam(LaneOptimiser):
         ]
 
 
+class LaneAdamW(LaneAdam):
+    """Adam with decoupled weight decay: each weight is multiplied by 1 - rate * weight_decay, then moved by Adam.
+
+    ``biases``: whether biases and gains decay, too. ``pretrained``: rows that keep their values if frozen.
+    """
+
+    def __init__(self, parameters: Named, config: AdamW, *, biases: bool, pretrained: PretrainedRows | None) -> None:
+        super().__init__(parameters, config)
+        self.decays = {
+            name: config.weight_decay * _moving(parameter, pretrained)
+            for name, parameter in self.parameters.items()
+            if config.weight_decay and (biases or role_of(parameter).decays)
+        }
+
+    def update(self, gradients: Named, learning_rate_R: Tensor) -> None:
+        """Shrink the weights among the parameters named in ``gradients``, then update all of them."""
+        for name, gradient in gradients.items():
+            if name in self.decays:
+                rate = learning_rate_R.view(-1, *[1] * (gradient.dim() - 1))
+                self.parameters[name].mul_(1 - rate * self.decays[name])
+        super().update(gradients, learning_rate_R)
+
+
+def _moving(parameter: Tensor, pretrained: PretrainedRows | None) -> float | Tensor:
+    """Return 1 for the rows of a parameter that training moves, and 0 for those that it keeps."""
+    return pretrained.moving() if pretrained is not None and pretrained.table is parameter else 1.0
+
+
 class LaneLazyAdam(LaneAdam):
     """Adam that updates only the rows of tables that were looked up, unless there is an L2 penalty. ``LazyAdam`` in
     ``models/configs/training.py`` describes the differences from Adam.
@@ -153,13 +183,17 @@ class LaneLazyAdam(LaneAdam):
         return True
 
 
-def optimiser(config: Optimiser, parameters: Named) -> LaneOptimiser:
-    """Create the optimiser for a config."""
+def optimiser(
+    config: Optimiser, parameters: Named, *, biases: bool = False, pretrained: PretrainedRows | None = None
+) -> LaneOptimiser:
+    """Create the optimiser for a config. ``biases``, ``pretrained``: as in ``LaneAdamW``."""
     match config:
         case Sgd():
             return LaneSgd(parameters, config)
         case Adam():
             return LaneAdam(parameters, config)
+        case AdamW():
+            return LaneAdamW(parameters, config, biases=biases, pretrained=pretrained)
         case LazyAdam():
             return LaneLazyAdam(parameters, config)
         case Adagrad():

@@ -39,6 +39,13 @@ class PretrainedRows:
             table[:, rows_P] = torch.tensor(vectors.values_PE).to(table)
         return cls(table, rows_P, frozen=frozen)
 
+    def moving(self) -> Tensor:
+        """Return 1 for each row of the table that training moves, and 0 for rows that are ``frozen``: shape V1."""
+        moving_V1 = self.table.new_ones(self.table.shape[1], 1, requires_grad=False)
+        if self.frozen:
+            moving_V1[self.rows_P] = 0
+        return moving_V1
+
     def hold(self) -> None:
         """Set the gradient of the rows to zero if ``frozen``. Call this at each step, after the backward pass and the
         L2 penalty, before gradients are clipped.

@@ -1,11 +1,12 @@
-"""Schedules of the learning rate over epochs, separate for each lane (one seed's copy of the network)."""
+"""Schedules of the learning rate, separate for each lane (one seed's copy of the network)."""
 
+from math import cos, pi
 from typing import assert_never
 
 import torch
 from torch import Tensor
 
-from skipstack.models.configs.training import Constant, Decay, Halving, InverseTime, Linear, Schedule
+from skipstack.models.configs.training import Constant, Cosine, Decay, Halving, InverseTime, Linear, Schedule
 
 
 def next_learning_rate(
@@ -16,12 +17,13 @@ def next_learning_rate(
     ``learning_rate_R``: the rates of the epoch that just ended. ``previous_error_R``, ``error_R``: the dev errors
     before and after that epoch. ``done``: the number of finished epochs. ``left``: the number of remaining epochs.
 
-    The schedules are defined in ``models/configs/training.py``. In ``halving``, ``previous_error_R`` is NaN before the
+    The schedules are defined in ``models/configs/training.py``. ``cosine`` changes the rates within epochs
+    (``shares``), and leaves those of epochs at the initial rate. In ``halving``, ``previous_error_R`` is NaN before the
     first epoch, so no rate is halved after the first epoch. With a previous error of 0, where the paper's quotient is
     undefined, the rate is halved if the error stays 0.
     """
     match config:
-        case Constant():
+        case Constant() | Cosine():
             return learning_rate_R
         case Halving():
             small = (previous_error_R - error_R).abs() <= config.tolerance * previous_error_R
@@ -34,3 +36,21 @@ def next_learning_rate(
             return learning_rate_R * ((1 + config.decay * (done - 1)) / (1 + config.decay * done))
         case _:
             assert_never(config)
+
+
+def shares(config: Schedule, *, done: int, epochs: int, updates: int) -> list[float]:
+    """Compute the learning rate at each update of an epoch, divided by the rate of the epoch. This is 1 for schedules
+    that change the rate only between epochs.
+
+    ``done``: the number of finished epochs. ``epochs``: the number of all epochs. ``updates``: those of an epoch. After
+    the last epoch, the rate of ``cosine`` stays 0.
+    """
+    if not isinstance(config, Cosine):
+        return [1.0] * updates
+    times = [done + update / updates for update in range(updates)]
+    return [
+        min((time + 1 / updates) / config.warmup, 1.0)
+        if time < config.warmup
+        else (1 + cos(pi * min((time - config.warmup) / (epochs - config.warmup), 1.0))) / 2
+        for time in times
+    ]

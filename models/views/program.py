@@ -78,6 +78,8 @@ def why_not(config: ModelConfig) -> str | None:
     """Return the reason why a network with this config cannot be exported, or None if it can."""
     if isinstance(config.head, BiaffineConfig) and config.head.decoder == "tree":
         return "the best tree is computed outside of torch (allowed: model.head.decoder greedy, and all other heads)"
+    if isinstance(config.embedder, EmbedderConfig) and config.embedder.vector_size:
+        return "it reads a vector for each token, which a program is not given (allowed: model.embedder.vector_size 0)"
     return None
 
 

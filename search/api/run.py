@@ -581,6 +581,8 @@ def parameter_counter(record: Callable[[], StudyRecord], folder: StudyFolder) ->
 
 def vectors_coverage(name: str, vectors: VectorsPrepared) -> str:
     """The coverage of pretrained vectors, for the user: ``data.vectors glove.txt: 74.9% of 8,120 words, ...``."""
+    if vectors.kind == "tokens":
+        return f"data.vectors {name}: a vector of {vectors.size:,} numbers for each token"
     words = f"{vectors.covered_words / max(vectors.words, 1):.1%} of {vectors.words:,} words"
     tokens = f"{vectors.covered_tokens / max(vectors.tokens, 1):.1%} of {vectors.tokens:,} train tokens"
     cut = "" if vectors.cut_line is None else f"; line {vectors.cut_line}, its last, is cut off and left out"

@@ -106,7 +106,8 @@ class VectorsPrepared(Brief):
     of each vector. ``words``: the number of words in the base's vocabulary. ``covered_words``: the number of these
     words that have a vector. ``tokens``, ``covered_tokens``: the same numbers for the tokens of the training split.
     ``cut_line``: the line number of an incomplete last line, which is left out; None if the file is complete.
-    ``repeated``: the number of lines that are left out because their word had a vector already.
+    ``repeated``: the number of lines that are left out because their word had a vector already. ``kind``: whether the
+    file has vectors of words, or of tokens, which cover all.
     """
 
     sha256: str
@@ -118,6 +119,7 @@ class VectorsPrepared(Brief):
     tokens: NonNegativeInt
     cut_line: PositiveInt | None = None
     repeated: Annotated[NonNegativeInt, UNSAID] = 0
+    kind: Annotated[Literal["words", "tokens"], UNSAID] = "words"
 
 
 class CorpusPrepared(_Happened, Brief):

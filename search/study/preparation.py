@@ -8,7 +8,7 @@ from types import MappingProxyType
 from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.frozen import identity
 from skipstack.data.basis.user_code.configs import OwnConfig
-from skipstack.data.corpora.config import Corpus, VocabularyConfig, called
+from skipstack.data.corpora.config import Corpus, TokenVectors, VocabularyConfig, called
 from skipstack.data.health.counting import health_of
 from skipstack.data.health.health import Health
 from skipstack.data.health.spoiling import warnings
@@ -16,13 +16,14 @@ from skipstack.data.labels.schemes import Scheme
 from skipstack.data.store.cutting import with_longest
 from skipstack.data.store.prepared import vocabulary_of, with_learnt_tags
 from skipstack.data.store.stored import StoredCorpus, open_store
-from skipstack.data.store.vectors import coverage, open_vectors, pretrained, store_vectors
+from skipstack.data.store.token_vectors import store_token_vectors
+from skipstack.data.store.vectors import StoredVectors, coverage, open_vectors, pretrained, store_vectors
 from skipstack.data.store.vocabulary import Vocabulary
 from skipstack.data.store.word_classes import word_classes
 from skipstack.data.store.writing import store
 from skipstack.data.tasks.measures import MEASURES
 from skipstack.data.tasks.tasks import TASKS
-from skipstack.models.configs.inputs import OneHotConfig
+from skipstack.models.configs.inputs import EmbedderConfig, OneHotConfig
 from skipstack.models.configs.model import ModelConfig, check_task
 from skipstack.search.ledger.events import CorpusPrepared, VectorsPrepared
 from skipstack.search.study.config import StudyConfig
@@ -37,7 +38,8 @@ SCHEME, CUT_OFF = "data.scheme", "data.minimum_tag_count"
 CLASSES, LONGEST = "data.vocabulary.word_classes", "data.longest"
 HEAD, CONSTRAINED = "model.head.kind", "model.head.constrained"
 STACK, ONE_HOT = "model.stack.kind", "model.embedder.size"
-VECTORS, WORD_SIZE, EMBEDDER = "data.vectors", "model.embedder.word_size", "model.embedder.kind"
+VECTORS, EMBEDDER = "data.vectors", "model.embedder.kind"
+WORD_SIZE, VECTOR_SIZE = "model.embedder.word_size", "model.embedder.vector_size"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +48,8 @@ class Needed:
 
     All dictionaries but ``vectors`` are ordered sets of their keys. ``tags``: pairs of a tag scheme and a minimum count
     of tags. ``words``: configs of vocabularies. ``models``: pairs of a network and a vocabulary, which must fit the
-    corpus's task. ``lengths``: the maximum lengths, in tokens, to which texts are cut. ``vectors``: for each path of
-    pretrained vectors, the word sizes of the networks that read them.
+    corpus's task. ``lengths``: the maximum lengths, in tokens, to which texts are cut. ``vectors``: for each file of
+    vectors, the sizes of the vectors of words, or of tokens, in the networks that read it.
     """
 
     corpus: Corpus
@@ -55,7 +57,7 @@ class Needed:
     words: dict[VocabularyConfig, None] = field(default_factory=dict)
     models: dict[tuple[ModelConfig, VocabularyConfig], None] = field(default_factory=dict)
     lengths: dict[int, None] = field(default_factory=dict)
-    vectors: dict[str, set[int]] = field(default_factory=dict)
+    vectors: dict[str | TokenVectors, set[int]] = field(default_factory=dict)
 
 
 def prepared(
@@ -75,8 +77,8 @@ def prepared(
     corpus gets a new event only if further vectors were stored for it.
 
     Raises UserError if a file cannot be read, or if corpora have different measures. Raises UserError if the size of
-    vectors is not the word size of a network, unless that is 0. Raises UserError also if a tag scheme, a minimum count
-    of tags, word classes or a network does not fit its corpus.
+    vectors is not that of a network's vectors of words, or of tokens, unless that is 0. Raises UserError also if a tag
+    scheme, a minimum count of tags, word classes or a network does not fit its corpus.
     """
     events = []
     for needed in needs(study.space):
@@ -98,11 +100,13 @@ def prepared(
         for longest in needed.lengths:
             with_longest(stored, longest)
         vectors = dict(before.vectors) if before else {}
-        for name, sizes in needed.vectors.items():
+        for given, sizes in needed.vectors.items():
             vocabulary = vocabulary_of(stored, as_network(study.space.base).data.vocabulary)
+            name = given.path if isinstance(given, TokenVectors) else given
             if name not in vectors:
-                vectors[name] = _vectors(corpus_folder / name, stored, vocabulary, root=folder.corpora)
-            _check_sizes(name, vectors[name].size, sizes)
+                of = _token_vectors if isinstance(given, TokenVectors) else _vectors
+                vectors[name] = of(corpus_folder / name, stored, vocabulary, root=folder.corpora)
+            _check_sizes(name, vectors[name], sizes)
         health = health_of(stored) if before is None else before.health
         events.append(
             CorpusPrepared(
@@ -134,6 +138,7 @@ def _warnings(corpus: Corpus, health: Health | None) -> tuple[str, ...]:
 def _vectors(path: Path, stored: StoredCorpus, vocabulary: Vocabulary, *, root: Path) -> VectorsPrepared:
     folder = store_vectors(path, stored, root=root)
     vectors = open_vectors(folder)
+    assert isinstance(vectors, StoredVectors), "they were stored as such"
     reach = coverage(pretrained(vectors, vocabulary), vocabulary, stored)
     return VectorsPrepared(
         sha256=vectors.sha256,
@@ -145,12 +150,29 @@ def _vectors(path: Path, stored: StoredCorpus, vocabulary: Vocabulary, *, root: 
     )
 
 
-def _check_sizes(name: str, size: int, sizes: set[int]) -> None:
-    wrong = sorted(sizes - {0, size})
+def _token_vectors(path: Path, stored: StoredCorpus, vocabulary: Vocabulary, *, root: Path) -> VectorsPrepared:
+    folder = store_token_vectors(path, stored, root=root)
+    vectors = open_vectors(folder)
+    words, tokens = len(vocabulary.words), int(stored.counts_F.sum())
+    return VectorsPrepared(
+        sha256=vectors.sha256,
+        store=folder.name,
+        size=vectors.size,
+        covered_words=words,
+        words=words,
+        covered_tokens=tokens,
+        tokens=tokens,
+        kind="tokens",
+    )
+
+
+def _check_sizes(name: str, vectors: VectorsPrepared, sizes: set[int]) -> None:
+    wrong = sorted(sizes - {0, vectors.size})
     if wrong:
+        field, one = (WORD_SIZE, "word") if vectors.kind == "words" else (VECTOR_SIZE, "token")
         raise UserError(
-            f"{WORD_SIZE}: got {wrong[0]} with data.vectors {name} (allowed: {size}, the numbers of its words, "
-            "or 0 for no word vectors)"
+            f"{field}: got {wrong[0]} with data.vectors {name} (allowed: {vectors.size}, the numbers of its {one}s, "
+            f"or 0 for no {one} vectors)"
         )
 
 
@@ -176,18 +198,21 @@ def needs(space: SpaceConfig) -> list[Needed]:
             needed.lengths[config.data.longest] = None
         if config.data.vectors is not None:
             embedder = config.model.embedder
-            size = 0 if isinstance(embedder, OneHotConfig | OwnConfig) else embedder.word_size
+            if isinstance(config.data.vectors, TokenVectors):
+                size = embedder.vector_size if isinstance(embedder, EmbedderConfig) else 0
+            else:
+                size = 0 if isinstance(embedder, OneHotConfig | OwnConfig) else embedder.word_size
             needed.vectors.setdefault(config.data.vectors, set()).add(size)
     return list(corpora.values())
 
 
 def _settling(space: SpaceConfig) -> dict[str, Axis]:
-    """Return the axes that determine what trials read from the disk, and all axes in the conditions of these axes. Word
-    sizes count only if the base or an axis has pretrained vectors.
+    """Return the axes that determine what trials read from the disk, and all axes in the conditions of these axes.
+    Sizes of vectors count only if the base or an axis has a file of vectors.
     """
     given = as_network(space.base).data.vectors is not None or any(overlap(path, VECTORS) for path in space.axes)
     reads = [CORPUS, SCHEME, CUT_OFF, CLASSES, LONGEST, HEAD, CONSTRAINED, STACK, EMBEDDER, ONE_HOT]
-    reads += [VECTORS, WORD_SIZE] if given else []
+    reads += [VECTORS, WORD_SIZE, VECTOR_SIZE] if given else []
     kept = {path for path in space.axes if any(overlap(path, each) for each in reads)}
     while (
         more := {path for path in space.axes for each in kept for on in space.axes[each].when if overlap(path, on)}

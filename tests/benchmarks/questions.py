@@ -32,6 +32,13 @@ QUESTIONS: Final[Mapping[str, Question]] = {
         benchmark="layers",
         libraries=("torch", "numba"),
     ),
+    "residual": Question(
+        title="What do residual connections and normalisation cost?",
+        about="""Three layers of GRU that read the normalised layer below and add the layer below, beside the same
+        in torch's operations. Both directions are joined in each layer.""",
+        benchmark="layers",
+        libraries=("torch", "numba"),
+    ),
     "scan": Question(
         title="Is a loop or a scan faster?",
         about="""A layer of minLSTM in one direction, after the same compiled product: by torch's operations

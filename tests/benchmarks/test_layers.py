@@ -9,7 +9,7 @@ import math
 import time
 from collections.abc import Callable, Sequence
 from statistics import median
-from typing import Final
+from typing import Any, Final
 
 import pytest
 import torch
@@ -36,6 +36,8 @@ LAYERS = ("our LSTM", "block", "both_gated")
 CELLS: Final[dict[str, CellKind]] = {"our LSTM": "lstm", "GRU": "gru", "minGRU": "min_gru", "minLSTM": "min_lstm"}
 SCANNED = ((128, 32, 25), (24, 16, 12), (128, 8, 512))
 """Likewise, for recurrences that can be scanned."""
+DEPTH = 3
+"""Layers of a stack with residual connections."""
 ROUNDS, SECONDS = 25, 0.02
 """Of a round as long as that, or of one pass, the mean."""
 
@@ -115,8 +117,8 @@ def test_layers_beside_an_lstm(directions: int) -> None:
     measured("layer", directions, SIZES, passes, "torch.nn.LSTM", 4)
 
 
-def stacked(name: str, directions: int, hidden: int, sentences: int, steps: int) -> Callable[[], None]:
-    """A pass of a stack of one layer without dropout, as networks have it."""
+def stacked(name: str, directions: int, hidden: int, sentences: int, steps: int, **changed: Any) -> Callable[[], None]:
+    """A pass of a stack without dropout, as networks have it: of one layer, unless changed."""
     config = StackConfig.model_validate(
         {
             "depth": 1,
@@ -124,6 +126,7 @@ def stacked(name: str, directions: int, hidden: int, sentences: int, steps: int)
             "cell": CELLS[name],
             "composition": 0,
             "directions": "both" if directions == 2 else "forward",
+            **changed,
         }
     )
     stack = build_stack(config, hidden, [Lane(seed=1)], Dropout([0.0], Streams([1], "dropout", torch.device("cpu"))))
@@ -139,6 +142,36 @@ def test_cells_beside_our_lstm(directions: int) -> None:
         return {name: stacked(name, directions, *size) for name in CELLS}
 
     measured("cells", directions, SIZES, passes, "our LSTM", 1.1)
+
+
+class Residual(nn.Module):
+    """Layers of GRU, each of which reads the normalised layer below and adds the layer below, in torch's operations."""
+
+    def __init__(self, hidden: int, directions: int) -> None:
+        super().__init__()
+        both, width = directions == 2, directions * hidden
+        sizes = [hidden, *[width] * (DEPTH - 1)]
+        self.grus = nn.ModuleList(nn.GRU(size, hidden, bidirectional=both) for size in sizes)
+        self.norms = nn.ModuleList(nn.LayerNorm(size) for size in sizes)
+
+    def forward(self, x_TBI: torch.Tensor) -> torch.Tensor:
+        for number, (gru, norm) in enumerate(zip(self.grus, self.norms, strict=True)):
+            h_TBI = gru(norm(x_TBI))[0]
+            x_TBI = h_TBI + x_TBI if number else h_TBI
+        return x_TBI
+
+
+@pytest.mark.parametrize("directions", [1, 2])
+def test_residual_connections_and_normalisation_beside_torchs(directions: int) -> None:
+    def passes(hidden: int, sentences: int, steps: int) -> dict[str, Callable[[], None]]:
+        theirs, below_TBI = Residual(hidden, directions), torch.randn(steps, sentences, hidden, requires_grad=True)
+        own = {"depth": DEPTH, "residual": True, "normalisation": "layer", "join": "each_layer"}
+        return {
+            "torch.nn.GRU": lambda: theirs(below_TBI).sum().backward(),
+            "GRU": stacked("GRU", directions, hidden, sentences, steps, **own),
+        }
+
+    measured("residual", directions, SIZES, passes, "torch.nn.GRU", 1.1)
 
 
 def scanned(hidden: int, sentences: int, steps: int) -> dict[str, Callable[[], None]]:

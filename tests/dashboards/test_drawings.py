@@ -16,7 +16,7 @@ from skipstack.dashboards.network_drawing.shortcut_layer import equations
 from skipstack.models.configs.cells import GateKind, Topology
 from skipstack.models.configs.feedback import Variant
 from skipstack.models.configs.inputs import CharacterCnnConfig, CharacterCnnsConfig, EmbedderConfig, FeatureMapConfig
-from skipstack.models.configs.model import ModelConfig, StackConfig
+from skipstack.models.configs.model import ModelConfig, Normalisation, StackConfig
 from skipstack.models.configs.wiring import sources
 from skipstack.models.parts.cells.shortcut import ShortcutCell
 from skipstack.models.views.diagram.graph import Diagram
@@ -129,7 +129,7 @@ SPELLINGS = {
 }
 BOTH = [each for each in get_args(Topology) if each.startswith("both")]
 """Topologies whose output may read the cell state before or after the skip has entered it."""
-EVERY = [*presets(), *get_args(Topology), *get_args(GateKind), *SPELLINGS]
+EVERY = [*presets(), *get_args(Topology), *get_args(GateKind), *SPELLINGS, "layer", "rms"]
 
 
 def shown_of(what: str) -> Diagram:
@@ -137,6 +137,8 @@ def shown_of(what: str) -> Diagram:
         return diagram_of(load_study(what)[0].space.base)
     if what in SPELLINGS:
         return diagram(ModelConfig(embedder=EmbedderConfig(spelling=SPELLINGS[what])))
+    if what in get_args(Normalisation):
+        return of_stack(depth=3, composition=2, normalisation=what, residual=True)
     part = "topology" if what in get_args(Topology) else "gate"
     return of_stack(depth=3, composition=2, shortcut={part: what})
 
@@ -164,6 +166,16 @@ def test_words_stay_on_the_page_and_those_who_do_not_see_it_are_told(what: str) 
         assert 0 < min(start_y, end_y) < max(start_y, end_y) + 1 < height + 1
 
 
+def test_remarks_on_a_layer_stand_below_it_in_its_box() -> None:
+    words = {
+        each["words"]: each
+        for each in shapes(drawing(of_stack(depth=2, normalisation="rms", residual=True), ""), "text")
+    }
+    heights = [float(words[each]["y"]) for each in ("2: 9 →", "RMS norm", "adds layer 1")]
+    assert heights == sorted(heights)
+    assert "adds layer 0" not in words
+
+
 def test_what_differs_is_drawn_differently() -> None:
     stacks: list[dict[str, Any]] = [
         *({"depth": 7, "composition": each} for each in range(6)),
@@ -178,6 +190,8 @@ def test_what_differs_is_drawn_differently() -> None:
         *({"depth": 1, "skip": {"kind": kind, "reach": 5}} for kind in ("fixed", "attention")),
         *({"depth": 1, "skip": {"kind": "fixed", "reach": 5, "previous_share": share}} for share in (0.2, 0.5)),
         *({"depth": 3, "join": each, "composition": 0} for each in ("top", "each_layer")),
+        *({"depth": 3, "composition": 0, "residual": True, "normalisation": each} for each in get_args(Normalisation)),
+        *({"depth": 3, "composition": 0, "normalisation": each} for each in ("layer", "rms")),
         *({"kind": "feedback", "variant": each} for each in get_args(Variant)),
         *({"kind": "feedback", "variant": "j", "feedback": each} for each in ("gold", "distribution")),
         *({"kind": "feedback", "directions": each} for each in ("backward", "both")),

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from skipstack import models
-from skipstack.models.configs.training import Adagrad, Adam, LazyAdam, Sgd
+from skipstack.models.configs.training import Adagrad, Adam, AdamW, LazyAdam, Sgd
 from skipstack.models.ground.once import Once
 from skipstack.models.kernels.compiled.arrays import sparse
 from skipstack.models.layers.recurrence import Recurrence
@@ -177,12 +177,12 @@ def test_what_is_written_over_in_between_is_an_error_or_changes_nothing(name: st
 
 @pytest.mark.parametrize("kernels", ["reference", "compiled"])
 @pytest.mark.parametrize("by_row", [False, True])
-@pytest.mark.parametrize("config", [Sgd(), Sgd(momentum=0.5), Adagrad(), Adam(), LazyAdam()])
+@pytest.mark.parametrize("config", [Sgd(), Sgd(momentum=0.5), Adagrad(), Adam(), AdamW(), LazyAdam()])
 def test_an_update_of_weights_in_between_is_an_error(config: Any, by_row: bool, kernels: Any) -> None:
     """As one by an optimiser of torch is, whoever writes the numbers."""
     table = torch.nn.Parameter(numbers(1, MANY_ROWS, 2).float())
     with chosen(kernels):
-        stepping = optimiser(config, {"table": table})
+        stepping = optimiser(config, {"table": table}, biases=True)
         if by_row and not stepping.by_row(table):
             pytest.skip("this one has no updates by rows")
         loss = (table * table).sum()

@@ -332,6 +332,21 @@ def layer(
     return shortcut_layer(below, skipped, weights, topology, gate)
 
 
+def layer_normalised(x: Array, weights: Weights) -> Array:
+    """Ba et al. (2016) eqs 3 and 4, with g and b by feature; epsilon is torch's 1e-5."""
+    mu = sum(x) / len(x)
+    sigma = np.sqrt(sum((x - mu) ** 2) / len(x) + 1e-5)
+    return weights["gain"] / sigma * (x - mu) + weights["bias"]
+
+
+def rms_normalised(x: Array, weights: Weights) -> Array:
+    """Zhang and Sennrich (2019) eq. 4."""
+    return x / np.sqrt(sum(x**2) / len(x) + 1e-5) * weights["gain"]
+
+
+NORMALISATIONS: Mapping[str, Callable[[Array, Weights], Array]] = {"layer": layer_normalised, "rms": rms_normalised}
+
+
 def stack(
     x: list[Array],
     layers: Sequence[Sequence[Weights]],
@@ -341,8 +356,11 @@ def stack(
     cell: str = "lstm",
     topology: str = "block",
     gate: str = "sigmoid_below",
+    normalisation: str = "none",
+    norms: Sequence[Sequence[Weights]] = (),
+    residual: bool = False,
 ) -> list[Array]:
-    """Both directions of a stack (or one), in reading order; ``layers`` by direction, then bottom up.
+    """Both directions of a stack (or one), in reading order; ``layers``, and ``norms``, by direction, then bottom up.
 
     Layer l reads layer l - 1, of its own direction or, where the directions meet in ``each_layer``, of both; it takes
     layer ``sources[l - 1]`` of its own direction, or x if that is "input", as ``skipped`` where that is not 0.
@@ -362,7 +380,12 @@ def stack(
             skipped = None
             if source:
                 skipped = (outputs[source - 1][direction] if isinstance(source, int) else x)[::turn]
-            new.append(layer(below[::turn], skipped, own[number], **names)[::turn])
+            if normalisation != "none":
+                below = [NORMALISATIONS[normalisation](x_t, norms[direction][number]) for x_t in below]
+            own_outputs = layer(below[::turn], skipped, own[number], **names)[::turn]
+            if residual and number:
+                own_outputs = [h + x_t for h, x_t in zip(own_outputs, outputs[-1][direction], strict=True)]
+            new.append(own_outputs)
         outputs.append(new)
     return [np.concatenate(both) for both in zip(*outputs[-1], strict=True)]
 

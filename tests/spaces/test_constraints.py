@@ -112,6 +112,8 @@ def test_a_gate_on_skipped_reads_another_layer_than_one_on_below(
 ) -> None:
     trial = shortcut("block", gate, depth=3, composition=composition, join=join)
     assert CONSTRAINTS["skipped_is_not_below"].holds(trial) == holds
+    normalised = shortcut("block", gate, depth=3, composition=composition, join=join, normalisation="rms")
+    assert CONSTRAINTS["skipped_is_not_below"].holds(normalised)
 
 
 @pytest.mark.parametrize(

@@ -41,7 +41,7 @@ class FeedbackTagger(Network):
         return self.head.loss(self._side_by_side(scores_GTBK, tokens.lengths_RB), gold, tokens.lengths_RB)
 
     def _known(self, tokens: Tokens, lexicon: LexiconTensors) -> Known:
-        x_RTBI = self.embedder(tokens.forms_RTB, lexicon, tokens.distinct)
+        x_RTBI = self.embedded(tokens, lexicon)
         return self.layer.project(x_RTBI, tokens.lengths_RB)
 
     def _side_by_side(self, scores_GTBK: Tensor, lengths_RB: Tensor) -> Tensor:

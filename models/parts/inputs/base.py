@@ -54,6 +54,9 @@ class Embedder(nn.Module, ABC):
     word_vectors: Literal["trainable", "frozen"] = "trainable"
     """Whether pretrained word vectors are trained further."""
 
+    reads_vectors: bool = False
+    """Whether the embedder reads a vector for each token, as a fourth argument of ``forward``."""
+
     @abstractmethod
     def forward(self, forms_RTB: Tensor, lexicon: LexiconTensors, distinct: Distinct | None = None) -> Tensor:
         """Computes the features of tokens from the ids of forms: x_RTBI. ``distinct``: the distinct forms, if known."""

@@ -16,7 +16,7 @@ from skipstack.data.store.features import CAPITAL_CLASSES
 from skipstack.models.configs.inputs import EmbedderConfig
 from skipstack.models.ground.parameters import BIAS, WEIGHT, parameter
 from skipstack.models.ground.scanning import exporting
-from skipstack.models.kernels.bounds import in_range
+from skipstack.models.kernels.bounds import check_shape, in_range
 from skipstack.models.kernels.choice import choose
 from skipstack.models.kernels.products import product
 from skipstack.models.kernels.sigmoid import sigmoid
@@ -49,7 +49,9 @@ class WindowGate(nn.Module):
 class TokenEmbedder(Embedder):
     """The embedder of wu2017: [word; capitals; prefix; suffix] of each token (eq. 16) in a window of tokens (eq. 17).
 
-    After these come two features that wu2017 does not have: the word's class (dinarelli2016) and the whole spelling.
+    After these come three features that wu2017 does not have: the word's class (dinarelli2016), the whole spelling, and
+    the token's own vector, if the corpus has vectors of tokens. These vectors are not trained. Outside the sentence
+    they are 0.
     Affix characters are numbered from the ends of the word. Tokens outside the sentence are the boundary, form 0, which
     has vectors of its own. Dropout is applied to the whole window. A feature of size 0 is left out.
     """
@@ -74,15 +76,30 @@ class TokenEmbedder(Embedder):
         self.characters = Lookup(lanes, characters, config.affix_size) if config.affix_characters else None
         self.classes = Lookup(lanes, classes, config.class_size) if config.class_size else None
         self.spelling = spelling
+        self.reads_vectors = config.vector_size > 0
         gated = config.window_gate and config.word_size > 0
         self.window_gate = WindowGate(lanes, self.tokens, config.word_size) if gated else None
         self.dropout = Dropout(dropout_R, streams)
 
-    def forward(self, forms_RTB: Tensor, lexicon: LexiconTensors, distinct: Distinct | None = None) -> Tensor:
-        """Computes the features of each token, x_RTBI, from the ids of forms (words as written)."""
+    def forward(
+        self,
+        forms_RTB: Tensor,
+        lexicon: LexiconTensors,
+        distinct: Distinct | None = None,
+        vectors_RTBE: Tensor | None = None,
+    ) -> Tensor:
+        """Computes the features of each token, x_RTBI, from the ids of forms (words as written).
+
+        ``vectors_RTBE``: the vector of each token, if the embedder reads them. Raises ValueError if they have another
+        size than the config says.
+        """
         margin = self.tokens // 2
         forms_RSB = functional.pad(forms_RTB, (0, 0, margin, margin)) if margin else forms_RTB
         parts = self._parts(forms_RSB, lexicon, distinct)
+        if self.reads_vectors:
+            assert vectors_RTBE is not None, "an embedder that reads vectors is given them"
+            check_shape("the vectors of tokens", vectors_RTBE, *forms_RTB.shape, self.config.vector_size)
+            parts.append(_rows_of(functional.pad(vectors_RTBE, (0, 0, 0, 0, margin, margin))))
         if self.window_gate is None and choose("lookup", parts[0].table_RVE) == "compiled":
             return self._compiled(parts)
         windows = [self._window(each.vectors().flatten(3)) for each in parts]
@@ -138,6 +155,13 @@ class TokenEmbedder(Embedder):
             spelling_FC = lexicon.spelling_FC[:, : distinct.longest]
             parts.append(distinct.spread(self.spelling(spelling_FC[distinct.forms_RN])))
         return parts
+
+
+def _rows_of(vectors_RSBE: Tensor) -> Sought:
+    """Returns vectors as a table, of which each token reads a row of its own."""
+    lanes, steps, sentences, _ = vectors_RSBE.shape
+    rows_RSB = torch.arange(lanes * steps * sentences, device=vectors_RSBE.device).view(lanes, steps, sentences)
+    return Sought(vectors_RSBE.flatten(1, 2), rows_RSB)
 
 
 def _distinct(forms_RSB: Tensor, lexicon: LexiconTensors) -> Distinct:

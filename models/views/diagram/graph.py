@@ -28,9 +28,9 @@ class Part:
     """A part of a network.
 
     ``name``: a unique name. ``label``: a short description in a diagram. ``size``: the number of output features per
-    time step; None if the number depends on the corpus. ``note``: a remark on the size in a diagram. ``direction``: a
-    layer's direction of reading. ``layer``: a layer's number, counted from 1 at the bottom. ``carries``: the states
-    that a layer passes to the next time step.
+    time step; None if the number depends on the corpus. ``note``: remarks in a diagram, separated by commas.
+    ``direction``: a layer's direction of reading. ``layer``: a layer's number, counted from 1 at the bottom.
+    ``carries``: the states that a layer passes to the next time step.
     """
 
     name: str

@@ -7,7 +7,7 @@ from skipstack.data.basis.user_code.configs import OwnConfig
 from skipstack.models.configs.cells import CELLS
 from skipstack.models.configs.feedback import Feedback, FeedbackConfig
 from skipstack.models.configs.heads import BiaffineConfig, CrfConfig, HeadConfig, MarginConfig
-from skipstack.models.configs.model import ModelConfig, Pooling, StackConfig
+from skipstack.models.configs.model import ModelConfig, Normalisation, Pooling, StackConfig
 from skipstack.models.configs.skips import FixedSkipConfig
 from skipstack.models.configs.topologies import TOPOLOGIES
 from skipstack.models.configs.wiring import Source, sources
@@ -28,6 +28,9 @@ FED: Final[Mapping[Feedback, str]] = {
 
 HEADS: Final = {"crf": "CRF", "margin": "max-margin chain"}
 """The labels of these kinds of heads. The label of other heads is their kind."""
+
+NORMALISED: Final[Mapping[Normalisation, str]] = {"none": "", "layer": "layer norm", "rms": "RMS norm"}
+"""The normalisation of a layer's input, in a layer's note."""
 
 POOLED: Final[Mapping[Pooling, str]] = {"last": "last state", "mean": "mean of the states", "max": "largest numbers"}
 
@@ -105,10 +108,13 @@ def _layer(config: StackConfig, number: int, source: Source, direction: Directio
         label, first = SKIPS, -config.skip.reach
         if isinstance(config.skip, FixedSkipConfig):
             last, between = -1 if config.skip.previous_share else first, False
+    normalised = NORMALISED[config.normalisation]
+    added = f"adds layer {number - 1}" if config.residual and number > 1 else ""
     layer = Part(
         name=name,
         kind="layer",
         label=label,
+        note=", ".join(filter(None, (normalised, added))),
         size=2 * config.hidden if config.cell == "sutskever" else config.hidden,
         units=config.hidden,
         direction=direction,

@@ -6,7 +6,7 @@ from statistics import fmean
 
 from pydantic import ValidationError
 
-from skipstack.data.corpora.config import NamedCorpus
+from skipstack.data.corpora.config import NamedCorpus, TokenVectors
 from skipstack.data.tasks.measure import Measure
 from skipstack.search.analysis.confirmation.confirmation import ConfirmedRow, RowToConfirm, confirm
 from skipstack.search.analysis.confirmation.designs import why_not_by_design
@@ -88,7 +88,8 @@ def compare(record: StudyRecord, name: str, table: PaperTable, *, randomise: boo
     for trial in record.ranked():
         kept = replace(trial, packed=None) if same_test_set else trial
         by_network.setdefault(network_identity(as_network(trial.config)), kept)
-    files = {as_network(trial.config).data.vectors for trial in by_network.values()}
+    given = {as_network(trial.config).data.vectors for trial in by_network.values()}
+    files = {file for file in given if not isinstance(file, TokenVectors)}
     trials = [_trial(by_network, base, row, files) for row in table.rows]
     reference = _trial(by_network, base, table.base, files)
     split = _split(table, trials)
@@ -138,8 +139,9 @@ def _trial(
     """
     if row.has is None:
         return None
-    own = {True: files - {None}, False: {None}, None: {base.data.vectors}}[row.vectors]
-    asked = [_varied(base, {**row.has, "data.vectors": file}) for file in own]
+    given: Set[str | None] = files - {None} if row.vectors else {None}
+    own: list[dict[str, Json]] = [{}] if row.vectors is None else [{"data.vectors": file} for file in given]
+    asked = [_varied(base, {**row.has, **vectors}) for vectors in own]
     wanted = {network_identity(each) for each in asked if each is not None}
     return next((trial for identity, trial in ranked.items() if identity in wanted), None)
 

@@ -16,7 +16,7 @@ import torch
 
 from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.user_code.files import load_sent
-from skipstack.data.corpora.config import DataConfig
+from skipstack.data.corpora.config import DataConfig, TokenVectors
 from skipstack.data.store.prepared import PreparedCorpus, prepare
 from skipstack.data.store.stored import open_store
 from skipstack.data.store.vectors import open_vectors
@@ -202,7 +202,7 @@ class TrainingWorker(Worker):
         device = choose_device(task.device)
         limit_memory(device, task.gpu_share)
         config = as_network(task.config)
-        corpus = corpus_of(stored_in(task), config.data)
+        corpus = evaluated_corpus(stored_in(task), config.data, task.vectors)
         try:
             weights_R = best_weights(task.folder, epoch=task.best)
         except UserError as error:
@@ -292,9 +292,16 @@ def stored_in(task: TrialTask) -> Path:
 @lru_cache(maxsize=4)
 def corpus_of(store: Path, data: DataConfig, vectors: Path | None = None) -> PreparedCorpus:
     """The prepared corpus in the folder ``store``, read according to ``data``. Cached, since a process may train many
-    trials. ``vectors``: the folder of pretrained vectors; needed only for training, since saved weights include them.
+    trials. ``vectors``: the folder of the vectors that the config names.
     """
     return prepare(open_store(store), data, LONGEST_AFFIX, vectors=None if vectors is None else open_vectors(vectors))
+
+
+def evaluated_corpus(store: Path, data: DataConfig, vectors: Path | None) -> PreparedCorpus:
+    """The prepared corpus for a trained network, whose weights include pretrained vectors of words. So only vectors of
+    tokens are read.
+    """
+    return corpus_of(store, data, vectors if isinstance(data.vectors, TokenVectors) else None)
 
 
 def _joined(reports: Sequence[EpochReport]) -> EpochResult:

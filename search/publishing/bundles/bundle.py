@@ -141,8 +141,13 @@ class Bundle:
 
     def read(self, sentences: list[list[str]]) -> tuple[Tokens, LexiconTensors]:
         """Convert sentences into the network's input: the ids of their words, and the features of these words. An empty
-        sentence becomes a single boundary token.
+        sentence becomes a single boundary token. Raises UserError if the network also reads vectors of tokens.
         """
+        if self.model.embedder.reads_vectors:
+            raise UserError(
+                "the network reads a vector for each token (model.embedder.vector_size), which text has not (allowed: "
+                "skipstack verify, which evaluates it on its corpus; or a network with vector_size 0)"
+            )
         forms = ("", *dict.fromkeys(word for sentence in sentences for word in sentence))
         ids = {form: place for place, form in enumerate(forms)}
         lengths_B = [max(1, len(sentence)) for sentence in sentences]

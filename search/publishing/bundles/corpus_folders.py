@@ -22,12 +22,20 @@ def check_corpus(path: Path, corpus: Corpus, folders: Sequence[Path]) -> None:
         if isinstance(value, int) and value > MOST_GENERATED:
             raise UserError(f"{path}: {split}: got {value} sentences to generate (allowed: {MOST_GENERATED:,})")
         for name in () if isinstance(value, int) else value:
-            file = Path(os.path.normpath(folders[0].resolve() / name))
-            if not any(file.is_relative_to(folder.resolve()) for folder in folders):
-                raise UserError(
-                    f"{path}: {split}: got {name}, outside of {', '.join(map(str, folders))} "
-                    "(allowed: files under --data-dir, which may be given more than once)"
-                )
+            check_file(path, split, name, folders)
+
+
+def check_file(path: Path, what: str, name: str, folders: Sequence[Path]) -> Path:
+    """Return the path of a file that the bundle at ``path`` names as its ``what``. Raises UserError if it lies outside
+    ``folders``. Relative paths start at the first of ``folders``.
+    """
+    file = Path(os.path.normpath(folders[0].resolve() / name))
+    if not any(file.is_relative_to(folder.resolve()) for folder in folders):
+        raise UserError(
+            f"{path}: {what}: got {name}, outside of {', '.join(map(str, folders))} "
+            "(allowed: files under --data-dir, which may be given more than once)"
+        )
+    return file
 
 
 def folders_of(corpus: Corpus, *, data_dir: Path | None, corpus_folder: Path) -> list[Path]:

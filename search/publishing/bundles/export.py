@@ -13,8 +13,11 @@ from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.saying import Say, unsaid
 from skipstack.data.basis.user_code.configs import CodeFile
 from skipstack.data.basis.user_code.files import load_recorded
+from skipstack.data.corpora.config import TokenVectors
 from skipstack.data.store.prepared import prepare
 from skipstack.data.store.stored import open_store
+from skipstack.data.store.token_vectors import store_token_vectors
+from skipstack.data.store.vectors import open_vectors
 from skipstack.data.store.writing import store
 from skipstack.models.configs.inputs import LONGEST_AFFIX
 from skipstack.models.ground.device import choose_device
@@ -22,7 +25,7 @@ from skipstack.models.training.checkpoint import write_tensors
 from skipstack.search.analysis.confirmation.confirmed import Confirmed
 from skipstack.search.publishing.bundles.bundle import Metrics, load_bundle
 from skipstack.search.publishing.bundles.card import model_card
-from skipstack.search.publishing.bundles.corpus_folders import check_corpus
+from skipstack.search.publishing.bundles.corpus_folders import check_corpus, check_file
 from skipstack.search.publishing.bundles.files import CARD, WEIGHTS, pack, seal, write_json
 from skipstack.search.publishing.bundles.members import Members, left_by
 from skipstack.search.publishing.bundles.own_export import check_model, fill_own
@@ -271,10 +274,10 @@ def verify_bundle(
     them.
 
     ``data_dir``: the folder with named corpora and the user's corpus files. None means the default data directory for
-    named corpora, and the working directory for files. ``others``: further folders in which files with an absolute path
-    may lie. ``code``: the files of the user's own code, for the network and for the format of the corpus. Raises
-    UserError if a metric differs, if the corpus or its vocabulary is not that of the training, and if the bundle names
-    corpus files outside all these folders.
+    named corpora, and the working directory for files. ``others``: further folders in which files with an absolute
+    path, and vectors of tokens, may lie. ``code``: the files of the user's own code, for the network and for the format
+    of the corpus. Raises UserError if a metric differs, if the corpus or its vocabulary is not that of the training,
+    and if the bundle names files outside all these folders.
     """
     bundle = load_bundle(path, choose_device(device), code)
     load_recorded(bundle.config.code, code)
@@ -285,10 +288,17 @@ def verify_bundle(
         if stored.fingerprint != bundle.provenance["corpus_fingerprint"]:
             expected = bundle.provenance["corpus_fingerprint"]
             raise UserError(f"{path}: got corpus {stored.fingerprint} (allowed: {expected}, which it was trained on)")
+        vectors = None
+        if isinstance(data.vectors, TokenVectors):
+            folders = [data_dir or Path.cwd(), *others]
+            holder = next((each for each in folders if (each / data.vectors.path).exists()), folders[0])
+            file = check_file(path, "data.vectors", data.vectors.path, [holder, *folders])
+            vectors = store_token_vectors(file, stored, root=Path(scratch))
         if bundle.provenance["trained_on"] == "train":
-            corpus = prepare(stored, data, LONGEST_AFFIX)
+            found = None if vectors is None else open_vectors(vectors)
+            corpus = prepare(stored, data, LONGEST_AFFIX, vectors=found)
         else:
-            corpus = both_splits(stored, bundle.config)
+            corpus = both_splits(stored, bundle.config, vectors)
         if corpus.vocabulary != bundle.vocabulary or corpus.stored.tags != bundle.tags:
             raise UserError(f"{path}: its vocabulary is not the one that its corpus gives")
         measured = bundle.measure(corpus)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from skipstack.data.store.prepared import PreparedCorpus
 from skipstack.models.training.checkpoint import Tensors
-from skipstack.search.execution.workers.worker import best_weights, corpus_of
+from skipstack.search.execution.workers.worker import best_weights, evaluated_corpus
 from skipstack.search.ledger.events import Reported
 from skipstack.search.publishing.bundles.checks import TrainedOn
 from skipstack.search.study.record.folder import StudyFolder
@@ -42,7 +42,11 @@ def left_by(record: StudyRecord, folder: StudyFolder, trial: TrialRecord, *, ens
         weights_R={name: weight[list(lanes)] for name, weight in weights_R.items()},
         seeds=seeds,
         epochs=tuple(course_of(trial, seed)[-1].epoch for seed in seeds),
-        corpus=corpus_of(folder.corpus(record.corpus_of(config)), config.data),
+        corpus=evaluated_corpus(
+            folder.corpus(record.corpus_of(config)),
+            config.data,
+            None if (vectors := record.vectors_of(config)) is None else folder.vectors(vectors),
+        ),
         trained_on="train",
     )
 

@@ -11,6 +11,7 @@ from skipstack.data.basis.saying import Say
 from skipstack.data.store.joining import with_dev_in_train
 from skipstack.data.store.prepared import PreparedCorpus, prepare
 from skipstack.data.store.stored import StoredCorpus, open_store
+from skipstack.data.store.token_vectors import with_token_vectors
 from skipstack.data.store.vectors import open_vectors
 from skipstack.models.configs.inputs import LONGEST_AFFIX
 from skipstack.models.ground.device import choose_device
@@ -58,14 +59,11 @@ def retrained(
 def both_splits(stored: StoredCorpus, config: TrialConfig, vectors: Path | None = None) -> PreparedCorpus:
     """Prepare a corpus for training on the training split and dev together. Raises UserError if that is impossible.
 
-    ``vectors``: the file of pretrained vectors; None if the network has none.
+    ``vectors``: the folder of the stored vectors; None if the network has none.
     """
-    return prepare(
-        with_dev_in_train(stored),
-        config.data,
-        LONGEST_AFFIX,
-        vectors=None if vectors is None else open_vectors(vectors),
-    )
+    found = None if vectors is None else open_vectors(vectors)
+    joined = with_dev_in_train(with_token_vectors(stored, found))
+    return prepare(joined, config.data, LONGEST_AFFIX, vectors=found)
 
 
 def _corpus(task: TrialTask, tell: Say) -> PreparedCorpus:

@@ -72,7 +72,7 @@ class Translation:
         if theirs is None:
             raise UserError(f"got an unknown corpus (allowed: {self._fingerprints}, by the fingerprint of its content)")
         ours, alike = self._ours(theirs)
-        if (path := config.data.vectors) is not None:
+        if (path := config.data.vectors_path) is not None:
             own, before = ours.vectors.get(path), theirs.vectors.get(path)
             if own is None or before is None or own.sha256 != before.sha256:
                 raise UserError(f"data.vectors: got {path} (allowed: the same file as this study's)")

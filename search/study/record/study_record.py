@@ -262,8 +262,8 @@ class StudyRecord:
         return self.corpus_of(subject) if isinstance(subject, TrialConfig) else None
 
     def vectors_of(self, subject: Subject) -> VectorsPrepared | None:
-        """Return the pretrained vectors from which a trial with this config starts; None if there are none."""
-        if not isinstance(subject, TrialConfig) or (path := subject.data.vectors) is None:
+        """Return the vectors that a trial with this config starts from, or reads; None if there are none."""
+        if not isinstance(subject, TrialConfig) or (path := subject.data.vectors_path) is None:
             return None
         return self.corpus_of(subject).vectors[path]
 

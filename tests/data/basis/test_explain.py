@@ -24,6 +24,9 @@ KINDS = {"model.stack": "recurrent", "model.embedder": "tokens"}
 """What a mapping on the way to a field is one of."""
 
 
+OPTIMISERS = "sgd, adam, adamw, adagrad, lazy_adam"
+
+
 def nested(path: str, value: Any) -> Any:
     names = path.split(".")
     for depth in reversed(range(len(names))):
@@ -53,15 +56,15 @@ def nested(path: str, value: Any) -> Any:
         (nested("training.clip_norm", -1.5), "training.clip_norm: got -1.5 (allowed: a number above 0, or null)"),
         (
             nested("training.optimiser", {"kind": "adm"}),
-            "training.optimiser.kind: unknown kind 'adm' (nearest: 'adam'; allowed: sgd, adam, adagrad, lazy_adam)",
+            f"training.optimiser.kind: unknown kind 'adm' (nearest: 'adam'; allowed: {OPTIMISERS})",
         ),
         (
             nested("training.optimiser", {"momentum": 0}),
-            "training.optimiser: 'kind' is missing (allowed: sgd, adam, adagrad, lazy_adam)",
+            f"training.optimiser: 'kind' is missing (allowed: {OPTIMISERS})",
         ),
         (
             nested("training.optimiser", 3),
-            "training.optimiser: got 3 (allowed: a mapping with kind sgd or adam or adagrad or lazy_adam)",
+            "training.optimiser: got 3 (allowed: a mapping with kind sgd or adam or adamw or adagrad or lazy_adam)",
         ),
         (
             nested("training.optimiser", {"kind": "sgd", "momentun": 0.9}),
@@ -116,7 +119,7 @@ def nested(path: str, value: Any) -> Any:
         ),
         (
             nested("training.optimiser", {"kind": "Adam"}),
-            "training.optimiser.kind: unknown kind 'Adam' (nearest: 'adam'; allowed: sgd, adam, adagrad, lazy_adam)",
+            f"training.optimiser.kind: unknown kind 'Adam' (nearest: 'adam'; allowed: {OPTIMISERS})",
         ),
     ],
 )

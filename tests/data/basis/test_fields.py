@@ -7,7 +7,7 @@ from skipstack.data.basis.fields import describe, fields, kinds, paths
 from skipstack.data.corpora.config import Corpus
 from skipstack.models.configs.inputs import EmbedderConfig
 from skipstack.models.configs.model import StackConfig
-from skipstack.models.configs.training import Adagrad, Adam, LazyAdam, Optimiser, Sgd
+from skipstack.models.configs.training import Adagrad, Adam, AdamW, LazyAdam, Optimiser, Sgd
 from skipstack.spaces.trial import TrialConfig
 
 
@@ -29,7 +29,7 @@ from skipstack.spaces.trial import TrialConfig
             fields(StackConfig)["composition"],
             "an integer from 0 to 5, or input, or a list, each an integer from 0, or input",
         ),
-        (Optimiser, "a mapping with kind sgd or adam or adagrad or lazy_adam"),
+        (Optimiser, "a mapping with kind sgd or adam or adamw or adagrad or lazy_adam"),
         (Sgd, "a mapping of kind, learning_rate, momentum"),
     ],
 )
@@ -38,7 +38,7 @@ def test_a_type_is_told_in_words(annotation: object, words: str) -> None:
 
 
 def test_kinds_name_the_members_of_a_union_of_configs() -> None:
-    assert kinds(Optimiser) == {"sgd": Sgd, "adam": Adam, "adagrad": Adagrad, "lazy_adam": LazyAdam}
+    assert kinds(Optimiser) == {"sgd": Sgd, "adam": Adam, "adamw": AdamW, "adagrad": Adagrad, "lazy_adam": LazyAdam}
     assert list(kinds(Corpus)) == [
         "grammar",
         "agreement",

@@ -117,6 +117,7 @@ SAME: dict[str, tuple[Model, Model]] = {
         model(composition=["input", 0, 2], hidden=6, shortcut={"gate": "sigmoid_skipped"}),
         model(composition=["input", 0, 2], hidden=6),
     ),
+    "a residual connection of one layer": (model(depth=1, residual=True), model(depth=1)),
     "where one layer is joined": (model(depth=1, join="each_layer"), model(depth=1)),
     "where one direction is joined": (
         model(directions="forward", join="each_layer"),
@@ -168,6 +169,12 @@ DIFFERENT: dict[str, tuple[Model, Model]] = {
         model(composition=[0, 1, 2], join="each_layer", shortcut={"gate": "sigmoid_skipped"}),
         model(composition=[0, 1, 2], join="each_layer"),
     ),
+    "a gate of the skip beside a normalised layer": (
+        model(composition=[0, 1, 2], normalisation="layer", shortcut={"gate": "sigmoid_skipped"}),
+        model(composition=[0, 1, 2], normalisation="layer"),
+    ),
+    "residual connections": (model(residual=True), model()),
+    "normalisation": (model(normalisation="rms"), model(normalisation="layer")),
     "where layers are joined": (model(join="each_layer"), model()),
     "directions": (model(depth=1, directions="forward"), model(depth=1)),
     "a forget gate": (model(forget_bias=1.0), model()),

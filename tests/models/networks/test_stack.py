@@ -1,18 +1,24 @@
+from collections.abc import Iterable
 from itertools import cycle, product
 from typing import Any, get_args
 
 import numpy as np
 import pytest
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
+from skipstack.data.basis.errors import UserError
 from skipstack.models.configs.cells import CellKind, GateKind
 from skipstack.models.configs.model import StackConfig
 from skipstack.models.configs.wiring import Source
+from skipstack.models.ground.initialise import initialise
 from skipstack.models.kernels.reading import ReadingOrder
 from skipstack.models.layers.lanes import Dropout, Lane, Streams
+from skipstack.models.layers.layer import Layer, LayerSizes
 from skipstack.models.networks.build import build_stack
 from skipstack.models.networks.stack import Memory, Stack
+from skipstack.models.parts.cells.lstm import LstmCell
+from tests.models.gradients import equal_central_differences
 from tests.oracles import networks
 
 LANES, STEPS, BELOW, HIDDEN = 2, 6, 3, 4
@@ -47,10 +53,14 @@ def random_input(below: int = BELOW) -> torch.Tensor:
 
 def twin(stack: Stack, x: torch.Tensor, lane: int, sentence: int, **parts: Any) -> np.ndarray:
     length = int(LENGTHS[lane, sentence])
-    layers = [
-        [{name: p.detach()[lane, direction].numpy() for name, p in layer.named_parameters()} for layer in stack.layers]
-        for direction in range(stack.directions)
-    ]
+
+    def weights(modules: Iterable[nn.Module], direction: int) -> list[dict[str, np.ndarray]]:
+        return [{name: p.detach()[lane, direction].numpy() for name, p in m.named_parameters()} for m in modules]
+
+    layers, parts["norms"] = (
+        [weights(modules, direction) for direction in range(stack.directions)]
+        for modules in (stack.layers, stack.normalisations)
+    )
     return np.array(networks.stack(list(x[lane, :length, sentence].numpy()), layers, stack.sources, **parts))
 
 
@@ -111,6 +121,59 @@ def test_other_layers_stack_as_well(parts: dict[str, str], join: str) -> None:
 def test_layers_without_a_source_are_the_cell_asked_for(cell: str, directions: str, join: str) -> None:
     stack = random_stack((0,) * 5, directions, cell=cell, join=join)
     assert_equals_its_twin(stack, cell=cell, each_layer=join == "each_layer")
+
+
+ADDED = [
+    {"residual": True},
+    *({"normalisation": kind, "residual": each} for kind in ("layer", "rms") for each in (0, 1)),
+]
+
+
+@pytest.mark.parametrize("added", ADDED, ids=lambda added: "-".join(f"{name}={value}" for name, value in added.items()))
+@pytest.mark.parametrize(("directions", "join"), [("forward", "top"), ("both", "top"), ("both", "each_layer")])
+@pytest.mark.parametrize("parts", [*({"cell": cell} for cell in get_args(CellKind)), {"composition": 5}], ids=str)
+def test_residual_connections_and_normalisation_equal_their_twin_around_any_cell(
+    added: dict[str, Any], directions: str, join: str, parts: dict[str, Any]
+) -> None:
+    composition = parts.get("composition", 0)
+    own = {"join": join, **added, **{name: value for name, value in parts.items() if name != "composition"}}
+    stack = random_stack(composition, directions, **own)
+    named = {**{name: value for name, value in own.items() if name != "join"}, "each_layer": join == "each_layer"}
+    assert_equals_its_twin(stack, **named)
+
+
+def test_a_layer_of_another_width_cannot_be_added_to_the_layer_below(monkeypatch: pytest.MonkeyPatch) -> None:
+    def build_cell(kind: str, sizes: LayerSizes, streams: Streams) -> Layer:
+        wider = sizes.hidden + (sizes.below == HIDDEN)
+        return LstmCell(LayerSizes(lanes=sizes.lanes, directions=1, below=sizes.below, hidden=wider))
+
+    monkeypatch.setattr("skipstack.models.networks.build.build_cell", build_cell)
+    message = "model.stack.residual adds up outputs of one width: got layers of cell lstm that put out 4 and 5 numbers"
+    with pytest.raises(UserError, match=message):
+        random_stack(0, "forward", depth=2, residual=True)
+
+
+@pytest.mark.parametrize("kind", ["layer", "rms"])
+def test_the_gradients_of_a_normalised_residual_stack_equal_central_differences(kind: str) -> None:
+    stack, x = random_stack(5, "both", cell="gru", normalisation=kind, residual=True), random_input()
+    weight = torch.randn(stack(x, LENGTHS).shape, generator=torch.Generator().manual_seed(4), dtype=torch.float64)
+
+    def value() -> Tensor:
+        return (stack(x, LENGTHS) * weight).sum()
+
+    value().backward()
+    names = dict(stack.named_parameters())
+    assert sum(name.startswith("normalisations") for name in names) == stack.layers.__len__() * (1 + (kind == "layer"))
+    equal_central_differences(names.items(), lambda _: float(value().detach()), places=2, tolerance=1e-6)
+
+
+@pytest.mark.parametrize("kind", ["layer", "rms"])
+def test_gains_start_at_one_and_biases_at_zero_so_that_features_start_normalised(kind: str) -> None:
+    stack, x = random_stack(0, "forward", depth=1, normalisation=kind), random_input()
+    initialise(stack, range(LANES), scale=1.0, spread=0.1)
+    y = stack.normalisations[0](x)
+    assert (y.square().mean(dim=-1) - 1).abs().max() < 0.05  # epsilon counts where x is small
+    assert (y.mean(dim=-1).abs().max() < 1e-12) == (kind == "layer")
 
 
 def test_the_lectures_tagger_reads_both_vectors_of_both_directions() -> None:
@@ -186,7 +249,11 @@ SKIPS = [
 ]
 
 
-WITHOUT_SOURCES: list[dict[str, Any]] = [{"cell": cell, "composition": (0,) * 5} for cell in get_args(CellKind)]
+WITHOUT_SOURCES: list[dict[str, Any]] = [
+    {"cell": cell, "composition": (0,) * 5, **added}
+    for cell in get_args(CellKind)
+    for added in ({}, {"residual": True, "normalisation": "layer"})
+]
 WITH_SOURCES: list[dict[str, Any]] = [
     {"gate": gate, "topology": topology, "composition": composition, **below}
     for (gate, below), topology, composition in zip(

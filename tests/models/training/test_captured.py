@@ -19,7 +19,7 @@ from skipstack.models.configs.inputs import (
 )
 from skipstack.models.configs.model import HeadConfig, ModelConfig, StackConfig
 from skipstack.models.configs.skips import DynamicSkipConfig
-from skipstack.models.configs.training import Adagrad, Adam, LazyAdam, Optimiser, Sgd, TrainingConfig
+from skipstack.models.configs.training import Adagrad, Adam, AdamW, LazyAdam, Optimiser, Sgd, TrainingConfig
 from skipstack.models.layers.lanes import Lane, Streams
 from skipstack.models.layers.lookup import DistinctForms
 from skipstack.models.parts.heads.biaffine import BiaffineHead
@@ -137,7 +137,9 @@ def few_shapes(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("few_shapes")
 @pytest.mark.parametrize("l2", [0.0, 0.01])
 @pytest.mark.parametrize(
-    "optimiser", [Sgd(learning_rate=0.2), Sgd(learning_rate=0.2, momentum=0.5), Adam(), Adagrad(), LazyAdam()], ids=str
+    "optimiser",
+    [Sgd(learning_rate=0.2), Sgd(learning_rate=0.2, momentum=0.5), Adam(), AdamW(), Adagrad(), LazyAdam()],
+    ids=str,
 )
 def test_every_optimiser_updates_alike(optimiser: Optimiser, l2: float) -> None:
     graphs = ReplayedOnCpu()

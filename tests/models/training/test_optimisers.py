@@ -8,14 +8,25 @@ import pytest
 import torch
 from torch import Tensor
 
-from skipstack.models.configs.training import Adagrad, Adam, Decay, Halving, InverseTime, Linear, Optimiser, Sgd
+from skipstack.models.configs.training import (
+    Adagrad,
+    Adam,
+    AdamW,
+    Cosine,
+    Decay,
+    Halving,
+    InverseTime,
+    Linear,
+    Optimiser,
+    Sgd,
+)
 from skipstack.models.conformance.accelerator.simulated import Accelerator, RefusedError
 from skipstack.models.ground.kernel_names import Kernels
 from skipstack.models.ground.parameters import BIAS, TABLE, Parameter, parameter
 from skipstack.models.training.gradients import clip, penalise
 from skipstack.models.training.lane_optimiser import LaneOptimiser
 from skipstack.models.training.optimisers import LaneAdam, optimiser
-from skipstack.models.training.schedule import next_learning_rate
+from skipstack.models.training.schedule import next_learning_rate, shares
 from tests.models.kernels.chosen import chosen
 
 RATES = (0.1, 0.05, 0.007)
@@ -35,18 +46,32 @@ def loss(parameters: Mapping[str, Tensor], step: int) -> Tensor:
     return sum(((value - step).sin() * (value + 0.1)).sum() for value in parameters.values())  # type: ignore[return-value]
 
 
-def torchs(config: Optimiser, parameters: list[Tensor], rate: float) -> torch.optim.Optimizer:
+def torchs(config: Optimiser, named: Mapping[str, Tensor], rate: float) -> torch.optim.Optimizer:
+    parameters = list(named.values())
     if isinstance(config, Sgd):
         return torch.optim.SGD(parameters, lr=rate, momentum=config.momentum)
     if isinstance(config, Adagrad):
         return torch.optim.Adagrad(parameters, lr=rate, eps=config.epsilon)
+    if isinstance(config, AdamW):
+        groups = [
+            {"params": [value], "weight_decay": 0.0 if name == "bias" else config.weight_decay}
+            for name, value in named.items()
+        ]
+        return torch.optim.AdamW(groups, lr=rate, betas=(config.beta1, config.beta2), eps=config.epsilon)
     return torch.optim.Adam(parameters, lr=rate, betas=(config.beta1, config.beta2), eps=config.epsilon)
 
 
 @pytest.mark.parametrize("kernels", ["compiled", "reference"])
 @pytest.mark.parametrize(
     "config",
-    [Sgd(), Sgd(momentum=0.9), Adam(beta1=0.8, beta2=0.95, epsilon=1e-3), Adagrad(), Adagrad(epsilon=0.1)],
+    [
+        Sgd(),
+        Sgd(momentum=0.9),
+        Adam(beta1=0.8, beta2=0.95, epsilon=1e-3),
+        AdamW(beta1=0.8, beta2=0.95, epsilon=1e-3, weight_decay=0.3),
+        Adagrad(),
+        Adagrad(epsilon=0.1),
+    ],
     ids=str,
 )
 def test_each_lane_moves_as_torchs_optimiser_moves_it_alone(config: Optimiser, kernels: Kernels) -> None:
@@ -60,7 +85,7 @@ def test_each_lane_moves_as_torchs_optimiser_moves_it_alone(config: Optimiser, k
             fused.step(torch.tensor(RATES, dtype=torch.float64))
     for lane, rate in enumerate(RATES):
         theirs = {name: value.detach()[lane].clone().requires_grad_() for name, value in lanes().items()}
-        solo = torchs(config, list(theirs.values()), rate)
+        solo = torchs(config, theirs, rate)
         for step in range(7):
             solo.zero_grad()
             loss(theirs, step).backward()
@@ -71,7 +96,7 @@ def test_each_lane_moves_as_torchs_optimiser_moves_it_alone(config: Optimiser, k
 
 @pytest.mark.parametrize("counted", [False, True], ids=["counted by the host", "counted on the device"])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=str)
-@pytest.mark.parametrize("config", [Sgd(), Sgd(momentum=0.9), Adam(), Adagrad()], ids=str)
+@pytest.mark.parametrize("config", [Sgd(), Sgd(momentum=0.9), Adam(), AdamW(), Adagrad()], ids=str)
 def test_a_gpu_refuses_the_update_of_no_optimiser_in_any_precision(
     config: Optimiser, dtype: torch.dtype, counted: bool
 ) -> None:
@@ -79,7 +104,7 @@ def test_a_gpu_refuses_the_update_of_no_optimiser_in_any_precision(
     accelerator = Accelerator()
     with accelerator:
         ours = {name: torch.zeros(3, 5, device=accelerator.device, dtype=dtype) for name in ("weight", "bias")}
-        fused = optimiser(config, ours)
+        fused = optimiser(config, ours, biases=True)
         if counted:
             fused.count_on(accelerator.device)
         before = accelerator.work.waits
@@ -179,6 +204,49 @@ def test_a_rate_falls_with_the_inverse_of_time() -> None:
         rate = next_learning_rate(InverseTime(decay=0.25), rate, error, error, done=epoch, left=0)
     expected = [[start / (1 + 0.25 * epoch) for start in (1.0, 0.5)] for epoch in range(4)]
     assert torch.allclose(torch.tensor(rates), torch.tensor(expected), rtol=1e-15, atol=0)
+
+
+@pytest.mark.parametrize(("epochs", "updates", "warmup"), [(4, 5, 0), (4, 5, 1.4), (3, 10, 0.3), (2, 7, 1)])
+def test_a_cosine_with_warm_up_is_torchs_update_by_update(epochs: int, updates: int, warmup: float) -> None:
+    ours = [
+        share
+        for done in range(epochs)
+        for share in shares(Cosine(warmup=warmup), done=done, epochs=epochs, updates=updates)
+    ]
+    total, risen = epochs * updates, round(warmup * updates)
+    rates = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=1.0)
+    schedules = torch.optim.lr_scheduler
+    theirs: torch.optim.lr_scheduler.LRScheduler = schedules.CosineAnnealingLR(rates, T_max=total - risen)
+    if risen:
+        rising = schedules.LinearLR(rates, start_factor=1 / risen, total_iters=risen - 1)
+        theirs = schedules.SequentialLR(rates, [rising, theirs], milestones=[risen])
+    expected = []
+    for _ in range(total):
+        expected.append(theirs.get_last_lr()[0])
+        rates.step()
+        theirs.step()
+    assert np.allclose(ours, expected, rtol=0, atol=1e-12)
+    assert max(ours) == 1
+    assert shares(Cosine(warmup=warmup), done=epochs, epochs=epochs, updates=updates) == [0.0] * updates
+
+
+def test_schedules_by_epoch_leave_the_rate_alone_within_an_epoch() -> None:
+    for each in (Halving(), Linear(), Decay(), InverseTime()):
+        assert shares(each, done=2, epochs=4, updates=3) == [1.0] * 3
+    rate, error = torch.tensor(RATES, dtype=torch.float64), torch.zeros(3, dtype=torch.float64)
+    assert torch.equal(next_learning_rate(Cosine(), rate, error, error, done=3, left=2), rate)
+
+
+@pytest.mark.parametrize("biases", [False, True])
+def test_a_bias_decays_only_where_all_parameters_are_penalised(biases: bool) -> None:
+    ours, config = lanes(), AdamW(weight_decay=0.5)
+    before = {name: value.detach().clone() for name, value in ours.items()}
+    for value in ours.values():
+        value.grad = torch.zeros_like(value)
+    optimiser(config, ours, biases=biases).step(torch.tensor(RATES, dtype=torch.float64))
+    for name, value in ours.items():
+        factor = 1 - torch.tensor(RATES, dtype=torch.float64) * (0.5 if biases or name == "table" else 0)
+        assert torch.allclose(value.detach(), before[name] * factor.view(-1, *[1] * (value.dim() - 1)), rtol=1e-15)
 
 
 def test_the_penalty_is_the_gradient_of_half_lambda_times_the_square_of_each_lanes_weights_alone() -> None:

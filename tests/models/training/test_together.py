@@ -39,6 +39,7 @@ SCHEDULES = (
     {"kind": "halving", "tolerance": 0.5},
     {"kind": "linear"},
     {"kind": "decay", "factor": 0.5, "after": 1},
+    {"kind": "cosine", "warmup": 0.5},
 )
 OWN: dict[str, st.SearchStrategy[Any]] = {
     "training.optimiser.learning_rate": st.sampled_from([0.003, 0.01, 0.05]),
@@ -64,6 +65,7 @@ APART = {
     "training.clip_norm": None,
     "training.precision": "float64",
     "model.stack.hidden": 32,
+    "model.stack.normalisation": "layer",
     "model.stack.skip": None,
     "model.stack.skip.reach": 5,
     "model.embedder.word_size": 32,
@@ -251,6 +253,13 @@ def test_an_error_of_one_ends_no_other() -> None:
     reports, state = solo(runs[1], 2)
     assert [told(parts[1].run_epoch()) for _ in range(2)] == reports
     assert same(parts[1].state_dict(), state)
+
+
+@pytest.mark.parametrize("kind", ["layer", "rms"])
+@pytest.mark.parametrize("seeds", [(1,), (2, 5)], ids=str)
+def test_normalised_layers_with_residual_connections_equal_solo_runs(kind: str, seeds: tuple[int, ...]) -> None:
+    stack = {**MODEL["stack"], "depth": 3, "cell": "gru", "normalisation": kind, "residual": True}
+    check_lanes_equal_solo_runs([run({"model.stack": stack}, each, skips=False) for each in ((3,), seeds)])
 
 
 @pytest.mark.parametrize("path", APART)

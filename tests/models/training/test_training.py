@@ -32,7 +32,17 @@ from skipstack.models.configs.inputs import (
 )
 from skipstack.models.configs.model import ModelConfig, StackConfig
 from skipstack.models.configs.skips import DynamicSkipConfig, SkipConfig
-from skipstack.models.configs.training import Adam, Constant, Halving, Linear, PretrainingConfig, Sgd, TrainingConfig
+from skipstack.models.configs.training import (
+    Adam,
+    AdamW,
+    Constant,
+    Cosine,
+    Halving,
+    Linear,
+    PretrainingConfig,
+    Sgd,
+    TrainingConfig,
+)
 from skipstack.models.ground.subnormals import are_zero
 from skipstack.models.layers.lanes import Lane
 from skipstack.models.networks.build import Sizes
@@ -52,7 +62,10 @@ SGD = TrainingConfig(
     epochs=4, batch_size=4, optimiser=Sgd(learning_rate=0.3, momentum=0.5), schedule=Halving(tolerance=0.2)
 )
 ADAM = TrainingConfig(epochs=4, batch_size=4, optimiser=Adam(learning_rate=0.02), schedule=Constant(), clip_norm=0.5)
-RECIPES = pytest.mark.parametrize("recipe", [SGD, ADAM], ids=["sgd", "adam"])
+ADAMW = TrainingConfig(
+    epochs=4, batch_size=4, optimiser=AdamW(learning_rate=0.02, weight_decay=0.1), schedule=Cosine(warmup=1.5)
+)
+RECIPES = pytest.mark.parametrize("recipe", [SGD, ADAM, ADAMW], ids=["sgd", "adam", "adamw"])
 DEVICES = [pytest.param("cpu"), pytest.param("cuda", marks=pytest.mark.gpu)]
 
 

@@ -122,8 +122,9 @@ def test_in_both_directions_each_looks_back_from_the_end_of_its_own_reading() ->
 
 @pytest.mark.parametrize("gate", ["sigmoid_below", "sigmoid_below_previous", "sigmoid_skipped"])
 @pytest.mark.parametrize("topology", ["block", "both_gated"])
+@pytest.mark.parametrize("added", [{}, {"normalisation": "layer", "residual": True}], ids=str)
 def test_gates_of_shortcuts_are_those_that_the_loop_has(
-    gate: str, topology: str, monkeypatch: pytest.MonkeyPatch
+    gate: str, topology: str, added: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     kept: list[list[Tensor]] = []
     activated = ShortcutCell.activated
@@ -139,7 +140,7 @@ def test_gates_of_shortcuts_are_those_that_the_loop_has(
 
     monkeypatch.setattr(VectorGate, "carried", carried)
     shortcut = {"topology": topology, "gate": gate}
-    model, tokens = network("none", "forward", depth=2, composition=[0, 1], shortcut=shortcut)
+    model, tokens = network("none", "forward", depth=2, composition=[0, 1], shortcut=shortcut, **added)
     passed: list[Passed] = []
     with watched():
         model.features(tokens, LEXICON, passed)

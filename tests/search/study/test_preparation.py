@@ -6,8 +6,10 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
+from safetensors.numpy import save_file
 from typer.testing import CliRunner
 
 from skipstack.dashboards.cli import app
@@ -21,6 +23,7 @@ from skipstack.search.api.options import Execution
 from skipstack.search.api.run import Run, vectors_coverage
 from skipstack.search.ledger.events import CorpusPrepared, VectorsPrepared, from_json
 from skipstack.search.ledger.ledger import Ledger
+from skipstack.search.publishing.bundles.bundle import load_bundle
 from skipstack.search.publishing.bundles.corpus_folders import folders_of
 from skipstack.search.publishing.bundles.export import export_bundle, verify_bundle
 from skipstack.search.publishing.tracking.runs import ExpectedRuns
@@ -101,6 +104,62 @@ def test_vectors_and_rare_tags_survive_in_a_bundle(folder: Path) -> None:
     measured = verify_bundle(bundle, data_dir=folder, device="cpu")
     assert measured["dev"]["total"] == 4
     assert measured["dev"]["correct"] <= 3, "a rare tag is never right"
+
+
+def with_vectors_of_tokens(folder: Path, size: int = 4) -> list[str]:
+    """Overrides with which networks read nothing but vectors that name the tag: the words are not read."""
+    tags = {"train": "N V N V N R N V", "dev": "N R N V", "test": "N R N V"}
+    rows = {
+        split: np.eye(size, dtype=np.float32)[["NVR".index(tag) for tag in own.split()]] for split, own in tags.items()
+    }
+    save_file(rows, folder / "tokens.safetensors")
+    nothing = [f"model.embedder.{each}=0" for each in ("word_size", "capital_size", "affix_characters")]
+    return [
+        "data.vectors={kind: tokens, path: tokens.safetensors}",
+        f"model.embedder.vector_size={size}",
+        "training.epochs=60",
+        *nothing,
+    ]
+
+
+def test_vectors_of_tokens_are_read_in_training_in_test_and_from_a_bundle_of_a_corpus_but_not_of_text(
+    folder: Path,
+) -> None:
+    study = opened(folder / "study.yaml", with_vectors_of_tokens(folder))
+    record = run(study)
+    (corpus,) = record.corpora.values()
+    vectors = corpus.vectors["tokens.safetensors"]
+    assert (vectors.kind, vectors.size) == ("tokens", 4)
+    told = "data.vectors tokens.safetensors: a vector of 4 numbers for each token"
+    assert vectors_coverage("tokens.safetensors", vectors) == told
+    assert record.trials[0].score == 0.75, "a rare tag is never right"
+    bundle = export_bundle(record, study, record.trials[0], folder / "bundle", "cpu")
+    shutil.rmtree(study.path)
+    assert verify_bundle(bundle, data_dir=folder, device="cpu")["test"]["correct"] == 3
+    with pytest.raises(UserError, match=r"reads a vector for each token .* which text has not"):
+        load_bundle(bundle, torch.device("cpu")).predict([["cats", "run"]])
+
+
+@pytest.mark.parametrize(
+    ("override", "told"),
+    [
+        ("model.embedder.vector_size=5", r"vector_size: got 5 with data.vectors tokens.safetensors \(allowed: 4, the "),
+        (
+            "data.vectors=glove.txt",
+            r"vector_size: got 4 without vectors of tokens \(allowed: 0, or data.vectors of kind",
+        ),
+        (
+            "data.corpus.train=two.txt",
+            r"tokens.safetensors: train: got 8 vectors, allowed: 4, one for each token of train",
+        ),
+    ],
+)
+def test_vectors_of_tokens_that_do_not_fit_are_told_before_anything_is_written(
+    folder: Path, override: str, told: str
+) -> None:
+    with pytest.raises(UserError, match=told):
+        opened(folder / "study.yaml", [*with_vectors_of_tokens(folder), override])
+    assert not (folder / "runs").exists()
 
 
 def test_a_corpus_in_two_folders_is_verified_by_the_command_that_its_study_prints(

@@ -56,16 +56,23 @@ class SideBySide(Once):
     @staticmethod
     @once
     def backward(ctx: Any, above_RTBX: Tensor) -> tuple[Tensor | None, ...]:
-        """Returns the gradients of the tables."""
-        above, found, first = numbers(above_RTBX), [], 0
-        for rows_RSBA, by_row, shape in zip(ctx.rows, ctx.by_row, ctx.shapes, strict=True):
+        """Returns the gradients of the tables; None for tables that are not trained."""
+        above, first = numbers(above_RTBX), 0
+        found: list[Tensor | None] = []
+        learnt = ctx.needs_input_grad[3 : 3 + len(ctx.shapes)]
+        for rows_RSBA, by_row, shape, learns in zip(ctx.rows, ctx.by_row, ctx.shapes, learnt, strict=True):
+            if not learns:
+                found.append(None)
+                first += shape[-1] * rows_RSBA.shape[3]
+                continue
             values_NE = take_back(above, ctx.factors, rows_RSBA, shape[-1], first)
             if by_row:
                 places_2U, sums_UE = summed(apart(rows_RSBA, shape[1]), values_NE, shape[1])
                 found.append(sparse(torch.from_numpy(places_2U), torch.from_numpy(sums_UE), shape, summed=True))
             else:
-                found.append(above_RTBX.new_zeros(shape))
-                add_rows(values_NE, rows_RSBA, found[-1].numpy().reshape(-1, shape[-1]))
+                table = above_RTBX.new_zeros(shape)
+                add_rows(values_NE, rows_RSBA, table.numpy().reshape(-1, shape[-1]))
+                found.append(table)
             first += shape[-1] * rows_RSBA.shape[3]
         return None, None, None, *found, *[None] * len(found)
 

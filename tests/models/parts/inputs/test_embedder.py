@@ -1,12 +1,14 @@
 """The input of a token against a twin that reads the string itself."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from torch.nn import functional
 
 from skipstack.data.store.features import CAPITAL_CLASSES
 from skipstack.data.store.vocabulary import FIRST_KNOWN, UNKNOWN
@@ -146,6 +148,29 @@ def test_every_token_of_every_lane_is_its_own_window_of_features(config: Embedde
                 words = [WORDS[form] for form in padded[t : t + 2 * margin + 1]]
                 expected = window(module, lane, words)
                 assert np.abs(ours[lane, t, place] - expected).max() < 1e-12
+
+
+@pytest.mark.parametrize("kernels", ["compiled", "reference"])
+@pytest.mark.parametrize("changed", [{}, {"window": 0}, {"window": 5, "window_gate": True}, {"word_size": 0}], ids=str)
+def test_the_vector_of_each_token_stands_behind_its_other_features_and_is_0_outside_the_sentence(
+    changed: dict[str, Any], kernels: Kernels
+) -> None:
+    config = CONFIG.model_copy(update={"vector_size": 3, "dropout": 0.0, **changed})
+    module, margin, plain = embedder(2, config).eval(), config.window // 2, config.model_copy(update={"vector_size": 0})
+    forms_RTB = torch.tensor([[[1, 8, 3, 9], [12, 5, 2, 4]], [[7, 7, 6, 1], [2, 3, 4, 5]]]).transpose(1, 2)
+    vectors_RTBE = torch.randn(*forms_RTB.shape, 3, generator=torch.Generator().manual_seed(9), dtype=torch.float64)
+    with chosen(kernels):
+        ours = module(forms_RTB, LEXICON, None, vectors_RTBE)
+    padded = functional.pad(vectors_RTBE, (0, 0, 0, 0, margin, margin))
+    with chosen(kernels):
+        others = embedder(2, plain).eval()(forms_RTB, LEXICON)
+    for place in range(max(config.window, 1)):
+        own = ours.unflatten(-1, (-1, config.token_size))[..., place, :]
+        features, vector = own.split([plain.token_size, 3], dim=-1)
+        assert torch.equal(features, others.unflatten(-1, (-1, plain.token_size))[..., place, :])
+        assert torch.equal(vector, padded[:, place : place + 4])
+    ours.square().sum().backward()
+    assert all(parameter.grad is not None for parameter in module.parameters())
 
 
 @given(

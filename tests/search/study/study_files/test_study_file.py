@@ -494,7 +494,8 @@ def test_constraints_are_added_after_those_that_the_study_has(given: Any) -> Non
         ("model.stack.depth", "got no value (allowed: PATH=VALUE, such as model.stack.hidden=32)"),
         (
             "training.optimiser.kind=sgdx",
-            "training.optimiser.kind: unknown kind 'sgdx' (nearest: 'sgd'; allowed: sgd, adam, adagrad, lazy_adam)",
+            "training.optimiser.kind: unknown kind 'sgdx' (nearest: 'sgd'; "
+            "allowed: sgd, adam, adamw, adagrad, lazy_adam)",
         ),
         ("model.stack.composition=[0, 0, 1, 0]", "model.stack: composition [0, 0, 1, 0] names 4 sources for 3 layers"),
         (
