@@ -184,7 +184,7 @@ def _guesses(file: SourceFile) -> Iterator[Options]:
             yield marked
     fields = [line.split("\t") for line in lines]
     if len(fields[0]) > 1 and sum(" " in row[-1].strip() for row in fields) > len(fields) / 2:
-        yield {"kind": "labelled_text"} | _other_than_usual(TextCorpus, text=len(fields[0]) - 1)
+        yield {"kind": "labelled_text", **_other_than_usual(TextCorpus, text=len(fields[0]) - 1)}
     for separator in get_args(Separator):
         yield from _columns(lines, separator)
 
@@ -206,4 +206,4 @@ def _columns(lines: Sequence[str], separator: Separator) -> Iterator[Options]:
         said["separator"] = separator
     if comments:
         said["comment"] = comments[0] if len(comments) == 1 else comments
-    yield said | _other_than_usual(ColumnCorpus, word=word, tag=tag)
+    yield {**said, **_other_than_usual(ColumnCorpus, word=word, tag=tag)}

@@ -87,7 +87,7 @@ class RecordCorpus(FileCorpus):
         from skipstack.data.formats.tables import rows  # slow to import
 
         classes, records = rows(file, (self.word, self.tag))
-        return self.names or classes.get(self.tag, ()), records
+        return self.names or classes.get(self.tag) or (), records
 
 
 def _named(file: SourceFile, number: int, tags: Any, names: Sequence[str]) -> Any:

@@ -100,7 +100,7 @@ def _files(path: Path) -> list[tuple[Path, tuple[str, ...]]]:
         if path.suffix not in ENDINGS:
             raise _error(str(path), f"a file that ends in {path.suffix!r}", f"{', '.join(ENDINGS)}, or a folder")
         return [(path, SPLITS)]
-    files = []
+    files = list[tuple[Path, tuple[str, ...]]]()
     for split in SPLITS:
         own = [file for ending in ENDINGS if (file := path / f"{split}{ending}").exists()]
         if len(own) != 1:
@@ -115,7 +115,8 @@ def _read(file: Path, splits: tuple[str, ...]) -> list[_Read]:
     if file.suffix == SAFETENSORS:
         tensors = _tensors(file)
         if len(splits) == 1 and len(tensors) == 1:
-            return [_Read(str(file), splits, *tensors.values())]
+            (values,) = tensors.values()
+            return [_Read(str(file), splits, values)]
         if set(tensors) != set(splits):
             got = " and ".join(sorted(tensors)[:5]) or "no tensors"
             raise _error(str(file), got, f"the tensors {', '.join(splits)}" if len(splits) > 1 else "one tensor")
@@ -138,8 +139,8 @@ def _check(found: _Read, lengths: Sequence[NDArray[np.integer]]) -> None:
             f"{found.where}: sentence {row + 1}", f"{got[row]} vectors", f"{wanted_S[row]}, one for each token"
         )
     for start in range(0, len(found.values_NE), 2**12):
-        if len(wrong := np.argwhere(~np.isfinite(found.values_NE[start : start + 2**12]))):
-            row, entry = start + int(wrong[0][0]), int(wrong[0][1])
+        if len(odd := np.argwhere(~np.isfinite(found.values_NE[start : start + 2**12]))):
+            row, entry = start + int(odd[0][0]), int(odd[0][1])
             raise _error(f"{found.where}: vector {row + 1}", f"{found.values_NE[row, entry]}", "finite numbers")
 
 
@@ -178,7 +179,7 @@ def _rows(file: Path) -> pa.Table:
 
 
 def _is_list(kind: pa.DataType) -> bool:
-    return pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind)
+    return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind))
 
 
 def _column(where: str, rows: pa.Array) -> tuple[Ids | None, Vectors]:
@@ -201,7 +202,8 @@ def _column(where: str, rows: pa.Array) -> tuple[Ids | None, Vectors]:
 def _sizes(rows: pa.Array) -> Ids:
     if pa.types.is_fixed_size_list(rows.type):
         return np.full(len(rows), rows.type.list_size, dtype=np.int64)
-    return np.diff(rows.offsets.to_numpy(zero_copy_only=False)).astype(np.int64)
+    sizes: Ids = np.diff(rows.offsets.to_numpy(zero_copy_only=False)).astype(np.int64)
+    return sizes
 
 
 def _check_whole(where: str, rows: pa.Array) -> None:
@@ -239,7 +241,8 @@ def _matrix(content: NDArray[np.uint8], entry: Mapping[str, Any]) -> Vectors:
 
 
 def _digest(file: Path) -> str:
-    with opened(file) as content:
+    opened(file).close()  # refuses devices and pipes
+    with file.open("rb") as content:
         return hashlib.file_digest(content, "sha256").hexdigest()
 
 

@@ -33,7 +33,7 @@ class LayerNormalisation(nn.Module):
 
     def forward(self, x_GTBF: Tensor) -> Tensor:
         """Normalises each token: y_GTBF."""
-        x_RDTBF = x_GTBF.unflatten(0, self.gain.shape[:2])
+        x_RDTBF = x_GTBF.view(*self.gain.shape[:2], *x_GTBF.shape[1:])
         return lane_by_lane(_layer, x_RDTBF, self.gain, self.bias).flatten(0, 1)
 
 
@@ -50,7 +50,7 @@ class RmsNormalisation(nn.Module):
 
     def forward(self, x_GTBF: Tensor) -> Tensor:
         """Normalises each token: y_GTBF."""
-        return lane_by_lane(_rms, x_GTBF.unflatten(0, self.gain.shape[:2]), self.gain).flatten(0, 1)
+        return lane_by_lane(_rms, x_GTBF.view(*self.gain.shape[:2], *x_GTBF.shape[1:]), self.gain).flatten(0, 1)
 
 
 def _layer(x_RDTBF: Tensor, gain_RDF: Tensor, bias_RDF: Tensor) -> Tensor:
