@@ -39,7 +39,7 @@ class AttentionSkipConfig(Frozen):
     addressing: Addressing = "distance"
 
 
-class DynamicSkipConfig(Frozen):
+class DynamicSkipConfig(Brief):
     """Reads one of the K last states, chosen at each step by a policy trained with REINFORCE (gui2019)."""
 
     kind: Literal["dynamic"] = "dynamic"
@@ -68,8 +68,13 @@ class DynamicSkipConfig(Frozen):
     policy's parameters (theta_a in the paper's eq. 5). ``network``: also the parameters below the policy, so that the
     states learn to encode information for the choice, such as the position in a text."""
     baseline: Literal["none", "moving_average"] = "moving_average"
-    """The baseline that is subtracted from a reward. ``none``: 0. ``moving_average``: an exponential moving average of
-    the reward per tag, times the number of tags that the reward covers."""
+    """The baseline that is subtracted from a reward. ``none``: 0, as in gui2019 eq. 5. ``moving_average``: an exponential
+    moving average of the reward per tag, times the number of tags that the reward covers."""
+    reward_to_go: Annotated[bool, UNSAID] = True
+    """The rewards that a choice is credited with. ``true``: those of the tags from its step on, in reading order, if the
+    choice affects no earlier tag. ``false``: those of all tags of the sentence, as in gui2019 eq. 5. Both have the same
+    expected gradient; the first is less noisy. Without effect if a sentence has a single reward: of a CRF or margin
+    head, of texts with one label, or with the reward ``likelihood``."""
 
 
 SkipConfig = FixedSkipConfig | AttentionSkipConfig | DynamicSkipConfig
