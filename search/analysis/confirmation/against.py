@@ -67,9 +67,10 @@ class PaperComparison:
 def compare(record: StudyRecord, name: str, table: PaperTable, *, randomise: bool = False) -> PaperComparison:
     """Compare a study with the table called ``name``. ``randomise``: as in ``confirm``.
 
-    Our result for a row is the trial whose network is that of the study's base with exactly the row's values. So other
-    axes do not confound the comparison. The result is empty without a scored trial. Our differences have intervals if
-    the study is a confirmation by design (``designs.py``).
+    Our result for a row is the trial whose network is that of the study's base with exactly the row's values: ``has``
+    or, without such a trial, ``has`` with ``otherwise`` in it. So other axes do not confound the comparison. The result
+    is empty without a scored trial. Our differences have intervals if the study is a confirmation by design
+    (``designs.py``).
     """
     base = as_network(record.study.space.base)
     by_network: dict[str, TrialRecord] = {}
@@ -122,9 +123,13 @@ def _trial(
     if row.has is None:
         return None
     own = {True: files - {None}, False: {None}, None: {base.data.vectors}}[row.vectors]
-    asked = [_varied(base, {**row.has, "data.vectors": file}) for file in own]
-    wanted = {network_identity(each) for each in asked if each is not None}
-    return next((trial for identity, trial in ranked.items() if identity in wanted), None)
+    for has in (row.has, {**row.has, **row.otherwise}):
+        asked = [_varied(base, {**has, "data.vectors": file}) for file in own]
+        wanted = {network_identity(each) for each in asked if each is not None}
+        for identity, trial in ranked.items():
+            if identity in wanted:
+                return trial
+    return None
 
 
 def _varied(base: TrialConfig, has: Mapping[str, Json]) -> TrialConfig | None:

@@ -26,10 +26,10 @@ class ChainHead(LinearHead):
     r(t) = start[t_1] + sum_i p_i[t_i] + sum_{i>1} A[t_{i-1}, t_i] + end[t_n]           (chen2017 eq. 3)
 
     p are the linear scores of each token's tags, A the transition scores. The boundary scores ``start`` and ``end``,
-    usual in conditional random fields, are not in the paper. Without ``config.boundary_scores`` they are 0. ``start``, A
-    and ``end`` are initially zero. With ``allowed``, transitions that the label scheme forbids have the score -inf, in
-    training and decoding, also those from the start and to the end. Gold tags with a forbidden transition have the loss
-    inf.
+    usual in conditional random fields, are not in the paper. Without ``config.boundary_scores`` they are 0. ``start``,
+    A and ``end`` are initially zero. With ``allowed``, transitions that the label scheme forbids have the score -inf,
+    in training and decoding, also those from the start and to the end. Gold tags with a forbidden transition have the
+    loss inf.
     """
 
     forbidden_start_K: Tensor
