@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from skipstack.models.configs.heads import MarginConfig
+from skipstack.models.configs.model import StackConfig
 from skipstack.models.configs.skips import DynamicSkipConfig, FixedSkipConfig
 from skipstack.models.configs.wiring import sources
 from skipstack.search.analysis.confirmation.papers import tables
@@ -254,7 +255,8 @@ def test_fixed_skips_read_beside_the_previous_state_and_in_rows_of_their_own_in_
     name: str, scale: str | None
 ) -> None:
     space = Space(study(name, scale).space)
-    skips = [space.config(point).model.stack.skip for point in walked(study(name, scale))]
+    stacks = [space.config(point).model.stack for point in walked(study(name, scale))]
+    skips = [stack.skip for stack in stacks if isinstance(stack, StackConfig)]
     halves = [FixedSkipConfig(reach=reach, previous_share=0.5) for reach in (3, 5)]
     fixed = [skip for skip in skips if isinstance(skip, FixedSkipConfig)]
     assert fixed == [*halves, *IN_PLACE] * (len(fixed) // 4)
@@ -297,7 +299,7 @@ def test_the_rows_of_a_table_are_trials_of_its_preset_in_the_presets_order(name:
     if (
         table.preset in READS_IN_PLACE
     ):  # the paper's fixed skips, as they are likely meant, read beside the previous state
-        lacking = [space.point(trial) for trial in trials if trial.model.stack.skip in IN_PLACE]
+        lacking = [space.point(trial) for trial in trials if getattr(trial.model.stack, "skip", None) in IN_PLACE]
     if name == "gui2019/table-2":  # and the table's reward is the probability itself
         lacking = [space.point(trial) for trial in trials[5:]]
     if name == "gui2019/table-5-21":  # the table's policies name distances
