@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from pydantic import Field, PositiveFloat, PositiveInt
 
 from skipstack.data.basis.errors import UserError
-from skipstack.data.basis.frozen import Frozen
+from skipstack.data.basis.frozen import UNSAID, Brief, Frozen
 from skipstack.data.basis.user_code.configs import OpenTo, OwnConfig
 
 
@@ -17,22 +17,27 @@ class SoftmaxConfig(Frozen):
     kind: Literal["softmax"] = "softmax"
 
 
-class CrfConfig(Frozen):
+class CrfConfig(Brief):
     """A linear-chain conditional random field over tags, trained by maximum likelihood (Lafferty et al., 2001)."""
 
     kind: Literal["crf"] = "crf"
     constrained: bool = False
     """Whether to give the score -inf to transitions that the label scheme forbids, in training and decoding. If so, the
     tags must have a label scheme."""
+    boundary_scores: Annotated[bool, UNSAID] = True
+    """Whether the tags of a sentence's first and last token have learned scores of their own, as is usual."""
 
 
-class MarginConfig(Frozen):
+class MarginConfig(Brief):
     """A linear chain over the tags of a sentence, trained with a max-margin loss (chen2017 eqs 17-21)."""
 
     kind: Literal["margin"] = "margin"
     constrained: bool = False
     """Whether to give the score -inf to transitions that the label scheme forbids, in training and decoding. If so, the
     tags must have a label scheme."""
+    boundary_scores: Annotated[bool, UNSAID] = True
+    """Whether the tags of a sentence's first and last token have learned scores of their own, as is usual. chen2017
+    eq. 3 has none."""
     discount: PositiveFloat = 0.2
     """The margin per wrong tag (eta in the paper). Training requires that the gold tags score higher than any other tag
     sequence, by eta times the number of wrong tags in that sequence."""

@@ -18,7 +18,8 @@ class FixedSkipConfig(Brief):
     """Reads the states h_{t-k} and c_{t-k} with a constant k, in place of h_{t-1} and c_{t-1} or mixed with them.
 
     gui2019 takes fixed skips from Zhang et al. (2016), who add connections to a recurrent network. gui2019 does not say
-    whether the distant state replaces the previous state or is mixed with it.
+    whether the distant state replaces the previous state or is mixed with it. Its presets have both, and compare the
+    second with the paper.
     """
 
     kind: Literal["fixed"] = "fixed"
@@ -39,7 +40,7 @@ class AttentionSkipConfig(Frozen):
     addressing: Addressing = "distance"
 
 
-class DynamicSkipConfig(Frozen):
+class DynamicSkipConfig(Brief):
     """Reads one of the K last states, chosen at each step by a policy trained with REINFORCE (gui2019)."""
 
     kind: Literal["dynamic"] = "dynamic"
@@ -68,8 +69,13 @@ class DynamicSkipConfig(Frozen):
     policy's parameters (theta_a in the paper's eq. 5). ``network``: also the parameters below the policy, so that the
     states learn to encode information for the choice, such as the position in a text."""
     baseline: Literal["none", "moving_average"] = "moving_average"
-    """The baseline that is subtracted from a reward. ``none``: 0. ``moving_average``: an exponential moving average of
-    the reward per tag, times the number of tags that the reward covers."""
+    """The baseline that is subtracted from a reward. ``none``: 0, as in gui2019 eq. 5. ``moving_average``: an
+    exponential moving average of the reward per tag, times the number of tags that the reward covers."""
+    reward_to_go: Annotated[bool, UNSAID] = True
+    """The rewards that a choice is credited with. ``true``: those of the tags from its step on, in reading order, if
+    the choice affects no earlier tag. ``false``: those of all tags of the sentence, as in gui2019 eq. 5. Both have the
+    same expected gradient; the first is less noisy. No effect if a sentence has a single reward: under a CRF or margin
+    head, on texts with one label, or with the reward ``likelihood``."""
 
 
 SkipConfig = FixedSkipConfig | AttentionSkipConfig | DynamicSkipConfig

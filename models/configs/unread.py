@@ -24,6 +24,10 @@ OPEN: Final[Mapping[Topology, Topology]] = {
 """Pairs of topologies that are equal if the gate is ``none`` (g = 1)."""
 
 
+JOINT: Final = ("crf", "margin", "biaffine")
+"""The kinds of heads that decide on a sentence as a whole, so that the sentence has a single reward."""
+
+
 def without_unread(config: ModelConfig, *, vectors: bool = True) -> ModelConfig:
     """Return the config in a canonical form. Fields that the network does not read have their default value. Equivalent
     settings, such as those of shortcuts, have one form.
@@ -35,7 +39,7 @@ def without_unread(config: ModelConfig, *, vectors: bool = True) -> ModelConfig:
     """
     changed: dict[str, Any] = {"embedder": _embedder(config.embedder, vectors=vectors)}
     if isinstance(config.stack, StackConfig):
-        changed["stack"] = _stack(config.stack)
+        changed["stack"] = _rewarded(_stack(config.stack), joint=config.head.kind in JOINT)
     else:
         changed["stack"] = _feedback(config.stack)
     if config.initial_range is not None:
@@ -88,6 +92,14 @@ def _may_skip(config: StackConfig, number: int) -> bool:
 def _learns(config: StackConfig) -> bool:
     """Whether the network has a policy that chooses states, even if no layer uses the policy."""
     return isinstance(config.skip, DynamicSkipConfig)
+
+
+def _rewarded(stack: StackConfig, *, joint: bool) -> StackConfig:
+    """Return the stack with the default ``reward_to_go`` if a sentence has a single reward."""
+    skip = stack.skip
+    if not isinstance(skip, DynamicSkipConfig) or not (joint or skip.reward == "likelihood"):
+        return stack
+    return stack.model_copy(update={"skip": skip.model_copy(update=_defaults(skip, "reward_to_go"))})
 
 
 def _shortcut(stack: StackConfig, wiring: tuple[Source, ...]) -> ShortcutConfig:

@@ -1,7 +1,9 @@
 """Pages of results: made from a study and nothing else, and what somebody alters on one does not stay unseen."""
 
+import argparse
 import json
 import re
+import shlex
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -17,6 +19,11 @@ from scipy.stats import t as t_distribution
 from skipstack.data.basis.errors import UserError
 from skipstack.search.analysis.confirmation.differences import difference_table
 from skipstack.search.ledger import events as ledger_events
+from skipstack.search.study.config import StudyConfig
+from skipstack.search.study.record.reading import read_study
+from skipstack.search.study.study_files.study_file import load_study
+from skipstack.spaces.one_network import network_identity
+from skipstack.spaces.space import Space
 from tests.benchmarks.schedulers.recording import as_one_file
 from tests.pages import ROOT
 from tests.results import __main__ as results
@@ -168,6 +175,29 @@ def test_a_page_is_what_its_source_and_its_studies_make(source: Source) -> None:
 def test_no_figure_of_a_source_is_typed_and_its_commands_are_those_that_ran(source: Source) -> None:
     assert source.typed_numbers() == []
     assert [study for study in source.studies if source.kept and not results.is_kept(source, study)] == []
+
+
+def asked(command: str) -> StudyConfig:
+    """The study that `skipstack search` makes of a source's command today."""
+    parser = argparse.ArgumentParser()
+    for name in ("engine", "scale", "corpus"):
+        parser.add_argument(f"--{name}")
+    for name in ("trials", "epochs", "seeds"):
+        parser.add_argument(f"--{name}", type=int)
+    parser.add_argument("--set", dest="overrides", action="append", default=[])
+    _, preset, *options = shlex.split(command)
+    given = vars(parser.parse_args(options))
+    return load_study(preset, **{name: value for name, value in given.items() if name != "engine"})[0]
+
+
+@pytest.mark.parametrize("source", [source for source in SOURCES if source.kept], ids=lambda source: source.name)
+def test_its_commands_make_the_trials_that_are_kept_also_by_todays_presets(source: Source, tmp_path: Path) -> None:
+    for name, commands in source.studies.items():
+        trials = read_study(Kept(source.data(name)).restored(tmp_path / name)).trials.values()
+        space = Space(asked(commands[0]).space)
+        if space.finite:  # of others, the command names the axes
+            made = {network_identity(space.config(point)) for point in space.everything() if space.allowed(point)}
+            assert {network_identity(trial.config) for trial in trials} <= made, name
 
 
 def test_a_typed_number_is_found_wherever_it_stands_in_prose() -> None:

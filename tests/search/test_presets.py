@@ -8,6 +8,9 @@ from typing import Any
 import pytest
 
 from skipstack.models.configs.topologies import TOPOLOGIES
+from skipstack.models.configs.heads import MarginConfig
+from skipstack.models.configs.model import StackConfig
+from skipstack.models.configs.skips import DynamicSkipConfig, FixedSkipConfig
 from skipstack.models.configs.wiring import sources
 from skipstack.search.analysis.confirmation.papers import tables
 from skipstack.search.strategy.proposers.build import proposer
@@ -179,8 +182,7 @@ def test_the_base_has_the_numbers_of_chen2017s_table_2(name: str, scale: str | N
     assert (embedder.word_size, embedder.sets, embedder.maps, embedder.dropout) == (50, 5, 100, 0)
     assert embedder.layers == "convolution_pooling_highway"
     assert (stack.depth, stack.directions, stack.cell, stack.dropout) == (1, "both", "lstm", 0)
-    assert base.model.head.kind == "margin"
-    assert base.model.head.discount == 0.2
+    assert base.model.head == MarginConfig(discount=0.2, boundary_scores=False)  # eq. 3
     assert (training.batch_size, training.averaged_over, training.l2) == (20, "sentences", 1e-4)
     if scale is None:
         assert stack.hidden == 100
@@ -248,6 +250,37 @@ def varied(base: TrialConfig, has: Mapping[str, Any]) -> TrialConfig:
     return TrialConfig.model_validate(tree)
 
 
+READS_IN_PLACE = ("gui2019/ner", "gui2019/lm", "gui2019/imdb")
+IN_PLACE = (FixedSkipConfig(reach=3), FixedSkipConfig(reach=5))
+
+
+@EITHER_SCALE
+@pytest.mark.parametrize("name", READS_IN_PLACE)
+def test_fixed_skips_read_beside_the_previous_state_and_in_rows_of_their_own_in_its_place(
+    name: str, scale: str | None
+) -> None:
+    space = Space(study(name, scale).space)
+    stacks = [space.config(point).model.stack for point in walked(study(name, scale))]
+    skips = [stack.skip for stack in stacks if isinstance(stack, StackConfig)]
+    halves = [FixedSkipConfig(reach=reach, previous_share=0.5) for reach in (3, 5)]
+    fixed = [skip for skip in skips if isinstance(skip, FixedSkipConfig)]
+    assert fixed == [*halves, *IN_PLACE] * (len(fixed) // 4)
+    policies = [skip for skip in skips if isinstance(skip, DynamicSkipConfig)]
+    quiet = "none" if scale is None else "moving_average"
+    assert {skip.baseline for skip in policies} == {quiet}
+    assert {skip.reward_to_go for skip in policies} == {scale is not None or name != "gui2019/lm"}
+
+
+@pytest.mark.parametrize("name", [name for name, table in tables().items() if table.preset in READS_IN_PLACE])
+def test_at_the_small_scale_each_row_that_is_there_is_a_row_of_the_papers(name: str) -> None:
+    config = study(tables()[name].preset, "small")
+    space = Space(config.space)
+    trials = [space.config(point) for point in walked(config)]
+    ours = [row for row in tables()[name].rows if row.has is not None and "Char" not in row.label]
+    rows = [varied(config.space.base, {**(row.has or {}), **row.otherwise}) for row in ours]
+    assert rows == trials[: len(rows)]
+
+
 @pytest.mark.parametrize("name", tables())
 def test_the_rows_of_a_table_are_trials_of_its_preset_in_the_presets_order(name: str) -> None:
     table = tables()[name]
@@ -264,17 +297,21 @@ def test_the_rows_of_a_table_are_trials_of_its_preset_in_the_presets_order(name:
     lacking = {"wu2017/gates": ours}.get(table.preset, [])
     if name == "wu2017/table-6":  # the paper's "mixed" is one of the two
         lacking = [base | {"model.stack.shortcut.topology": "both_gated"}]
-    if name.startswith("dinarelli2016/"):  # these tables have no row without pretrained labels
-        lacking = [base | {"training.pretraining.label_epochs": 0}]
+    if name.startswith("dinarelli2016/"):  # these tables have no row of gold labels, nor one without pretrained labels
+        lacking = [base | {"model.stack.feedback": "gold"}, base | {"training.pretraining.label_epochs": 0}]
     if name == "chen2017/table-5":  # the table has no perceptron
         lacking = [space.point(trial) for trial in trials[1:]]
-    if name == "gui2019/table-2":  # the table's reward is the probability itself
+    if (
+        table.preset in READS_IN_PLACE
+    ):  # the paper's fixed skips, as they are likely meant, read beside the previous state
+        lacking = [space.point(trial) for trial in trials if getattr(trial.model.stack, "skip", None) in IN_PLACE]
+    if name == "gui2019/table-2":  # and the table's reward is the probability itself
         lacking = [space.point(trial) for trial in trials[5:]]
     if name == "gui2019/table-5-21":  # the table's policies name distances
         lacking = [space.point(trial) for trial in trials[4:]]
     assert missing == lacking
     if config.search.proposer.kind == "grid":
-        assert rows == trials
+        assert rows == [trial for trial in trials if space.point(trial) not in lacking]
     elif len(config.space.axes) == 1:
         (axis,) = config.space.axes
         values = [value for value in choice(config, axis) if {axis: value} not in missing]
@@ -310,6 +347,7 @@ def test_dinarelli2016_compares_its_four_networks(name: str, scale: str | None) 
     points = walked(config)
     if scale is None:  # and the network without pretrained labels
         assert points.pop() == points[0] | {"training.pretraining.label_epochs": 0}
+    assert points.pop() == points[0] | {"model.stack.feedback": "gold"}
     assert [point["model.stack.variant"] for point in points] == ["i", "e", "j", "i_and_e"]
     assert config.search.stops_nothing
     assert config.search.seeds == 3

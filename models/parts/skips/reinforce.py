@@ -50,9 +50,9 @@ class Reinforce(nn.Module):
     over the sampled actions a_t of all steps, directions and layers with a policy. H is the entropy. u are the
     decisions on a sentence. r_u is the reward of a decision, and n_u its weight. R is the sum of the rewards. The
     baseline b is a moving average of the reward per unit of weight, or 0 if ``config.baseline`` is "none". The paper
-    credits each step with all of R. We sum only over the tags u from t on, in reading order, if a_t affects no decision
-    on earlier tokens (``Made``) and tags are decided independently. This rule and the baseline keep the expected
-    gradient.
+    has no baseline, and credits each step with all of R, as without ``config.reward_to_go``. With it, we sum only over
+    the tags u from t on, in reading order, if a_t affects no decision on earlier tokens (``Made``) and tags are decided
+    independently. This rule and the baseline keep the expected gradient, and make it less noisy.
 
     No gradient passes through r and b. Let J_1 be the loss, let the log-likelihood be the reward, and let alpha be 0.
     The gradient of J_1 - J_2 is then an unbiased estimate of the gradient of E[J_1] for the policy's parameters. If
@@ -106,7 +106,8 @@ class Reinforce(nn.Module):
             taken_RDTB, entropy_RDTB = (
                 part.view(len(lengths_RB), -1, *part.shape[1:]) for part in (taken_GTB, entropy_GTB)
             )
-            whole = each.seen_before or surplus_RUB.shape[1] < taken_RDTB.shape[2]
+            joint = surplus_RUB.shape[1] < taken_RDTB.shape[2]
+            whole = each.seen_before or joint or not self.config.reward_to_go
             credit_RDTB = (
                 surplus_RUB.sum(dim=1)[:, None, None]
                 if whole

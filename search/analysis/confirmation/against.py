@@ -77,10 +77,11 @@ class PaperComparison:
 def compare(record: StudyRecord, name: str, table: PaperTable, *, randomise: bool = False) -> PaperComparison:
     """Compare a study with the table called ``name``. ``randomise``: as in ``confirm``.
 
-    Our result for a row is the trial whose network is that of the study's base with exactly the row's values. So other
-    axes do not confound the comparison. The result is empty without a scored trial. Our differences have intervals if
-    the study is a confirmation by design (``designs.py``). If our test set is the paper's own, both were measured on
-    the same sentences, which are then no source of chance: the intervals are over seeds alone.
+    Our result for a row is the trial whose network is that of the study's base with exactly the row's values: ``has``
+    or, without such a trial, ``has`` with ``otherwise`` in it. So other axes do not confound the comparison. The result
+    is empty without a scored trial. Our differences have intervals if the study is a confirmation by design
+    (``designs.py``). If our test set is the paper's own, both were measured on the same sentences, which are then no
+    source of chance: the intervals are over seeds alone.
     """
     base = as_network(record.study.space.base)
     same_test_set = isinstance(base.data.corpus, NamedCorpus) and base.data.corpus.name == table.test_set
@@ -141,9 +142,13 @@ def _trial(
         return None
     given: Set[str | None] = files - {None} if row.vectors else {None}
     own: list[dict[str, Json]] = [{}] if row.vectors is None else [{"data.vectors": file} for file in given]
-    asked = [_varied(base, {**row.has, **vectors}) for vectors in own]
-    wanted = {network_identity(each) for each in asked if each is not None}
-    return next((trial for identity, trial in ranked.items() if identity in wanted), None)
+    for has in (row.has, {**row.has, **row.otherwise}):
+        asked = [_varied(base, {**has, **vectors}) for vectors in own]
+        wanted = {network_identity(each) for each in asked if each is not None}
+        for identity, trial in ranked.items():
+            if identity in wanted:
+                return trial
+    return None
 
 
 def _varied(base: TrialConfig, has: Mapping[str, Json]) -> TrialConfig | None:

@@ -26,6 +26,8 @@ class PaperRow(Frozen):
     ``size``: the printed number of parameters, in millions.
     ``has``: the values, by path, in which the row's config differs from a study's base. None for a system that cannot
     be expressed as a config of this project.
+    ``otherwise``: values that replace some of ``has`` if a study has no trial with ``has``, such as those of a preset's
+    small scale.
     ``vectors``: whether word embeddings start from pretrained vectors, which may come from any file. None means as in
     the study's base.
     ``base``: whether the paper measures differences from this row.
@@ -38,6 +40,7 @@ class PaperRow(Frozen):
     recall: Figure | None = None
     size: Figure | None = None
     has: dict[str, Json] | None = None
+    otherwise: dict[str, Json] = Field(default_factory=dict)
     vectors: bool | None = None
     base: bool = False
 
@@ -45,7 +48,7 @@ class PaperRow(Frozen):
     def _says_something(self) -> Self:
         if self.dev is None and self.test is None:
             raise ValueError(f"row {self.label!r} has no figure (allowed: dev, test or both)")
-        for path in self.has or ():
+        for path in (*(self.has or ()), *self.otherwise):
             if path not in trial_paths():
                 raise ValueError(unknown_path("path", path))
         return self

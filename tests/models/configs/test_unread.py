@@ -7,8 +7,10 @@ from typing import Any
 import pytest
 import torch
 
-from skipstack.data.basis.frozen import canonical_json
+from skipstack.data.basis.frozen import Frozen, canonical_json
+from skipstack.models.configs.heads import CrfConfig, MarginConfig
 from skipstack.models.configs.model import ModelConfig
+from skipstack.models.configs.skips import DynamicSkipConfig
 from skipstack.models.configs.training import TrainingConfig
 from skipstack.models.configs.unread import without_unread
 from skipstack.models.layers.lanes import Lane
@@ -65,6 +67,10 @@ def truth(one: Model, other: Model) -> bool:
 def told(one: Model, other: Model) -> bool:
     mine, theirs = (without_unread(ModelConfig.model_validate(each), vectors=False) for each in (one, other))
     return mine == theirs
+
+
+def chosen(head: str, **given: Any) -> Model:
+    return {**model(depth=1, skip={"kind": "dynamic", "reach": 2, "policy_hidden": 3, **given}), "head": {"kind": head}}
 
 
 WORDLESS = {"word_size": 0, "capital_size": 3, "window": 3}
@@ -137,6 +143,11 @@ SAME: dict[str, tuple[Model, Model]] = {
         model(depth=1, skip={"kind": "fixed"}),
     ),
     "a skip of a top layer that has a shortcut": (model(skip={"kind": "fixed"}, skipping="top"), model()),
+    "the part of a reward that a sentence has as a whole": (chosen("crf", reward_to_go=False), chosen("crf")),
+    "the part of a likelihood": (
+        chosen("softmax", reward="likelihood", reward_to_go=False),
+        chosen("softmax", reward="likelihood"),
+    ),
     "the scale of weights that have a range": (
         {**model(), "initial_range": 0.1, "initial_scale": 0.5},
         {**model(), "initial_range": 0.1},
@@ -151,6 +162,7 @@ DIFFERENT: dict[str, tuple[Model, Model]] = {
         model(cell="min_lstm", forget_bias=1.0, composition=0),
         model(cell="min_lstm", composition=0),
     ),
+    "the part of a reward that each tag has of its own": (chosen("softmax", reward_to_go=False), chosen("softmax")),
     "a gate with a shortcut": (shortcut(gate="none"), shortcut()),
     "a composition": (model(composition=1), model(composition=2)),
     "a source": (model(composition="input", hidden=6), model(composition=1, hidden=6)),
@@ -230,3 +242,12 @@ def test_words_of_pretrained_vectors_may_be_frozen() -> None:
         for how in ("frozen", "trainable")
     )
     assert frozen != trainable
+
+
+@pytest.mark.parametrize(
+    ("config", "field"),
+    [(CrfConfig(), "boundary_scores"), (MarginConfig(), "boundary_scores"), (DynamicSkipConfig(), "reward_to_go")],
+)
+def test_a_field_that_earlier_studies_lack_is_written_only_where_it_is_set(config: Frozen, field: str) -> None:
+    assert field not in canonical_json(config)
+    assert f'"{field}":false' in canonical_json(config.model_copy(update={field: False}))

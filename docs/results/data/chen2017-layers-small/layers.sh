@@ -1,1 +1,1 @@
-skipstack search chen2017/layers --engine serial --scale small --seeds 5 --corpus ud-chinese-simplified --out layers
+skipstack search chen2017/layers --engine serial --scale small --seeds 5 --corpus ud-chinese-simplified --set model.head.boundary_scores=true --out layers

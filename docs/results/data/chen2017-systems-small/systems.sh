@@ -1,1 +1,1 @@
-skipstack search chen2017/systems --engine serial --scale small --seeds 5 --corpus ud-chinese-simplified --out systems
+skipstack search chen2017/systems --engine serial --scale small --seeds 5 --corpus ud-chinese-simplified --set model.head.boundary_scores=true --out systems

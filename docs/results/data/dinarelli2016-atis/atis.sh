@@ -1,1 +1,1 @@
-skipstack search dinarelli2016/atis --engine serial --seeds 5 --corpus atis --out atis
+skipstack search dinarelli2016/atis --engine serial --seeds 5 --corpus atis --set axes.model.stack.feedback=null --out atis

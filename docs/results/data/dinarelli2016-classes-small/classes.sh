@@ -1,1 +1,1 @@
-skipstack search dinarelli2016/atis-classes --engine serial --scale small --seeds 5 --corpus atis --out classes
+skipstack search dinarelli2016/atis-classes --engine serial --scale small --seeds 5 --corpus atis --set axes.model.stack.feedback=null --out classes

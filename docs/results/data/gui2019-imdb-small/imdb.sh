@@ -1,1 +1,1 @@
-skipstack search gui2019/imdb --scale small --seeds 5 --corpus imdb --out imdb
+skipstack search gui2019/imdb --scale small --seeds 5 --corpus imdb --set 'axes.model.stack.skip={named: {LSTM: null, fixed skip = 3: {kind: fixed, reach: 3}, fixed skip = 5: {kind: fixed, reach: 5}, attention: {kind: attention, reach: 3}, dynamic skip: {kind: dynamic, reach: 3, share: 0.5}}}' --out imdb

@@ -1,1 +1,1 @@
-skipstack search gui2019/ner --scale small --seeds 5 --corpus conll2003 --set 'axes.model.stack.skip={named: {three: {kind: fixed, reach: 3, previous_share: 0.5}, five: {kind: fixed, reach: 5, previous_share: 0.5}}}' --out beside
+skipstack search gui2019/ner --scale small --seeds 5 --corpus conll2003 --set model.embedder.capital_size=5 --set 'axes.model.stack.skip={named: {three: {kind: fixed, reach: 3, previous_share: 0.5}, five: {kind: fixed, reach: 5, previous_share: 0.5}}}' --out beside

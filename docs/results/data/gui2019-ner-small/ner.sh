@@ -1,1 +1,1 @@
-skipstack search gui2019/ner --scale small --seeds 5 --corpus conll2003 --out ner
+skipstack search gui2019/ner --scale small --seeds 5 --corpus conll2003 --set model.embedder.capital_size=5 --set 'axes.model.stack.skip={named: {LSTM: null, fixed skip = 3: {kind: fixed, reach: 3}, fixed skip = 5: {kind: fixed, reach: 5}, attention: {kind: attention, reach: 5}, dynamic skip: {kind: dynamic, reach: 5, share: 1.0, reward: likelihood}, "dynamic skip, log-likelihood": {kind: dynamic, reach: 5, share: 1.0}}}' --out ner

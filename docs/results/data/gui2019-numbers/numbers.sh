@@ -1,1 +1,1 @@
-skipstack search gui2019/numbers --epochs 4 --trials 4 --seeds 5 --set model.stack.hidden=64 --set axes.data.corpus=null --out numbers
+skipstack search gui2019/numbers --epochs 4 --trials 4 --seeds 5 --set model.stack.hidden=64 --set axes.data.corpus=null --set 'axes.model.stack.skip={named: {LSTM: null, attention: {kind: attention, reach: 10}, lambda 1: {kind: dynamic, reach: 10, share: 1.0}, lambda 0.5: {kind: dynamic, reach: 10, share: 0.5}}}' --out numbers

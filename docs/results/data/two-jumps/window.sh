@@ -1,1 +1,1 @@
-skipstack search gui2019/two-jumps --engine serial --epochs 10 --trials 4 --set model.stack.hidden=64 --set training.optimiser.learning_rate=0.003 --out window
+skipstack search gui2019/two-jumps --engine serial --epochs 10 --trials 4 --set model.stack.hidden=64 --set training.optimiser.learning_rate=0.003 --set 'axes.model.stack.skip={named: {LSTM: null, attention: {kind: attention, reach: 10}, lambda 1: {kind: dynamic, reach: 10, share: 1.0}, lambda 0.5: {kind: dynamic, reach: 10, share: 0.5}}}' --out window

@@ -25,10 +25,11 @@ class ChainHead(LinearHead):
     """A linear chain (a CRF, or trained by max-margin), which scores a whole tag sequence t of a sentence:
     r(t) = start[t_1] + sum_i p_i[t_i] + sum_{i>1} A[t_{i-1}, t_i] + end[t_n]           (chen2017 eq. 3)
 
-    p are the linear scores of each token's tags, A the transition scores. The scores ``start`` and ``end``, usual in
-    conditional random fields, are not in the paper. ``start``, A and ``end`` are initially zero. With ``allowed``,
-    transitions that the label scheme forbids have the score -inf, in training and decoding. Gold tags with a forbidden
-    transition have the loss inf.
+    p are the linear scores of each token's tags, A the transition scores. The boundary scores ``start`` and ``end``,
+    usual in conditional random fields, are not in the paper. Without ``config.boundary_scores`` they are 0. ``start``,
+    A and ``end`` are initially zero. With ``allowed``, transitions that the label scheme forbids have the score -inf,
+    in training and decoding, also those from the start and to the end. Gold tags with a forbidden transition have the
+    loss inf.
     """
 
     forbidden_start_K: Tensor
@@ -40,9 +41,9 @@ class ChainHead(LinearHead):
     ) -> None:
         super().__init__(lanes=lanes, features=features, tags=tags)
         self.config = config
-        self.bias_start = parameter(lanes, tags, role=BIAS)
+        self.bias_start = parameter(lanes, tags, role=BIAS) if config.boundary_scores else None
         self.bias_between = parameter(lanes, tags, tags, role=SCORE)
-        self.bias_end = parameter(lanes, tags, role=BIAS)
+        self.bias_end = parameter(lanes, tags, role=BIAS) if config.boundary_scores else None
         if allowed is None:
             allowed = Transitions(np.full(tags, True), np.full((tags, tags), True), np.full(tags, True))
         # Not saved with the weights, because the config and the tags determine the forbidden transitions.
@@ -59,11 +60,16 @@ class ChainHead(LinearHead):
         """Returns the chains of all sentences."""
         return Chain(
             emissions_RTBK=self.averaged_scores(self.scores(features_RTBF)),
-            start_RK=self.averaged_scores(self.bias_start).masked_fill(self.forbidden_start_K, -torch.inf),
+            start_RK=self._boundary(self.bias_start, self.forbidden_start_K),
             transition_RKK=self.averaged_scores(self.bias_between).masked_fill(self.forbidden_between_KK, -torch.inf),
-            end_RK=self.averaged_scores(self.bias_end).masked_fill(self.forbidden_end_K, -torch.inf),
+            end_RK=self._boundary(self.bias_end, self.forbidden_end_K),
             lengths_RB=lengths_RB,
         )
+
+    def _boundary(self, learned_RK: Tensor | None, forbidden_K: Tensor) -> Tensor:
+        """Returns the scores of all tags at the start or the end of sentences: scores_RK."""
+        scores_RK = torch.zeros_like(self.bias.squeeze(1)) if learned_RK is None else learned_RK
+        return self.averaged_scores(scores_RK).masked_fill(forbidden_K, -torch.inf)
 
     def loss(self, features_RTBF: Tensor, gold: Gold, lengths_RB: Tensor) -> Tensor:
         """Computes the loss of each sentence, loss_RB. The formula depends on the kind of the head's config:

@@ -43,9 +43,14 @@ CONFIGS: dict[str, TaggingConfig] = {
     "softmax": SoftmaxConfig(),
     "crf": CrfConfig(),
     "margin": MarginConfig(),
+    "crf-unbounded": CrfConfig(boundary_scores=False),
+    "margin-unbounded": MarginConfig(boundary_scores=False),
     "crf-constrained": CrfConfig(constrained=True),
     "margin-constrained": MarginConfig(constrained=True),
+    "crf-constrained-unbounded": CrfConfig(constrained=True, boundary_scores=False),
+    "margin-constrained-unbounded": MarginConfig(constrained=True, boundary_scores=False),
 }
+"""Unbounded: without scores of the first and the last tag."""
 EVERY_HEAD = pytest.mark.parametrize("config", CONFIGS.values(), ids=CONFIGS.keys())
 CHAINS = [config for config in CONFIGS.values() if not isinstance(config, SoftmaxConfig)]
 EVERY_CHAIN = pytest.mark.parametrize("config", CHAINS, ids=list(CONFIGS)[1:])
@@ -206,14 +211,21 @@ Flags = st.lists(st.booleans(), min_size=TAGS, max_size=TAGS)
 
 
 @settings(deadline=None, max_examples=40)
-@given(start=Flags, between=st.lists(Flags, min_size=TAGS, max_size=TAGS), end=Flags, single=st.booleans())
+@given(
+    start=Flags,
+    between=st.lists(Flags, min_size=TAGS, max_size=TAGS),
+    end=Flags,
+    single=st.booleans(),
+    boundary=st.booleans(),
+)
 def test_a_forbidden_move_is_never_decoded(
-    start: list[bool], between: list[list[bool]], end: list[bool], single: bool
+    start: list[bool], between: list[list[bool]], end: list[bool], single: bool, boundary: bool
 ) -> None:
     """Tag 0 alone may always stand, so that every sentence has a tagging; its score is far the worst."""
     moves = Transitions(np.array(start), np.array(between), np.array(end))
     moves.start_K[0] = moves.between_KK[0, 0] = moves.end_K[0] = True
-    head = ChainHead(lanes=LANES, features=FEATURES, tags=TAGS, config=CrfConfig(constrained=True), allowed=moves)
+    config = CrfConfig(constrained=True, boundary_scores=boundary)
+    head = ChainHead(lanes=LANES, features=FEATURES, tags=TAGS, config=config, allowed=moves)
     initialise(head, range(LANES), 1.0)
     head, x = (head.float(), features().float()) if single else (head.double(), features())
     head.bias.data[..., 0] = -1e4
@@ -231,7 +243,9 @@ def test_a_forbidden_move_is_never_decoded(
     assert not head.bias_between.grad[:, ~torch.from_numpy(moves.between_KK)].any()  # type: ignore[index]
 
 
-@pytest.mark.parametrize("config", CHAINS[2:], ids=list(CONFIGS)[3:])
+@pytest.mark.parametrize(
+    "config", [pytest.param(each, id=name) for name, each in CONFIGS.items() if "constrained" in name]
+)
 def test_a_gold_tagging_that_the_scheme_forbids_has_an_infinite_loss_and_finite_gradients(
     config: CrfConfig | MarginConfig,
 ) -> None:
@@ -252,6 +266,13 @@ def test_the_weights_of_a_head_are_what_its_files_hold(config: TaggingConfig) ->
     head = head_of(config)
     assert set(head.state_dict()) == {name for name, _ in head.named_parameters()}
     assert all(len(weight) == LANES for weight in head.state_dict().values())
+
+
+@EVERY_CHAIN
+def test_only_boundary_scores_are_scores_of_the_first_and_the_last_tag(config: CrfConfig | MarginConfig) -> None:
+    shapes = {name: tuple(each.shape[1:]) for name, each in head_of(config).named_parameters()}
+    boundary = {"bias_start": (TAGS,), "bias_end": (TAGS,)} if config.boundary_scores else {}
+    assert shapes == {"weight": (FEATURES, TAGS), "bias": (1, TAGS), "bias_between": (TAGS, TAGS), **boundary}
 
 
 @EVERY_CHAIN

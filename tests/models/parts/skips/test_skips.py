@@ -294,9 +294,11 @@ def test_long_sentences_are_held_against_long_ones() -> None:
     assert max(learnt[1:]) < 1e-12
 
 
-@pytest.mark.parametrize("seen_before", [False, True])
-def test_a_step_is_credited_with_the_tags_from_there_on_in_its_directions_order(seen_before: bool) -> None:
-    layer, lengths = dynamic(entropy_weight=0).eval(), torch.tensor([[7, 2, 4], [1, 5, 7]])
+@pytest.mark.parametrize(("seen_before", "to_go"), [(False, True), (True, True), (False, False)])
+def test_a_step_is_credited_with_the_tags_from_there_on_in_its_directions_order_or_with_all(
+    seen_before: bool, to_go: bool
+) -> None:
+    layer, lengths = dynamic(entropy_weight=0, reward_to_go=to_go).eval(), torch.tensor([[7, 2, 4], [1, 5, 7]])
     choices = layer.run(random(GROUPS, STEPS, TEXTS, BELOW, seed=12)).choices
     assert choices is not None
     log_p = choices.log_probabilities().detach().requires_grad_()
@@ -308,7 +310,7 @@ def test_a_step_is_credited_with_the_tags_from_there_on_in_its_directions_order(
     credit = log_p.grad.gather(-1, choices.back_GTB.unsqueeze(-1)).view(LANES, DIRECTIONS, STEPS, TEXTS)
     for lane, direction, text in product(range(LANES), range(DIRECTIONS), range(TEXTS)):
         own = list(earned[lane, : lengths[lane, text], text].numpy())[:: -1 if direction else 1]
-        expected = [sum(own) if seen_before else sum(own[step:]) for step in range(len(own))]
+        expected = [sum(own[step:]) if to_go and not seen_before else sum(own) for step in range(len(own))]
         assert np.abs(credit[lane, direction, : len(own), text].numpy() - expected).max() < 1e-12
         assert not credit[lane, direction, len(own) :, text].any()
 
@@ -353,18 +355,24 @@ def tagger(config: dict[str, Any], *lanes: Lane, task: Any = "tagging") -> tuple
     ],
     ids=["each direction by itself", "a head that decides at once", "two layers", "directions that meet"],
 )
-def test_a_step_is_credited_with_all_that_it_changes(stack: dict[str, Any], head: str, length: int) -> None:
+@pytest.mark.parametrize("as_printed", [False, True], ids=["to go, less a baseline", "gui2019 eq. 5"])
+def test_a_step_is_credited_with_all_that_it_changes(
+    stack: dict[str, Any], head: str, length: int, as_printed: bool
+) -> None:
     """Every sequence of choices once, by its probability: the expected step is the gradient of the expected loss.
 
     So what a choice has an influence on is never left out, and what is left out, or held against it, is 0 on average.
     """
     skip = {"kind": "dynamic", "reach": 2, "policy_hidden": 3, "entropy_weight": 0, "gradient": "network"}
+    if as_printed:
+        skip |= {"baseline": "none", "reward_to_go": False}
     config = {**NETWORK, "stack": {**NETWORK["stack"], "hidden": 2, **stack, "skip": skip}, "head": {"kind": head}}
     model, _, _ = tagger(config, Lane(seed=6))
     filled(model).eval()
     assert model.reinforce is not None
-    model.reinforce.average_R.fill_(-0.7)
-    model.reinforce.weight_R.fill_(1.0)
+    if not as_printed:
+        model.reinforce.average_R.fill_(-0.7)
+        model.reinforce.weight_R.fill_(1.0)
     choosing = [layer for layer in model.stack.cells if isinstance(layer, DynamicSkipLstm)]
     tokens = Tokens(torch.arange(1, length + 2).view(1, -1, 1), torch.tensor([[length]]))
     gold = Gold(torch.tensor([*range(length), -1]).view(1, -1, 1))

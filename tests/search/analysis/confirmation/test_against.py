@@ -89,6 +89,14 @@ def test_a_row_may_have_several_values() -> None:
     assert rows_of(against(record, {"label": "both", "dev": 94.0, "has": both}))["both"].ours.trial == 1
 
 
+def test_a_row_is_what_it_has_or_else_what_it_may_have() -> None:
+    row: dict[str, Any] = {"label": "five", "dev": 94.0, "has": {DEPTH: 5}, "otherwise": {GATE: "none"}}
+    printed, other = trial(1, 5, 0.7, 0.7), trial(2, 5, 0.9, 0.9, gate="none")
+    for trials, found in (([*printed, *other], 1), (other, 2), ([], None)):
+        record = record_of(CONFIG, *trial(0, 3, 0.8, 0.8), *trials)
+        assert rows_of(against(record, row))["five"].ours.trial == found
+
+
 def test_a_row_of_pretrained_vectors_has_those_of_any_file_and_one_without_has_none() -> None:
     vectors = "data.vectors"
     axes: dict[str, Any] = {vectors: {"named": {"none": None, "mine": "mine.txt", "ours": "ours.txt"}}}
