@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from skipstack.models.configs.topologies import TOPOLOGIES
 from skipstack.models.configs.heads import MarginConfig
 from skipstack.models.configs.model import StackConfig
 from skipstack.models.configs.skips import DynamicSkipConfig, FixedSkipConfig
+from skipstack.models.configs.topologies import TOPOLOGIES
 from skipstack.models.configs.wiring import sources
 from skipstack.search.analysis.confirmation.papers import tables
 from skipstack.search.strategy.proposers.build import proposer
