@@ -334,8 +334,8 @@ def test_the_networks_that_a_source_names_are_watched(tmp_path: Path) -> None:
     assert of_each.to_dict() == {(name, before): 20 for name in ("LSTM", "lambda 1") for before in range(11)}
     assert set(steps[steps["trial"] == "LSTM"]["back"]) == {0}
     assert set(steps[steps["trial"] == "lambda 1"]["back"]) <= set(range(1, 11))
-    # 4 gates of 8 from 10 digits, 8 units and a constant; 10 labels from 8 units and a constant.
-    updates, parameters = -(-40 // 100), 4 * 8 * (10 + 8 + 1) + 10 * (8 + 1)
+    # 4 gates of 8 units from 10 digits, 8 units and a constant; the 9 labels that 40 texts have, from 8 and a constant.
+    updates, parameters = 1, 4 * 8 * (10 + 8 + 1) + 9 * (8 + 1)
     sizes = json.loads(source.sizes("digits").read_text())["0"]
     assert sizes == {"updates": updates, "parameters": parameters}
     assert f"An epoch and its network: {updates}, {parameters / 1e6:.2f}." in source.page.read_text()
