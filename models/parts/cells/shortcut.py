@@ -141,7 +141,7 @@ class ShortcutLstm(ShortcutCell):
 
     def __init__(self, sizes: LayerSizes, links: Links, gates: Sequence[Gate], cell_output: CellOutput) -> None:
         super().__init__(sizes, links, gates, own=4)
-        self.updated = cell_output == "updated"
+        self.updated = cell_output == "updated" and links.updates_cell
 
     def start(self, like_GBX: Tensor) -> HiddenState:
         """Returns the state before the first step: h_0 = c_0 = 0."""
