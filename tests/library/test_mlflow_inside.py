@@ -100,7 +100,7 @@ def test_the_best_model_is_registered_in_its_own_flavour(tmp_path: Path) -> None
     assert version.run_id == runs[f"trial {origin.trial}"].info.run_id
     place = Path(version.source.removeprefix("file://"))
     loaded = mlflow.sklearn.load_model(str(place))
-    expected = trained({"alpha": best["alpha"], "seed": origin.seed}, 1)
+    expected = trained({"alpha": best["axis.alpha"], "seed": origin.seed}, 1)
     assert (loaded.coef_ == expected.coef_).all()
     assert (place / "skipstack" / "README.md").read_bytes() == (bundle / "README.md").read_bytes()
     given = bundle / "model" / "epoch-1"

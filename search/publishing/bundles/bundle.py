@@ -189,12 +189,13 @@ class Bundle:
         return metrics
 
 
-def load_bundle(path: Path, device: torch.device, code: Sequence[Path] = ()) -> Bundle:
+def load_bundle(path: Path, device: torch.device, code: Sequence[Path] = (), *, reads_corpus: bool = False) -> Bundle:
     """Load the bundle at ``path``, a folder or a .zip, which may be untrusted. No code in it is run, and nothing is
     unpacked.
 
     ``device``: the device on which the network computes. ``code``: the files of the user's own code, if the network
-    needs any. They are run. Their hashes must be those recorded in the bundle.
+    needs any. They are run. Their hashes must be those recorded in the bundle. ``reads_corpus``: whether the code of
+    the corpus's format is needed and loaded, too.
 
     Raises UserError, with a message of one line, if there is no bundle, or if a code file is missing or differs from
     the recorded file. Raises it also if a file of the bundle is missing, damaged, invalid, larger than the manifest
@@ -204,7 +205,7 @@ def load_bundle(path: Path, device: torch.device, code: Sequence[Path] = ()) -> 
     files = read_files(path)
     provenance = checked(path, files, "provenance.json", Provenance)
     config, found = _config(path, files)
-    load_recorded(config.network_code, code)
+    load_recorded(config.code if reads_corpus else config.network_code, code)
     try:
         vocabulary = Vocabulary.from_json(files["vocabulary.json"].decode("utf-8"))
     except (UserError, UnicodeDecodeError) as error:

@@ -12,7 +12,6 @@ from skipstack.data.basis.atomic_files import refused_where_unwritable, temporar
 from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.saying import Say, unsaid
 from skipstack.data.basis.user_code.configs import CodeFile
-from skipstack.data.basis.user_code.files import load_recorded
 from skipstack.data.corpora.config import TokenVectors
 from skipstack.data.store.prepared import prepare
 from skipstack.data.store.stored import open_store
@@ -279,8 +278,7 @@ def verify_bundle(
     of the corpus. Raises UserError if a metric differs, if the corpus or its vocabulary is not that of the training,
     and if the bundle names files outside all these folders.
     """
-    bundle = load_bundle(path, choose_device(device), code)
-    load_recorded(bundle.config.code, code)
+    bundle = load_bundle(path, choose_device(device), code, reads_corpus=True)
     with tempfile.TemporaryDirectory(prefix="skipstack-verify-") as scratch:
         data = bundle.config.data
         check_corpus(path, data.corpus, [data_dir or Path.cwd(), *others])
