@@ -114,13 +114,13 @@ def application(folders: Sequence[Path], received: Mapping[str, Path], token: st
                 text = document(view, sections, version=VERSION, charts=charts_version())
                 return HTMLResponse(text, headers=HEADERS)
             section = next((each for each in sections if each.key == asked.one("section")), None)
-            if section is None:
-                return HTMLResponse("", 404, headers=HEADERS)
+            if section is None:  # while a study runs, sections and charts come and go
+                return Response(status_code=204, headers=HEADERS)
             if not asked.one("chart"):
                 return HTMLResponse(section_html(view, section), headers=HEADERS)
             drawn = chart_of(section, asked.number("chart", 0))
             if drawn is None or isinstance(drawn.draw, str):
-                return Response("This chart is not there any more.", 404, headers=HEADERS)
+                return Response(status_code=204, headers=HEADERS)
             return _json(chart_data(drawn, view, section.ablation))
         except UserError as error:  # a mistake in the address; or the study is damaged, or was deleted meanwhile
             if asked.one("section") or asked.one("follow"):

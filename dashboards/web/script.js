@@ -24,7 +24,7 @@ function element(tag, text, properties = {}) {
 async function draw(figure) {
   const answer = await fetch(figure.dataset.chart);
   const text = await answer.text();
-  if (figure.shown === text) return;
+  if (figure.shown === text || answer.status === 204) return; // 204: it has gone, and its section will be made again
   const missing = answer.ok ? await loaded().catch(() => "The script that draws charts cannot be had.") : text;
   if (typeof missing === "string") {
     figure.replaceChildren(element("p", missing, { className: "empty" }));
