@@ -22,7 +22,7 @@ test: .venv/installed
 	$(RUN)/python -m pytest -n $$($(PYTHON) -c 'import os; print(1 + os.cpu_count())') --dist worksteal
 
 # The long ones: `corpus` tests need SKIPSTACK_DATA_DIR, `gpu` tests a GPU; they skip with the reason. They take hours:
-# SHARD=2/6 runs the second of six parts.
+# SHARD=2/16 runs the second of sixteen parts.
 SHARD ?= 1/1
 test-slow: .venv/installed
 	$(RUN)/python -m pytest --shard $(SHARD) -m "slow or cluster or corpus or gpu"

@@ -18,7 +18,7 @@ from skipstack.spaces.rules import Rule, in_full, rules_of
 from skipstack.spaces.space import Space
 
 Changed = Mapping[str, Collection[str]]
-"""For each axis, the paths that a later part of the study has changed: the fields that it fixed, and the axes that it
+"""The paths that a later part of the study has changed, for each axis: the fields that it fixed, and the axes that it
 replaced or removed. Later parts are a file over its preset, a scale over its file, and a setting over all these. The
 conditions of an axis were written before these changes, so they may name values that are no longer possible.
 """

@@ -33,7 +33,7 @@ class CharacterSpanCorpus(FileCorpus, ABC):
     """The tokens of a text: its words and punctuation marks (``text``), what is between blanks (``word``), or its
     characters (``character``), for text without blanks between words."""
     misfits: Literal["refuse", "fit"] = "refuse"
-    """What to do with spans that tags of tokens cannot express: ``refuse`` the file, or ``fit`` them. Fitting takes
+    """The treatment of spans that tags of tokens cannot express: ``refuse`` the file, or ``fit`` them. Fitting takes
     whole tokens for a span that cuts some, what is between the pieces of a span in several, and the longest of spans
     that share a token. It leaves out spans on several lines, and spans without a token. ``data describe`` counts them.
     """

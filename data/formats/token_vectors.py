@@ -51,8 +51,8 @@ class FoundTokenVectors:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Read:
-    """What one file has of some splits, one after another. ``where``: its name in errors. ``lengths_S``: the number of
-    vectors of each sentence; None if the file does not group vectors by sentence.
+    """The vectors that one file has of some splits, one after another. ``where``: its name in errors. ``lengths_S``:
+    the number of vectors of each sentence; None if the file does not group vectors by sentence.
     """
 
     where: str

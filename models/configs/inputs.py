@@ -92,9 +92,8 @@ class EmbedderConfig(Brief):
     """Concatenates the vectors of word, capitalisation and affixes of all tokens in a window (wu2017 eqs 16-17).
 
     The result has ``window * (word_size + capital_size + 2 * affix_characters * affix_size)`` numbers. In the paper
-    these are 3 * (100 + 5 + 50) = 465. ``spelling``, ``class_size`` and ``vector_size`` add
-    further features to each token. A window of
-    0 or 1 contains only the token of the time step.
+    these are 3 * (100 + 5 + 50) = 465. ``spelling``, ``class_size`` and ``vector_size`` add further features to each
+    token. A window of 0 or 1 contains only the token of the time step.
     """
 
     kind: Literal["tokens"] = "tokens"

@@ -210,7 +210,7 @@ def test_a_preset_whose_files_the_user_has_to_add_is_described_without_them(
     preset: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    assert "8 configurations" in words(preset)
+    assert "16 configurations" in words(preset)
     planned = typed("plan", preset, "--trials", "2")
     assert planned.code == 0, planned.error
     for said in (spaces(preset), planned.out):

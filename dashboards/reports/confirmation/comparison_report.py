@@ -164,7 +164,7 @@ def _our_difference(numbers: Numbers, measure: Measure) -> str:
 
 
 PARTS = ("recall", "precision")
-"""What an F1 is made of: shown on test where the paper prints it, and left out first on a narrow page."""
+"""The parts of an F1. They are shown on test where the paper prints them, and left out first on a narrow page."""
 
 COLUMNS: Mapping[Column, Writer] = {
     Column("dev %", "paper"): _paper("dev"),

@@ -116,7 +116,8 @@ def test_tritons_kernels_are_launched_on_the_gpu_that_has_their_numbers(
             operators.IMPLEMENTED[name](keys, 1, None, torch.empty(3, 8, device=SECOND))
         else:
             schema = getattr(operators.OPERATIONS, name).default._schema
-            operators.IMPLEMENTED[name](*[numbers] * len(schema.arguments))
+            named = {each.name: False for each in schema.arguments if each.kwarg_only}
+            operators.IMPLEMENTED[name](*[numbers] * (len(schema.arguments) - len(named)), **named)
     assert gpus.asked == [(name, 1)]
     assert gpus.current == 0
 

@@ -182,7 +182,7 @@ def test_progress_says_it_and_counts_no_trial_that_will_not_come(ended: StudyFol
 
 def test_the_command_line_asks_for_it() -> None:
     options: dict[str, Any] = dict.fromkeys(
-        ("corpus", "scale", "proposer", "trials", "epochs", "seeds", "lanes", "seed")
+        ("corpus", "scale", "proposer", "scheduler", "trials", "epochs", "seeds", "lanes", "seed")
     )
     asked, _ = studied("quickstart", enough=True, settings=["search.enough.hours=2"], **options)
     assert asked.search.enough == StoppingRuleConfig(hours=2)
