@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from skipstack.data.basis.errors import unknown
 from skipstack.data.formats.files import SourceFile
 
 Record = Mapping[str, Any]
@@ -28,6 +29,13 @@ def objects(file: SourceFile) -> Iterator[tuple[int, Record]]:
         if "\\ud" in line.lower() and not _is_whole(found):
             raise file.error(number, r"got half of a surrogate pair (\ud800 to \udfff), allowed: characters")
         yield number, found
+
+
+def value_of(file: SourceFile, number: int, record: Record, key: str) -> Any:
+    """Return the value of a record at ``key``. Raises UserError, with file and line ``number``, if there is none."""
+    if key not in record:
+        raise file.error(number, unknown("key", key, record))
+    return record[key]
 
 
 def _is_whole(found: Record) -> bool:

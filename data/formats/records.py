@@ -10,10 +10,9 @@ from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import Field, model_validator
 
-from skipstack.data.basis.errors import unknown
 from skipstack.data.formats.files import SourceFile
 from skipstack.data.formats.format import FileCorpus
-from skipstack.data.formats.json_lines import Record, objects
+from skipstack.data.formats.json_lines import Record, objects, value_of
 from skipstack.data.formats.sentences import Sentence
 from skipstack.data.formats.soundness import UnsoundError, sound
 from skipstack.data.formats.span_tags import SpanTags
@@ -64,10 +63,8 @@ class RecordCorpus(FileCorpus):
         names, records = self._records(file)
         span_tags, sentences = SpanTags(file, self.scheme), []
         for number, record in records:
-            for key in (self.word, self.tag):
-                if key not in record:
-                    raise file.error(number, unknown("key", key, record))
-            words, tags = record[self.word], _named(file, number, record[self.tag], names)
+            words = value_of(file, number, record, self.word)
+            tags = _named(file, number, value_of(file, number, record, self.tag), names)
             if words == tags == []:
                 continue
             try:

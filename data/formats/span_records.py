@@ -9,7 +9,7 @@ from skipstack.data.basis.errors import unknown
 from skipstack.data.formats.character_spans import CharacterSpan, CharacterSpanCorpus, SpanReader
 from skipstack.data.formats.files import SourceFile
 from skipstack.data.formats.format import Unit
-from skipstack.data.formats.json_lines import Record, objects
+from skipstack.data.formats.json_lines import Record, objects, value_of
 from skipstack.data.formats.plain_lines import places_in
 from skipstack.data.formats.records import Key
 from skipstack.data.formats.sentences import Sentence
@@ -60,13 +60,12 @@ class SpanRecordCorpus(CharacterSpanCorpus):
         for number, record in objects(file):
             if record.get("answer", ACCEPTED) != ACCEPTED:
                 continue
-            text = record.get(self.text)
+            text = value_of(file, number, record, self.text)
             if not isinstance(text, str):
-                got = unknown("key", self.text, record) if self.text not in record else f"got {self.text}: {text!r:.40}"
-                raise file.error(number, got if self.text not in record else f"{got}, allowed: text")
+                raise file.error(number, f"got {self.text}: {text!r:.40}, allowed: text")
             some = some or self.spans in record
             lacking = lacking or (number, record)
-            spans = [_span(file, number, each) for each in _list(file, number, record, self.spans)]
+            spans = [_span(file, number, each) for each in _list(file, number, self.spans, record.get(self.spans))]
             sentences += reader.sentences(
                 text, self._tokens(file, number, record, text), spans, f"{file.path}:{number}"
             )
@@ -79,10 +78,8 @@ class SpanRecordCorpus(CharacterSpanCorpus):
     def _tokens(self, file: SourceFile, number: int, record: Record, text: str) -> list[tuple[int, int]]:
         if self.tokens is None:
             return places_in(text, self.unit)
-        if self.tokens not in record:
-            raise file.error(number, unknown("key", self.tokens, record))
         places, before = [], 0
-        for each in _list(file, number, record, self.tokens):
+        for each in _list(file, number, self.tokens, value_of(file, number, record, self.tokens)):
             start, stop = _place(file, number, each)
             if not before <= start <= stop <= len(text):
                 allowed = f"in order, from 0 to {len(text)}, the length of the text"
@@ -93,11 +90,11 @@ class SpanRecordCorpus(CharacterSpanCorpus):
         return places
 
 
-def _list(file: SourceFile, number: int, record: Record, key: str) -> list[Any]:
-    found = record.get(key) or []
-    if not isinstance(found, list):
+def _list(file: SourceFile, number: int, key: str, found: Any) -> list[Any]:
+    """The list at a key of a record. Nothing, such as null, is an empty list."""
+    if found and not isinstance(found, list):
         raise file.error(number, f"got {key}: {found!r:.40}, allowed: a list")
-    return found
+    return found or []
 
 
 def _span(file: SourceFile, number: int, found: Any) -> CharacterSpan:

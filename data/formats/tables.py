@@ -32,13 +32,17 @@ def rows(file: SourceFile, columns: Sequence[str] | None) -> tuple[dict[str, lis
     return _class_names(table.schema), enumerate(listed, start=1)
 
 
-def _table(content: bytes) -> Any:
-    buffer = pa.BufferReader(content)
-    if content.startswith(b"PAR1"):
-        return pq.ParquetFile(buffer).read()
-    opened = pa.ipc.open_file if content.startswith(b"ARROW1") else pa.ipc.open_stream
-    with opened(buffer) as reader:
+def arrow_table(source: pa.NativeFile) -> pa.Table:
+    """Read a file of Arrow, or a stream, as some libraries write it. Raises ArrowException if it is neither."""
+    opened = pa.ipc.open_file if source.read(6) == b"ARROW1" else pa.ipc.open_stream
+    source.seek(0)
+    with opened(source) as reader:
         return reader.read_all()
+
+
+def _table(content: bytes) -> pa.Table:
+    buffer = pa.BufferReader(content)
+    return pq.ParquetFile(buffer).read() if content.startswith(b"PAR1") else arrow_table(buffer)
 
 
 def _class_names(schema: Any) -> dict[str, list[str]]:

@@ -17,10 +17,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from skipstack.data.basis.arrays import Ids
+from skipstack.data.basis.arrays import Ids, first_not_finite
 from skipstack.data.basis.errors import UserError, unreadable
 from skipstack.data.basis.ordinary_files import opened
 from skipstack.data.formats.sentences import SPLITS
+from skipstack.data.formats.tables import arrow_table
 
 Vectors = NDArray[np.float32]
 
@@ -138,10 +139,8 @@ def _check(found: _Read, lengths: Sequence[NDArray[np.integer]]) -> None:
         raise _error(
             f"{found.where}: sentence {row + 1}", f"{got[row]} vectors", f"{wanted_S[row]}, one for each token"
         )
-    for start in range(0, len(found.values_NE), 2**12):
-        if len(odd := np.argwhere(~np.isfinite(found.values_NE[start : start + 2**12]))):
-            row, entry = start + int(odd[0][0]), int(odd[0][1])
-            raise _error(f"{found.where}: vector {row + 1}", f"{found.values_NE[row, entry]}", "finite numbers")
+    if (odd := first_not_finite(found.values_NE)) is not None:
+        raise _error(f"{found.where}: vector {odd[0] + 1}", f"{found.values_NE[odd]}", "finite numbers")
 
 
 # --- tables -----------------------------------------------------------------------------------------------------------
@@ -170,12 +169,7 @@ def _table(file: Path) -> tuple[Ids | None, Vectors]:
 def _rows(file: Path) -> pa.Table:
     if file.suffix == ".parquet":
         return pq.read_table(file, memory_map=True)
-    mapped = pa.memory_map(str(file))
-    try:
-        return pa.ipc.open_file(mapped).read_all()
-    except pa.ArrowInvalid:  # a stream, as some libraries write it
-        mapped.seek(0)
-        return pa.ipc.open_stream(mapped).read_all()
+    return arrow_table(pa.memory_map(str(file)))
 
 
 def _is_list(kind: pa.DataType) -> bool:
@@ -241,7 +235,6 @@ def _matrix(content: NDArray[np.uint8], entry: Mapping[str, Any]) -> Vectors:
 
 
 def _digest(file: Path) -> str:
-    opened(file).close()  # refuses devices and pipes
     with file.open("rb") as content:
         return hashlib.file_digest(content, "sha256").hexdigest()
 

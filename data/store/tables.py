@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from skipstack.data.basis.arrays import first_not_finite
 from skipstack.data.basis.atomic_files import temporary_folder_beside
 from skipstack.data.basis.errors import newer
 from skipstack.data.basis.ordinary_files import content, opened
@@ -22,9 +23,6 @@ FIRST: Final = 4
 """The format version of a store if its manifest names none."""
 
 MANIFEST = "manifest.json"
-
-_BLOCK = 2**12
-"""The number of vectors that are checked at once."""
 
 
 @contextmanager
@@ -124,12 +122,10 @@ def _check_column(where: str, column: pa.Array) -> None:
 
 def check_finite(file: str, values_WE: NDArray[np.float32]) -> None:
     """Raise ValueError for a number in a column of vectors that is NaN or infinite. ``file``: its name in errors."""
-    for start in range(0, len(values_WE), _BLOCK):
-        wrong = np.argwhere(~np.isfinite(values_WE[start : start + _BLOCK]))
-        if len(wrong):
-            row, entry = start + int(wrong[0][0]), int(wrong[0][1])
-            got = values_WE[row, entry]
-            raise ValueError(f"{file}: column vector, row {row}, entry {entry}: got {got}, allowed: finite numbers")
+    if (wrong := first_not_finite(values_WE)) is not None:
+        row, entry = wrong
+        got = values_WE[row, entry]
+        raise ValueError(f"{file}: column vector, row {row}, entry {entry}: got {got}, allowed: finite numbers")
 
 
 def _listed(names: Iterable[str]) -> str:
