@@ -3,9 +3,10 @@
 from dataclasses import dataclass
 from typing import Self
 
-from skipstack.data.store.batches import buckets
+from skipstack.data.store.batches import training_batch_count
 from skipstack.data.store.cutting import with_longest
 from skipstack.data.store.stored import StoredCorpus
+from skipstack.data.store.streams import stream_batch_count
 from skipstack.data.tasks.tasks import TASKS
 from skipstack.spaces.trial import TrialConfig
 
@@ -27,14 +28,8 @@ class EpochSize:
         if config.data.longest is not None:
             stored = with_longest(stored, config.data.longest)
         split, training = stored.splits["train"], config.training
-        tokens = len(split.forms_N)
         if TASKS[stored.task].continues:
-            updates = _ceil(_ceil(tokens, min(training.batch_size, tokens)), training.window)
+            updates = stream_batch_count(split, streams=training.batch_size, window=training.window)
         else:
-            runs = buckets(split.lengths_S, training.batch_size)
-            updates = sum(_ceil(run.stop - run.start, training.batch_size) for run in runs)
-        return cls(task=stored.task, sentences=len(split.lengths_S), tokens=tokens, updates=updates)
-
-
-def _ceil(count: int, size: int) -> int:
-    return -(-count // size)
+            updates = training_batch_count(split, training.batch_size)
+        return cls(task=stored.task, sentences=len(split.lengths_S), tokens=len(split.forms_N), updates=updates)

@@ -280,15 +280,14 @@ def verify_bundle(
     """
     bundle = load_bundle(path, choose_device(device), code, reads_corpus=True)
     with tempfile.TemporaryDirectory(prefix="skipstack-verify-") as scratch:
-        data = bundle.config.data
-        check_corpus(path, data.corpus, [data_dir or Path.cwd(), *others])
-        stored = open_store(store(data.corpus, root=Path(scratch), data_dir=data_dir, folder=data_dir or Path.cwd()))
+        data, folders = bundle.config.data, [data_dir or Path.cwd(), *others]
+        check_corpus(path, data.corpus, folders)
+        stored = open_store(store(data.corpus, root=Path(scratch), data_dir=data_dir, folder=folders[0]))
         if stored.fingerprint != bundle.provenance["corpus_fingerprint"]:
             expected = bundle.provenance["corpus_fingerprint"]
             raise UserError(f"{path}: got corpus {stored.fingerprint} (allowed: {expected}, which it was trained on)")
         vectors = None
         if isinstance(data.vectors, TokenVectors):
-            folders = [data_dir or Path.cwd(), *others]
             holder = next((each for each in folders if (each / data.vectors.path).exists()), folders[0])
             file = check_file(path, "data.vectors", data.vectors.path, [holder, *folders])
             vectors = store_token_vectors(file, stored, root=Path(scratch))
