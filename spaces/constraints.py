@@ -12,7 +12,7 @@ from typing import get_args
 
 from skipstack.models.configs.inputs import EmbedderConfig, FeatureMapConfig
 from skipstack.models.configs.model import ModelConfig, StackConfig
-from skipstack.models.configs.topologies import TOPOLOGIES
+from skipstack.models.configs.topologies import reads_updated
 from skipstack.models.configs.wiring import below, sources
 from skipstack.spaces.families import Family, families
 from skipstack.spaces.trial import TrialConfig
@@ -63,7 +63,7 @@ def _gate_in_use(model: ModelConfig, stack: StackConfig) -> bool:
 def _cell_output_in_use(model: ModelConfig, stack: StackConfig) -> bool:
     if stack.depth <= 1 or stack.shortcut.cell_output == "original":
         return True
-    return any(sources(stack.composition, stack.depth)) and TOPOLOGIES[stack.shortcut.topology].updates_cell
+    return any(sources(stack.composition, stack.depth)) and reads_updated(stack.shortcut)
 
 
 @_of_stacks

@@ -6,7 +6,7 @@ from typing import Final
 from skipstack.dashboards.network_drawing.canvas import BLUE, MARGIN, Canvas, Point
 from skipstack.data.basis.user_code.configs import OwnConfig
 from skipstack.models.configs.cells import GATES, ShortcutConfig
-from skipstack.models.configs.topologies import TOPOLOGIES, Link, Links
+from skipstack.models.configs.topologies import TOPOLOGIES, Link, Links, reads_updated
 
 SPINE, MEMORY, SKIP, GATE = 250, 170, 30, 100
 """The x positions (in pixels) of four parts: the line from the input up to h, the memory, the skip and its gates."""
@@ -30,7 +30,7 @@ def equations(config: ShortcutConfig) -> list[str]:
     links = TOPOLOGIES[config.topology]
     if links.memory:
         lines = ["c~ = i · s + f · c of the step before", f"c = {JOINED[links.internal].format('c~')}"]
-        inner = "c" if _reads_updated(config) else "c~"
+        inner = "c" if reads_updated(config) else "c~"
     else:
         lines, inner = [f"m = {JOINED[links.internal].format('i · s')}"], "m"
     lines.append(f"h = {JOINED[links.output].format(f'o · tanh({inner})')}")
@@ -43,11 +43,6 @@ def equations(config: ShortcutConfig) -> list[str]:
 def _equation(config: ShortcutConfig) -> str:
     """The equation of the layer's gate. For a gate of the user's own, the name of its kind."""
     return f"g: {config.gate.kind}" if isinstance(config.gate, OwnConfig) else GATES[config.gate]
-
-
-def _reads_updated(config: ShortcutConfig) -> bool:
-    """Whether the output reads the cell state after the skip has entered it."""
-    return config.cell_output == "updated" and TOPOLOGIES[config.topology].updates_cell
 
 
 def sign(config: ShortcutConfig) -> str:
@@ -70,7 +65,7 @@ def shortcut_layer(canvas: Canvas, config: ShortcutConfig, top: float) -> float:
     canvas.line([(SKIP, bottom - 8), (SKIP, min(joins, default=bottom))], colour=BLUE, width=1.8, arrow=False)
     canvas.text((SKIP, bottom), "skip")
     read = top + 122
-    if _reads_updated(config):
+    if reads_updated(config):
         canvas.line([(SPINE, bottom - 8), (SPINE, inner)], arrow=False)
         canvas.line([(MEMORY, inner), (MEMORY, read), (SPINE - 38, read)])
         canvas.line([(SPINE, read), (SPINE, top + 32)])

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from skipstack.models.configs.cells import Topology
+from skipstack.models.configs.cells import ShortcutConfig, Topology
 
 Link = Literal["none", "plain", "gated", "gated_apart", "highway", "shared"]
 """The formula that replaces a value v of the layer. ``none``: v. ``plain``: v + skip. ``gated``: v + g * skip, where g
@@ -46,3 +46,8 @@ TOPOLOGIES: Final[Mapping[Topology, Links]] = {
     "block_no_internal": Links(internal="none", output="gated", memory=False),
     "block_no_output": Links(internal="gated", output="none", memory=False),
 }
+
+
+def reads_updated(config: ShortcutConfig) -> bool:
+    """Whether the output reads the cell state after the skip has entered it."""
+    return config.cell_output == "updated" and TOPOLOGIES[config.topology].updates_cell

@@ -108,8 +108,8 @@ def _shortcut(stack: StackConfig, wiring: tuple[Source, ...]) -> ShortcutConfig:
     If g = 1, some topologies are equal. If every skip is the output of the layer directly below, and no input is
     normalised, the gate ``sigmoid_skipped`` equals ``sigmoid_below``.
     """
-    config, apart = stack.shortcut, stack.join == "top" or stack.directions == "forward"
-    same = apart and stack.normalisation == "none"
+    config = stack.shortcut
+    same = stack.normalisation == "none" and (stack.join == "top" or stack.directions == "forward")
     topology, gate = config.topology, config.gate
     if not any(wiring):
         return ShortcutConfig()

@@ -33,8 +33,7 @@ class LayerNormalisation(nn.Module):
 
     def forward(self, x_GTBF: Tensor) -> Tensor:
         """Normalises each token: y_GTBF."""
-        x_RDTBF = x_GTBF.view(*self.gain.shape[:2], *x_GTBF.shape[1:])
-        return lane_by_lane(_layer, x_RDTBF, self.gain, self.bias).flatten(0, 1)
+        return lane_by_lane(_layer, _in_lanes(x_GTBF, self.gain), self.gain, self.bias).flatten(0, 1)
 
 
 class RmsNormalisation(nn.Module):
@@ -50,7 +49,12 @@ class RmsNormalisation(nn.Module):
 
     def forward(self, x_GTBF: Tensor) -> Tensor:
         """Normalises each token: y_GTBF."""
-        return lane_by_lane(_rms, x_GTBF.view(*self.gain.shape[:2], *x_GTBF.shape[1:]), self.gain).flatten(0, 1)
+        return lane_by_lane(_rms, _in_lanes(x_GTBF, self.gain), self.gain).flatten(0, 1)
+
+
+def _in_lanes(x_GTBF: Tensor, gain_RDF: Tensor) -> Tensor:
+    """Divides the groups into lanes and directions: x_RDTBF."""
+    return x_GTBF.view(*gain_RDF.shape[:2], *x_GTBF.shape[1:])
 
 
 def _layer(x_RDTBF: Tensor, gain_RDF: Tensor, bias_RDF: Tensor) -> Tensor:

@@ -5,7 +5,7 @@ from typing import assert_never
 from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.user_code.configs import OwnConfig
 from skipstack.models.configs.cells import AnyCell, ShortcutConfig
-from skipstack.models.configs.topologies import TOPOLOGIES
+from skipstack.models.configs.topologies import TOPOLOGIES, reads_updated
 from skipstack.models.layers.lanes import Streams
 from skipstack.models.layers.layer import Layer, LayerSizes
 from skipstack.models.parts.cells.feedforward import FeedForwardLayer
@@ -66,7 +66,7 @@ def build_shortcut(config: ShortcutConfig, sizes: LayerSizes, streams: Streams) 
         if "highway" in (links.internal, links.output) and not (gate.in_step or isinstance(gate, VectorGate)):
             raise UserError(f"{config.topology} needs 1 - g: got gate {config.gate} (allowed: a VectorGate)")
     if links.memory:
-        return ShortcutLstm(sizes, links, gates, config.cell_output)
+        return ShortcutLstm(sizes, links, gates, updated=reads_updated(config))
     return ShortcutBlock(sizes, links, gates)
 
 

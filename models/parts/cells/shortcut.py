@@ -12,7 +12,6 @@ from typing import assert_never
 import torch
 from torch import Tensor, nn
 
-from skipstack.models.configs.cells import CellOutput
 from skipstack.models.configs.topologies import Link, Links
 from skipstack.models.kernels.layers import block_layer, lstm_layer
 from skipstack.models.kernels.sigmoid import sigmoid
@@ -139,9 +138,10 @@ class ShortcutLstm(ShortcutCell):
 
     gate_names = ("input", "forget", "output")
 
-    def __init__(self, sizes: LayerSizes, links: Links, gates: Sequence[Gate], cell_output: CellOutput) -> None:
+    def __init__(self, sizes: LayerSizes, links: Links, gates: Sequence[Gate], *, updated: bool) -> None:
+        """Creates the weights. ``updated``: whether u is c_t. The other arguments are those of ``ShortcutCell``."""
         super().__init__(sizes, links, gates, own=4)
-        self.updated = cell_output == "updated" and links.updates_cell
+        self.updated = updated
 
     def start(self, like_GBX: Tensor) -> HiddenState:
         """Returns the state before the first step: h_0 = c_0 = 0."""
