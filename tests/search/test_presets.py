@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from skipstack.models.configs.cells import ShortcutConfig
 from skipstack.models.configs.heads import MarginConfig
 from skipstack.models.configs.model import StackConfig
 from skipstack.models.configs.skips import DynamicSkipConfig, FixedSkipConfig
@@ -129,8 +130,9 @@ def test_each_preset_walks_what_its_table_asks_about(scale: str | None) -> None:
     assert depths_of(stacks) == (depths or [7, 9, 13])
     assert gated == stacks[0] | {"model.stack.shortcut.topology": "both_gated"}
     assert choice(study("wu2017/compositions", scale), COMPOSITION) == (1, 2, 3, 4, 5)
-    shortcuts = [point["model.stack.shortcut"] for point in walked(study("wu2017/topologies", scale))]
-    assert Counter(each["topology"] for each in shortcuts) == {  # type: ignore[call-overload, index]
+    points = walked(study("wu2017/topologies", scale))
+    shortcuts = [ShortcutConfig.model_validate(point["model.stack.shortcut"]) for point in points]
+    assert Counter(each.topology for each in shortcuts) == {
         name: 2 if links.updates_cell else 1 for name, links in TOPOLOGIES.items()
     }
     assert len(walked(study("wu2017/gates", scale))) == 9
