@@ -373,6 +373,8 @@ def ablate(
     beside: AnyPath | Sequence[AnyPath] = (),
     without: str | Sequence[str] = (),
     parts: bool = True,
+    until_decided: bool = False,
+    at_most: int = 40,
     data_dir: AnyPath | None = None,
     **options: Unpack[GivenOptions],
 ) -> Study:
@@ -383,7 +385,8 @@ def ablate(
     ``own`` beside others. ``path``: with the greedy path from the base to the best config. ``beside``: the folder of
     another search with the same base, or several, whose best configs are rows, too. ``without``: a path, or several
     joined by commas, or a list of these: the best config without all its changes there at once is a row. ``parts``:
-    False leaves the single changes out. If nothing differs from the base, nothing is trained. ``code``,
+    False leaves the single changes out. ``until_decided``: rows get further seeds until each is marked, is unlikely to
+    be marked with ``at_most`` seeds, or has as many. If nothing differs from the base, nothing is trained. ``code``,
     ``constraints``: as for ``resume``. Options and errors are those of ``search``; an option that is not given is that
     of the study's last run. ``resume`` finishes an ablation that was interrupted. If an ``objective`` reports no
     ``test``, its rows are compared by the score itself: the seeds are new, and the variation between them is the only
@@ -418,6 +421,7 @@ def ablate(
         beside=[Path(each) for each in ([beside] if isinstance(beside, str | Path) else beside)],
         without=(without,) if isinstance(without, str) else without,
         parts=parts,
+        at_most=at_most if until_decided else None,
         data_dir=_path(data_dir),
     )
     return open(study) if prepared is None else _finished(ready(prepared, where))
@@ -661,10 +665,15 @@ def _constraints(given: Sequence[str | Constraint]) -> list[str | ConstraintFunc
 def _finished(run: Run) -> Study:
     """The study once it is run to its end and MLflow shows it."""
     from skipstack.dashboards.reports.pictures.drawing_process import DRAWING
+    from skipstack.search.api.run import ablate, further_round
 
     try:
         record = run.finish()
         _shown(run, record if run.ablation is None else None)
+        while (further := further_round(run)) is not None:
+            run = ablate(further, run.execution)
+            run.finish()
+            _shown(run)
     except KeyboardInterrupt as interrupted:  # said already, so without the lines of code where it happened
         raise interrupted.with_traceback(None) from None
     finally:

@@ -66,6 +66,17 @@ def ablate(
             help="With rows that take back, or have alone, one single change; or with whole configs only.",
         ),
     ] = True,
+    until_decided: Annotated[
+        bool,
+        typer.Option(
+            "--until-decided",
+            help="Add seeds to each row until it is marked, is unlikely to be marked with --at-most seeds, or has as "
+            "many.",
+        ),
+    ] = False,
+    at_most: Annotated[
+        int, typer.Option(help="With --until-decided, the most seeds of a row.", parser=whole, metavar="N")
+    ] = 40,
     plan: Annotated[
         bool,
         typer.Option(
@@ -100,6 +111,7 @@ def ablate(
         beside=beside or (),
         without=without or (),
         parts=parts,
+        at_most=at_most if until_decided else None,
         data_dir=data_dir,
     )
     if prepared is None:

@@ -47,9 +47,8 @@ def published(
     files: dict[RunKey, dict[str, bytes]] = {STUDY: _encoded(_pages(report))}
     metrics: dict[RunKey, dict[str, float]] = {}
     tags: dict[RunKey, dict[str, str]] = {}
-    numbers: dict[int, int] = {id(own): number for number, own in record.ablations.items()}
     for (own, table), each in zip(tables, reports, strict=True):
-        number = numbers.get(id(own))
+        number = table.ablation
         rows = by_run(own, table, number)
         metrics |= {key: metrics_of(key, row, record.measure) for key, row in rows.items()}
         if number is None:

@@ -19,11 +19,12 @@ from skipstack.dashboards.reports.pictures.drawing_process import DRAWING
 from skipstack.dashboards.reports.printing import print_report, say, unless_lost
 from skipstack.dashboards.reports.warned import warned
 from skipstack.dashboards.reports.wording import reason_in_words
+from skipstack.data.basis.counted import counted
 from skipstack.data.basis.loading import uncollected
 from skipstack.search.analysis.confirmation.ablated import ablated
 from skipstack.search.api.options import Execution
 from skipstack.search.api.recorded_options import execution_of
-from skipstack.search.api.run import Run
+from skipstack.search.api.run import Run, ablate, further_round, with_all_rounds
 from skipstack.search.api.study import exploration_of
 from skipstack.search.execution.driver.faults import StudyInterruptedError
 from skipstack.search.ledger.events import FAULTS
@@ -104,17 +105,28 @@ def _searched(run: Run) -> int:
 
 
 def _ablated(run: Run) -> int:
-    with run.finished() as record:
-        confirmed = ablated(record)
-        with _printed(run):
-            report = with_next_step(ablated_report(record, confirmed), record, confirmed, str(run.folder.path))
-            print_report(warned(report, record.warnings))
-    with said_if_long(PUBLISHING):
-        pages = run.publish(partial(published, warn=say))
-    own = {name: page for name, page in pages.items() if name == f"ablation {run.ablation}"}
+    """Run an ablation with all its rounds. Only the report after the last round is printed."""
+    code = 0
+    while True:
+        with run.finished() as record:
+            if (further := further_round(run)) is None:
+                number, whole = with_all_rounds(run, record)
+                confirmed = ablated(whole)
+                with _printed(run):
+                    report = with_next_step(ablated_report(whole, confirmed), whole, confirmed, str(run.folder.path))
+                    print_report(warned(report, whole.warnings))
+        with said_if_long(PUBLISHING):
+            pages = run.publish(partial(published, warn=say))
+        code = max(code, _faults(record, run.folder))
+        if further is None:
+            break
+        made = further.experiment
+        say(f"{made.study.name}: {counted(len(made.plan.rows), 'config')} of rows that are still open")
+        run = ablate(further, run.execution)
+    own = {name: page for name, page in pages.items() if name == f"ablation {number}"}
     for line in to_look_at(run.folder.path, private_runs=run.has_private_runs, pages=own):
         say(line)
-    return _faults(record, run.folder)
+    return code
 
 
 def _printed(run: Run) -> AbstractContextManager[None]:

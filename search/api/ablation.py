@@ -9,10 +9,11 @@ from skipstack.data.basis.errors import UserError
 from skipstack.search.analysis.ablation.experiment import Experiment, experiment
 from skipstack.search.analysis.ablation.first_events import first_events
 from skipstack.search.analysis.ablation.other_searches import searches_beside
+from skipstack.search.analysis.confirmation.rounds import next_round
 from skipstack.search.api.recorded_options import load_code, load_constraints
 from skipstack.search.ledger.events import Event
 from skipstack.search.study.record.folder import StudyFolder
-from skipstack.search.study.record.reading import read_finished
+from skipstack.search.study.record.reading import adds_seeds, read_finished, read_study
 from skipstack.search.study.record.study_record import StudyRecord
 from skipstack.spaces.function import is_imported
 
@@ -40,6 +41,7 @@ def prepare_ablation(
     beside: Sequence[Path] = (),
     without: Sequence[str] = (),
     parts: bool = True,
+    at_most: int | None = None,
     data_dir: Path | None,
 ) -> PreparedAblation | None:
     """Prepare the next ablation of the finished study in the folder ``path``. Returns None if no config differs from
@@ -47,7 +49,7 @@ def prepare_ablation(
 
     ``code``: the files of the study's own code, needed only if they were moved. ``seeds``: the number of seeds of each
     row. ``top``: the number of best configs to compare. ``beside``: the folders of other searches with the same base.
-    ``data_dir``: the folder of the named corpora. ``corpora``, ``without`` and ``parts`` are arguments of
+    ``data_dir``: the folder of the named corpora. ``corpora``, ``without``, ``parts`` and ``at_most`` are arguments of
     ``experiment``, and ``greedy_path`` is its argument ``path``. Raises UserError for a study that was read from
     another tool, and as ``read_finished``, ``experiment``, ``load_constraints``, ``load_code`` and ``first_events`` do.
     """
@@ -67,10 +69,33 @@ def prepare_ablation(
         beside=searches_beside(beside),
         without=without,
         parts=parts,
+        at_most=at_most,
         time=time.time(),
     )
     if not made.compares:
         return None
     load_code(path, record.study.space.code, code)
-    first = first_events(made, record, StudyFolder(path), data_dir=data_dir, corpus_folder=Path.cwd(), clock=time.time)
+    first = _first_events(made, record, path, data_dir)
     return PreparedAblation(path, record, made, first)
+
+
+def prepare_round(path: Path, *, code: Sequence[Path] = ()) -> PreparedAblation | None:
+    """Prepare the next round of the last ablation of the study in the folder ``path``. Returns None if that ablation
+    has a fixed number of seeds, is not finished, or if all its rows are decided.
+
+    ``code``: as in ``prepare_ablation``. Raises UserError as ``read_study``, ``load_constraints``, ``load_code`` and
+    ``first_events`` do.
+    """
+    if not adds_seeds(path):
+        return None
+    record = read_study(path)
+    load_constraints(path, record.study.space, code)
+    load_code(path, record.study.space.code, code)
+    made = next_round(record, time=time.time())
+    return None if made is None else PreparedAblation(path, record, made, _first_events(made, record, path, None))
+
+
+def _first_events(made: Experiment, record: StudyRecord, path: Path, data_dir: Path | None) -> list[Event]:
+    ready = {name: each for own in (*record.ablations.values(), record) for name, each in own.corpora.items()}
+    folder, here = StudyFolder(path), Path.cwd()
+    return first_events(made, ready, folder, data_dir=data_dir, corpus_folder=here, clock=time.time)

@@ -24,7 +24,7 @@ from skipstack.data.basis.saying import unsaid
 from skipstack.data.basis.user_code.files import code_path, load_recorded
 from skipstack.models.ground.kernel_names import named
 from skipstack.search.analysis.ablation.history import AblationHistory
-from skipstack.search.api.ablation import PreparedAblation
+from skipstack.search.api.ablation import PreparedAblation, prepare_round
 from skipstack.search.api.opening import extend_study, new_points, open_study
 from skipstack.search.api.options import Execution
 from skipstack.search.api.planning.plan import Meter
@@ -60,6 +60,7 @@ from skipstack.search.study.record.extension import more_hours, shortening
 from skipstack.search.study.record.folder import StudyFolder, new_folder
 from skipstack.search.study.record.reading import is_finished, read_searched, read_study, unfinished_ablation
 from skipstack.search.study.record.requests import Request, Requests
+from skipstack.search.study.record.rounds import with_rounds
 from skipstack.search.study.record.study_record import StudyRecord
 from skipstack.spaces.domains import Json
 from skipstack.spaces.subject import Subject
@@ -343,6 +344,8 @@ def resume(path: Path, execution: Execution, *, enough: bool = False, hours: flo
             if given:
                 raise UserError(f"{option}: an ablation trains all its rows (allowed: resume without it)")
         return _ablation(path, execution, number, lambda: read_study(path).ablations[number], resuming=True)
+    if finished and hours is None and (further := prepare_round(path, code=_code(execution))) is not None:
+        return ablate(further, execution)
     if finished and hours is None and not Requests(folder.asked).waiting():
         return Run(folder, execution, None, resuming=True)
     record = cache(lambda: read_study(path))  # reading is slow, and not always needed
@@ -372,7 +375,7 @@ def extend(
     the study, and as ``extend_study`` does.
     """
     record, folder = read_searched(path), StudyFolder(path)
-    load_recorded(record.study.space.code, [Path(each) for each in execution.code])
+    load_recorded(record.study.space.code, _code(execution))
     check_constraints_given(folder)
     first: list[Event] = [*placement(execution, folder, time.time())]
     first += extend_study(
@@ -473,6 +476,27 @@ def ablate(prepared: PreparedAblation, execution: Execution) -> Run:
     )
 
 
+def further_round(run: Run) -> PreparedAblation | None:
+    """Prepare the round after a finished ``run`` of an ablation; None if all its rows are decided, or for a search."""
+    return None if run.ablation is None else prepare_round(run.folder.path, code=_code(run.execution))
+
+
+def with_all_rounds(run: Run, record: StudyRecord) -> tuple[int, StudyRecord]:
+    """Return the number of the ablation that a ``run`` of a round belongs to, and its record with all its rounds.
+
+    ``record``: the record of the run itself, which is the result if its ablation has no other rounds.
+    """
+    assert run.ablation is not None, "it is the run of an ablation"
+    assert record.plan is not None, "an ablation has a plan"
+    if (first := record.plan.continues) is None:
+        return run.ablation, record
+    return first, with_rounds(read_study(run.folder.path))[first]
+
+
+def _code(execution: Execution) -> list[Path]:
+    return [Path(each) for each in execution.code]
+
+
 def sync_to_mlflow(path: Path, execution: Execution) -> Run:
     """Write the events that MLflow lacks of the study in the folder ``path``, finished or not. The attribute
     ``missing`` of the returned run says what could not be written.
@@ -517,7 +541,7 @@ def _started(run: Run, record: Callable[[], StudyRecord], path: Path, call: str 
     if (changed := check_function_given(folder, execution.function, asked)) is not None:
         execution.warn(f"warning: {changed}")
     check_constraints_given(folder)
-    load_recorded(code_of_study(folder), [Path(each) for each in execution.code])
+    load_recorded(code_of_study(folder), _code(execution))
     if execution.function is None:
         named()  # raises for kernels of an unknown name
     with lost_disk_interrupts("the start of the study"), ExitStack() as ending:

@@ -577,6 +577,10 @@ class AblationPlanned(_Happened):
     which each row is trained; empty means the base's corpus. ``path``: whether the greedy path from the base to the
     first winner is also trained. ``winners``: the trial numbers of the winners, the best first; empty in ledgers of
     version 0.2.0, where the rows give the order of the winners.
+
+    ``looks``: the numbers of seeds at which the rows are compared, the last being the most that a row may have; empty
+    if they are compared once. ``continues``: the number of the ablation whose rows get further seeds by this one, which
+    has only the rows that are still open, and their references; None for an ablation of its own.
     """
 
     kind: Literal["settled"] = "settled"
@@ -585,6 +589,8 @@ class AblationPlanned(_Happened):
     corpora: tuple[str, ...] = ()
     path: bool = False
     winners: tuple[NonNegativeInt, ...] = ()
+    looks: tuple[PositiveInt, ...] = ()
+    continues: PositiveInt | None = None
 
 
 OwnEvent = Annotated[

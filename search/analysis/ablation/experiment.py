@@ -12,6 +12,7 @@ from skipstack.data.basis.frozen import canonical_json
 from skipstack.search.analysis.ablation.other_searches import best_of_others
 from skipstack.search.analysis.ablation.rows import changed, changed_within, joined_paths, rows, space_of_rows
 from skipstack.search.ledger.events import AblationPlanned
+from skipstack.search.statistics.sequential import looks
 from skipstack.search.strategy.proposers.config import ListedConfig, PathConfig
 from skipstack.search.study.config import SEEDS_OF_A_SEARCH, SearchConfig, StudyConfig
 from skipstack.search.study.record.study_record import StudyRecord
@@ -50,6 +51,7 @@ def experiment(
     beside: Mapping[str, StudyRecord] | None = None,
     without: Sequence[str] = (),
     parts: bool = True,
+    at_most: int | None = None,
     time: float,
 ) -> Experiment:
     """Plan the next ablation of a study.
@@ -63,9 +65,11 @@ def experiment(
     ``without``: texts, each with one path or several joined by commas. For each text and each winner there is a row. In
     this row, all changes of the winner at the text's paths are taken back.
     ``parts``: whether the single changes of each winner are rows as well.
+    ``at_most``: the most seeds of a row, if rows get further seeds until they are decided; None for ``seeds`` alone.
     ``time``: the time of the planning, in Unix seconds.
 
-    Raises UserError if ``seeds`` or ``top`` is below 1, or if no trial has a score. Raises it for a corpus that is
+    Raises UserError if ``seeds`` or ``top`` is below 1, if ``at_most`` is not above ``seeds``, needs a second seed, or
+    stands beside replicates or several corpora, or if no trial has a score. Raises it for a corpus that is
     unknown, is named twice or does not fit the base, and for any corpus if the study varies its corpus itself. Raises
     it for a path in ``without`` at which no winner has a change. Raises it for another search that has another base or
     no scored trial, or whose best config cannot be expressed on the study's axes.
@@ -76,6 +80,8 @@ def experiment(
     if not (best := record.ranked()[:top]):
         raise UserError("no trial of the study has a score (allowed: a study with a best config to take apart)")
     study, read = record.study, _corpora(record.study, corpora)
+    if at_most is not None:
+        _check_rounds(study, seeds, at_most, len(read))
     others = best_of_others(record, beside or {})
     points = [*(trial.point for trial in best), *(other.point for other in others)]
     config = _on_corpora(space_of_rows(study.space, points), read)
@@ -98,11 +104,46 @@ def experiment(
         corpora=tuple(read),
         path=isinstance(proposer, PathConfig),
         winners=tuple(winners),
+        looks=() if at_most is None else looks(seeds, at_most),
     )
     search = _search(study.search, number, proposer, seeds)
     name = f"{study.name}, ablation {number}"
     ablation = StudyConfig(name=name, settings=study.settings, about=study.about, space=config, search=search)
     return Experiment(number, ablation, planned)
+
+
+def round_after(
+    record: StudyRecord, whole: StudyRecord, first: int, points: Sequence[Point], seeds: range, *, time: float
+) -> Experiment:
+    """Plan a further round of an ablation, with new seeds for some of its rows.
+
+    ``record``: the study's record. ``whole``: the record of the ablation with its rounds so far. ``first``: the number
+    of the ablation. ``points``: the configs to train. ``seeds``: which seeds of a row the new ones are, from 0 on.
+    """
+    assert whole.plan is not None, "it is an ablation"
+    texts = {canonical_json(point) for point in points}
+    rows_left = tuple(row for row in whole.plan.rows if canonical_json(row.point) in texts)
+    plan = whole.plan.model_copy(
+        update={"time": time, "rows": rows_left, "left_out": (), "path": False, "looks": (), "continues": first}
+    )
+    number = max(record.ablations) + 1
+    search = _search(record.study.search, number, ListedConfig(points=tuple(points)), len(seeds))
+    name = f"{whole.study.name}, seeds {seeds[0] + 1} to {seeds[-1] + 1}"
+    return Experiment(number, whole.study.model_copy(update={"name": name, "search": search}), plan)
+
+
+def _check_rounds(study: StudyConfig, seeds: int, at_most: int, corpora: int) -> None:
+    if study.search.replicates:
+        raise UserError(
+            f"--until-decided: got a study with {study.search.repeated.name} (allowed: without replicates, since more "
+            "seeds do not add to them)"
+        )
+    if corpora > 1:
+        raise UserError(f"--until-decided: got {corpora} corpora (allowed: one)")
+    if seeds < 2:
+        raise UserError("--seeds: got 1 with --until-decided (allowed: 2 or more, which show how far seeds lie apart)")
+    if not seeds < at_most <= SEEDS_OF_A_SEARCH:
+        raise UserError(f"--at-most: got {at_most} (allowed: above --seeds, {seeds}, up to {SEEDS_OF_A_SEARCH:,})")
 
 
 def _proposer(

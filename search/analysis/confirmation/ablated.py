@@ -30,10 +30,8 @@ def ablated(record: StudyRecord, *, randomise: bool = False) -> Confirmation:
     ``record``: the ablation's own record. ``randomise``: as in ``confirm``. The rows of each corpus are one family for
     the correction of p values, and the means over corpora are another.
     """
-    assert record.plan is not None, "an ablation begins with its rows"
+    asked, split = compared_rows(record), split_of(record)
     trained = trained_rows(record)
-    asked = [_row(record, record.plan, role, each, trained) for role, each in questions(trained)]
-    split = split_of(record)
     rows = confirm(asked, split=split, randomise=randomise)
     corpora = tuple(dict.fromkeys(each.corpus for each in trained))
     own = record.study.space.base.title
@@ -46,6 +44,13 @@ def ablated(record: StudyRecord, *, randomise: bool = False) -> Confirmation:
         split=split,
         about=record.study.about,
     )
+
+
+def compared_rows(record: StudyRecord) -> list[RowToConfirm]:
+    """Return the rows of an ablation's confirmed table, in its order."""
+    assert record.plan is not None, "an ablation begins with its rows"
+    trained = trained_rows(record)
+    return [_row(record, record.plan, role, each, trained) for role, each in questions(trained)]
 
 
 def questions(trained: Sequence[TrainedRow]) -> list[tuple[Role, TrainedRow]]:
@@ -86,6 +91,7 @@ def _row(
         trial=row.trial,
         reference=beside[0] if beside else None,
         is_reference=compared is None,
+        looks=planned.looks,
     )
 
 

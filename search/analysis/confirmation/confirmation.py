@@ -21,6 +21,7 @@ from skipstack.search.analysis.confirmation.differences import (
 from skipstack.search.statistics.estimates import Estimate
 from skipstack.search.statistics.multiple_testing import LEVEL, holm, levels
 from skipstack.search.statistics.power import chances, noise, seeds_needed, smallest_difference
+from skipstack.search.statistics.sequential import sequential_p, shares
 from skipstack.search.study.record.trial_record import TrialRecord
 
 
@@ -36,6 +37,7 @@ class RowToConfirm:
     ``family``: a key; the p values of rows with the same key are corrected together.
     ``same_sentences``: whether both trials are known to be tested on the same sentences, even with different corpus
     paths.
+    ``looks``: the numbers of seeds at which the row is compared until it is decided; empty if it is compared once.
     """
 
     label: str
@@ -47,6 +49,7 @@ class RowToConfirm:
     corpus: str = ""
     family: str = ""
     same_sentences: bool = False
+    looks: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -59,7 +62,8 @@ class ConfirmedRow:
     ``dev``, ``test``: the trial's scores.
     ``difference``: the difference to the reference. None if it is unknown, and for a row that is a reference itself.
     ``effect_size``: the difference in standard deviations over seeds.
-    ``p``: the p value of the difference, corrected for all rows of the family (Holm).
+    ``p``: the p value of the difference, corrected for all looks (``sequential_p``) and all rows of the family (Holm).
+    ``level``: the level at which Holm's procedure tests the row.
     ``p_randomised``: the p value of approximate randomisation over the test sentences. It is valid for these trained
     networks only. None if it was not requested, or if the trials lack a shared seed or counts of the same sentences.
     ``marked``: whether ``p`` is below 5 %.
@@ -82,6 +86,7 @@ class ConfirmedRow:
     difference: Estimate | None = None
     effect_size: float | None = None
     p: float | None = None
+    level: float | None = None
     p_randomised: float | None = None
     marked: bool = False
     corrected: tuple[float, float] | None = None
@@ -122,17 +127,55 @@ def confirm(
     found = [_measured(row, split, only_described, randomise) for row in rows]
     for family in dict.fromkeys(row.family for row in rows):
         places = [place for place, row in enumerate(rows) if row.family == family]
-        answers = [each.p if (each := found[place].difference) else None for place in places]
+        looked = [_looked(rows[place], found[place].difference, split) for place in places]
+        answers = [each.p for each in looked]
         # Rows of two winners that compare the same trials count as one question.
         asked = [(id(rows[place].trial), id(rows[place].reference)) for place in places]
-        for place, p, level in zip(places, holm(answers, asked), levels(answers, asked), strict=True):
+        for place, each, p, level in zip(places, looked, holm(answers, asked), levels(answers, asked), strict=True):
             found[place] = replace(
                 found[place],
                 p=p,
+                level=level,
                 marked=p is not None and p < LEVEL,
-                corrected=corrected_interval(found[place].difference, level),
+                corrected=None if level is None else each.interval(level),
             )
     return tuple(found)
+
+
+@dataclass(frozen=True, slots=True)
+class _Looked:
+    """A difference at the looks so far. ``at``: its estimates. ``seeds``: the numbers of seeds of all looks."""
+
+    at: tuple[Estimate, ...]
+    seeds: tuple[int, ...]
+
+    @property
+    def p(self) -> float | None:
+        values = [each.p for each in self.at if each.p is not None]
+        return sequential_p(values, self.seeds) if values and len(values) == len(self.at) else None
+
+    def interval(self, level: float) -> tuple[float, float] | None:
+        """Return the differences that no look rejects; None if there is no interval."""
+        each = [one.interval(level * share) for one, share in zip(self.at, shares(self.seeds), strict=False)]
+        ends = [interval for interval in each if interval is not None]
+        if not ends or len(ends) < len(each):
+            return None
+        lows, highs = zip(*ends, strict=True)
+        return (max(lows), min(highs)) if max(lows) < min(highs) else ends[-1]
+
+
+def _looked(row: RowToConfirm, difference_now: Estimate | None, split: Split) -> _Looked:
+    """Return the row's difference at each of its looks so far; without ``row.looks``, at one look with all seeds."""
+    if difference_now is None:
+        return _Looked((), (1,))
+    if not row.looks or row.trial is None or row.reference is None:
+        return _Looked((difference_now,), (1,))
+    at = (
+        difference(row.trial, row.reference, split, same_sentences=row.same_sentences, most=seeds)
+        for seeds in row.looks
+        if seeds <= difference_now.seeds
+    )
+    return _Looked(tuple(each for each in at if each is not None), row.looks)
 
 
 def corrected_interval(difference: Estimate | None, level: float | None) -> tuple[float, float] | None:

@@ -61,7 +61,12 @@ def score_of(trial: TrialRecord, split: Split) -> Estimate | None:
 
 
 def difference(
-    trial: TrialRecord, reference: TrialRecord, split: Split, *, same_sentences: bool = False
+    trial: TrialRecord,
+    reference: TrialRecord,
+    split: Split,
+    *,
+    same_sentences: bool = False,
+    most: int | None = None,
 ) -> Estimate | None:
     """Return the difference of a trial's score to a reference's; None if either was not measured on ``split``.
 
@@ -69,12 +74,12 @@ def difference(
     that only one trial has are left out. Calls of a function are paired in the same way if both trials have the same
     replicates. Trials without a shared seed are compared unpaired. Their difference has an interval only if they have
     counts by sentence. Sentences are paired if both trials were measured on the same corpus, or if ``same_sentences``
-    is True.
+    is True. ``most``: the number of shared seeds that count, in the order of their training; None means all.
     """
     ours, theirs = by_seed(trial, split), by_seed(reference, split)
     if not ours or not theirs:
         return None
-    shared = tuple(seed for seed in ours if seed in theirs and trial.replicates == reference.replicates)
+    shared = tuple(seed for seed in ours if seed in theirs and trial.replicates == reference.replicates)[:most]
     seeds = (shared, shared) if shared else (tuple(ours), tuple(theirs))
     value = _mean({seed: ours[seed] for seed in seeds[0]}) - _mean({seed: theirs[seed] for seed in seeds[1]})
     counts = _paired_counts(trial, reference, split, seeds, same_sentences)

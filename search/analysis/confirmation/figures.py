@@ -2,6 +2,7 @@
 
 from skipstack.search.analysis.confirmation.ablated import ablated
 from skipstack.search.analysis.confirmation.confirmed import Confirmed
+from skipstack.search.study.record.rounds import with_rounds
 from skipstack.search.study.record.study_record import StudyRecord
 from skipstack.spaces.subject import Subject
 
@@ -12,7 +13,7 @@ def confirmed_figures(record: StudyRecord, config: Subject) -> list[Confirmed]:
     The study's own scores do not count: only ablations use seeds that did not influence the choice of the config.
     """
     found = {}
-    for number, ablation in record.ablations.items():
+    for number, ablation in with_rounds(record).items():
         table = ablated(ablation)
         for row in table.rows:
             if row.trial is None or row.test is None or row.test.half is None:

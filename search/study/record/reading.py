@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from skipstack.data.basis.errors import UserError
-from skipstack.search.ledger.events import Ablated, Event, Finished, StudyOpened
+from skipstack.search.ledger.events import Ablated, AblationPlanned, Event, Finished, StudyOpened
 from skipstack.search.ledger.ledger import Ledger, events_of
 from skipstack.search.ledger.lines import Line
 from skipstack.search.study.record.columnar_record import columnar_record
@@ -49,6 +49,15 @@ def unfinished_ablation(path: Path) -> int | None:
         if isinstance(event, Ablated):
             last = None if isinstance(event.event, Finished) else event.ablation
     return last
+
+
+def adds_seeds(path: Path) -> bool:
+    """Whether the last ablation of the study in the folder ``path`` adds seeds until its rows are decided."""
+    last = None
+    for event in Ledger(StudyFolder.existing(path).ledger).only("ablated"):
+        if isinstance(event, Ablated) and isinstance(event.event, AblationPlanned):
+            last = event.event
+    return last is not None and (bool(last.looks) or last.continues is not None)
 
 
 def read_study(path: Path) -> StudyRecord:

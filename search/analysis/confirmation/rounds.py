@@ -1,0 +1,89 @@
+"""Plans the next round of an ablation that trains until its rows are decided.
+
+A row is decided once it is marked, or once it is unlikely to be marked with the most seeds (``HOPELESS``). Then it gets
+no further seeds. The other rows are open: the next round trains them and their references with as many new seeds as the
+next look needs.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from skipstack.search.analysis.ablation.experiment import Experiment, round_after
+from skipstack.search.analysis.confirmation.ablated import compared_rows
+from skipstack.search.analysis.confirmation.confirmation import ConfirmedRow, RowToConfirm, confirm
+from skipstack.search.analysis.confirmation.designs import split_of
+from skipstack.search.statistics.sequential import HOPELESS, chance_of_mark, shares
+from skipstack.search.study.record.rounds import with_rounds
+from skipstack.search.study.record.study_record import StudyRecord
+
+Standing = Literal["marked", "hopeless", "open", "all seeds", "no interval"]
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """Why a row gets further seeds, or gets none.
+
+    ``standing``: ``open`` if it gets further seeds; otherwise the reason why not. ``seeds``: its seeds so far.
+    ``chance``: the chance that it is marked with the most seeds; None if it is marked or has no interval.
+    """
+
+    standing: Standing
+    seeds: int
+    chance: float | None = None
+
+
+def next_round(record: StudyRecord, *, time: float) -> Experiment | None:
+    """Plan the next round of the last ablation of a study; None if that ablation has a fixed number of seeds, is not
+    finished, or has no open row. ``time``: the time of the planning, in Unix seconds.
+    """
+    last = record.ablations.get(max(record.ablations, default=0))
+    if last is None or last.plan is None or not last.finished:
+        return None
+    number = last.plan.continues or max(record.ablations)
+    whole = with_rounds(record)[number]
+    assert whole.plan is not None, "it has rounds"
+    if not whole.plan.looks:
+        return None
+    wanted = {
+        row.number
+        for asked, _, decision in decisions(whole)
+        if decision.standing == "open"
+        for row in (asked.trial, asked.reference)
+        if row is not None
+    }
+    if not wanted:
+        return None
+    points = [trial.point for trial in whole.trials.values() if trial.number in wanted]
+    seeds = max(len(trial.seeds) for trial in whole.trials.values())
+    following = next(look for look in whole.plan.looks if look > seeds)
+    return round_after(record, whole, number, points, range(seeds, following), time=time)
+
+
+def decisions(whole: StudyRecord) -> Iterator[tuple[RowToConfirm, ConfirmedRow, Decision]]:
+    """Yield each compared row of an ablation with all its rounds, its result, and whether it gets further seeds."""
+    asked = compared_rows(whole)
+    found = confirm(asked, split=split_of(whole))
+    most = max((len(trial.seeds) for trial in whole.trials.values()), default=0)
+    for row, result in zip(asked, found, strict=True):
+        if not row.is_reference:
+            yield row, result, _decided(row, result, most)
+
+
+def _decided(row: RowToConfirm, result: ConfirmedRow, most: int) -> Decision:
+    """Decide on a row. ``most``: the most seeds of any row so far; a row that has fewer was decided before."""
+    difference = result.difference
+    if difference is None or not difference.parts or result.level is None:
+        return Decision("no interval", 0 if difference is None else difference.seeds)
+    if result.marked:
+        return Decision("marked", difference.seeds)
+    last = row.looks[-1]
+    if difference.seeds >= last:
+        return Decision("all seeds", difference.seeds)
+    level = result.level * shares(row.looks)[-1]
+    value = np.asarray(difference.value)
+    chance = float(chance_of_mark(value, difference.parts, seeds=difference.seeds, most=last, level=level))
+    further = chance >= HOPELESS and difference.seeds == most
+    return Decision("open" if further else "hopeless", difference.seeds, chance)

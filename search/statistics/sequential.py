@@ -1,0 +1,111 @@
+"""Sequential tests: a difference is compared at several numbers of seeds, and training ends when it is decided.
+
+A look is a comparison with the seeds so far. Each look j may spend a share s_j of the level, in proportion to the seeds
+that are new in it: s_j = (n_j - n_(j-1)) / n_K, for n_j seeds at look j and n_K seeds at the last of K looks (Lan and
+DeMets 1983, with linear spending). A difference is marked if p_j < s_j times the level at some look, that is, if the
+smallest p_j / s_j is below the level. Without an effect, this has at most the probability of the level: the shares add
+up to 1, so the sum of the looks' probabilities is at most the level. This holds however the looks depend on each other,
+for example through the same test sentences, and whatever decides when training ends.
+
+Exact boundaries (Pocock 1977) would reach a little further, but suppose independent increments; test sentences, which
+all looks share, are none.
+
+Array legend: E experiments; R seeds.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Final
+
+import numpy as np
+
+from skipstack.search.statistics.chance import VarianceComponent, half_width_at
+from skipstack.search.statistics.pseudo_values import Values
+
+GROWTH: Final = 1.5
+"""The number of seeds at a look, relative to the look before."""
+
+HOPELESS: Final = 0.2
+"""A row gets no further seeds if the chance that they mark it is below this."""
+
+
+def looks(first: int, most: int) -> tuple[int, ...]:
+    """Return the numbers of seeds of all looks: ``first``, then each half as many again, and ``most`` at the end.
+
+    The last step may be shorter, but has at least half of its seeds: with ``first`` 5 and ``most`` 40, the looks are
+    at 5, 8, 12, 18, 27 and 40 seeds.
+    """
+    found = [first]
+    while found[-1] < most:
+        following = max(found[-1] + 1, round(GROWTH * found[-1]))
+        left = most - following
+        found.append(most if left < (following - found[-1]) / 2 else following)
+    return tuple(found)
+
+
+def shares(seeds: Sequence[int]) -> tuple[float, ...]:
+    """Return the share of the level that each look spends; ``seeds``: the numbers of seeds of all looks."""
+    return tuple((now - before) / seeds[-1] for before, now in pairwise((0, *seeds)))
+
+
+def sequential_p(values: Sequence[float], seeds: Sequence[int]) -> float:
+    """Return the p value of a difference after some looks: the smallest p_j / s_j, at most 1.
+
+    ``values``: the p values of the looks so far, of which there is at least one. ``seeds``: the numbers of seeds of all
+    looks, also of those to come.
+    """
+    return min(1.0, *(value / share for value, share in zip(values, shares(seeds), strict=False)))
+
+
+def chance_of_mark(value: Values, parts: Sequence[VarianceComponent], *, seeds: int, most: int, level: float) -> Values:
+    """Return the chance that a difference will be marked by a test at ``level`` with ``most`` seeds, given ``seeds``.
+
+    ``value``: the mean m of the difference so far. ``parts``: the components of its variance: v of the ``seeds`` = n,
+    then, if test sentences are known, w of the sentences (``chance``). With N = ``most`` seeds, the mean is predicted
+    to be m + t sqrt(v (N - n) / N), where t has Student's distribution with n - 1 degrees of freedom: the predictive
+    distribution of normal data under a flat prior of their mean and of the logarithm of their variance. The difference
+    is marked beyond the bound at N seeds, the square root of t_(N-1)(level)^2 v n / N + t_w(level)^2 w, for the
+    quantiles t of Student's distribution with N - 1 and with w's degrees of freedom. New seeds change neither w nor, it
+    is assumed, the estimate of v n.
+    """
+    from scipy.special import stdtr
+
+    own, *others = parts
+    bound = half_width_at([VarianceComponent(own.variance * seeds / most, most - 1), *others], level)
+    spread = np.sqrt(own.variance * (most - seeds) / most)
+    beyond = [np.divide(sign * value - bound, spread, where=spread > 0, out=np.zeros_like(bound)) for sign in (1, -1)]
+    chance = np.sum([stdtr(seeds - 1, each) for each in beyond], axis=0)
+    return np.where(spread > 0, chance, np.abs(value) > bound)
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """What a sequential test does on average. ``marked``: the share of differences that are marked. ``seeds``: the mean
+    number of seeds.
+    """
+
+    marked: float
+    seeds: float
+
+
+def expected(
+    seeds: Sequence[int], effect: float, *, level: float, experiments: int, source: np.random.Generator
+) -> Expected:
+    """Simulate a sequential test of a difference that varies between seeds alone.
+
+    ``seeds``: the numbers of seeds of all looks. ``effect``: the true difference in standard deviations of a seed's
+    difference. ``level``: the level of the test over all looks, such as 5 % divided by the number of rows.
+    """
+    values_ER = source.normal(effect, 1.0, (experiments, seeds[-1]))
+    trained_E = np.full(experiments, seeds[-1])
+    marked_E, open_E = np.zeros(experiments, bool), np.ones(experiments, bool)
+    for look, share in zip(seeds, shares(seeds), strict=True):
+        mean_E, variance_E = values_ER[:, :look].mean(1), values_ER[:, :look].var(1, ddof=1) / look
+        parts = [VarianceComponent(variance_E, look - 1)]
+        marks_E = open_E & (np.abs(mean_E) > half_width_at(parts, level * share))
+        further = {"seeds": look, "most": seeds[-1], "level": level * shares(seeds)[-1]}
+        hopeless_E = open_E & (chance_of_mark(mean_E, parts, **further) < HOPELESS)
+        ends_E = marks_E | hopeless_E
+        trained_E[ends_E], marked_E, open_E = look, marked_E | marks_E, open_E & ~ends_E
+    return Expected(float(marked_E.mean()), float(trained_E.mean()))

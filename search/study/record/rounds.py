@@ -1,0 +1,91 @@
+"""Ablations with the seeds of all their rounds.
+
+An ablation that trains until its rows are decided adds seeds in rounds. Each round is an ablation of its own in the
+ledger, which continues the first one (``AblationPlanned.continues``) with other seeds for the rows that are still open.
+"""
+
+import copy
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from skipstack.data.basis.frozen import canonical_json
+from skipstack.search.ledger.sentences import SentenceCounts
+from skipstack.search.study.record.reports import Reports
+from skipstack.search.study.record.seed_races import joined
+from skipstack.search.study.record.study_record import StudyRecord
+from skipstack.search.study.record.trial_record import TrialRecord
+
+
+def with_rounds(record: StudyRecord) -> dict[int, StudyRecord]:
+    """Return the ablations of a study by number, each with the seeds of all its rounds; rounds alone are left out.
+
+    A round counts for a row once its trial is measured on test, and only if all rounds before it count.
+    """
+    found = dict[int, StudyRecord]()
+    for number, own in record.ablations.items():
+        if own.plan is None or own.plan.continues is None:
+            found[number] = own
+    for number, rounds in _rounds(record).items():
+        found[number] = _together(found[number], rounds)
+    return found
+
+
+def _rounds(record: StudyRecord) -> dict[int, list[StudyRecord]]:
+    """Return the rounds after the first of each ablation that has some, by the ablation's number."""
+    found = dict[int, list[StudyRecord]]()
+    for own in record.ablations.values():
+        if own.plan is not None and own.plan.continues is not None:
+            found.setdefault(own.plan.continues, []).append(own)
+    return found
+
+
+def _together(first: StudyRecord, rounds: Iterable[StudyRecord]) -> StudyRecord:
+    """Return a copy of an ablation's record whose trials have the seeds of all ``rounds``."""
+    later = [{canonical_json(trial.point): trial for trial in each.trials.values()} for each in rounds]
+    whole = copy.copy(first)
+    whole.trials = {}
+    for number, trial in first.trials.items():
+        parts, text = [trial], canonical_json(trial.point)
+        for trials in later:
+            if text not in trials or not trials[text].whole or bool(trials[text].test) != bool(trial.test):
+                break
+            parts.append(trials[text])
+        whole.trials[number] = trial if len(parts) == 1 else _joined(parts)
+    return whole
+
+
+def _joined(parts: Sequence[TrialRecord]) -> TrialRecord:
+    """Join the trials of one config with different seeds into one, whose only report has the best one of each."""
+    first, reports = parts[0], Reports()
+    best = joined([
+        report.model_copy(update={"seeds": each.seeds}) for each in parts if (report := each.best) is not None
+    ])
+    reports.append(best.model_copy(update={"seeds": (), "seconds": sum(each.seconds for each in parts)}))
+    shared = [name for name in first.tested if all(name in each.tested for each in parts)]
+    return TrialRecord(
+        first.number,
+        first.point,
+        first.space,
+        tuple(seed for each in parts for seed in each.seeds),
+        first.measure,
+        first.parameters,
+        first.replicates,
+        reports=reports,
+        reason=first.reason,
+        starts=sum(each.starts for each in parts),
+        tested={name: tuple(value for each in parts for value in each.tested[name]) for name in shared},
+        packed=_counts_of(parts),
+        documents=first.documents,
+        happened=first.happened,
+        note=first.note,
+    )
+
+
+def _counts_of(parts: Sequence[TrialRecord]) -> SentenceCounts | None:
+    """Return the counts by test sentence of all seeds; None if a trial has none, or has those of other sentences."""
+    packed = [each.packed for each in parts if each.packed is not None]
+    if len(packed) < len(parts) or len({each.sentences for each in packed}) > 1:
+        return None
+    names = list(packed[0].counts)
+    return SentenceCounts.of(np.concatenate([each.array(names) for each in packed]), names)
