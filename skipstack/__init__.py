@@ -374,7 +374,7 @@ def ablate(
     without: str | Sequence[str] = (),
     parts: bool = True,
     until_decided: bool = False,
-    at_most: int = 40,
+    at_most: int | None = None,
     data_dir: AnyPath | None = None,
     **options: Unpack[GivenOptions],
 ) -> Study:
@@ -386,11 +386,11 @@ def ablate(
     another search with the same base, or several, whose best configs are rows, too. ``without``: a path, or several
     joined by commas, or a list of these: the best config without all its changes there at once is a row. ``parts``:
     False leaves the single changes out. ``until_decided``: rows get further seeds until each is marked, is unlikely to
-    be marked with ``at_most`` seeds, or has as many. If nothing differs from the base, nothing is trained. ``code``,
-    ``constraints``: as for ``resume``. Options and errors are those of ``search``; an option that is not given is that
-    of the study's last run. ``resume`` finishes an ablation that was interrupted. If an ``objective`` reports no
-    ``test``, its rows are compared by the score itself: the seeds are new, and the variation between them is the only
-    one that is known.
+    be marked with ``at_most`` seeds (None: 40), or has as many. If nothing differs from the base, nothing is trained.
+    ``code``, ``constraints``: as for ``resume``. Options and errors are those of ``search``; an option that is not given
+    is that of the study's last run. ``resume`` finishes an ablation that was interrupted. If an ``objective`` reports
+    no ``test``, its rows are compared by the score itself: the seeds are new, and the variation between them is the
+    only one that is known.
     """
     check_system()
     from skipstack.search.api.ablation import prepare_ablation
@@ -421,7 +421,8 @@ def ablate(
         beside=[Path(each) for each in ([beside] if isinstance(beside, str | Path) else beside)],
         without=(without,) if isinstance(without, str) else without,
         parts=parts,
-        at_most=at_most if until_decided else None,
+        until_decided=until_decided,
+        at_most=at_most,
         data_dir=_path(data_dir),
     )
     return open(study) if prepared is None else _finished(ready(prepared, where))

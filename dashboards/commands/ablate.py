@@ -75,8 +75,9 @@ def ablate(
         ),
     ] = False,
     at_most: Annotated[
-        int, typer.Option(help="With --until-decided, the most seeds of a row.", parser=whole, metavar="N")
-    ] = 40,
+        int | None,
+        typer.Option(help="With --until-decided, the most seeds of a row; 40 if left out.", parser=whole, metavar="N"),
+    ] = None,
     plan: Annotated[
         bool,
         typer.Option(
@@ -111,7 +112,8 @@ def ablate(
         beside=beside or (),
         without=without or (),
         parts=parts,
-        at_most=at_most if until_decided else None,
+        until_decided=until_decided,
+        at_most=at_most,
         data_dir=data_dir,
     )
     if prepared is None:

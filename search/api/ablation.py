@@ -4,6 +4,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from skipstack.data.basis.errors import UserError
 from skipstack.search.analysis.ablation.experiment import Experiment, experiment
@@ -16,6 +17,9 @@ from skipstack.search.study.record.folder import StudyFolder
 from skipstack.search.study.record.reading import adds_seeds, read_finished, read_study
 from skipstack.search.study.record.study_record import StudyRecord
 from skipstack.spaces.function import is_imported
+
+MOST_SEEDS: Final = 40
+"""The most seeds of a row that trains until it is decided, unless the user says otherwise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +45,7 @@ def prepare_ablation(
     beside: Sequence[Path] = (),
     without: Sequence[str] = (),
     parts: bool = True,
+    until_decided: bool = False,
     at_most: int | None = None,
     data_dir: Path | None,
 ) -> PreparedAblation | None:
@@ -49,10 +54,14 @@ def prepare_ablation(
 
     ``code``: the files of the study's own code, needed only if they were moved. ``seeds``: the number of seeds of each
     row. ``top``: the number of best configs to compare. ``beside``: the folders of other searches with the same base.
-    ``data_dir``: the folder of the named corpora. ``corpora``, ``without``, ``parts`` and ``at_most`` are arguments of
+    ``until_decided``: whether rows get further seeds until they are decided, up to ``at_most`` (None: ``MOST_SEEDS``).
+    ``data_dir``: the folder of the named corpora. ``corpora``, ``without`` and ``parts`` are arguments of
     ``experiment``, and ``greedy_path`` is its argument ``path``. Raises UserError for a study that was read from
-    another tool, and as ``read_finished``, ``experiment``, ``load_constraints``, ``load_code`` and ``first_events`` do.
+    another tool, for ``at_most`` without ``until_decided``, and as ``read_finished``, ``experiment``,
+    ``load_constraints``, ``load_code`` and ``first_events`` do.
     """
+    if at_most is not None and not until_decided:
+        raise UserError(f"--at-most: got {at_most} without --until-decided (allowed: with it)")
     record = read_finished(path)
     if is_imported(record.study.space.base):
         raise UserError(
@@ -69,7 +78,7 @@ def prepare_ablation(
         beside=searches_beside(beside),
         without=without,
         parts=parts,
-        at_most=at_most,
+        at_most=(at_most or MOST_SEEDS) if until_decided else None,
         time=time.time(),
     )
     if not made.compares:

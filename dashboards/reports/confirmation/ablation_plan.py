@@ -9,7 +9,7 @@ from skipstack.data.basis.counted import counted
 from skipstack.data.tasks.measure import Measure
 from skipstack.search.analysis.ablation.experiment import Experiment
 from skipstack.search.analysis.ablation.labels import label
-from skipstack.search.analysis.confirmation.forecast import POINTS, Forecast
+from skipstack.search.analysis.confirmation.forecast import POINTS, Forecast, Rounds
 from skipstack.search.statistics.power import POWER
 from skipstack.spaces.space import Space
 
@@ -55,6 +55,8 @@ def _costs(made: Experiment, expected: Forecast, measure: Measure) -> Iterator[s
     path = f", and on the path at most {further} more" if further else ", those of the path among them"
     path = path if made.plan.path else ""
     yield f"it trains {each}, {counted(expected.trials, 'trial')}{path}; nothing is stopped{_time(expected)}"
+    if expected.rounds is not None:
+        yield _rounds(expected.rounds)
     found = expected.resolution
     if found is None:
         yield f"the differences that it can detect are not known: {expected.why}"
@@ -76,6 +78,15 @@ def _costs(made: Experiment, expected: Forecast, measure: Measure) -> Iterator[s
         yield f"no number of seeds detects a difference of {POINTS} {unit}: the test set is too small"
     else:
         yield f"a difference of {POINTS} {unit} would take {counted(found.needed, 'seed')}"
+
+
+def _rounds(found: Rounds) -> str:
+    *some, last = map(str, found.looks)
+    return (
+        f"rows that are not decided get further seeds: they are compared at {', '.join(some)} and {last} seeds; a row "
+        f"without an effect gets about {found.idle:.0f} of them on average, one with the smallest effect that "
+        f"{last} seeds detect about {found.detectable:.0f}"
+    )
 
 
 def _time(expected: Forecast) -> str:

@@ -4,8 +4,10 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from math import inf
 from statistics import fmean
+from typing import Final
 
 from skipstack.data.basis.frozen import canonical_json, identity
+from skipstack.data.basis.seeding import generator
 from skipstack.data.store.stored import open_store
 from skipstack.search.analysis.ablation.experiment import Experiment
 from skipstack.search.analysis.ablation.labels import reference
@@ -13,7 +15,9 @@ from skipstack.search.analysis.ablation.trained import TrainedRow
 from skipstack.search.analysis.confirmation.ablated import questions
 from skipstack.search.analysis.confirmation.differences import difference_table
 from skipstack.search.ledger.events import CorpusPrepared, Event
-from skipstack.search.statistics.power import noise, seeds_needed, smallest_difference
+from skipstack.search.statistics.multiple_testing import LEVEL
+from skipstack.search.statistics.power import Noise, noise, seeds_needed, smallest_difference
+from skipstack.search.statistics.sequential import expected
 from skipstack.search.strategy.proposers.config import ListedConfig, PathConfig
 from skipstack.search.study.record.folder import StudyFolder
 from skipstack.search.study.record.study_record import StudyRecord
@@ -24,6 +28,9 @@ from skipstack.spaces.trial import as_network
 
 POINTS = 0.1
 """The difference, in points, for which the needed number of seeds is computed."""
+
+SIMULATED: Final = 4000
+"""The number of simulated experiments for the expected number of seeds."""
 
 Bounds = tuple[float, float]
 """A lower and an upper bound of seconds."""
@@ -52,6 +59,20 @@ class Resolution:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Rounds:
+    """The seeds that rows get on average until they are decided.
+
+    ``looks``: the numbers of seeds at which rows are compared. ``idle``: the seeds of a row without an effect.
+    ``detectable``: the seeds of a row with the smallest effect that the most seeds, all trained at once, detect. Both
+    suppose that test sentences do not vary.
+    """
+
+    looks: tuple[int, ...]
+    idle: float
+    detectable: float
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Forecast:
     """The forecast of an ablation: its cost and its power.
 
@@ -59,6 +80,7 @@ class Forecast:
     ``seeds``, ``searched``: the number of seeds of a trial, in the ablation and in the search.
     ``seconds``: bounds of the training time if trials run one after another; None if the search has no times.
     ``resolution``, ``why``: the power, and the reason if it is None (unknown).
+    ``rounds``: the seeds of rows that train until they are decided; None if their number is fixed.
     """
 
     trials: int
@@ -68,6 +90,7 @@ class Forecast:
     seconds: tuple[float, float] | None
     resolution: Resolution | None
     why: str = ""
+    rounds: Rounds | None = None
 
 
 def forecast(record: StudyRecord, made: Experiment, first: Iterable[Event], folder: StudyFolder) -> Forecast:
@@ -102,7 +125,18 @@ def forecast(record: StudyRecord, made: Experiment, first: Iterable[Event], fold
         seconds=seconds,
         resolution=resolution,
         why=why,
+        rounds=_rounds(made.plan.looks, _questions(made)) if made.plan.looks else None,
     )
+
+
+def _rounds(looks: tuple[int, ...], asked: int) -> Rounds:
+    alone = Noise(seeds=1.0, sentences=0.0, rest=0.0)
+    effect = smallest_difference(alone, seeds=looks[-1], sentences=2, questions=asked)
+    idle, detectable = (
+        expected(looks, each, level=LEVEL / asked, experiments=SIMULATED, source=generator(0, "rounds")).seeds
+        for each in (0.0, effect)
+    )
+    return Rounds(looks=looks, idle=idle, detectable=detectable)
 
 
 def most(proposer: ListedConfig | PathConfig) -> int:

@@ -24,7 +24,7 @@ def with_rounds(record: StudyRecord) -> dict[int, StudyRecord]:
     """
     found = dict[int, StudyRecord]()
     for number, own in record.ablations.items():
-        if own.plan is None or own.plan.continues is None:
+        if not own.is_round:
             found[number] = own
     for number, rounds in _rounds(record).items():
         found[number] = _together(found[number], rounds)
@@ -58,9 +58,9 @@ def _together(first: StudyRecord, rounds: Iterable[StudyRecord]) -> StudyRecord:
 def _joined(parts: Sequence[TrialRecord]) -> TrialRecord:
     """Join the trials of one config with different seeds into one, whose only report has the best one of each."""
     first, reports = parts[0], Reports()
-    best = joined([
-        report.model_copy(update={"seeds": each.seeds}) for each in parts if (report := each.best) is not None
-    ])
+    best = joined(
+        [report.model_copy(update={"seeds": each.seeds}) for each in parts if (report := each.best) is not None]
+    )
     reports.append(best.model_copy(update={"seeds": (), "seconds": sum(each.seconds for each in parts)}))
     shared = [name for name in first.tested if all(name in each.tested for each in parts)]
     return TrialRecord(

@@ -280,6 +280,11 @@ class StudyRecord:
         return fingerprint_of(subject, self.corpora)
 
     @property
+    def is_round(self) -> bool:
+        """Whether it is the record of a further round of an ablation (``search/study/record/rounds.py``)."""
+        return self.plan is not None and self.plan.continues is not None
+
+    @property
     def base(self) -> TrialRecord | None:
         """The trial with the base config, from which differences are measured; None if there is none, as in a search
         that was read from another tool.

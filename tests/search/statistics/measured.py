@@ -42,6 +42,7 @@ from tests.search.statistics.simulated_limits import (
 from tests.search.statistics.simulated_power import ROWS, stated
 from tests.search.statistics.simulated_power import SEEDS as POWER_SEEDS
 from tests.search.statistics.simulated_searches import FRESH_SEEDS, NOTHING, searches
+from tests.search.statistics.simulated_sequential import VARYING, Varying, by_chance, trained
 
 REPEATS = 2000
 SEARCHES = 20
@@ -73,6 +74,20 @@ def power_row(rows: int) -> str:
         half = " / ".join(f"{100 * share:.0f}" for share in each.half_detected)
         shown = " / ".join(f"{size:.2f}" for size in each.half_overstated)
         cells += [f"{each.smallest:.1f}", f"{100 * each.detected[1]:.0f}", half, shown]
+    return line(str(rows), *cells)
+
+
+def looks_row(world: Varying) -> str:
+    """How often chance gets a mark, in percent: at the first look, at the worst one, and there without correction."""
+    found = by_chance(world)
+    return line(world.name, *(f"{100 * share:.1f}" for share in (found.once, found.worst, found.uncorrected)))
+
+
+def rounds_row(rows: int) -> str:
+    """The seeds of rows that are trained until they are decided, beside those of a fixed design of equal power."""
+    found = trained(rows)
+    means = (f"{seeds:.1f}" for seeds in found.seeds)
+    cells = (f"{found.effect:.2f}", f"{100 * found.marked:.0f}", f"{found.fixed}", *means, f"{100 * found.saved:.0f}")
     return line(str(rows), *cells)
 
 
@@ -157,6 +172,8 @@ TABLES: Mapping[str, tuple[Callable[[Any], str], Sequence[Any]]] = {
     "coverage": (coverage_row, (*WORLDS, FAILING)),
     "power": (power_row, ROWS),
     "families": (search_row, NOTHING),
+    "looks": (looks_row, VARYING),
+    "rounds": (rounds_row, ROWS),
     "documents": (document_row, DOCUMENTED),
     "spans": (span_row, RARE),
     "shapes": (shape_row, tuple(SHAPES)),

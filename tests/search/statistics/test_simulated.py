@@ -19,6 +19,7 @@ from tests.search.statistics.simulated import FAILING, SENTENCES_MOST, WORLDS, W
 from tests.search.statistics.simulated_limits import DOCUMENTED, RARE, covered, covered_of_spans
 from tests.search.statistics.simulated_power import ROWS, stated
 from tests.search.statistics.simulated_searches import NOTHING, searches
+from tests.search.statistics.simulated_sequential import VARYING, by_chance
 
 COVERED = (0.93, 0.985)
 WIDEST = {2: 5.5, 3: 2.1, 5: 1.45, 10: 1.2}
@@ -36,6 +37,12 @@ def test_a_few_searches_without_effects_get_few_marks_and_their_own_scores_many(
     found = searches(NOTHING[0], 100)
     assert max(found.family.values()) <= binom.ppf(0.999, 100, LEVEL) / 100
     assert found.winner_exceeds_error > 0.5
+
+
+def test_a_few_families_without_effects_get_few_marks_however_often_they_are_looked_at() -> None:
+    found = by_chance(VARYING[0], 200, source=1)
+    assert found.worst <= binom.ppf(0.999, 200, LEVEL) / 200
+    assert found.uncorrected > binom.ppf(0.999, 200, LEVEL) / 200
 
 
 def test_the_smallest_p_of_a_family_is_marked_by_holm_as_the_simulation_counts_it() -> None:
