@@ -387,10 +387,10 @@ def ablate(
     joined by commas, or a list of these: the best config without all its changes there at once is a row. ``parts``:
     False leaves the single changes out. ``until_decided``: rows get further seeds until each is marked, is unlikely to
     be marked with ``at_most`` seeds (None: 40), or has as many. If nothing differs from the base, nothing is trained.
-    ``code``, ``constraints``: as for ``resume``. Options and errors are those of ``search``; an option that is not given
-    is that of the study's last run. ``resume`` finishes an ablation that was interrupted. If an ``objective`` reports
-    no ``test``, its rows are compared by the score itself: the seeds are new, and the variation between them is the
-    only one that is known.
+    ``code``, ``constraints``: as for ``resume``. Options and errors are those of ``search``; an option that is not
+    given is that of the study's last run. ``resume`` finishes an ablation that was interrupted. If an ``objective``
+    reports no ``test``, its rows are compared by the score itself: the seeds are new, and the variation between them is
+    the only one that is known.
     """
     check_system()
     from skipstack.search.api.ablation import prepare_ablation
