@@ -375,6 +375,8 @@ def ablate(
     parts: bool = True,
     until_decided: bool = False,
     at_most: int | None = None,
+    retune: int | None = None,
+    retune_axes: str | Sequence[str] = (),
     data_dir: AnyPath | None = None,
     **options: Unpack[GivenOptions],
 ) -> Study:
@@ -386,7 +388,9 @@ def ablate(
     another search with the same base, or several, whose best configs are rows, too. ``without``: a path, or several
     joined by commas, or a list of these: the best config without all its changes there at once is a row. ``parts``:
     False leaves the single changes out. ``until_decided``: rows get further seeds until each is marked, is unlikely to
-    be marked with ``at_most`` seeds (None: 40), or has as many. If nothing differs from the base, nothing is trained.
+    be marked with ``at_most`` seeds (None: 40), or has as many. ``retune``: each row is tuned again with so many trials
+    before rows are compared, over the axes at or below the paths ``retune_axes`` (by default those of training and
+    regularisation). If nothing differs from the base, nothing is trained.
     ``code``, ``constraints``: as for ``resume``. Options and errors are those of ``search``; an option that is not
     given is that of the study's last run. ``resume`` finishes an ablation that was interrupted. If an ``objective``
     reports no ``test``, its rows are compared by the score itself: the seeds are new, and the variation between them is
@@ -423,6 +427,8 @@ def ablate(
         parts=parts,
         until_decided=until_decided,
         at_most=at_most,
+        retune=retune,
+        retune_axes=(retune_axes,) if isinstance(retune_axes, str) else retune_axes,
         data_dir=_path(data_dir),
     )
     return open(study) if prepared is None else _finished(ready(prepared, where))
@@ -666,12 +672,12 @@ def _constraints(given: Sequence[str | Constraint]) -> list[str | ConstraintFunc
 def _finished(run: Run) -> Study:
     """The study once it is run to its end and MLflow shows it."""
     from skipstack.dashboards.reports.pictures.drawing_process import DRAWING
-    from skipstack.search.api.run import ablate, further_round
+    from skipstack.search.api.run import ablate, next_part
 
     try:
         record = run.finish()
         _shown(run, record if run.ablation is None else None)
-        while (further := further_round(run)) is not None:
+        while (further := next_part(run)) is not None:
             run = ablate(further, run.execution)
             run.finish()
             _shown(run)

@@ -78,6 +78,22 @@ def ablate(
         int | None,
         typer.Option(help="With --until-decided, the most seeds of a row; 40 if left out.", parser=whole, metavar="N"),
     ] = None,
+    retune: Annotated[
+        int | None,
+        typer.Option(
+            help="Tune each row again, with so many trials over --retune-axes, before rows are compared.",
+            parser=whole,
+            metavar="N",
+        ),
+    ] = None,
+    retune_axes: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="PATHS",
+            help="With --retune, the axes at or below PATHS, such as training.optimiser. May be repeated. Left out: "
+            "those of training and regularisation.",
+        ),
+    ] = None,
     plan: Annotated[
         bool,
         typer.Option(
@@ -114,6 +130,8 @@ def ablate(
         parts=parts,
         until_decided=until_decided,
         at_most=at_most,
+        retune=retune,
+        retune_axes=retune_axes or (),
         data_dir=data_dir,
     )
     if prepared is None:
@@ -124,7 +142,7 @@ def ablate(
     from skipstack.search.api.run import ablate as ablated
     from skipstack.search.execution.driver.functions import check_function_given
 
-    record, made = prepared.record, prepared.experiment
+    record, made = prepared.record, prepared.planned
     page = ablation_page(made, forecast(record, made, prepared.first, StudyFolder(study)), record.measure)
     if plan:
         print_page(page)

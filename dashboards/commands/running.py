@@ -14,17 +14,17 @@ from skipstack.dashboards.commands.next_steps import next_steps, to_look_at
 from skipstack.dashboards.commands.published import published
 from skipstack.dashboards.live.progress import Progress
 from skipstack.dashboards.reports.confirmation.ablated_report import ablated_report, with_next_step
+from skipstack.dashboards.reports.confirmation.ablation_plan import part_in_words
 from skipstack.dashboards.reports.named_logs import with_logs
 from skipstack.dashboards.reports.pictures.drawing_process import DRAWING
 from skipstack.dashboards.reports.printing import print_report, say, unless_lost
 from skipstack.dashboards.reports.warned import warned
 from skipstack.dashboards.reports.wording import reason_in_words
-from skipstack.data.basis.counted import counted
 from skipstack.data.basis.loading import uncollected
 from skipstack.search.analysis.confirmation.ablated import ablated
 from skipstack.search.api.options import Execution
 from skipstack.search.api.recorded_options import execution_of
-from skipstack.search.api.run import Run, ablate, further_round, with_all_rounds
+from skipstack.search.api.run import Run, ablate, next_part, with_all_rounds
 from skipstack.search.api.study import exploration_of
 from skipstack.search.execution.driver.faults import StudyInterruptedError
 from skipstack.search.ledger.events import FAULTS
@@ -109,7 +109,7 @@ def _ablated(run: Run) -> int:
     code = 0
     while True:
         with run.finished() as record:
-            if (further := further_round(run)) is None:
+            if (further := next_part(run)) is None:
                 number, whole = with_all_rounds(run, record)
                 confirmed = ablated(whole)
                 with _printed(run):
@@ -120,8 +120,7 @@ def _ablated(run: Run) -> int:
         code = max(code, _faults(record, run.folder))
         if further is None:
             break
-        made = further.experiment
-        say(f"{made.study.name}: {counted(len(made.plan.rows), 'config')} of rows that are still open")
+        say(part_in_words(further.experiment))
         run = ablate(further, run.execution)
     own = {name: page for name, page in pages.items() if name == f"ablation {number}"}
     for line in to_look_at(run.folder.path, private_runs=run.has_private_runs, pages=own):

@@ -2,19 +2,19 @@
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
 from skipstack.data.basis.errors import UserError
-from skipstack.search.analysis.ablation.experiment import Experiment, experiment
+from skipstack.search.analysis.ablation.experiment import Experiment, arm_of, experiment
 from skipstack.search.analysis.ablation.first_events import first_events
 from skipstack.search.analysis.ablation.other_searches import searches_beside
-from skipstack.search.analysis.confirmation.rounds import next_round
+from skipstack.search.analysis.confirmation.rounds import next_part
 from skipstack.search.api.recorded_options import load_code, load_constraints
 from skipstack.search.ledger.events import Event
 from skipstack.search.study.record.folder import StudyFolder
-from skipstack.search.study.record.reading import adds_seeds, read_finished, read_study
+from skipstack.search.study.record.reading import last_plan, read_finished, read_study
 from skipstack.search.study.record.study_record import StudyRecord
 from skipstack.spaces.function import is_imported
 
@@ -24,12 +24,16 @@ MOST_SEEDS: Final = 40
 
 @dataclass(frozen=True, slots=True)
 class PreparedAblation:
-    """An ablation that is ready to begin. ``path``: the study's folder. ``record``: the record of the study's search.
-    ``experiment``: the plan of the ablation. ``first``: its first events.
+    """An ablation that is ready to begin.
+
+    ``path``: the study's folder. ``record``: the record of the study's search. ``planned``: the plan of the ablation.
+    ``experiment``: the plan of its first part, which is the search of an arm if rows are tuned again, and otherwise the
+    ablation itself. ``first``: the first events of this part.
     """
 
     path: Path
     record: StudyRecord
+    planned: Experiment
     experiment: Experiment
     first: Sequence[Event]
 
@@ -47,6 +51,8 @@ def prepare_ablation(
     parts: bool = True,
     until_decided: bool = False,
     at_most: int | None = None,
+    retune: int | None = None,
+    retune_axes: Sequence[str] = (),
     data_dir: Path | None,
 ) -> PreparedAblation | None:
     """Prepare the next ablation of the finished study in the folder ``path``. Returns None if no config differs from
@@ -55,13 +61,15 @@ def prepare_ablation(
     ``code``: the files of the study's own code, needed only if they were moved. ``seeds``: the number of seeds of each
     row. ``top``: the number of best configs to compare. ``beside``: the folders of other searches with the same base.
     ``until_decided``: whether rows get further seeds until they are decided, up to ``at_most`` (None: ``MOST_SEEDS``).
-    ``data_dir``: the folder of the named corpora. ``corpora``, ``without`` and ``parts`` are arguments of
-    ``experiment``, and ``greedy_path`` is its argument ``path``. Raises UserError for a study that was read from
-    another tool, for ``at_most`` without ``until_decided``, and as ``read_finished``, ``experiment``,
-    ``load_constraints``, ``load_code`` and ``first_events`` do.
+    ``data_dir``: the folder of the named corpora. ``corpora``, ``without``, ``parts``, ``retune`` and ``retune_axes``
+    are arguments of ``experiment``, and ``greedy_path`` is its argument ``path``. Raises UserError for a study that was
+    read from another tool, for ``at_most`` without ``until_decided``, for ``retune_axes`` without ``retune``, and as
+    ``read_finished``, ``experiment``, ``load_constraints``, ``load_code`` and ``first_events`` do.
     """
     if at_most is not None and not until_decided:
         raise UserError(f"--at-most: got {at_most} without --until-decided (allowed: with it)")
+    if retune_axes and retune is None:
+        raise UserError(f"--retune-axes: got {', '.join(retune_axes)} without --retune (allowed: with it)")
     record = read_finished(path)
     if is_imported(record.study.space.base):
         raise UserError(
@@ -79,32 +87,36 @@ def prepare_ablation(
         without=without,
         parts=parts,
         at_most=(at_most or MOST_SEEDS) if until_decided else None,
+        retune=retune,
+        retune_axes=retune_axes,
         time=time.time(),
     )
     if not made.compares:
         return None
     load_code(path, record.study.space.code, code)
-    first = _first_events(made, record, path, data_dir)
-    return PreparedAblation(path, record, made, first)
+    begun = made if (tuning := made.plan.tuning) is None else arm_of(record, tuning, 0, time=time.time())
+    return replace(_prepared(path, record, begun, data_dir), planned=made)
 
 
-def prepare_round(path: Path, *, code: Sequence[Path] = ()) -> PreparedAblation | None:
-    """Prepare the next round of the last ablation of the study in the folder ``path``. Returns None if that ablation
-    has a fixed number of seeds, is not finished, or if all its rows are decided.
+def prepare_next_part(path: Path, *, code: Sequence[Path] = ()) -> PreparedAblation | None:
+    """Prepare what follows the last ablation of the study in the folder ``path``: another arm, the comparison of the
+    arms, or further seeds. Returns None if nothing follows it, or if it is not finished.
 
-    ``code``: as in ``prepare_ablation``. Raises UserError as ``read_study``, ``load_constraints``, ``load_code`` and
-    ``first_events`` do.
+    ``code``: as in ``prepare_ablation``. Raises UserError as ``read_study``, ``load_constraints``, ``load_code``,
+    ``first_events`` and ``next_part`` do.
     """
-    if not adds_seeds(path):
+    plan = last_plan(path)
+    if plan is None or not (plan.looks or plan.continues is not None or plan.arm is not None):
         return None
     record = read_study(path)
     load_constraints(path, record.study.space, code)
     load_code(path, record.study.space.code, code)
-    made = next_round(record, time=time.time())
-    return None if made is None else PreparedAblation(path, record, made, _first_events(made, record, path, None))
+    made = next_part(record, time=time.time())
+    return None if made is None else _prepared(path, record, made, None)
 
 
-def _first_events(made: Experiment, record: StudyRecord, path: Path, data_dir: Path | None) -> list[Event]:
+def _prepared(path: Path, record: StudyRecord, made: Experiment, data_dir: Path | None) -> PreparedAblation:
     ready = {name: each for own in (*record.ablations.values(), record) for name, each in own.corpora.items()}
     folder, here = StudyFolder(path), Path.cwd()
-    return first_events(made, ready, folder, data_dir=data_dir, corpus_folder=here, clock=time.time)
+    first = first_events(made, ready, folder, data_dir=data_dir, corpus_folder=here, clock=time.time)
+    return PreparedAblation(path, record, made, made, first)

@@ -24,7 +24,7 @@ from skipstack.data.basis.saying import unsaid
 from skipstack.data.basis.user_code.files import code_path, load_recorded
 from skipstack.models.ground.kernel_names import named
 from skipstack.search.analysis.ablation.history import AblationHistory
-from skipstack.search.api.ablation import PreparedAblation, prepare_round
+from skipstack.search.api.ablation import PreparedAblation, prepare_next_part
 from skipstack.search.api.opening import extend_study, new_points, open_study
 from skipstack.search.api.options import Execution
 from skipstack.search.api.planning.plan import Meter
@@ -344,7 +344,7 @@ def resume(path: Path, execution: Execution, *, enough: bool = False, hours: flo
             if given:
                 raise UserError(f"{option}: an ablation trains all its rows (allowed: resume without it)")
         return _ablation(path, execution, number, lambda: read_study(path).ablations[number], resuming=True)
-    if finished and hours is None and (further := prepare_round(path, code=_code(execution))) is not None:
+    if finished and hours is None and (further := prepare_next_part(path, code=_code(execution))) is not None:
         return ablate(further, execution)
     if finished and hours is None and not Requests(folder.asked).waiting():
         return Run(folder, execution, None, resuming=True)
@@ -476,9 +476,9 @@ def ablate(prepared: PreparedAblation, execution: Execution) -> Run:
     )
 
 
-def further_round(run: Run) -> PreparedAblation | None:
-    """Prepare the round after a finished ``run`` of an ablation; None if all its rows are decided, or for a search."""
-    return None if run.ablation is None else prepare_round(run.folder.path, code=_code(run.execution))
+def next_part(run: Run) -> PreparedAblation | None:
+    """Prepare what follows a finished ``run`` of an ablation; None if nothing follows, and for a search."""
+    return None if run.ablation is None else prepare_next_part(run.folder.path, code=_code(run.execution))
 
 
 def with_all_rounds(run: Run, record: StudyRecord) -> tuple[int, StudyRecord]:

@@ -570,6 +570,26 @@ class LeftOut(Frozen):
     why: str
 
 
+class Tuning(Frozen):
+    """How the rows of an ablation are tuned again before they are compared.
+
+    Each row has an arm: a search of its own over the same axes with the same number of trials. All arms are ablations
+    of their own in the ledger. The ablation after them trains the best config of each with fresh seeds.
+
+    ``first``: the number of the first arm. ``arms``: the rows, each with the point at which its search starts, in the
+    space of the study. ``axes``: the axes that are tuned. ``trials``: the number of trials of an arm. ``seeds``,
+    ``looks``: the seeds and looks of the rows that are compared. ``winners``: as in ``AblationPlanned``.
+    """
+
+    first: PositiveInt
+    arms: tuple[ListedRow, ...]
+    axes: tuple[str, ...]
+    trials: PositiveInt
+    seeds: PositiveInt
+    looks: tuple[PositiveInt, ...] = ()
+    winners: tuple[NonNegativeInt, ...] = ()
+
+
 class AblationPlanned(_Happened):
     """The plan of an ablation.
 
@@ -581,6 +601,9 @@ class AblationPlanned(_Happened):
     ``looks``: the numbers of seeds at which the rows are compared, the last being the most that a row may have; empty
     if they are compared once. ``continues``: the number of the ablation whose rows get further seeds by this one, which
     has only the rows that are still open, and their references; None for an ablation of its own.
+
+    ``tuning``: how its rows were tuned again; None if they were not. ``arm``: the index of the row that this ablation
+    tunes; None for an ablation that compares rows.
     """
 
     kind: Literal["settled"] = "settled"
@@ -591,6 +614,8 @@ class AblationPlanned(_Happened):
     winners: tuple[NonNegativeInt, ...] = ()
     looks: tuple[PositiveInt, ...] = ()
     continues: PositiveInt | None = None
+    tuning: Tuning | None = None
+    arm: NonNegativeInt | None = None
 
 
 OwnEvent = Annotated[

@@ -10,6 +10,7 @@ from skipstack.data.tasks.measure import Measure
 from skipstack.search.analysis.ablation.experiment import Experiment
 from skipstack.search.analysis.ablation.labels import label
 from skipstack.search.analysis.confirmation.forecast import POINTS, Forecast, Rounds
+from skipstack.search.ledger.events import Tuning
 from skipstack.search.statistics.power import POWER
 from skipstack.spaces.space import Space
 
@@ -18,6 +19,16 @@ def ablation_page(made: Experiment, expected: Forecast, measure: Measure) -> Pag
     """The page of a planned ablation."""
     costs = map(Sentence, _costs(made, expected, measure))
     return Page(made.study.title, (tuple(_rows(made)), tuple(costs)))
+
+
+def part_in_words(made: Experiment) -> str:
+    """A line on a part of an ablation that begins: the search of an arm, the comparison of all arms, or a round."""
+    configs, tuning = counted(len(made.plan.rows), "config"), made.plan.tuning
+    if made.plan.continues is not None:
+        return f"{made.study.name}: {configs} of rows that are not decided yet"
+    if tuning is not None and made.plan.arm is not None:
+        return f"{made.study.name}: up to {counted(tuning.trials, 'trial')}"
+    return f"{made.study.name}: {configs}"
 
 
 def nothing_to_compare() -> Page:
@@ -55,6 +66,8 @@ def _costs(made: Experiment, expected: Forecast, measure: Measure) -> Iterator[s
     path = f", and on the path at most {further} more" if further else ", those of the path among them"
     path = path if made.plan.path else ""
     yield f"it trains {each}, {counted(expected.trials, 'trial')}{path}; nothing is stopped{_time(expected)}"
+    if made.plan.tuning is not None:
+        yield _tuning(made.plan.tuning, made, expected)
     if expected.rounds is not None:
         yield _rounds(expected.rounds)
     found = expected.resolution
@@ -78,6 +91,15 @@ def _costs(made: Experiment, expected: Forecast, measure: Measure) -> Iterator[s
         yield f"no number of seeds detects a difference of {POINTS} {unit}: the test set is too small"
     else:
         yield f"a difference of {POINTS} {unit} would take {counted(found.needed, 'seed')}"
+
+
+def _tuning(found: Tuning, made: Experiment, expected: Forecast) -> str:
+    arms, trials = len(found.arms), counted(found.trials, "trial")
+    taken = "" if expected.tuning is None else f", about {duration(expected.tuning)} of training"
+    return (
+        f"before that, each row is tuned again over {', '.join(found.axes)}: {arms} searches of {trials} under "
+        f"{expected.scheduler}{taken}"
+    )
 
 
 def _rounds(found: Rounds) -> str:

@@ -10,8 +10,9 @@ from skipstack.data.basis.errors import UserError, unknown
 from skipstack.data.basis.explain import explain
 from skipstack.data.basis.frozen import canonical_json
 from skipstack.search.analysis.ablation.other_searches import best_of_others
-from skipstack.search.analysis.ablation.rows import changed, changed_within, joined_paths, rows, space_of_rows
-from skipstack.search.ledger.events import AblationPlanned
+from skipstack.search.analysis.ablation.retuning import arms, space_of_arm, tuned_axes, tuned_rows
+from skipstack.search.analysis.ablation.rows import Rows, changed, changed_within, joined_paths, rows, space_of_rows
+from skipstack.search.ledger.events import AblationPlanned, Tuning
 from skipstack.search.statistics.sequential import looks
 from skipstack.search.strategy.proposers.config import ListedConfig, PathConfig
 from skipstack.search.study.config import SEEDS_OF_A_SEARCH, SearchConfig, StudyConfig
@@ -52,6 +53,8 @@ def experiment(
     without: Sequence[str] = (),
     parts: bool = True,
     at_most: int | None = None,
+    retune: int | None = None,
+    retune_axes: Sequence[str] = (),
     time: float,
 ) -> Experiment:
     """Plan the next ablation of a study.
@@ -66,12 +69,15 @@ def experiment(
     this row, all changes of the winner at the text's paths are taken back.
     ``parts``: whether the single changes of each winner are rows as well.
     ``at_most``: the most seeds of a row, if rows get further seeds until they are decided; None for ``seeds`` alone.
+    ``retune``: the trials with which each row is tuned again before it is compared; None for rows as they are.
+    ``retune_axes``: paths of the axes that are tuned; empty means those of training and regularisation.
     ``time``: the time of the planning, in Unix seconds.
 
     Raises UserError if ``seeds`` or ``top`` is below 1, if ``at_most`` is not above ``seeds``, needs a second seed, or
     stands beside replicates or several corpora, or if no trial has a score. Raises it for a corpus that is
     unknown, is named twice or does not fit the base, and for any corpus if the study varies its corpus itself. Raises
-    it for a path in ``without`` at which no winner has a change. Raises it for another search that has another base or
+    it for a path in ``without`` at which no winner has a change, and as ``tuned_axes`` and ``arms`` do. Raises it for
+    ``retune`` beside a greedy path or corpora. Raises it for another search that has another base or
     no scored trial, or whose best config cannot be expressed on the study's axes.
     """
     for option, given in (("--seeds", seeds), ("--top", top)):
@@ -96,6 +102,21 @@ def experiment(
             raise UserError(f"--without: {unknown('change', place, list(changes))}")
     found = rows(space, winners, beside_them, without, parts=parts)
     number = max(record.ablations, default=0) + 1
+    tuning = None
+    if retune is not None:
+        if path or read:
+            raise UserError(f"--retune: got it with {'--path' if path else '--corpus'} (allowed: without)")
+        tuned = tuned_axes(record.space, retune_axes)
+        found = Rows(arms(found, tuned), found.left_out)
+        tuning = Tuning(
+            first=number,
+            arms=found.rows,
+            axes=tuned,
+            trials=retune,
+            seeds=seeds,
+            looks=_looks(seeds, at_most),
+            winners=tuple(winners),
+        )
     proposer = _proposer(space, [row.point for row in found.rows], read, winners[best[0].number] if path else None)
     planned = AblationPlanned(
         time=time,
@@ -104,8 +125,68 @@ def experiment(
         corpora=tuple(read),
         path=isinstance(proposer, PathConfig),
         winners=tuple(winners),
-        looks=() if at_most is None else looks(seeds, at_most),
+        looks=_looks(seeds, at_most),
+        tuning=tuning,
     )
+    return _made(study, number, config, planned, proposer, seeds)
+
+
+def arm_of(record: StudyRecord, tuning: Tuning, arm: int, *, time: float) -> Experiment:
+    """Plan the search of an arm: the study's own proposer and scheduler, with new seeds, over the axes to tune."""
+    number, row = tuning.first + arm, tuning.arms[arm]
+    config = space_of_arm(record.study.space, row.point, tuning.axes)
+    study = record.study
+    kind = study.search.proposer.kind
+    search = {
+        **study.search.model_dump(),
+        "proposer": {"kind": "random"} if kind in ("listed", "path") else study.search.proposer.model_dump(),
+        "trials": tuning.trials,
+        "warm_start": (),
+        "enough": None,
+        "hours": None,
+        "first_seed": number * SEEDS_OF_A_SEARCH,
+        "seed": study.search.seed + number * SEEDS_OF_A_SEARCH,
+        "keep_checkpoints": 1,
+    }
+    named = study.model_copy(
+        update={
+            "name": f"{study.name}, ablation {number}, arm {arm + 1} of {len(tuning.arms)}",
+            "space": config,
+            "search": SearchConfig.model_validate(search),
+        }
+    )
+    plan = AblationPlanned(time=time, rows=(row,), tuning=tuning, arm=arm)
+    return Experiment(number, named, plan)
+
+
+def tuned_experiment(record: StudyRecord, tuning: Tuning, *, time: float) -> Experiment:
+    """Plan the comparison of the best configs that the arms have found. Raises UserError as ``tuned_rows`` does."""
+    config, found = tuned_rows(record, tuning)
+    number = max(record.ablations) + 1
+    planned = AblationPlanned(
+        time=time,
+        rows=found.rows,
+        left_out=found.left_out,
+        winners=tuning.winners,
+        looks=tuning.looks,
+        tuning=tuning,
+    )
+    proposer = ListedConfig(points=tuple(row.point for row in found.rows))
+    return _made(record.study, number, config, planned, proposer, tuning.seeds)
+
+
+def _looks(seeds: int, at_most: int | None) -> tuple[int, ...]:
+    return () if at_most is None else looks(seeds, at_most)
+
+
+def _made(
+    study: StudyConfig,
+    number: int,
+    config: SpaceConfig,
+    planned: AblationPlanned,
+    proposer: ListedConfig | PathConfig,
+    seeds: int,
+) -> Experiment:
     search = _search(study.search, number, proposer, seeds)
     name = f"{study.name}, ablation {number}"
     ablation = StudyConfig(name=name, settings=study.settings, about=study.about, space=config, search=search)

@@ -80,6 +80,9 @@ class Forecast:
     ``seeds``, ``searched``: the number of seeds of a trial, in the ablation and in the search.
     ``seconds``: bounds of the training time if trials run one after another; None if the search has no times.
     ``resolution``, ``why``: the power, and the reason if it is None (unknown).
+    ``tuning``: the seconds of training for tuning all rows again, if each trial takes as long as one of the search does
+    on average; None if they are not tuned again, or if the search has no times. ``scheduler``: the kind of the study's
+    scheduler, which stops trials of a tuning.
     ``rounds``: the seeds of rows that train until they are decided; None if their number is fixed.
     """
 
@@ -90,6 +93,8 @@ class Forecast:
     seconds: tuple[float, float] | None
     resolution: Resolution | None
     why: str = ""
+    tuning: float | None = None
+    scheduler: str = "none"
     rounds: Rounds | None = None
 
 
@@ -125,8 +130,17 @@ def forecast(record: StudyRecord, made: Experiment, first: Iterable[Event], fold
         seconds=seconds,
         resolution=resolution,
         why=why,
+        tuning=_tuning(record, made),
+        scheduler=record.study.search.scheduler.kind,
         rounds=_rounds(made.plan.looks, _questions(made)) if made.plan.looks else None,
     )
+
+
+def _tuning(record: StudyRecord, made: Experiment) -> float | None:
+    taken = [trial.seconds for trial in record.trials.values() if trial.seconds > 0]
+    if made.plan.tuning is None or not taken:
+        return None
+    return fmean(taken) * made.plan.tuning.trials * len(made.plan.tuning.arms)
 
 
 def _rounds(looks: tuple[int, ...], asked: int) -> Rounds:

@@ -1,4 +1,4 @@
-"""Plans the next round of an ablation that trains until its rows are decided.
+"""Plans what follows an ablation that has several parts: arms that are tuned one after another, or rounds of seeds.
 
 A row is decided once it is marked, or once it is unlikely to be marked with the most seeds (``HOPELESS``). Then it gets
 no further seeds. The other rows are open: the next round trains them and their references with as many new seeds as the
@@ -11,10 +11,11 @@ from typing import Literal
 
 import numpy as np
 
-from skipstack.search.analysis.ablation.experiment import Experiment, round_after
+from skipstack.search.analysis.ablation.experiment import Experiment, arm_of, round_after, tuned_experiment
 from skipstack.search.analysis.confirmation.ablated import compared_rows
 from skipstack.search.analysis.confirmation.confirmation import ConfirmedRow, RowToConfirm, confirm
 from skipstack.search.analysis.confirmation.designs import split_of
+from skipstack.search.ledger.events import AblationPlanned
 from skipstack.search.statistics.sequential import HOPELESS, chance_of_mark, shares
 from skipstack.search.study.record.rounds import with_rounds
 from skipstack.search.study.record.study_record import StudyRecord
@@ -35,14 +36,23 @@ class Decision:
     chance: float | None = None
 
 
-def next_round(record: StudyRecord, *, time: float) -> Experiment | None:
-    """Plan the next round of the last ablation of a study; None if that ablation has a fixed number of seeds, is not
-    finished, or has no open row. ``time``: the time of the planning, in Unix seconds.
+def next_part(record: StudyRecord, *, time: float) -> Experiment | None:
+    """Plan what follows the last ablation of a study: the search of the next arm, the comparison of all arms, or the
+    next round of seeds. None if that ablation is not finished, or if nothing follows it. ``time``: the time of the
+    planning, in Unix seconds. Raises UserError as ``tuned_experiment`` does.
     """
     last = record.ablations.get(max(record.ablations, default=0))
     if last is None or last.plan is None or not last.finished:
         return None
-    number = last.plan.continues or max(record.ablations)
+    if (tuning := last.plan.tuning) is not None and (arm := last.plan.arm) is not None:
+        further = arm + 1 < len(tuning.arms)
+        return arm_of(record, tuning, arm + 1, time=time) if further else tuned_experiment(record, tuning, time=time)
+    return _next_round(record, last.plan, time)
+
+
+def _next_round(record: StudyRecord, plan: AblationPlanned, time: float) -> Experiment | None:
+    """Plan the next round of seeds after an ablation with this ``plan``; None if it has no open row, or no rounds."""
+    number = plan.continues or max(record.ablations)
     whole = with_rounds(record)[number]
     assert whole.plan is not None, "it has rounds"
     if not whole.plan.looks:

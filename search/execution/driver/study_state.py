@@ -89,11 +89,11 @@ class StudyState:
         """Return the point of trial ``number``, the next one; None if there is none now. The state does not change.
         First comes the base config, if the space contains it. Then come points that users requested, points that were
         good on other corpora, and points of the proposer. The base is never stopped early, since every difference is
-        measured from it. Only a further round of an ablation begins without it, since all its rows may be decided.
+        measured from it. Some ablations begin without it (``begins_with_base``).
         """
         if number >= self.record.study.search.trials:
             return None
-        if number == 0 and self._base is not None and not self.record.is_round:
+        if number == 0 and self._base is not None and self.record.begins_with_base:
             return self._base
         first = [*self.asked[:1], *self._suggested[:1]]
         return first[0] if first else self.proposer.ask(number)

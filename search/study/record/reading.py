@@ -51,13 +51,13 @@ def unfinished_ablation(path: Path) -> int | None:
     return last
 
 
-def adds_seeds(path: Path) -> bool:
-    """Whether the last ablation of the study in the folder ``path`` adds seeds until its rows are decided."""
+def last_plan(path: Path) -> AblationPlanned | None:
+    """Return the plan of the last ablation of the study in the folder ``path``; None if there is none."""
     last = None
     for event in Ledger(StudyFolder.existing(path).ledger).only("ablated"):
         if isinstance(event, Ablated) and isinstance(event.event, AblationPlanned):
             last = event.event
-    return last is not None and (bool(last.looks) or last.continues is not None)
+    return last
 
 
 def read_study(path: Path) -> StudyRecord:
@@ -75,7 +75,7 @@ def read_study(path: Path) -> StudyRecord:
 
 def read_searched(path: Path) -> StudyRecord:
     """Read a study as ``read_study`` does. Also raises UserError if one of its ablations is unfinished."""
-    if unfinished_ablation(path) is not None:
+    if unfinished_ablation(path) is not None or ((plan := last_plan(path)) is not None and plan.arm is not None):
         raise UserError(f"{path}: an ablation of the study was interrupted (allowed: `{_resume(path)}` first)")
     return read_study(path)
 

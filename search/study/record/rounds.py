@@ -18,13 +18,13 @@ from skipstack.search.study.record.trial_record import TrialRecord
 
 
 def with_rounds(record: StudyRecord) -> dict[int, StudyRecord]:
-    """Return the ablations of a study by number, each with the seeds of all its rounds; rounds alone are left out.
+    """Return the ablations of a study that compare rows, by number, each with the seeds of all its rounds.
 
     A round counts for a row once its trial is measured on test, and only if all rounds before it count.
     """
     found = dict[int, StudyRecord]()
     for number, own in record.ablations.items():
-        if not own.is_round:
+        if own.compares:
             found[number] = own
     for number, rounds in _rounds(record).items():
         found[number] = _together(found[number], rounds)

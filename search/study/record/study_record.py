@@ -280,9 +280,18 @@ class StudyRecord:
         return fingerprint_of(subject, self.corpora)
 
     @property
-    def is_round(self) -> bool:
-        """Whether it is the record of a further round of an ablation (``search/study/record/rounds.py``)."""
-        return self.plan is not None and self.plan.continues is not None
+    def compares(self) -> bool:
+        """Whether it is the record of an ablation, with all its rows: not of a further round for some of them
+        (``search/study/record/rounds.py``), nor of the search of an arm (``Tuning``).
+        """
+        return self.plan is not None and self.plan.continues is None and self.plan.arm is None
+
+    @property
+    def begins_with_base(self) -> bool:
+        """Whether the base is the first trial. In a further round, and after a tuning, it is only if it is a row."""
+        if self.plan is None or self.plan.arm is not None or (self.plan.continues is None and self.plan.tuning is None):
+            return True
+        return any(canonical_json(row.point) == self._base_text for row in self.plan.rows)
 
     @property
     def base(self) -> TrialRecord | None:

@@ -12,9 +12,9 @@ from skipstack.data.basis.frozen import canonical_json
 from skipstack.data.basis.seeding import generator
 from skipstack.search.analysis.ablation.experiment import Experiment
 from skipstack.search.analysis.confirmation.ablated import ablated
-from skipstack.search.analysis.confirmation.rounds import decisions, next_round
+from skipstack.search.analysis.confirmation.rounds import decisions, next_part
 from skipstack.search.statistics.sequential import looks
-from skipstack.search.study.record.reading import adds_seeds, read_study
+from skipstack.search.study.record.reading import last_plan, read_study
 from skipstack.search.study.record.rounds import with_rounds
 from skipstack.search.study.record.study_record import StudyRecord
 from tests.search.analysis.ablation.toys import PlantedWorker, beginning, grid_search, made, run_ablation
@@ -32,7 +32,7 @@ def rounds(path: Path, planned: Experiment) -> Iterator[Experiment]:
     while following is not None:
         run_ablation(path, following.number, beginning(path, following), worker=PlantedWorker)
         yield following
-        following = next_round(read_study(path), time=4.0)
+        following = next_part(read_study(path), time=4.0)
 
 
 @pytest.fixture(scope="module")
@@ -128,20 +128,20 @@ def test_an_unfinished_round_is_finished_before_another_is_planned(tmp_path: Pat
     path = grid_search(tmp_path / "study", AXES)
     planned = made(path, seeds=2, at_most=4)
     before = read_study(path)
-    assert not adds_seeds(path)
-    assert next_round(before, time=4.0) is None
+    assert not last_plan(path).looks
+    assert next_part(before, time=4.0) is None
     for number, _ in enumerate(rounds(path, planned), 1):
-        assert adds_seeds(path)
+        assert last_plan(path).looks
         assert number <= len(looks(2, 4))
     record = read_study(path)
     record.ablations[max(record.ablations)].finished = False
-    assert next_round(record, time=4.0) is None
+    assert next_part(record, time=4.0) is None
 
 
 def test_an_ablation_with_a_fixed_number_of_seeds_gets_no_round(tmp_path: Path) -> None:
     path = grid_search(tmp_path / "study", AXES)
     assert len(list(rounds(path, made(path, seeds=2)))) == 1
-    assert not adds_seeds(path)
+    assert not last_plan(path).looks
     assert with_rounds(read_study(path))[1].trials == read_study(path).ablations[1].trials
 
 
