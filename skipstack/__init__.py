@@ -377,6 +377,7 @@ def ablate(
     at_most: int | None = None,
     retune: int | None = None,
     retune_axes: str | Sequence[str] = (),
+    family: str = "",
     data_dir: AnyPath | None = None,
     **options: Unpack[GivenOptions],
 ) -> Study:
@@ -390,7 +391,8 @@ def ablate(
     False leaves the single changes out. ``until_decided``: rows get further seeds until each is marked, is unlikely to
     be marked with ``at_most`` seeds (None: 40), or has as many. ``retune``: each row is tuned again with so many trials
     before rows are compared, over the axes at or below the paths ``retune_axes`` (by default those of training and
-    regularisation). If nothing differs from the base, nothing is trained.
+    regularisation). ``family``: a name; all ablations of this name, in this study and those beside it, share one error
+    budget. If nothing differs from the base, nothing is trained.
     ``code``, ``constraints``: as for ``resume``. Options and errors are those of ``search``; an option that is not
     given is that of the study's last run. ``resume`` finishes an ablation that was interrupted. If an ``objective``
     reports no ``test``, its rows are compared by the score itself: the seeds are new, and the variation between them is
@@ -429,6 +431,7 @@ def ablate(
         at_most=at_most,
         retune=retune,
         retune_axes=(retune_axes,) if isinstance(retune_axes, str) else retune_axes,
+        family=family,
         data_dir=_path(data_dir),
     )
     return open(study) if prepared is None else _finished(ready(prepared, where))

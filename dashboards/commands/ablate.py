@@ -94,6 +94,14 @@ def ablate(
             "those of training and regularisation.",
         ),
     ] = None,
+    family: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="Share one error budget with all ablations of this name, in this study and those beside it: at most "
+            "5 % of such families have a mark by chance.",
+        ),
+    ] = "",
     plan: Annotated[
         bool,
         typer.Option(
@@ -132,6 +140,7 @@ def ablate(
         at_most=at_most,
         retune=retune,
         retune_axes=retune_axes or (),
+        family=family,
         data_dir=data_dir,
     )
     if prepared is None:

@@ -8,6 +8,7 @@ from typing import Final
 
 from skipstack.data.basis.errors import UserError
 from skipstack.search.analysis.ablation.experiment import Experiment, arm_of, experiment
+from skipstack.search.analysis.ablation.families import place_in_family
 from skipstack.search.analysis.ablation.first_events import first_events
 from skipstack.search.analysis.ablation.other_searches import searches_beside
 from skipstack.search.analysis.confirmation.rounds import next_part
@@ -53,6 +54,7 @@ def prepare_ablation(
     at_most: int | None = None,
     retune: int | None = None,
     retune_axes: Sequence[str] = (),
+    family: str = "",
     data_dir: Path | None,
 ) -> PreparedAblation | None:
     """Prepare the next ablation of the finished study in the folder ``path``. Returns None if no config differs from
@@ -61,10 +63,11 @@ def prepare_ablation(
     ``code``: the files of the study's own code, needed only if they were moved. ``seeds``: the number of seeds of each
     row. ``top``: the number of best configs to compare. ``beside``: the folders of other searches with the same base.
     ``until_decided``: whether rows get further seeds until they are decided, up to ``at_most`` (None: ``MOST_SEEDS``).
-    ``data_dir``: the folder of the named corpora. ``corpora``, ``without``, ``parts``, ``retune`` and ``retune_axes``
-    are arguments of ``experiment``, and ``greedy_path`` is its argument ``path``. Raises UserError for a study that was
-    read from another tool, for ``at_most`` without ``until_decided``, for ``retune_axes`` without ``retune``, and as
-    ``read_finished``, ``experiment``, ``load_constraints``, ``load_code`` and ``first_events`` do.
+    ``family``: the name of a family of ablations that share one error budget (``families.py``); empty for one of its
+    own. ``data_dir``: the folder of the named corpora. ``corpora``, ``without``, ``parts``, ``retune`` and
+    ``retune_axes`` are arguments of ``experiment``, and ``greedy_path`` is its argument ``path``. Raises UserError for
+    a study that was read from another tool, for ``at_most`` without ``until_decided``, for ``retune_axes`` without
+    ``retune``, and as ``read_finished``, ``experiment``, ``load_constraints``, ``load_code`` and ``first_events`` do.
     """
     if at_most is not None and not until_decided:
         raise UserError(f"--at-most: got {at_most} without --until-decided (allowed: with it)")
@@ -77,6 +80,7 @@ def prepare_ablation(
             f"skipstack's, which may learn from it: --warm-start {path})"
         )
     load_constraints(path, record.study.space, code)
+    learnt = [source for each in record.warm_starts if (source := Path(each.study)).is_dir()]
     made = experiment(
         record,
         seeds=seeds,
@@ -89,12 +93,14 @@ def prepare_ablation(
         at_most=(at_most or MOST_SEEDS) if until_decided else None,
         retune=retune,
         retune_axes=retune_axes,
+        family=family,
+        place=place_in_family(family, path, [*beside, *learnt]) if family else 1,
         time=time.time(),
     )
     if not made.compares:
         return None
     load_code(path, record.study.space.code, code)
-    begun = made if (tuning := made.plan.tuning) is None else arm_of(record, tuning, 0, time=time.time())
+    begun = made if made.plan.tuning is None else arm_of(record, made.plan, 0, time=time.time())
     return replace(_prepared(path, record, begun, data_dir), planned=made)
 
 

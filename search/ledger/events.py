@@ -604,6 +604,9 @@ class AblationPlanned(_Happened):
 
     ``tuning``: how its rows were tuned again; None if they were not. ``arm``: the index of the row that this ablation
     tunes; None for an ablation that compares rows.
+
+    ``family``: the name of the family of ablations that share one error budget; empty if it has its own. ``place``: its
+    place in the family, from 1 on.
     """
 
     kind: Literal["settled"] = "settled"
@@ -616,6 +619,8 @@ class AblationPlanned(_Happened):
     continues: PositiveInt | None = None
     tuning: Tuning | None = None
     arm: NonNegativeInt | None = None
+    family: str = ""
+    place: PositiveInt = 1
 
 
 OwnEvent = Annotated[

@@ -55,6 +55,8 @@ def experiment(
     at_most: int | None = None,
     retune: int | None = None,
     retune_axes: Sequence[str] = (),
+    family: str = "",
+    place: int = 1,
     time: float,
 ) -> Experiment:
     """Plan the next ablation of a study.
@@ -71,6 +73,7 @@ def experiment(
     ``at_most``: the most seeds of a row, if rows get further seeds until they are decided; None for ``seeds`` alone.
     ``retune``: the trials with which each row is tuned again before it is compared; None for rows as they are.
     ``retune_axes``: paths of the axes that are tuned; empty means those of training and regularisation.
+    ``family``, ``place``: the family of ablations that share one error budget, and the place of this one in it.
     ``time``: the time of the planning, in Unix seconds.
 
     Raises UserError if ``seeds`` or ``top`` is below 1, if ``at_most`` is not above ``seeds``, needs a second seed, or
@@ -127,14 +130,21 @@ def experiment(
         winners=tuple(winners),
         looks=_looks(seeds, at_most),
         tuning=tuning,
+        family=family,
+        place=place,
     )
     return _made(study, number, config, planned, proposer, seeds)
 
 
-def arm_of(record: StudyRecord, tuning: Tuning, arm: int, *, time: float) -> Experiment:
-    """Plan the search of an arm: the study's own proposer and scheduler, with new seeds, over the axes to tune."""
+def arm_of(record: StudyRecord, before: AblationPlanned, arm: int, *, time: float) -> Experiment:
+    """Plan the search of an arm: the study's own proposer and scheduler, with new seeds, over the axes to tune.
+
+    ``before``: the plan of the whole ablation, or of an arm before it.
+    """
+    tuning = before.tuning
+    assert tuning is not None, "its rows are tuned again"
     number, row = tuning.first + arm, tuning.arms[arm]
-    config = space_of_arm(record.study.space, row.point, tuning.axes)
+    config = space_of_arm(record.study.space, tuning, arm)
     study = record.study
     kind = study.search.proposer.kind
     search = {
@@ -155,12 +165,16 @@ def arm_of(record: StudyRecord, tuning: Tuning, arm: int, *, time: float) -> Exp
             "search": SearchConfig.model_validate(search),
         }
     )
-    plan = AblationPlanned(time=time, rows=(row,), tuning=tuning, arm=arm)
+    plan = AblationPlanned(time=time, rows=(row,), tuning=tuning, arm=arm, family=before.family, place=before.place)
     return Experiment(number, named, plan)
 
 
-def tuned_experiment(record: StudyRecord, tuning: Tuning, *, time: float) -> Experiment:
-    """Plan the comparison of the best configs that the arms have found. Raises UserError as ``tuned_rows`` does."""
+def tuned_experiment(record: StudyRecord, before: AblationPlanned, *, time: float) -> Experiment:
+    """Plan the comparison of the best configs that the arms have found. ``before``: the plan of the last arm. Raises
+    UserError as ``tuned_rows`` does.
+    """
+    tuning = before.tuning
+    assert tuning is not None, "its rows were tuned again"
     config, found = tuned_rows(record, tuning)
     number = max(record.ablations) + 1
     planned = AblationPlanned(
@@ -170,6 +184,8 @@ def tuned_experiment(record: StudyRecord, tuning: Tuning, *, time: float) -> Exp
         winners=tuning.winners,
         looks=tuning.looks,
         tuning=tuning,
+        family=before.family,
+        place=before.place,
     )
     proposer = ListedConfig(points=tuple(row.point for row in found.rows))
     return _made(record.study, number, config, planned, proposer, tuning.seeds)

@@ -13,8 +13,9 @@ from skipstack.data.basis.frozen import canonical_json
 from skipstack.search.analysis.ablation.rows import Rows, joined_paths, space_of_rows
 from skipstack.search.ledger.events import LeftOut, ListedRow, Role, Tuning
 from skipstack.search.study.record.study_record import StudyRecord
-from skipstack.spaces.config import SpaceConfig
+from skipstack.spaces.config import Axis, SpaceConfig
 from skipstack.spaces.dependents import without_dependents
+from skipstack.spaces.domains import Domain, Json
 from skipstack.spaces.paths import inside
 from skipstack.spaces.space import Point, Space
 
@@ -68,16 +69,23 @@ def _is_tuned(axes: str, tuned: Sequence[str]) -> bool:
     return all(any(inside(axis, path) for axis in tuned) for path in joined_paths(axes))
 
 
-def space_of_arm(study: SpaceConfig, start: Point, tuned: Sequence[str]) -> SpaceConfig:
-    """Return the space of an arm: its base is the config at ``start``, and its axes are the ``tuned`` ones that are
-    active there.
+def space_of_arm(study: SpaceConfig, tuning: Tuning, arm: int) -> SpaceConfig:
+    """Return the space of an arm: its base is the config at which the arm starts, and its axes are those to tune that
+    are active there. A choice also has the value of the start.
     """
-    space = Space(study)
-    base = space.config(start)
-    fixed = [axis for axis in study.axes if axis not in tuned or axis not in start]
-    kept = {path: axis for path, axis in study.axes.items() if path not in fixed}
+    start, space = tuning.arms[arm].point, Space(study)
+    base = Space(space_of_rows(study, [row.point for row in tuning.arms])).config(start)
+    tuned = [axis for axis in study.axes if axis in tuning.axes and axis in start]
+    kept = {axis: _with(study.axes[axis], space.domains[axis], start[axis]) for axis in tuned}
+    fixed = [axis for axis in study.axes if axis not in kept]
     config = study.model_copy(update={"base": base, "axes": kept})
     return without_dependents(config, base.model_dump(mode="json"), space.fields, dict.fromkeys(kept, fixed))[0]
+
+
+def _with(axis: Axis, domain: Domain, value: Json) -> Axis:
+    if axis.choice is None or domain.contains(value):
+        return axis
+    return axis.model_copy(update={"choice": (*axis.choice, value)})
 
 
 def tuned_rows(record: StudyRecord, tuning: Tuning) -> tuple[SpaceConfig, Rows]:
@@ -85,12 +93,11 @@ def tuned_rows(record: StudyRecord, tuning: Tuning) -> tuple[SpaceConfig, Rows]:
 
     Arms without a scored trial are left out. Raises UserError if fewer than two arms remain.
     """
-    study = record.space
     found, left_out = list[ListedRow](), list[LeftOut]()
     for place, row in enumerate(tuning.arms):
-        ranked = record.ablations[tuning.first + place].ranked()
-        if ranked:
-            found.append(ListedRow(roles=row.roles, point=study.point(ranked[0].config)))
+        if ranked := record.ablations[tuning.first + place].ranked():
+            rest = {axis: value for axis, value in row.point.items() if axis not in tuning.axes}
+            found.append(ListedRow(roles=row.roles, point={**rest, **ranked[0].point}))
         else:
             left_out += [LeftOut(role=role, why="no trial of its search has a score") for role in row.roles]
     if len(found) < 2:

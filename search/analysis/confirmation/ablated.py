@@ -8,13 +8,13 @@ from typing import get_args
 
 from skipstack.data.basis.frozen import canonical_json
 from skipstack.search.analysis.ablation.comparisons import mean_of, own_roles
+from skipstack.search.analysis.ablation.families import share_of
 from skipstack.search.analysis.ablation.labels import label, reference
 from skipstack.search.analysis.ablation.trained import TrainedRow, trained_rows
 from skipstack.search.analysis.confirmation.confirmation import (
     ConfirmedRow,
     RowToConfirm,
     confirm,
-    corrected_interval,
     reach,
 )
 from skipstack.search.analysis.confirmation.designs import TENTH_OF_A_POINT, Confirmation, split_of
@@ -39,8 +39,8 @@ def ablated(record: StudyRecord, *, randomise: bool = False) -> Confirmation:
         study=record.study.title,
         corpus=", ".join(filter(None, corpora)) or own,
         measure=record.measure,
-        rows=(*rows, *(_means(rows, len(corpora)) if len(corpora) > 1 else ())),
-        reach=reach(asked, TENTH_OF_A_POINT) if record.measure.in_points else None,
+        rows=(*rows, *(_means(rows, len(corpora), asked[0].share) if len(corpora) > 1 else ())),
+        reach=reach(asked, TENTH_OF_A_POINT) if record.measure.in_points and not asked[0].looks else None,
         split=split,
         about=record.study.about,
     )
@@ -92,11 +92,14 @@ def _row(
         reference=beside[0] if beside else None,
         is_reference=compared is None,
         looks=planned.looks,
+        share=share_of(planned.place) if planned.family else 1.0,
     )
 
 
-def _means(rows: tuple[ConfirmedRow, ...], corpora: int) -> tuple[ConfirmedRow, ...]:
-    """Average each row over ``corpora`` corpora. Rows without a difference on one of the corpora are left out."""
+def _means(rows: tuple[ConfirmedRow, ...], corpora: int, share: float) -> tuple[ConfirmedRow, ...]:
+    """Average each row over ``corpora`` corpora. Rows without a difference on one of the corpora are left out.
+    ``share``: as in ``RowToConfirm``.
+    """
     of_rows: dict[tuple[str, str, str], list[ConfirmedRow]] = {}
     for row in rows:
         if row.difference is not None:
@@ -105,7 +108,7 @@ def _means(rows: tuple[ConfirmedRow, ...], corpora: int) -> tuple[ConfirmedRow, 
     means = [mean_over_corpora([row.difference for row in found if row.difference]) for found in whole.values()]
     # Rows of two winners that compare the same trials count as one question.
     asked = [tuple((row.trial, row.reference) for row in found) for found in whole.values()]
-    answers = [mean.p for mean in means]
+    answers = [None if mean.p is None else min(1.0, mean.p / share) for mean in means]
     return tuple(
         ConfirmedRow(
             label=name,
@@ -116,7 +119,7 @@ def _means(rows: tuple[ConfirmedRow, ...], corpora: int) -> tuple[ConfirmedRow, 
             difference=mean,
             p=p,
             marked=p is not None and p < LEVEL,
-            corrected=corrected_interval(mean, level),
+            corrected=None if level is None else mean.interval(level * share),
         )
         for (section, axis, name), mean, p, level in zip(
             whole, means, holm(answers, asked), levels(answers, asked), strict=True

@@ -7,7 +7,7 @@ none (``search/analysis/exploration``).
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from math import inf
+from math import ceil, inf
 
 from skipstack.search.analysis.confirmation.differences import (
     Split,
@@ -38,6 +38,7 @@ class RowToConfirm:
     ``same_sentences``: whether both trials are known to be tested on the same sentences, even with different corpus
     paths.
     ``looks``: the numbers of seeds at which the row is compared until it is decided; empty if it is compared once.
+    ``share``: the share of the level at which the row's family is tested, below 1 if other ablations share the level.
     """
 
     label: str
@@ -50,6 +51,7 @@ class RowToConfirm:
     family: str = ""
     same_sentences: bool = False
     looks: tuple[int, ...] = ()
+    share: float = 1.0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -62,8 +64,9 @@ class ConfirmedRow:
     ``dev``, ``test``: the trial's scores.
     ``difference``: the difference to the reference. None if it is unknown, and for a row that is a reference itself.
     ``effect_size``: the difference in standard deviations over seeds.
-    ``p``: the p value of the difference, corrected for all looks (``sequential_p``) and all rows of the family (Holm).
-    ``level``: the level at which Holm's procedure tests the row.
+    ``p``: the p value of the difference, corrected for all looks (``sequential_p``), all rows of the family (Holm), and
+    the other ablations that share the level.
+    ``level``: the level at which the row is tested, over all its looks.
     ``p_randomised``: the p value of approximate randomisation over the test sentences. It is valid for these trained
     networks only. None if it was not requested, or if the trials lack a shared seed or counts of the same sentences.
     ``marked``: whether ``p`` is below 5 %.
@@ -135,24 +138,29 @@ def confirm(
             found[place] = replace(
                 found[place],
                 p=p,
-                level=level,
+                level=None if level is None else level * rows[place].share,
                 marked=p is not None and p < LEVEL,
-                corrected=None if level is None else each.interval(level),
+                corrected=None if level is None else each.interval(level * rows[place].share),
             )
     return tuple(found)
 
 
 @dataclass(frozen=True, slots=True)
 class _Looked:
-    """A difference at the looks so far. ``at``: its estimates. ``seeds``: the numbers of seeds of all looks."""
+    """A difference at the looks so far. ``at``: its estimates. ``seeds``: the numbers of seeds of all looks. ``share``:
+    as in ``RowToConfirm``.
+    """
 
     at: tuple[Estimate, ...]
     seeds: tuple[int, ...]
+    share: float
 
     @property
     def p(self) -> float | None:
         values = [each.p for each in self.at if each.p is not None]
-        return sequential_p(values, self.seeds) if values and len(values) == len(self.at) else None
+        if not values or len(values) < len(self.at):
+            return None
+        return min(1.0, sequential_p(values, self.seeds) / self.share)
 
     def interval(self, level: float) -> tuple[float, float] | None:
         """Return the differences that no look rejects; None if there is no interval."""
@@ -167,20 +175,15 @@ class _Looked:
 def _looked(row: RowToConfirm, difference_now: Estimate | None, split: Split) -> _Looked:
     """Return the row's difference at each of its looks so far; without ``row.looks``, at one look with all seeds."""
     if difference_now is None:
-        return _Looked((), (1,))
+        return _Looked((), (1,), row.share)
     if not row.looks or row.trial is None or row.reference is None:
-        return _Looked((difference_now,), (1,))
+        return _Looked((difference_now,), (1,), row.share)
     at = (
         difference(row.trial, row.reference, split, same_sentences=row.same_sentences, most=seeds)
         for seeds in row.looks
         if seeds <= difference_now.seeds
     )
-    return _Looked(tuple(each for each in at if each is not None), row.looks)
-
-
-def corrected_interval(difference: Estimate | None, level: float | None) -> tuple[float, float] | None:
-    """Return the interval of a difference at the ``level`` at which it is tested; None if there is no interval."""
-    return None if difference is None or level is None else difference.interval(level)
+    return _Looked(tuple(each for each in at if each is not None), row.looks, row.share)
 
 
 def reach(rows: Sequence[RowToConfirm], sought: float) -> Reach | None:
@@ -203,17 +206,18 @@ def reach(rows: Sequence[RowToConfirm], sought: float) -> Reach | None:
         return None
     seeds, sentences = min(map(len, tables)), min(table.shape[1] for table in tables)
     questions = max(map(len, families.values()))
-    smallest = smallest_difference(found, seeds=seeds, sentences=sentences, questions=questions)
+    tests = ceil(questions / rows[0].share)  # a share of the level counts like so many more questions
+    smallest = smallest_difference(found, seeds=seeds, sentences=sentences, questions=tests)
     if not 0 < smallest < inf:
         return None
-    half = chances(found, smallest / 2, seeds=seeds, sentences=sentences, questions=questions)
+    half = chances(found, smallest / 2, seeds=seeds, sentences=sentences, questions=tests)
     return Reach(
         smallest=smallest,
         questions=questions,
         half_detected=half.marked,
         half_overstated=half.overstated,
         sought=sought,
-        seeds=seeds_needed(found, sought, sentences=sentences, questions=questions),
+        seeds=seeds_needed(found, sought, sentences=sentences, questions=tests),
     )
 
 

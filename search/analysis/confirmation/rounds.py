@@ -44,10 +44,11 @@ def next_part(record: StudyRecord, *, time: float) -> Experiment | None:
     last = record.ablations.get(max(record.ablations, default=0))
     if last is None or last.plan is None or not last.finished:
         return None
-    if (tuning := last.plan.tuning) is not None and (arm := last.plan.arm) is not None:
-        further = arm + 1 < len(tuning.arms)
-        return arm_of(record, tuning, arm + 1, time=time) if further else tuned_experiment(record, tuning, time=time)
-    return _next_round(record, last.plan, time)
+    plan = last.plan
+    if plan.tuning is not None and plan.arm is not None:
+        further = plan.arm + 1 < len(plan.tuning.arms)
+        return arm_of(record, plan, plan.arm + 1, time=time) if further else tuned_experiment(record, plan, time=time)
+    return _next_round(record, plan, time)
 
 
 def _next_round(record: StudyRecord, plan: AblationPlanned, time: float) -> Experiment | None:

@@ -128,10 +128,13 @@ def test_an_unfinished_round_is_finished_before_another_is_planned(tmp_path: Pat
     path = grid_search(tmp_path / "study", AXES)
     planned = made(path, seeds=2, at_most=4)
     before = read_study(path)
-    assert not last_plan(path).looks
+    assert last_plan(path) is None
     assert next_part(before, time=4.0) is None
     for number, _ in enumerate(rounds(path, planned), 1):
-        assert last_plan(path).looks
+        plan = last_plan(path)
+        assert plan is not None
+        assert bool(plan.looks) == (number == 1)
+        assert plan.continues == (None if number == 1 else 1)
         assert number <= len(looks(2, 4))
     record = read_study(path)
     record.ablations[max(record.ablations)].finished = False
@@ -141,7 +144,7 @@ def test_an_unfinished_round_is_finished_before_another_is_planned(tmp_path: Pat
 def test_an_ablation_with_a_fixed_number_of_seeds_gets_no_round(tmp_path: Path) -> None:
     path = grid_search(tmp_path / "study", AXES)
     assert len(list(rounds(path, made(path, seeds=2)))) == 1
-    assert not last_plan(path).looks
+    assert next_part(read_study(path), time=4.0) is None
     assert with_rounds(read_study(path))[1].trials == read_study(path).ablations[1].trials
 
 

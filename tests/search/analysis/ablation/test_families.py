@@ -1,0 +1,69 @@
+"""Ablations that share one error budget."""
+
+from pathlib import Path
+
+import pytest
+
+from skipstack.search.analysis.ablation.experiment import arm_of
+from skipstack.search.analysis.ablation.families import place_in_family, share_of
+from skipstack.search.analysis.confirmation.ablated import ablated
+from skipstack.search.study.record.reading import read_study
+from skipstack.search.study.record.rounds import with_rounds
+from tests.search.analysis.ablation.toys import PlantedWorker, beginning, grid_search, made, run_ablation
+
+AXES: dict[str, object] = {
+    "model.stack.depth": {"choice": [1, 3]},
+    "training.optimiser.learning_rate": {"choice": [0.001, 0.01]},
+}
+
+
+def test_shares_of_a_family_add_up_to_one() -> None:
+    shares = [share_of(place) for place in range(1, 2001)]
+    assert sum(shares) == pytest.approx(1, abs=1e-3)
+    assert sum(shares) < 1
+    assert shares == sorted(shares, reverse=True)
+
+
+def test_each_ablation_of_a_family_takes_the_next_place_also_in_another_study_beside_it(tmp_path: Path) -> None:
+    one, other = (grid_search(tmp_path / name, AXES) for name in ("one", "other"))
+    elsewhere = grid_search(tmp_path / "elsewhere" / "third", AXES)
+    for place, path in enumerate((one, other, one), 1):
+        assert place_in_family("paper", path) == place
+        planned = made(path, seeds=3, family="paper", place=place)
+        run_ablation(path, planned.number, beginning(path, planned), worker=PlantedWorker)
+    assert place_in_family("paper", other) == 4
+    assert place_in_family("another", other) == 1
+    assert place_in_family("paper", elsewhere) == 1
+    assert place_in_family("paper", elsewhere, [one]) == 3
+
+
+def test_the_parts_of_one_ablation_count_once(tmp_path: Path) -> None:
+    path = grid_search(tmp_path / "study", AXES)
+    planned = made(path, seeds=2, retune=2, family="paper")
+    first = arm_of(read_study(path), planned.plan, 0, time=2.0)
+    run_ablation(path, first.number, beginning(path, first), worker=PlantedWorker)
+    second = arm_of(read_study(path), first.plan, 1, time=2.0)
+    run_ablation(path, second.number, beginning(path, second), worker=PlantedWorker)
+    assert place_in_family("paper", path) == 2
+
+
+def test_p_values_and_intervals_are_those_of_the_share(tmp_path: Path) -> None:
+    path = grid_search(tmp_path / "study", AXES)
+    for place in (1, 3):
+        planned = made(path, seeds=3, family="paper", place=place)
+        run_ablation(path, planned.number, beginning(path, planned), worker=PlantedWorker)
+        found = with_rounds(read_study(path))[planned.number]
+        assert found.plan is not None
+        alone = found.plan.model_copy(update={"family": ""})
+        rows = ablated(found).rows
+        found.plan = alone
+        for row, plain in zip(rows, ablated(found).rows, strict=True):
+            if row.is_reference:
+                continue
+            assert plain.p is not None
+            assert row.p == pytest.approx(min(1.0, plain.p * place * (place + 1)))
+            assert row.marked == (row.p is not None and row.p < 0.05)
+            assert row.corrected is not None
+            assert plain.corrected is not None
+            assert row.corrected[0] < plain.corrected[0] < plain.corrected[1] < row.corrected[1]
+            assert row.marked == (not row.corrected[0] <= 0 <= row.corrected[1])
