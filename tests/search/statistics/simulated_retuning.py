@@ -45,7 +45,7 @@ class Planted:
     def accuracy(self, depth: int, rate: float) -> float:
         """The expected accuracy."""
         best = -2.0 + (self.apart if depth == 1 else 0.0)
-        return 0.8 - 0.04 * abs(math.log10(rate) - best) + (self.gain if depth == 2 else 0.0)
+        return 0.8 - 0.04 * (math.log10(rate) - best) ** 2 + (self.gain if depth == 2 else 0.0)
 
 
 PLANTED = (

@@ -1,0 +1,110 @@
+"""Ablations whose rows are tuned again: equal budgets, a search of its own for each row, and then fresh seeds."""
+
+from pathlib import Path
+
+import pytest
+
+from skipstack.data.basis.errors import UserError
+from skipstack.search.analysis.ablation.experiment import Experiment, arm_of
+from skipstack.search.analysis.confirmation.rounds import next_part
+from skipstack.search.study.config import StudyConfig
+from skipstack.search.study.record.reading import read_finished, read_study
+from skipstack.search.study.record.rounds import with_rounds
+from skipstack.search.study.record.study_record import StudyRecord
+from tests.search.analysis.ablation.toys import beginning, grid_search, made, run_ablation
+from tests.search.statistics.simulated_retuning import PLANTED, marked
+from tests.search.toy import open_toy, run_toy, toy_study
+
+DEPTH, RATE = "model.stack.depth", "training.optimiser.learning_rate"
+TRIALS = 5
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Experiment]:
+    """A study of depths and rates under ASHA, with an ablation whose rows are tuned again; each part is planned from
+    what the ledger alone has, and no other ablation can begin before the last part has.
+    """
+    path = tmp_path_factory.mktemp("retuned") / "study"
+    tree = toy_study(12).model_dump(mode="json")
+    tree["space"]["base"]["model"]["stack"] |= {"depth": 3}
+    run_toy(open_toy(path, StudyConfig.model_validate(tree)))
+    planned = made(path, seeds=3, retune=TRIALS)
+    following: Experiment | None = arm_of(read_study(path), planned.plan, 0, time=2.0)
+    while following is not None:
+        run_ablation(path, following.number, beginning(path, following))
+        if following.plan.arm is not None:
+            with pytest.raises(UserError, match="was interrupted"):
+                read_finished(path)
+        following = next_part(read_study(path), time=2.0)
+    assert read_finished(path).finished
+    return path, planned
+
+
+def arms(record: StudyRecord) -> list[StudyRecord]:
+    return [own for own in record.ablations.values() if own.plan is not None and own.plan.arm is not None]
+
+
+def test_each_row_is_searched_with_the_same_budget_over_the_tuned_axes_alone(study: tuple[Path, Experiment]) -> None:
+    record, planned = read_study(study[0]), study[1]
+    assert [own.plan and own.plan.arm for own in arms(record)] == list(range(len(planned.plan.rows)))
+    assert len(planned.plan.rows) == 2
+    for own, row in zip(arms(record), planned.plan.rows, strict=True):
+        assert len(own.trials) == TRIALS
+        assert own.study.search.scheduler == record.study.search.scheduler
+        assert own.study.search.proposer == record.study.search.proposer
+        assert {path for trial in own.trials.values() for path in trial.point} == {RATE}
+        depths = {trial.config.model_dump()["model"]["stack"]["depth"] for trial in own.trials.values()}
+        assert depths == {row.point[DEPTH]}
+        assert own.trials[0].point[RATE] == row.point[RATE]
+        assert any(trial.reason == "stopped" for trial in own.trials.values())
+
+
+def test_the_best_config_of_each_arm_is_compared_on_seeds_that_nothing_was_chosen_by(
+    study: tuple[Path, Experiment],
+) -> None:
+    record = read_study(study[0])
+    (number, compared), *others = with_rounds(record).items()
+    assert not others
+    assert number == max(record.ablations)
+    best = [own.ranked()[0].config.identity for own in arms(record)]
+    assert [trial.config.identity for trial in compared.trials.values()] == best
+    assert {trial.reason for trial in compared.trials.values()} == {"completed"}
+    assert {len(trial.seeds) for trial in compared.trials.values()} == {3}
+    used = {seed for own in (record, *arms(record)) for trial in own.trials.values() for seed in trial.seeds}
+    assert not used & {seed for trial in compared.trials.values() for seed in trial.seeds}
+    assert compared.plan is not None
+    assert {role.kind for row in compared.plan.rows for role in row.roles} >= {"base", "winner"}
+
+
+def test_an_arm_begins_at_its_own_config_also_where_the_space_lacks_it(tmp_path: Path) -> None:
+    path = grid_search(tmp_path / "study", {DEPTH: {"choice": [1, 3]}, RATE: {"choice": [0.001, 0.01]}})
+    planned = made(path, retune=3)
+    assert planned.plan.rows[0].point[RATE] == 0.02
+    arm = arm_of(read_study(path), planned.plan, 0, time=2.0)
+    record = run_ablation(path, arm.number, beginning(path, arm))
+    assert [trial.point[RATE] for trial in record.trials.values()] == [0.02, 0.001, 0.01]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"retune_axes": ["training.optimizer"]}, "--retune-axes: unknown axis 'training.optimizer'"),
+        ({"retune_axes": [DEPTH, "training"]}, "--retune: the best config differs from the base on tuned axes alone"),
+        ({"path": True}, "--retune: got it with --path (allowed: without)"),
+        ({"corpora": ("atis",)}, "--retune: got it with --corpus (allowed: without)"),
+    ],
+)
+def test_what_cannot_be_tuned_is_refused(
+    study: tuple[Path, Experiment], options: dict[str, object], message: str
+) -> None:
+    with pytest.raises(UserError) as refused:
+        made(study[0], retune=3, **options)
+    assert message in str(refused.value)
+
+
+@pytest.mark.slow
+def test_a_change_that_needs_another_rate_earns_its_place_by_chance_alone_once_both_are_tuned() -> None:
+    found = marked(PLANTED[0], 40)
+    assert found.studies >= 10
+    assert found.plain > 0.3
+    assert found.tuned < found.plain / 2
