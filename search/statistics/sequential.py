@@ -104,8 +104,8 @@ def expected(
         mean_E, variance_E = values_ER[:, :look].mean(1), values_ER[:, :look].var(1, ddof=1) / look
         parts = [VarianceComponent(variance_E, look - 1)]
         marks_E = open_E & (np.abs(mean_E) > half_width_at(parts, level * share))
-        further = {"seeds": look, "most": seeds[-1], "level": level * shares(seeds)[-1]}
-        hopeless_E = open_E & (chance_of_mark(mean_E, parts, **further) < HOPELESS)
+        chance_E = chance_of_mark(mean_E, parts, seeds=look, most=seeds[-1], level=level * shares(seeds)[-1])
+        hopeless_E = open_E & (chance_E < HOPELESS)
         ends_E = marks_E | hopeless_E
         trained_E[ends_E], marked_E, open_E = look, marked_E | marks_E, open_E & ~ends_E
     return Expected(float(marked_E.mean()), float(trained_E.mean()))

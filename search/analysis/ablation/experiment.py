@@ -99,10 +99,10 @@ def experiment(
     beside_them = [(other.role, _point(space, other.point)) for other in others]
     for other, (_, point) in zip(others, beside_them, strict=True):
         other.check(space.config(point))
-    for place in (place for text in without for place in joined_paths(text)):
-        if not any(changed_within(space, winner, [place]) for winner in winners.values()):
+    for wanted in (each for text in without for each in joined_paths(text)):
+        if not any(changed_within(space, winner, [wanted]) for winner in winners.values()):
             changes = dict.fromkeys(axis for winner in winners.values() for axis in changed(space, winner))
-            raise UserError(f"--without: {unknown('change', place, list(changes))}")
+            raise UserError(f"--without: {unknown('change', wanted, list(changes))}")
     found = rows(space, winners, beside_them, without, parts=parts)
     number = max(record.ablations, default=0) + 1
     tuning = None

@@ -41,6 +41,8 @@ from tests.search.statistics.simulated_limits import (
 )
 from tests.search.statistics.simulated_power import ROWS, stated
 from tests.search.statistics.simulated_power import SEEDS as POWER_SEEDS
+from tests.search.statistics.simulated_retuning import PLANTED, Planted
+from tests.search.statistics.simulated_retuning import marked as marked_if_tuned
 from tests.search.statistics.simulated_searches import FRESH_SEEDS, NOTHING, searches
 from tests.search.statistics.simulated_sequential import VARYING, Varying, by_chance, trained
 
@@ -89,6 +91,12 @@ def rounds_row(rows: int) -> str:
     means = (f"{seeds:.1f}" for seeds in found.seeds)
     cells = (f"{found.effect:.2f}", f"{100 * found.marked:.0f}", f"{found.fixed}", *means, f"{100 * found.saved:.0f}")
     return line(str(rows), *cells)
+
+
+def tuned_row(planted: Planted) -> str:
+    """How often a change is said to help, in percent, in ablations as they are and with rows that are tuned again."""
+    found = marked_if_tuned(planted)
+    return line(planted.name, f"{found.studies}", f"{100 * found.plain:.0f}", f"{100 * found.tuned:.0f}")
 
 
 def document_row(world: Documented) -> str:
@@ -174,6 +182,7 @@ TABLES: Mapping[str, tuple[Callable[[Any], str], Sequence[Any]]] = {
     "families": (search_row, NOTHING),
     "looks": (looks_row, VARYING),
     "rounds": (rounds_row, ROWS),
+    "tuned": (tuned_row, PLANTED),
     "documents": (document_row, DOCUMENTED),
     "spans": (span_row, RARE),
     "shapes": (shape_row, tuple(SHAPES)),
