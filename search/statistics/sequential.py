@@ -49,13 +49,13 @@ def shares(seeds: Sequence[int]) -> tuple[float, ...]:
     return tuple((now - before) / seeds[-1] for before, now in pairwise((0, *seeds)))
 
 
-def sequential_p(values: Sequence[float], seeds: Sequence[int]) -> float:
+def sequential_p(values: Sequence[float], spent: Sequence[float]) -> float:
     """Return the p value of a difference after some looks: the smallest p_j / s_j, at most 1.
 
-    ``values``: the p values of the looks so far, of which there is at least one. ``seeds``: the numbers of seeds of all
-    looks, also of those to come.
+    ``values``: the p values of the looks so far, of which there is at least one. ``spent``: the ``shares`` of all looks,
+    also of those to come.
     """
-    return min(1.0, *(value / share for value, share in zip(values, shares(seeds), strict=False)))
+    return min(1.0, *(value / share for value, share in zip(values, spent, strict=False)))
 
 
 def chance_of_mark(value: Values, parts: Sequence[VarianceComponent], *, seeds: int, most: int, level: float) -> Values:

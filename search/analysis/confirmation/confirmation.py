@@ -62,7 +62,8 @@ class ConfirmedRow:
     ``trial``, ``reference``: the numbers of the trial and of its reference.
     ``whole``: whether the trial was trained to its end.
     ``dev``, ``test``: the trial's scores.
-    ``difference``: the difference to the reference. None if it is unknown, and for a row that is a reference itself.
+    ``difference``: the difference to the reference, for a row with several looks at the one that decides it. None if it
+    is unknown, and for a row that is a reference itself.
     ``effect_size``: the difference in standard deviations over seeds.
     ``p``: the p value of the difference, corrected for all looks (``sequential_p``), all rows of the family (Holm), and
     the other ablations that share the level.
@@ -135,24 +136,20 @@ def confirm(
         # Rows of two winners that compare the same trials count as one question.
         asked = [(id(rows[place].trial), id(rows[place].reference)) for place in places]
         for place, each, p, level in zip(places, looked, holm(answers, asked), levels(answers, asked), strict=True):
-            found[place] = replace(
-                found[place],
-                p=p,
-                level=None if level is None else level * rows[place].share,
-                marked=p is not None and p < LEVEL,
-                corrected=None if level is None else each.interval(level * rows[place].share),
-            )
+            marked, own = p is not None and p < LEVEL, None if level is None else level * rows[place].share
+            shown, corrected = each.decisive(marked, own)
+            found[place] = replace(found[place], difference=shown, p=p, level=own, marked=marked, corrected=corrected)
     return tuple(found)
 
 
 @dataclass(frozen=True, slots=True)
 class _Looked:
-    """A difference at the looks so far. ``at``: its estimates. ``seeds``: the numbers of seeds of all looks. ``share``:
-    as in ``RowToConfirm``.
+    """A difference at the looks so far. ``at``: its estimates. ``shares``: the share of the level that each look
+    spends. ``share``: as in ``RowToConfirm``.
     """
 
     at: tuple[Estimate, ...]
-    seeds: tuple[int, ...]
+    shares: tuple[float, ...]
     share: float
 
     @property
@@ -160,30 +157,30 @@ class _Looked:
         values = [each.p for each in self.at if each.p is not None]
         if not values or len(values) < len(self.at):
             return None
-        return min(1.0, sequential_p(values, self.seeds) / self.share)
+        return min(1.0, sequential_p(values, self.shares) / self.share)
 
-    def interval(self, level: float) -> tuple[float, float] | None:
-        """Return the differences that no look rejects; None if there is no interval."""
-        each = [one.interval(level * share) for one, share in zip(self.at, shares(self.seeds), strict=False)]
-        ends = [interval for interval in each if interval is not None]
-        if not ends or len(ends) < len(each):
-            return None
-        lows, highs = zip(*ends, strict=True)
-        return (max(lows), min(highs)) if max(lows) < min(highs) else ends[-1]
+    def decisive(self, marked: bool, level: float | None) -> tuple[Estimate | None, tuple[float, float] | None]:
+        """Return the estimate that decides the row, and its corrected interval: of a ``marked`` row that of the look
+        with the smallest p for its share, and otherwise that of the last look. ``level``: the level of the row.
+        """
+        if not self.at:
+            return None, None
+        spent = [(each.p or 0.0) / share for each, share in zip(self.at, self.shares, strict=False)]
+        place = spent.index(min(spent)) if marked else len(self.at) - 1
+        return self.at[place], None if level is None else self.at[place].interval(level * self.shares[place])
 
 
 def _looked(row: RowToConfirm, difference_now: Estimate | None, split: Split) -> _Looked:
     """Return the row's difference at each of its looks so far; without ``row.looks``, at one look with all seeds."""
-    if difference_now is None:
-        return _Looked((), (1,), row.share)
-    if not row.looks or row.trial is None or row.reference is None:
-        return _Looked((difference_now,), (1,), row.share)
+    once = () if difference_now is None else (difference_now,)
+    if not once or not row.looks or row.trial is None or row.reference is None:
+        return _Looked(once, (1.0,), row.share)
     at = (
         difference(row.trial, row.reference, split, same_sentences=row.same_sentences, most=seeds)
         for seeds in row.looks
-        if seeds <= difference_now.seeds
+        if seeds <= once[0].seeds
     )
-    return _Looked(tuple(each for each in at if each is not None), row.looks, row.share)
+    return _Looked(tuple(each for each in at if each is not None), shares(row.looks), row.share)
 
 
 def reach(rows: Sequence[RowToConfirm], sought: float) -> Reach | None:

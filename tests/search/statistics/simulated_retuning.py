@@ -29,7 +29,7 @@ from tests.search.toy import open_toy, run_toy, toy_study
 DEPTH, RATE = "model.stack.depth", "training.optimiser.learning_rate"
 TRIALS, SEEDS = 20, 5
 SENTENCES, TAGS = 100, 10
-STUDIES = 400
+STUDIES = 120
 
 
 @dataclass(frozen=True)

@@ -34,7 +34,7 @@ def test_a_p_is_below_a_level_exactly_if_a_look_spends_its_share_of_it(values: l
     at = looks(5, 40)
     spent = [level * (now - before) / 40 for before, now in zip((0, *at), at, strict=False)]
     beyond = any(value < share for value, share in zip(values, spent, strict=False))
-    assert (sequential_p(values, at) < level) == beyond
+    assert (sequential_p(values, shares(at)) < level) == beyond
 
 
 def test_the_chance_of_a_mark_is_that_of_experiments_drawn_from_what_is_known() -> None:
