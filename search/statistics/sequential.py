@@ -52,8 +52,8 @@ def shares(seeds: Sequence[int]) -> tuple[float, ...]:
 def sequential_p(values: Sequence[float], spent: Sequence[float]) -> float:
     """Return the p value of a difference after some looks: the smallest p_j / s_j, at most 1.
 
-    ``values``: the p values of the looks so far, of which there is at least one. ``spent``: the ``shares`` of all looks,
-    also of those to come.
+    ``values``: the p values of the looks so far, of which there is at least one. ``spent``: the ``shares`` of all
+    looks, also of those to come.
     """
     return min(1.0, *(value / share for value, share in zip(values, spent, strict=False)))
 
