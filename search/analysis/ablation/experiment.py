@@ -225,8 +225,8 @@ def round_after(
     )
     number = max(record.ablations) + 1
     search = _search(record.study.search, number, ListedConfig(points=tuple(points)), len(seeds))
-    name = f"{whole.study.name}, seeds {seeds[0] + 1} to {seeds[-1] + 1}"
-    return Experiment(number, whole.study.model_copy(update={"name": name, "search": search}), plan)
+    new = f"seeds {seeds[0] + 1} to {seeds[-1] + 1}" if len(seeds) > 1 else f"seed {seeds[0] + 1}"
+    return Experiment(number, whole.study.model_copy(update={"name": f"{whole.study.name}, {new}", "search": search}), plan)
 
 
 def _check_rounds(study: StudyConfig, seeds: int, at_most: int, corpora: int) -> None:
