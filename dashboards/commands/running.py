@@ -105,7 +105,7 @@ def _searched(run: Run) -> int:
 
 
 def _ablated(run: Run) -> int:
-    """Run an ablation with all its rounds. Only the report after the last round is printed."""
+    """Run an ablation with all its parts. Only the report after the last one is printed."""
     code = 0
     while True:
         with run.finished() as record:

@@ -344,8 +344,8 @@ def resume(path: Path, execution: Execution, *, enough: bool = False, hours: flo
             if given:
                 raise UserError(f"{option}: an ablation trains all its rows (allowed: resume without it)")
         return _ablation(path, execution, number, lambda: read_study(path).ablations[number], resuming=True)
-    if finished and hours is None and (further := prepare_next_part(path, code=_code(execution))) is not None:
-        return ablate(further, execution)
+    if finished and not any(options.values()) and (part := prepare_next_part(path, code=_code(execution))) is not None:
+        return ablate(part, execution)
     if finished and hours is None and not Requests(folder.asked).waiting():
         return Run(folder, execution, None, resuming=True)
     record = cache(lambda: read_study(path))  # reading is slow, and not always needed
@@ -477,7 +477,9 @@ def ablate(prepared: PreparedAblation, execution: Execution) -> Run:
 
 
 def next_part(run: Run) -> PreparedAblation | None:
-    """Prepare what follows a finished ``run`` of an ablation; None if nothing follows, and for a search."""
+    """Prepare what follows a finished ``run`` of an ablation (``prepare_next_part``); None if nothing follows, and for
+    a search.
+    """
     return None if run.ablation is None else prepare_next_part(run.folder.path, code=_code(run.execution))
 
 

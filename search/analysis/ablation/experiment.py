@@ -76,12 +76,12 @@ def experiment(
     ``family``, ``place``: the family of ablations that share one error budget, and the place of this one in it.
     ``time``: the time of the planning, in Unix seconds.
 
-    Raises UserError if ``seeds`` or ``top`` is below 1, if ``at_most`` is not above ``seeds``, needs a second seed, or
-    stands beside replicates or several corpora, or if no trial has a score. Raises it for a corpus that is
+    Raises UserError if ``seeds`` or ``top`` is below 1, or if no trial has a score. Raises it for a corpus that is
     unknown, is named twice or does not fit the base, and for any corpus if the study varies its corpus itself. Raises
-    it for a path in ``without`` at which no winner has a change, and as ``tuned_axes`` and ``arms`` do. Raises it for
-    ``retune`` beside a greedy path or corpora. Raises it for another search that has another base or
-    no scored trial, or whose best config cannot be expressed on the study's axes.
+    it for a path in ``without`` at which no winner has a change. Raises it for another search that has another base or
+    no scored trial, or whose best config cannot be expressed on the study's axes. Raises it for ``at_most`` that is not
+    above ``seeds``, or beside a single seed, replicates or several corpora. Raises it for ``retune`` beside ``path`` or
+    ``corpora``, and as ``tuned_axes`` and ``arms`` do.
     """
     for option, given in (("--seeds", seeds), ("--top", top)):
         if given < 1:
@@ -143,30 +143,20 @@ def arm_of(record: StudyRecord, before: AblationPlanned, arm: int, *, time: floa
     """
     tuning = before.tuning
     assert tuning is not None, "its rows are tuned again"
-    number, row = tuning.first + arm, tuning.arms[arm]
-    config = space_of_arm(record.study.space, tuning, arm)
-    study = record.study
-    kind = study.search.proposer.kind
-    search = {
-        **study.search.model_dump(),
-        "proposer": {"kind": "random"} if kind in ("listed", "path") else study.search.proposer.model_dump(),
-        "trials": tuning.trials,
-        "warm_start": (),
-        "enough": None,
-        "hours": None,
-        "first_seed": number * SEEDS_OF_A_SEARCH,
-        "seed": study.search.seed + number * SEEDS_OF_A_SEARCH,
-        "keep_checkpoints": 1,
-    }
-    named = study.model_copy(
-        update={
-            "name": f"{study.name}, ablation {number}, arm {arm + 1} of {len(tuning.arms)}",
-            "space": config,
-            "search": SearchConfig.model_validate(search),
-        }
+    study, number = record.study, tuning.first + arm
+    own = study.search.proposer
+    search = _search(
+        study.search,
+        number,
+        proposer={"kind": "random"} if isinstance(own, ListedConfig | PathConfig) else own.model_dump(),
+        trials=tuning.trials,
     )
-    plan = AblationPlanned(time=time, rows=(row,), tuning=tuning, arm=arm, family=before.family, place=before.place)
-    return Experiment(number, named, plan)
+    name = f"{study.name}, ablation {number}, arm {arm + 1} of {len(tuning.arms)}"
+    config = space_of_arm(study.space, tuning, arm)
+    plan = before.model_copy(
+        update={"time": time, "rows": (tuning.arms[arm],), "left_out": (), "winners": (), "looks": (), "arm": arm}
+    )
+    return Experiment(number, study.model_copy(update={"name": name, "space": config, "search": search}), plan)
 
 
 def tuned_experiment(record: StudyRecord, before: AblationPlanned, *, time: float) -> Experiment:
@@ -177,15 +167,15 @@ def tuned_experiment(record: StudyRecord, before: AblationPlanned, *, time: floa
     assert tuning is not None, "its rows were tuned again"
     config, found = tuned_rows(record, tuning)
     number = max(record.ablations) + 1
-    planned = AblationPlanned(
-        time=time,
-        rows=found.rows,
-        left_out=found.left_out,
-        winners=tuning.winners,
-        looks=tuning.looks,
-        tuning=tuning,
-        family=before.family,
-        place=before.place,
+    planned = before.model_copy(
+        update={
+            "time": time,
+            "rows": found.rows,
+            "left_out": found.left_out,
+            "winners": tuning.winners,
+            "looks": tuning.looks,
+            "arm": None,
+        }
     )
     proposer = ListedConfig(points=tuple(row.point for row in found.rows))
     return _made(record.study, number, config, planned, proposer, tuning.seeds)
@@ -203,7 +193,7 @@ def _made(
     proposer: ListedConfig | PathConfig,
     seeds: int,
 ) -> Experiment:
-    search = _search(study.search, number, proposer, seeds)
+    search = _search(study.search, number, **_to_the_end(proposer, seeds))
     name = f"{study.name}, ablation {number}"
     ablation = StudyConfig(name=name, settings=study.settings, about=study.about, space=config, search=search)
     return Experiment(number, ablation, planned)
@@ -224,9 +214,11 @@ def round_after(
         update={"time": time, "rows": rows_left, "left_out": (), "path": False, "looks": (), "continues": first}
     )
     number = max(record.ablations) + 1
-    search = _search(record.study.search, number, ListedConfig(points=tuple(points)), len(seeds))
+    proposer = ListedConfig(points=tuple(points))
+    search = _search(record.study.search, number, **_to_the_end(proposer, len(seeds)))
     new = f"seeds {seeds[0] + 1} to {seeds[-1] + 1}" if len(seeds) > 1 else f"seed {seeds[0] + 1}"
-    return Experiment(number, whole.study.model_copy(update={"name": f"{whole.study.name}, {new}", "search": search}), plan)
+    name = f"{whole.study.name}, {new}"
+    return Experiment(number, whole.study.model_copy(update={"name": name, "search": search}), plan)
 
 
 def _check_rounds(study: StudyConfig, seeds: int, at_most: int, corpora: int) -> None:
@@ -261,27 +253,33 @@ def _proposer(
     return PathConfig(points=listed, starts=listed[:: len(points)], changes=changes)
 
 
-def _search(search: SearchConfig, number: int, proposer: ListedConfig | PathConfig, seeds: int) -> SearchConfig:
+def _search(search: SearchConfig, number: int, **other: Any) -> SearchConfig:
     """Return the search options of ablation ``number``, derived from those of the study's search.
 
-    No trial is stopped. The seeds of weights and of batch order differ from the search's. Once all trials are measured
-    on test, only the best trial keeps its weights.
+    The seeds of weights and of batch order differ from the search's. Once all trials are measured on test, only the
+    best trial keeps its weights. ``other``: further options that differ.
     """
     fresh = number * SEEDS_OF_A_SEARCH
-    other: dict[str, Any] = {
-        "proposer": proposer.model_dump(),
+    own: dict[str, Any] = {
         "warm_start": (),
-        "trials": proposer.most,
         "enough": None,
         "hours": None,
-        "seeds": seeds,
         "first_seed": fresh,
         "seed": search.seed + fresh,
-        "scheduler": {"kind": "none"},
-        "time_limit": None,
         "keep_checkpoints": 1,
     }
-    return SearchConfig.model_validate({**search.model_dump(), **other})
+    return SearchConfig.model_validate({**search.model_dump(), **own, **other})
+
+
+def _to_the_end(proposer: ListedConfig | PathConfig, seeds: int) -> dict[str, Any]:
+    """Return the search options of trials that are compared: all are trained to their ends."""
+    return {
+        "proposer": proposer.model_dump(),
+        "trials": proposer.most,
+        "seeds": seeds,
+        "scheduler": {"kind": "none"},
+        "time_limit": None,
+    }
 
 
 def _point(space: Space, point: Point) -> Point:
