@@ -571,7 +571,7 @@ class LeftOut(Frozen):
 
 
 class Tuning(Frozen):
-    """How the rows of an ablation are tuned again before they are compared.
+    """The tuning of the rows of an ablation before they are compared.
 
     Each row has an arm: a search of its own over the same axes with the same number of trials. All arms are ablations
     of their own in the ledger. The ablation after them trains the best config of each with fresh seeds.

@@ -81,7 +81,7 @@ def chance_of_mark(value: Values, parts: Sequence[VarianceComponent], *, seeds: 
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """What a sequential test does on average. ``marked``: the share of differences that are marked. ``seeds``: the mean
+    """The average outcome of a sequential test. ``marked``: the share of differences that are marked. ``seeds``: the mean
     number of seeds.
     """
 

@@ -25,7 +25,7 @@ Standing = Literal["marked", "hopeless", "open", "all seeds", "no interval"]
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """Why a row gets further seeds, or gets none.
+    """A decision on a row: whether it gets further seeds, or why it gets none.
 
     ``standing``: ``open`` if it gets further seeds; otherwise the reason why not. ``seeds``: its seeds so far.
     ``chance``: the chance that it is marked with the most seeds; None if it is marked or has no interval.
