@@ -137,7 +137,8 @@ class Axis(Brief):
             case "ordinal":
                 return Ordinal(given)
             case "normal" | "lognormal":
-                return Normal(*given, log=self.kind == "lognormal")
+                mean, deviation = given
+                return Normal(mean, deviation, log=self.kind == "lognormal")
         low, high = given
         if self.kind in ("randint", "lograndint"):
             step = int(self.step or 1)

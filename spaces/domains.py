@@ -302,8 +302,27 @@ class Multiples(Sequence[float]):
         return float(self.low + self.counts[at] * self.step)
 
 
+class Numeric(Domain):
+    """Base class of domains of numbers."""
+
+    __slots__ = ()
+
+    @property
+    @abstractmethod
+    def ends(self) -> tuple[float, float]:
+        """The lowest and the highest number."""
+
+    @abstractmethod
+    def at(self, coordinate: float) -> float:
+        """Return the number nearest to a coordinate."""
+
+    def typed(self, value: Json) -> Json:
+        """Return an integer as a float, and any other value as it is."""
+        return float(value) if is_number(value) else value
+
+
 @dataclass(frozen=True, slots=True)
-class Range(Domain):
+class Range(Numeric):
     """Base class of ranges of numbers, from ``low`` to ``high``, both included.
 
     With a ``step``, the values are ``low``, ``low`` + ``step``, ... up to ``high``, which is one of them. A range is
@@ -329,25 +348,25 @@ class Range(Domain):
         return bool(self.step)
 
     @property
-    def values(self) -> Sequence[Json]:
+    def values(self) -> Sequence[float]:
         """The numbers of a range with a step, ascending."""
         assert self.step, "a continuous range has no list of values"
         return self._values
 
     @property
-    def ends(self) -> Sequence[Json]:
+    def ends(self) -> tuple[float, float]:
         """The lowest and the highest number."""
         return self.low, self.high
 
     @property
-    def middle(self) -> Json:
+    def middle(self) -> float:
         """The middle of the range; of a logarithmic range, the geometric mean of its ends. Of two values, the lower."""
         if self.log:
             return self.nearest(math.sqrt(self.low) * math.sqrt(self.high))
         return self._values[self.steps // 2] if self.step else self.low + (self.high - self.low) / 2
 
     @property
-    def inside(self) -> Json:
+    def inside(self) -> float:
         """A number within the range, at the share ``INSIDE`` of it."""
         return self.low + INSIDE * (self.high - self.low)
 
@@ -388,7 +407,7 @@ class Range(Domain):
             return float(np.log(value / self.low)) / (math.log(self.high / self.low) or 1.0)
         return (value - self.low) / (self.high - self.low or 1.0)
 
-    def at(self, coordinate: float) -> Json:
+    def at(self, coordinate: float) -> float:
         """Return the number at a coordinate, clipped to the bounds; with a step, the value nearest to it."""
         if self.steps:
             return self._values[min(max(round(coordinate * self.steps), 0), self.steps)]
@@ -437,10 +456,6 @@ class Range(Domain):
         low, high = self.span
         share = self.coordinate(value + self.step / 2) - self.coordinate(value - self.step / 2)
         return share / (high - low) * len(self._values)
-
-    def typed(self, value: Json) -> Json:
-        """Return an integer as a float, and any other value as it is."""
-        return float(value) if is_number(value) else value
 
     def rounded(self, value: Json) -> Json:
         """Return the value that differs from ``value`` by at most the share ``ROUNDING`` of a step, if there is one."""
@@ -525,7 +540,7 @@ class Integer(Range):
 
 
 @dataclass(frozen=True, slots=True)
-class Normal(Domain):
+class Normal(Numeric):
     """All numbers, drawn from the normal distribution with this ``mean`` and standard ``deviation``.
 
     With ``log``, all numbers above 0, whose logarithm is drawn from that distribution. The coordinate of a number is
@@ -542,22 +557,22 @@ class Normal(Domain):
         return False
 
     @property
-    def values(self) -> Sequence[Json]:
+    def values(self) -> Sequence[float]:
         """Not available: the domain is continuous."""
         raise AssertionError("a continuous domain has no list of values")
 
     @property
-    def ends(self) -> Sequence[Json]:
+    def ends(self) -> tuple[float, float]:
         """The numbers ``REACH`` standard deviations below and above the mean."""
         return self._number(-REACH), self._number(REACH)
 
     @property
-    def middle(self) -> Json:
+    def middle(self) -> float:
         """The median: the mean or, with ``log``, its exponential."""
         return self._number(0.0)
 
     @property
-    def inside(self) -> Json:
+    def inside(self) -> float:
         """The number ``INSIDE`` standard deviations above the mean."""
         return self._number(INSIDE)
 
@@ -577,14 +592,10 @@ class Normal(Domain):
         """Return the probability of numbers below ``value``."""
         return NormalDist().cdf(min(max(self._score(value), -REACH), REACH))
 
-    def at(self, coordinate: float) -> Json:
+    def at(self, coordinate: float) -> float:
         """Return the number below which a draw is with the probability ``coordinate``."""
         least = NormalDist().cdf(-REACH)
         return self._number(NormalDist().inv_cdf(min(max(coordinate, least), 1 - least)))
-
-    def typed(self, value: Json) -> Json:
-        """Return an integer as a float, and any other value as it is."""
-        return float(value) if is_number(value) else value
 
     def _score(self, value: Json) -> float:
         """Return the distance of a number, or of its logarithm, from the mean, in standard deviations."""

@@ -89,7 +89,7 @@ def refused(folder: Path, *arguments: str) -> str:
         ("axes: {model.stack.depth: {named: {}}}\n", "mine.yaml:1: axes.model.stack.depth.named: got {} (allowed: a "
          "mapping that is not empty, or null)"),
         ("axes:\n  model.stack.depth: {uniform: [1, 3]}\n", "mine.yaml:2: axis model.stack.depth: got uniform, any "
-         "number between, for an integer (allowed: randint, choice)"),
+         "number between, for an integer (allowed: randint, lograndint, choice, ordinal)"),
         ("axes:\n  model.stack.dropout: {uniform: [0.5, 0.1]}\n", "mine.yaml:2: axes.model.stack.dropout: got bounds "
          "[0.5, 0.1] (allowed: the lower one first"),
         ("extends: other.yaml\n", "mine.yaml:1: unknown preset 'other.yaml' (allowed: cells, "),

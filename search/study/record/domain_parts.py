@@ -7,7 +7,7 @@ from functools import partial
 from itertools import pairwise
 
 from skipstack.data.basis.frozen import canonical_json
-from skipstack.spaces.domains import Choice, Domain, Json, Range
+from skipstack.spaces.domains import Domain, Json, Numeric, Range
 
 RANGES = 3
 """The number of ranges into which a continuous domain, or a range of more than ``LISTED`` values, is divided."""
@@ -34,16 +34,21 @@ def parts(domain: Domain) -> tuple[DomainPart, ...]:
     states its range exactly. Ranges of a domain with a step are named by their first and last value. Other ranges
     include the lower bound but not the upper one, except for the last range, which includes both.
     """
-    if isinstance(domain, Choice) or (domain.finite and len(domain.values) <= LISTED):
+    if not isinstance(domain, Numeric):
         return tuple(_single(value, domain.name(value)) for value in domain.values)
     cuts = [domain.at(k / RANGES) for k in range(1, RANGES)]
+    if not isinstance(domain, Range):
+        return tuple(_ranges(-math.inf, cuts, math.inf))
     if not domain.finite:
-        low, high = domain.ends if isinstance(domain, Range) else (-math.inf, math.inf)
-        return tuple(_ranges(low, cuts, high))
-    count = len(domain.values)
-    starts = [0, *(count * k // RANGES if domain.steps else domain.index(cut) for k, cut in enumerate(cuts, start=1))]
-    ends = [*(start - 1 for start in starts[1:]), count - 1]
-    return tuple(_listed(domain.values[start], domain.values[end]) for start, end in zip(starts, ends, strict=True))
+        return tuple(_ranges(domain.low, cuts, domain.high))
+    numbers = domain.values
+    if len(numbers) <= LISTED:
+        return tuple(DomainPart(value_text(number), partial(_between, number, _after(number))) for number in numbers)
+    starts = [len(numbers) * k // RANGES if domain.steps else domain.index(cut) for k, cut in enumerate(cuts, start=1)]
+    ends = [(numbers[start], numbers[end - 1]) for start, end in pairwise([0, *starts, len(numbers)])]
+    return tuple(
+        DomainPart(f"{_short(first)} – {_short(last)}", partial(_between, first, _after(last))) for first, last in ends
+    )
 
 
 def value_text(value: Json) -> str:
@@ -66,15 +71,15 @@ def _single(value: Json, name: str | None = None) -> DomainPart:
     return DomainPart(name or value_text(value), lambda other: canonical_json(other) == text)
 
 
-def _listed(first: Json, last: Json) -> DomainPart:
-    return DomainPart(f"{_short(first)} – {_short(last)}", lambda value: first <= value <= last)
+def _after(number: float) -> float:
+    """Return the next integer or, of a float, the next larger float."""
+    return number + 1 if isinstance(number, int) else math.nextafter(number, math.inf)
 
 
 def _ranges(low: float, cuts: Sequence[float], high: float) -> Iterator[DomainPart]:
     bounds = [low, *_rounded(low, cuts, high), high]
     for start, end in pairwise(bounds):
-        # The last range includes its upper bound, so it ends at the next larger float.
-        beyond = math.nextafter(high, math.inf) if end == high else end
+        beyond = _after(high) if end == high else end  # the last range includes its upper bound
         label = f"{_short(start)} – {_short(end)}"
         if start == -math.inf:
             label = f"below {_short(end)}"

@@ -149,5 +149,6 @@ def _info(trial: TrialRecord, ablation: int | None, seeds: Sequence[int]) -> Tri
 
 def _value(domain: Domain, value: Json) -> Scalar:
     """Convert an axis's value for a listener. A number or text without a name is kept; any other value becomes text."""
-    plain = isinstance(value, bool | int | float | str) and domain.name(value) is None
-    return value if plain else axis_value(domain, value)
+    if isinstance(value, bool | int | float | str) and domain.name(value) is None:
+        return value
+    return axis_value(domain, value)
