@@ -7,7 +7,7 @@ from statistics import NormalDist
 import numpy as np
 
 from skipstack.data.basis.frozen import canonical_json
-from skipstack.spaces.domains import Domain, Json, Log
+from skipstack.spaces.domains import Domain, Json, Log, is_number
 
 SPREAD = 0.25
 """The standard deviation of a belief about a number, as a share of the axis's range."""
@@ -72,9 +72,8 @@ class Belief:
         return [density / total for density in densities]
 
     def _coordinate(self, value: Json) -> float:
-        if isinstance(
-            self.domain, Log
-        ):  # not ``Log.coordinate``: its last bit may differ from that of earlier versions
+        if isinstance(self.domain, Log):  # not ``Log.coordinate``, whose last bit may differ from that of old studies
+            assert is_number(value)
             return math.log(value / self.domain.low) / math.log(self.domain.high / self.domain.low)
         return self.domain.coordinate(value)
 
