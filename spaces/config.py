@@ -115,8 +115,10 @@ class Axis(Brief):
             return
         if whole and not isinstance(step, int):
             raise ValueError(f"got the step {step} (allowed for {self.kind}: an integer)")
-        if not 0 < step <= high - low or (high - low) / step > LARGEST:
-            raise ValueError(f"got the step {step} (allowed: above 0, and at most {high - low}, from bound to bound)")
+        if step <= 0 or (high - low) / step > LARGEST or len(Multiples.between(low, high, step)) < 2:
+            raise ValueError(
+                f"got the step {step} (allowed: above 0, and at most from bound to bound: {low} to {high})"
+            )
         if log and step >= 2 * low:
             raise ValueError(f"got the step {step} (allowed for {self.kind}: less than twice the lower bound, {low})")
 

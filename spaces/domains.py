@@ -36,8 +36,8 @@ and users may go further: one draw in 16,000 does."""
 NEAR: Final = 0.25
 """The distance to a neighbour on a normal axis, in standard deviations. At the mean it is a tenth of all draws."""
 
-ROUNDING: Final = 1e-9
-"""Numbers that differ by less than this share of a step are one value, computed in two ways."""
+ROUNDING: Final = 1e-8
+"""Numbers that differ by less than this share of a step are one value, computed in two ways (as in Optuna)."""
 
 
 def json_of(value: Any) -> Any:
@@ -565,6 +565,11 @@ class Normal(Numeric):
     def ends(self) -> tuple[float, float]:
         """The numbers ``REACH`` standard deviations below and above the mean."""
         return self._number(-REACH), self._number(REACH)
+
+    @property
+    def first(self) -> Json:
+        """The median."""
+        return self.middle
 
     @property
     def middle(self) -> float:
