@@ -77,10 +77,10 @@ def _axis(name: str, found: list[Any]) -> Axis | None:
     low, high, step = min(each.low for each in found), max(each.high for each in found), _step(found)
     if low == high:
         return None
-    log = all(each.log for each in found)
-    if all(map(_is_whole, found)):
+    log = found[0].log  # Optuna has the same scale in all trials
+    if isinstance(low, int):
         return (lograndint if log else randint)(low, high, step=None if step == 1 else step)
-    return (loguniform if log else uniform)(float(low), float(high), step=step)
+    return (loguniform if log else uniform)(low, high, step=step)
 
 
 def _step(found: list[Any]) -> Any:
@@ -93,16 +93,8 @@ def _step(found: list[Any]) -> Any:
 
 
 def _lost(name: str, found: list[Any]) -> Iterator[str]:
-    """Yield descriptions of what an axis cannot hold of a parameter whose distributions differ: a logarithmic scale
-    that only some of them have, and steps.
-    """
+    """Yield descriptions of what an axis cannot hold of a parameter: steps that differ between trials."""
     numbers = [each for each in found if not hasattr(each, "choices")]
-    if len({each.log for each in numbers}) > 1:
-        yield f"the logarithmic scale of {name}"
     if numbers and _step(numbers) is None:
-        steps = {each.step for each in numbers if each.step is not None and not (each.step == 1 and _is_whole(each))}
+        steps = {each.step for each in numbers} - {None, 1 if isinstance(numbers[0].low, int) else None}
         yield from (f"the step {step} of {name}" for step in sorted(steps))
-
-
-def _is_whole(distribution: Any) -> bool:
-    return isinstance(distribution.low, int)
