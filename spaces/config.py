@@ -45,12 +45,23 @@ class Axis(Brief):
     """The values."""
     named: Annotated[dict[str, Json], Field(min_length=1)] | None = None
     """The values, by name."""
+    ordinal: Annotated[Annotated[tuple[Json, ...], Field(min_length=1)] | None, UNSAID] = None
+    """The values in ascending order. Proposers expect neighbouring values to give similar scores."""
     randint: tuple[int, int] | None = None
     """The lowest and the highest integer, both included."""
+    lograndint: Annotated[tuple[int, int] | None, UNSAID] = None
+    """The lowest and the highest integer, sampled uniformly in the logarithm."""
     uniform: tuple[float, float] | None = None
     """The lowest and the highest number."""
     loguniform: tuple[float, float] | None = None
     """The lowest and the highest number, sampled uniformly in the logarithm."""
+    normal: Annotated[tuple[float, float] | None, UNSAID] = None
+    """The mean and the standard deviation of the normal distribution from which numbers are sampled."""
+    lognormal: Annotated[tuple[float, float] | None, UNSAID] = None
+    """The mean and the standard deviation of the natural logarithm of the numbers, which has a normal distribution."""
+    step: Annotated[int | float | None, UNSAID] = None
+    """The distance of neighbouring values of ``randint``, ``lograndint``, ``uniform`` or ``loguniform``, whose first
+    value is the lower bound. Null means 1 for integers; otherwise any number between the bounds is a value."""
     prior: Json = None
     """The value near which good values are expected. ``proposer: prior`` tries values near it more often at first. Null
     means the base's value, if the axis has that value."""
@@ -59,17 +70,6 @@ class Axis(Brief):
 
     A path is a field of the base, or another axis. If that axis is itself inactive, the base's value counts.
     """
-    ordinal: Annotated[Annotated[tuple[Json, ...], Field(min_length=1)] | None, UNSAID] = None
-    """The values in ascending order. Proposers expect neighbouring values to give similar scores."""
-    lograndint: Annotated[tuple[int, int] | None, UNSAID] = None
-    """The lowest and the highest integer, sampled uniformly in the logarithm."""
-    normal: Annotated[tuple[float, float] | None, UNSAID] = None
-    """The mean and the standard deviation of the normal distribution from which numbers are sampled."""
-    lognormal: Annotated[tuple[float, float] | None, UNSAID] = None
-    """The mean and the standard deviation of the logarithm of the numbers, which has a normal distribution."""
-    step: Annotated[int | float | None, UNSAID] = None
-    """The distance of neighbouring values of a range (``randint``, ``lograndint``, ``uniform``, ``loguniform``), which
-    begin with the lowest. Null means 1 for integers, and any number otherwise."""
 
     @model_validator(mode="before")
     @classmethod
@@ -116,9 +116,7 @@ class Axis(Brief):
         if whole and not isinstance(step, int):
             raise ValueError(f"got the step {step} (allowed for {self.kind}: an integer)")
         if step <= 0 or (high - low) / step > LARGEST or len(Multiples.between(low, high, step)) < 2:
-            raise ValueError(
-                f"got the step {step} (allowed: above 0, and at most from bound to bound: {low} to {high})"
-            )
+            raise ValueError(f"got the step {step} (allowed: above 0, with several values from {low} to {high})")
         if log and step >= 2 * low:
             raise ValueError(f"got the step {step} (allowed for {self.kind}: less than twice the lower bound, {low})")
 

@@ -30,8 +30,8 @@ STEP: Final = 0.1
 """The distance to a neighbour on a continuous axis, as a share of its range."""
 
 REACH: Final = 4.0
-"""Models of the space propose numbers of a normal axis up to this many standard deviations from the mean. Random draws
-and users may go further: one draw in 16,000 does."""
+"""Proposers that model the space propose numbers of a normal axis up to this many standard deviations from the mean.
+Random draws and users may go further: one draw in 16,000 does."""
 
 NEAR: Final = 0.25
 """The distance to a neighbour on a normal axis, in standard deviations. At the mean it is a tenth of all draws."""
@@ -62,10 +62,11 @@ def json_of(value: Any) -> Any:
 
 
 class Domain(ABC):
-    """The values that an axis may have.
+    """The values that an axis may have. All that depends on the kind of a domain is a method of it.
 
-    Models of a space know values by their coordinates. The coordinate of a value without an order is its index. Other
-    coordinates are between 0 for the lowest value and 1 for the highest: random draws of numbers are uniform in them.
+    Proposers and analyses work with coordinates in place of values. If values have no order, the coordinate of a value
+    is its index. Otherwise it is a number from 0 for the lowest value to 1 for the highest, and random draws are
+    uniform in it.
     """
 
     __slots__ = ()
@@ -91,7 +92,7 @@ class Domain(ABC):
     @property
     @abstractmethod
     def ends(self) -> Sequence[Json]:
-        """All values of a choice, or the lowest and the highest number: what is tried in search of extremes."""
+        """Every value of a choice, or the lowest and the highest number: the values to try in search of extremes."""
 
     @property
     @abstractmethod
@@ -99,9 +100,9 @@ class Domain(ABC):
         """The middle of a range, or the first value of a choice."""
 
     @property
-    @abstractmethod
     def inside(self) -> Json:
-        """A value that stands for all others of an infinite domain, and that hardly any condition names."""
+        """A value that stands for all values of an infinite domain, and that hardly any condition names."""
+        return self.middle
 
     @property
     def first(self) -> Json:
@@ -179,16 +180,11 @@ class Choice(Domain):
 
     @property
     def ends(self) -> Sequence[Json]:
-        """All values."""
+        """Every value."""
         return self.values
 
     @property
     def middle(self) -> Json:
-        """The first value."""
-        return self.values[0]
-
-    @property
-    def inside(self) -> Json:
         """The first value."""
         return self.values[0]
 
@@ -265,9 +261,7 @@ class Ordinal(Choice):
         """Return the value nearest to a coordinate."""
         return self.values[round(coordinate * self.steps)]
 
-    def distance(self, one: Json, other: Json) -> float:
-        """Return the difference of the coordinates."""
-        return abs(self.coordinate(one) - self.coordinate(other))
+    distance = Domain.distance
 
     def __str__(self) -> str:
         return " < ".join(self._texts())
@@ -459,7 +453,7 @@ class Range(Numeric):
 
     def rounded(self, value: Json) -> Json:
         """Return the value that differs from ``value`` by at most the share ``ROUNDING`` of a step, if there is one."""
-        if not self.step or not is_number(value):
+        if not self.step or not is_number(value) or not self.low - self.step < value < self.high + self.step:
             return value
         nearest = self._values[self.index(value)]
         return nearest if abs(nearest - value) <= ROUNDING * self.step else value
@@ -488,8 +482,6 @@ class Range(Numeric):
 @dataclass(frozen=True, slots=True)
 class Real(Range):
     """The numbers from ``low`` to ``high``. Random draws are uniform."""
-
-    __str__ = Range.__str__
 
 
 @dataclass(frozen=True, slots=True)
@@ -541,10 +533,11 @@ class Integer(Range):
 
 @dataclass(frozen=True, slots=True)
 class Normal(Numeric):
-    """All numbers, drawn from the normal distribution with this ``mean`` and standard ``deviation``.
+    """The numbers of a normal distribution with this ``mean`` and standard ``deviation``: every number is one of them.
 
-    With ``log``, all numbers above 0, whose logarithm is drawn from that distribution. The coordinate of a number is
-    the probability of numbers below it: the normal distribution function, cut off at ``REACH`` standard deviations.
+    With ``log``, every number above 0 is, and the natural logarithm of random draws has that distribution. The
+    coordinate of a number is the probability of numbers below it: Phi((x - mean) / deviation), or Phi((ln x - mean) /
+    deviation) with ``log``, where Phi is the standard normal distribution function. It is cut off at ``REACH``.
     """
 
     mean: float

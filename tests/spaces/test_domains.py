@@ -245,7 +245,7 @@ def test_a_range_of_very_many_values_lists_none() -> None:
         ({"randint": [1, 64], "step": 0.5}, "got the step 0.5 (allowed for randint: an integer)"),
         (
             {"randint": [1, 64], "step": 64},
-            "got the step 64 (allowed: above 0, and at most from bound to bound: 1 to 64)",
+            "got the step 64 (allowed: above 0, with several values from 1 to 64)",
         ),
         ({"uniform": [0, 1], "step": 0}, "got the step 0 (allowed: above 0"),
         ({"loguniform": [0.1, 1], "step": 0.2}, "got the step 0.2 (allowed for loguniform: less than twice"),

@@ -21,7 +21,7 @@ STEPS: Final = (0.003, 0.01, 0.03, 0.1, 0.3)
 """The distances by which a number is moved down and up to find a better value, as fractions of its range."""
 
 LISTED: Final = 16
-"""Of an axis with up to this many values, all are tried; of a larger one only those at the distances ``STEPS``."""
+"""An axis with up to this many values is tried completely; a larger one only at the distances ``STEPS``."""
 
 
 @final

@@ -146,7 +146,9 @@ class _Normals:
         return found_MK
 
     def _halves(self, position_M: Numbers) -> tuple[Numbers, Numbers]:
-        """How far the numbers nearest to a value reach from it towards each kernel, and away from it, in widths."""
+        """The distances from a value to the ends of its cell, towards each kernel and away from it, in widths of the
+        kernel. The cell of a value has all positions that are nearer to it than to any other value.
+        """
         if not self._uneven:
             half_K = self._step / 2 / self._width_K
             return half_K, half_K

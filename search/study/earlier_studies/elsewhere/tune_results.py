@@ -32,10 +32,10 @@ FAILED = "ERROR"
 GRID: Final = ".grid_search"
 """The end of the flat name of a parameter with ``tune.grid_search``, which is a mapping of this key to its values."""
 
-DOMAINS: Final = "choice, grid_search, uniform, loguniform, quniform, qloguniform, randint, lograndint, qrandint, " + (
-    "qlograndint, randn"
+DOMAINS: Final = (
+    "choice, grid_search, uniform, loguniform, quniform, qloguniform, randint, lograndint, qrandint, qlograndint, randn"
 )
-"""What has an axis, of ``ray.tune``."""
+"""The functions of ``ray.tune`` whose results become axes."""
 
 
 def tune_axes(param_space: Mapping[str, Any]) -> dict[str, Axis]:
