@@ -51,7 +51,16 @@ if TYPE_CHECKING:
     from skipstack.spaces.domains import Json
     from skipstack.spaces.function import Direction
     from skipstack.spaces.python_space import PythonSpace as Space
-    from skipstack.spaces.python_space import choice, loguniform, randint, uniform
+    from skipstack.spaces.python_space import (
+        choice,
+        lognormal,
+        lograndint,
+        loguniform,
+        normal,
+        ordinal,
+        randint,
+        uniform,
+    )
     from skipstack.spaces.space import Space as Points
 
     AnyPath = str | Path
@@ -87,8 +96,12 @@ __all__ = [
     "from_wandb",
     "load",
     "load_own",
+    "lognormal",
+    "lograndint",
     "loguniform",
+    "normal",
     "open",
+    "ordinal",
     "randint",
     "resume",
     "search",
@@ -482,33 +495,50 @@ def from_optuna(study: Any, *, out: AnyPath) -> Study:
 
 
 def from_tune(
-    folder: AnyPath, *, score: str, direction: Direction = "maximize", space: Space | None = None, out: AnyPath
+    folder: AnyPath,
+    *,
+    score: str,
+    direction: Direction = "maximize",
+    space: Space | Mapping[str, Any] | None = None,
+    out: AnyPath,
 ) -> Study:
     """The trials of a Ray Tune experiment's ``folder``, as ``from_optuna`` has those of Optuna.
 
-    ``score``: the metric that ranks them; each result with it is an epoch. ``space``: the axes; without it they are as
-    wide as the values that were tried. Raises UserError where the folder has no trials, or none has that metric.
+    ``score``: the metric that ranks them; each result with it is an epoch. ``space``: the axes, as a ``Space`` or as
+    the experiment's own ``param_space``; without it they are as wide as the values that were tried. Raises UserError
+    where the folder has no trials, or none has that metric, and for a parameter that no axis can be, such as
+    ``tune.sample_from``.
     """
     check_system()
     from skipstack.search.api.arguments import check_arguments
-    from skipstack.search.study.earlier_studies.elsewhere.tune_results import tune_search
+    from skipstack.search.study.earlier_studies.elsewhere.tune_results import tune_axes, tune_search
 
     check_arguments(folder=folder, score=score, direction=direction, space=space, out=out)
-    return _written(tune_search(Path(folder), score, direction, {} if space is None else space.axes), out)
+    axes = tune_axes(space) if isinstance(space, Mapping) else {} if space is None else space.axes
+    return _written(tune_search(Path(folder), score, direction, axes), out)
 
 
-def from_wandb(table: AnyPath, *, score: str, space: Space, direction: Direction = "maximize", out: AnyPath) -> Study:
+def from_wandb(
+    table: AnyPath,
+    *,
+    score: str,
+    space: Space | Mapping[str, Any],
+    direction: Direction = "maximize",
+    out: AnyPath,
+) -> Study:
     """The finished runs in a ``table`` that W&B's page has exported as CSV, as ``from_optuna`` has those of Optuna.
 
-    ``score``: the column that ranks them. ``space``: the axes, each a column. Raises UserError for a column that is not
-    there, and for a value that its axis does not have.
+    ``score``: the column that ranks them. ``space``: the axes, each a column, as a ``Space`` or as the ``parameters``
+    of the sweep's configuration. Raises UserError for a column that is not there, for a value that its axis does not
+    have, and for a distribution that no axis has, such as ``beta``.
     """
     check_system()
     from skipstack.search.api.arguments import check_arguments
-    from skipstack.search.study.earlier_studies.elsewhere.wandb_table import wandb_search
+    from skipstack.search.study.earlier_studies.elsewhere.wandb_table import wandb_axes, wandb_search
 
     check_arguments(table=table, score=score, direction=direction, space=space, out=out)
-    return _written(wandb_search(Path(table), score, direction, space.axes), out)
+    axes = wandb_axes(space) if isinstance(space, Mapping) else space.axes
+    return _written(wandb_search(Path(table), score, direction, axes), out)
 
 
 def _written(found: FinishedSearch, out: AnyPath) -> Study:
@@ -723,7 +753,10 @@ _ELSEWHERE = {
     "Study": ("skipstack.search.api.study", "Study"),
     "TrialOver": ("skipstack.search.execution.workers.reporting", "TrialOver"),
     "UserError": ("skipstack.data.basis.errors", "UserError"),
-    **{name: ("skipstack.spaces.python_space", name) for name in ("choice", "loguniform", "randint", "uniform")},
+    **{
+        name: ("skipstack.spaces.python_space", name)
+        for name in ("choice", "ordinal", "randint", "lograndint", "uniform", "loguniform", "normal", "lognormal")
+    },
 }
 """Classes and the functions that make axes, each by the module that has it and its name there."""
 

@@ -11,12 +11,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import accumulate, islice
 from math import prod
-from typing import Any, Final, Protocol, final
+from typing import Final, Protocol, final
 
 import numpy as np
 
 from skipstack.data.basis.frozen import canonical_json
-from skipstack.spaces.domains import Choice, Domain, Integer, Json, Log
+from skipstack.spaces.domains import Domain, Json
 from skipstack.spaces.paths import Tree, changes
 from skipstack.spaces.rules import Rule
 
@@ -62,7 +62,7 @@ class Block:
         """The allowed combinations of the block, in order. None if there are too many to list, or infinitely many."""
         if any(not domain.finite for domain in self.domains.values()):
             return None
-        if prod(len(_values(domain)) for domain in self.domains.values()) > LISTED:
+        if prod(len(domain.values) for domain in self.domains.values()) > LISTED:
             return None
         return list(self._allowed({}, self._space.base, list(self.domains)))
 
@@ -142,9 +142,12 @@ class Block:
 
     @cached_property
     def _odds(self) -> Sequence[float]:
-        """The cumulative sums of the listed combinations' probabilities, if the axes are drawn uniformly in turn."""
+        """The cumulative sums of the listed combinations' probabilities, if the axes are drawn in turn."""
         assert self.listed is not None, "only listed combinations have them"
-        return list(accumulate(prod(1 / len(_values(self.domains[path])) for path in point) for point in self.listed))
+        return list(accumulate(prod(self._odd(*each) for each in point.items()) for point in self.listed))
+
+    def _odd(self, path: str, value: Json) -> float:
+        return self.domains[path].weight(value) / len(self.domains[path].values)
 
     def _allowed(self, point: Point, tree: Tree, paths: Sequence[str]) -> Iterator[Point]:
         """Yield every allowed extension of ``point`` by values of the active axes among ``paths``, in order.
@@ -159,12 +162,12 @@ class Block:
         if not self._space.active(path, tree):
             yield from self._allowed(point, tree, rest)
             return
-        for value in _values(self.domains[path]):
+        for value in self.domains[path].values:
             yield from self._allowed({**point, path: value}, self._space.written(tree, path, value), rest)
 
     def _distance(self, one: Point, other: Point) -> float:
         return sum(
-            _apart(domain, one[path], other[path])
+            domain.distance(one[path], other[path])
             if path in one and path in other
             else float(path in one or path in other)
             for path, domain in self.domains.items()
@@ -200,19 +203,3 @@ def _tied(paths: Iterable[str], domains: Iterable[str], conditions: Mapping[str,
                 found.add(axis)
                 left += [axis, *conditions[axis]]
     return found
-
-
-def _values(domain: Domain) -> Sequence[Json]:
-    assert isinstance(domain, Choice | Integer), "a list is of finite axes"
-    return domain.values
-
-
-def _apart(domain: Domain, one: Any, other: Any) -> float:
-    """Return the distance of two values of an axis: 0 or 1 for a choice, otherwise a share of the axis's range."""
-    match domain:
-        case Choice():
-            return float(canonical_json(one) != canonical_json(other))
-        case Log(low, high):
-            return float(abs(np.log(one / other) / np.log(high / low)))
-        case _:
-            return float(abs(one - other) / (domain.high - domain.low))

@@ -1,7 +1,8 @@
 """Checks the config of a space before anything is trained, and builds its domains, conditions, rules and beliefs."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import replace
 
 from pydantic import ValidationError
 
@@ -9,9 +10,9 @@ from skipstack.data.basis.errors import UserError, unknown
 from skipstack.data.basis.explain import explain, place, shown
 from skipstack.data.basis.frozen import canonical_json
 from skipstack.spaces.belief import Belief
-from skipstack.spaces.config import DOMAINS, Axis, SpaceConfig
+from skipstack.spaces.config import Axis, SpaceConfig
 from skipstack.spaces.constraints import CONSTRAINTS
-from skipstack.spaces.domains import INSIDE, Choice, Domain, Integer, Json
+from skipstack.spaces.domains import Choice, Domain, Integer, Json, Range
 from skipstack.spaces.fields import Fields
 from skipstack.spaces.paths import Tree, overlap, present, read
 from skipstack.spaces.rules import Rule, functions_of, rules_of
@@ -147,12 +148,12 @@ def _prior(path: str, prior: Json, domain: Domain, fields: Fields) -> Json:
 def _domain(path: str, axis: Axis, fields: Fields) -> Domain:
     """Return the domain of an axis, with its values in the type of the field at ``path``.
 
-    Raises SpaceError for an integer axis on a field of floats, and for a real axis on a field of integers. Also raises
-    it for values that the field does not accept or that occur twice.
+    Raises SpaceError for an integer axis on a field of floats, and for an axis of other numbers on a field of integers.
+    Also raises it for values that the field does not accept or that occur twice.
     """
-    domain = axis.domain
+    domain, kind = axis.domain, axis.kind
     if isinstance(domain, Choice):
-        where: list[tuple[str, ...]] = [("named", name) for name in domain.names] or [("choice",)] * len(domain.values)
+        where: list[tuple[str, ...]] = [(kind, name) for name in domain.names] or [(kind,)] * len(domain.values)
         values = tuple(_typed(fields, path, value, *key) for value, key in zip(domain.values, where, strict=True))
         seen: set[str] = set()
         for number, text in enumerate(map(canonical_json, values)):
@@ -161,34 +162,29 @@ def _domain(path: str, axis: Axis, fields: Fields) -> Domain:
                     f"axis {path}: value {text} occurs twice (allowed: once)", "axes", path, *where[number]
                 )
             seen.add(text)
-        return Choice(values, domain.names)
-    kind = next(each for each in DOMAINS if getattr(axis, each) is not None)
-    for bound in (domain.low, domain.high):
-        if isinstance(domain, Integer) and not isinstance(_typed(fields, path, bound, kind), int):
-            raise SpaceError(
-                f"axis {path}: the field is not an integer (allowed: choice, uniform, loguniform)", "axes", path, kind
-            )
-    if not isinstance(domain, Integer):
-        # Integer bounds fit a field of integers, but a continuous axis does not. So a value inside is checked too.
-        low, _ = (_typed(fields, path, value, kind) for value in (domain.low, domain.high))
-        inside = domain.low + INSIDE * (domain.high - domain.low)
-        if isinstance(low, int):
-            with suppress(ValueError):
-                fields.typed(path, inside)
-                return domain
-            raise SpaceError(
-                f"axis {path}: got {kind}, any number between, for an integer (allowed: randint, choice)",
-                "axes",
-                path,
-                kind,
-            )
-        _typed(fields, path, inside, kind)
+        return replace(domain, values=values)
+    if isinstance(domain, Integer):
+        if not all(isinstance(_typed(fields, path, bound, kind), int) for bound in domain.ends):
+            allowed = "choice, ordinal, uniform, loguniform, normal, lognormal"
+            raise SpaceError(f"axis {path}: the field is not an integer (allowed: {allowed})", "axes", path, kind)
+        return domain
+    # A normal axis may go beyond the bounds of its field: the space refuses such points. Its median is checked.
+    ends = domain.ends if isinstance(domain, Range) else (domain.middle,)
+    # Integer bounds fit a field of integers, but a continuous axis does not. So a value inside is checked too.
+    low, *_ = (_typed(fields, path, value, kind) for value in ends)
+    if isinstance(low, int):
+        with suppress(ValueError):
+            fields.typed(path, domain.inside)
+            return domain
+        raise SpaceError(
+            f"axis {path}: got {kind}, any number between, for an integer (allowed: randint, lograndint, choice, "
+            "ordinal)",
+            "axes",
+            path,
+            kind,
+        )
+    _typed(fields, path, domain.inside, kind)
     return domain
-
-
-def _key(domain: Choice) -> str:
-    """Return the key under which an axis's config has a choice: ``named`` or ``choice``."""
-    return "named" if domain.names else "choice"
 
 
 def _typed(fields: Fields, path: str, value: Json, *where: str) -> Json:
@@ -259,7 +255,7 @@ def inside(base: Tree, path: str) -> str:
     return ", ".join(f"{path}.{name}" for name in fields)
 
 
-def _check_choices(path: str, domain: Domain, axes: Iterable[str], base: Tree, fields: Fields) -> None:
+def _check_choices(path: str, domain: Domain, axes: Mapping[str, Axis], base: Tree, fields: Fields) -> None:
     """Raise SpaceError if a value of a choice makes the base invalid in a field that no other axis varies."""
     if not isinstance(domain, Choice) or not present(base, path):
         return
@@ -270,4 +266,6 @@ def _check_choices(path: str, domain: Domain, axes: Iterable[str], base: Tree, f
             wrong = ".".join(map(str, place(error, fields.model)))
             if not any(overlap(wrong, other) for other in axes if other != path):
                 message = explain(error, fields.model)
-                raise SpaceError(f"axis {path}: value {shown(value)}: {message}", "axes", path, _key(domain)) from None
+                raise SpaceError(
+                    f"axis {path}: value {shown(value)}: {message}", "axes", path, axes[path].kind
+                ) from None

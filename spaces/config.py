@@ -13,14 +13,17 @@ from pydantic import (
     model_validator,
 )
 
-from skipstack.data.basis.frozen import UNSAID, Brief, Frozen
+from skipstack.data.basis.frozen import UNSAID, Brief
 from skipstack.data.basis.user_code.configs import CodeFile, known
 from skipstack.spaces.constraint_functions import ConstraintFunction
-from skipstack.spaces.domains import Choice, Domain, Integer, Json, Log, Real
+from skipstack.spaces.domains import Choice, Domain, Integer, Json, Log, Multiples, Normal, Ordinal, Real
 from skipstack.spaces.function import FUNCTION, FunctionConfig
 from skipstack.spaces.trial import TrialConfig, code_of
 
-DOMAINS = ("choice", "named", "randint", "uniform", "loguniform")
+RANGES: Final = ("randint", "lograndint", "uniform", "loguniform")
+"""The kinds of domains that are numbers between two bounds. They may have a step."""
+
+DOMAINS: Final = ("choice", "named", "ordinal", *RANGES, "normal", "lognormal")
 """The kinds of domains. They are keys in study files."""
 
 RECORDED: Final = {"randint": "integer", "uniform": "real", "loguniform": "log"}
@@ -30,23 +33,35 @@ LARGEST = 10**18
 """The largest absolute bound of an integer axis. Values are counted and drawn as 64-bit numbers."""
 
 
-class Axis(Frozen):
+class Axis(Brief):
     """An axis: the domain of the value at one path, and the conditions under which it varies.
 
-    Exactly one of the five domains is given. ``named`` is a choice with names, which tables print instead of the
-    values. Both bounds of a range are included, with low < high. Bounds of ``loguniform`` are above 0.
+    Exactly one of the nine domains is given. ``named`` is a choice with names, which tables print instead of the
+    values. Both bounds of a range are included, with low < high. Bounds of ``lograndint`` and ``loguniform`` are above
+    0.
     """
 
     choice: Annotated[tuple[Json, ...], Field(min_length=1)] | None = None
     """The values."""
     named: Annotated[dict[str, Json], Field(min_length=1)] | None = None
     """The values, by name."""
+    ordinal: Annotated[Annotated[tuple[Json, ...], Field(min_length=1)] | None, UNSAID] = None
+    """The values in ascending order. Proposers expect neighbouring values to give similar scores."""
     randint: tuple[int, int] | None = None
     """The lowest and the highest integer, both included."""
+    lograndint: Annotated[tuple[int, int] | None, UNSAID] = None
+    """The lowest and the highest integer, sampled uniformly in the logarithm."""
     uniform: tuple[float, float] | None = None
     """The lowest and the highest number."""
     loguniform: tuple[float, float] | None = None
     """The lowest and the highest number, sampled uniformly in the logarithm."""
+    normal: Annotated[tuple[float, float] | None, UNSAID] = None
+    """The mean and the standard deviation of the normal distribution from which numbers are sampled."""
+    lognormal: Annotated[tuple[float, float] | None, UNSAID] = None
+    """The mean and the standard deviation of the natural logarithm of the numbers, which has a normal distribution."""
+    step: Annotated[int | float | None, UNSAID] = None
+    """The distance of neighbouring values of ``randint``, ``lograndint``, ``uniform`` or ``loguniform``, whose first
+    value is the lower bound. Null means 1 for integers; otherwise any number between the bounds is a value."""
     prior: Json = None
     """The value near which good values are expected. ``proposer: prior`` tries values near it more often at first. Null
     means the base's value, if the axis has that value."""
@@ -66,7 +81,8 @@ class Axis(Frozen):
 
     @model_serializer(mode="wrap")
     def _by_recorded_names(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        return {RECORDED.get(key, key): item for key, item in handler(self).items()}
+        left_out = self._left_out()
+        return {RECORDED.get(key, key): item for key, item in handler(self).items() if key not in left_out}
 
     @model_validator(mode="after")
     def _has_one_domain(self) -> Self:
@@ -76,29 +92,71 @@ class Axis(Frozen):
         for name in self.named or ():
             if not name.isprintable() or not name.strip():
                 raise ValueError(f"got a value named {name!r} (allowed: names on one line that are not empty)")
-        for bound in self.randint or ():
-            if abs(bound) > LARGEST:
-                raise ValueError(f"got bounds beyond {LARGEST:.0e} (allowed for randint: bounds of at most that size)")
-        for bounds in (self.randint, self.uniform, self.loguniform):
-            if bounds is not None and not bounds[0] < bounds[1]:
-                raise ValueError(f"got bounds {list(bounds)} (allowed: the lower one first, and below the upper one)")
-        if self.loguniform is not None and self.loguniform[0] <= 0:
-            raise ValueError(f"got bounds {list(self.loguniform)} (allowed for loguniform: bounds above 0)")
+        if self.kind in RANGES:
+            self._check_range()
+        elif self.step is not None:
+            raise ValueError(f"got a step with {self.kind} (allowed: with {', '.join(RANGES)})")
+        for mean, deviation in filter(None, (self.normal, self.lognormal)):
+            _check_normal(mean, deviation, log=self.lognormal is not None)
         return self
+
+    def _check_range(self) -> None:
+        low, high = getattr(self, self.kind)
+        whole = self.kind in ("randint", "lograndint")
+        if whole and max(abs(low), abs(high)) > LARGEST:
+            raise ValueError(f"got bounds beyond {LARGEST:.0e} (allowed for {self.kind}: bounds of at most that size)")
+        if not low < high:
+            raise ValueError(f"got bounds {[low, high]} (allowed: the lower one first, and below the upper one)")
+        log = self.kind.startswith("log")
+        if log and low <= 0:
+            raise ValueError(f"got bounds {[low, high]} (allowed for {self.kind}: bounds above 0)")
+        step = self.step
+        if step is None:
+            return
+        if whole and not isinstance(step, int):
+            raise ValueError(f"got the step {step} (allowed for {self.kind}: an integer)")
+        if step <= 0 or (high - low) / step > LARGEST or len(Multiples.between(low, high, step)) < 2:
+            raise ValueError(f"got the step {step} (allowed: above 0, with several values from {low} to {high})")
+        if log and step >= 2 * low:
+            raise ValueError(f"got the step {step} (allowed for {self.kind}: less than twice the lower bound, {low})")
+
+    @property
+    def kind(self) -> str:
+        """The kind of the domain, one of ``DOMAINS``."""
+        return next(kind for kind in DOMAINS if getattr(self, kind) is not None)
 
     @property
     def domain(self) -> Domain:
         """The domain of the axis. Its values are as in the config, not yet converted to the field's type."""
-        if self.choice is not None:
-            return Choice(self.choice)
-        if self.named is not None:
-            return Choice(tuple(self.named.values()), tuple(self.named))
-        if self.randint is not None:
-            return Integer(*self.randint)
-        if self.uniform is not None:
-            return Real(*self.uniform)
-        assert self.loguniform is not None
-        return Log(*self.loguniform)
+        given = getattr(self, self.kind)
+        match self.kind:
+            case "choice":
+                return Choice(given)
+            case "named":
+                return Choice(tuple(given.values()), tuple(given))
+            case "ordinal":
+                return Ordinal(given)
+            case "normal" | "lognormal":
+                mean, deviation = given
+                return Normal(mean, deviation, log=self.kind == "lognormal")
+        low, high = given
+        if self.kind in ("randint", "lograndint"):
+            step = int(self.step or 1)
+            return Integer(low, low + (high - low) // step * step, step, log=self.kind == "lograndint")
+        of = Real if self.kind == "uniform" else Log
+        if self.step is None:
+            return of(low, high)
+        return of(low, Multiples.between(low, high, float(self.step))[-1], float(self.step))
+
+
+def _check_normal(mean: float, deviation: float, *, log: bool) -> None:
+    """Raise ValueError for a standard deviation that is not above 0. Also raise it if numbers are too large for floats
+    within 40 standard deviations of the mean, as random draws always are.
+    """
+    if deviation <= 0:
+        raise ValueError(f"got the standard deviation {deviation} (allowed: above 0)")
+    if max(abs(mean + 40 * deviation), abs(mean - 40 * deviation)) > (700 if log else 1e300):
+        raise ValueError(f"got mean {mean} and standard deviation {deviation} (allowed: those of smaller numbers)")
 
 
 def _about(base: Any) -> str:

@@ -16,7 +16,7 @@ from itertools import islice, pairwise
 import numpy as np
 
 from skipstack.data.basis.frozen import canonical_json
-from skipstack.spaces.domains import INSIDE, Choice, Domain, Integer, Json
+from skipstack.spaces.domains import Choice, Domain, Json
 from skipstack.spaces.paths import Tree, changes, present, read
 from skipstack.spaces.space import Point, Space
 
@@ -84,7 +84,8 @@ def count(space: Space, generator: np.random.Generator, *, listed: int = LISTED,
         continuous=tuple(path for path in space.domains if path in varying and not space.domains[path].finite),
         idle=tuple(path for path in space.domains if path not in varying),
     )
-    ruled = {path for rule in space.rules for path in rule.axes if not space.domains[path].finite}
+    named = {path for rule in space.rules for path in rule.axes}
+    ruled = [path for path, domain in space.domains.items() if path in named and not domain.finite]
     if combinations.number <= listed and not ruled:
         return replace(counted, allowed=sum(map(space.allowed, combinations)))
     if space.rules and space.finite and len(rest := list(islice(space.everything(), listed + 1))) <= listed:
@@ -237,21 +238,19 @@ class Combinations:
 def _alone(domain: Domain, values: Sequence[Json], named: set[str]) -> list[_AlikeValues]:
     """Return each of the ``named`` values as a group of its own, and all other values in few groups.
 
-    ``named``: the values that conditions of later axes name, as JSON. Integers are grouped without listing them.
+    ``named``: the values that conditions of later axes name, as JSON. Numbers are grouped without listing them.
     """
-    if isinstance(domain, Integer):
-        cuts = sorted(value for value in map(json.loads, named) if domain.contains(value))
-        bounds = [domain.low, *(bound for cut in cuts for bound in (cut, cut + 1)), domain.high + 1]
-        return [_AlikeValues(range(start, end)) for start, end in pairwise(bounds) if start < end]
+    if domain.finite and not isinstance(domain, Choice):
+        cuts = sorted(domain.index(value) for value in map(json.loads, named) if domain.contains(value))
+        bounds = [0, *(bound for cut in cuts for bound in (cut, cut + 1)), len(values)]
+        return [_AlikeValues(values[start:end]) for start, end in pairwise(bounds) if start < end]
     alone = [_AlikeValues((value,)) for value in values if canonical_json(value) in named]
     rest = [value for value in values if canonical_json(value) not in named]
     return [*alone, *([_AlikeValues(rest)] if rest else [])]
 
 
 def _values(domain: Domain) -> Sequence[Json]:
-    if isinstance(domain, Choice | Integer):
-        return domain.values
-    return (domain.low + INSIDE * (domain.high - domain.low),)
+    return domain.values if domain.finite else (domain.inside,)
 
 
 def _text(tree: Tree, path: str) -> str | None:

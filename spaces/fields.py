@@ -15,7 +15,6 @@ from skipstack.data.basis.frozen import canonical_json
 from skipstack.spaces.config import SpaceConfig
 from skipstack.spaces.domains import Json
 from skipstack.spaces.function import FUNCTION, FunctionConfig
-from skipstack.spaces.function_base import as_typed
 from skipstack.spaces.paths import Tree, present, replaced, trial_paths, typed, unknown_path, written
 from skipstack.spaces.subject import Subject, leaves
 from skipstack.spaces.trial import TrialConfig
@@ -108,7 +107,7 @@ class FunctionFields(Fields):
     def typed(self, path: str, value: Json) -> Json:
         """Return the value of an axis converted to the type of the axis's domain. Other values are not converted."""
         canonical_json(value)  # refuses NaN and infinity
-        return as_typed(self._domains[path], value) if path in self._domains else value
+        return self._domains[path].typed(value) if path in self._domains else value
 
     def written(self, tree: Tree, path: str, value: Json) -> Tree:
         """Return the tree with ``value`` at ``path``. Nothing else changes."""

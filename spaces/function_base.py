@@ -1,6 +1,5 @@
 """Builds the base config of a study of a function: the user's fixed values, and a default for every other axis."""
 
-import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -9,7 +8,7 @@ from pydantic import ValidationError
 from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.explain import shown
 from skipstack.spaces.config import Axis
-from skipstack.spaces.domains import Choice, Domain, Integer, Json, Log
+from skipstack.spaces.domains import Choice, is_number
 from skipstack.spaces.function import FUNCTION, RESERVED, FunctionConfig, FunctionSource
 from skipstack.spaces.paths import Tree, present, read, replaced
 
@@ -18,16 +17,17 @@ def function_base(source: FunctionSource, given: Mapping[str, Any], axes: Mappin
     """Build the base config of a study of a function.
 
     ``source``: the function. ``given``: the values that the user set, by name or dotted path. ``axes``: the axes. An
-    axis that ``given`` lacks gets the ``middle`` of its domain. Raises UserError for values that are not JSON, for
+    axis that ``given`` lacks gets the middle of its domain. Raises UserError for values that are not JSON, for
     names that are reserved or conflict, and if the value of a numeric axis is not a number.
     """
     tree: Tree = {}
     for path, value in given.items():
         tree = _put(tree, path, value)
     for path, axis in axes.items():
-        value = as_typed(axis.domain, read(tree, path)) if present(tree, path) else middle(axis.domain)
-        if not isinstance(axis.domain, Choice) and (isinstance(value, bool) or not isinstance(value, int | float)):
-            raise UserError(f"base: {path}: got {shown(value)} (allowed: a number, since its axis has {axis.domain})")
+        domain = axis.domain
+        value = domain.typed(read(tree, path)) if present(tree, path) else domain.middle
+        if not isinstance(domain, Choice) and not is_number(value):
+            raise UserError(f"base: {path}: got {shown(value)} (allowed: a number, since its axis has {domain})")
         tree = _put(tree, path, value)
     try:
         return FunctionConfig.model_validate({**tree, FUNCTION: source})
@@ -35,25 +35,6 @@ def function_base(source: FunctionSource, given: Mapping[str, Any], axes: Mappin
         first = error.errors()[0]
         place, got = ".".join(str(each) for each in first["loc"][:1]), shown(first["input"])
         raise UserError(f"base: {place}: got {got} (allowed: JSON values with finite numbers)") from None
-
-
-def middle(domain: Domain) -> Json:
-    """Return the middle of a range, or the first value of a choice. For ``Log``, it is the ends' geometric mean."""
-    match domain:
-        case Choice():
-            return domain.first
-        case Integer():
-            return (domain.low + domain.high) // 2
-        case Log():
-            return math.sqrt(domain.low) * math.sqrt(domain.high)
-        case _:
-            return domain.low + (domain.high - domain.low) / 2
-
-
-def as_typed(domain: Domain, value: Json) -> Json:
-    """Return the value in the type of its axis. On a continuous axis, an integer becomes a float."""
-    whole = isinstance(value, int) and not isinstance(value, bool) and not isinstance(domain, Choice | Integer)
-    return float(value) if whole and isinstance(value, int) else value
 
 
 def _put(tree: Tree, path: str, value: Any) -> Tree:

@@ -14,7 +14,7 @@ import numpy as np
 
 from skipstack.data.basis.frozen import canonical_json, identity
 from skipstack.models.configs.unread import without_unread
-from skipstack.spaces.domains import Choice, Integer, Json
+from skipstack.spaces.domains import Choice, Json
 from skipstack.spaces.space import Point, Space
 from skipstack.spaces.subject import Subject
 from skipstack.spaces.trial import TrialConfig
@@ -115,9 +115,7 @@ def _looked_at(space: Space, generator: np.random.Generator) -> tuple[list[Point
 
 def _values(space: Space, axis: str) -> Sequence[Json]:
     domain = space.domains[axis]
-    if isinstance(domain, Choice | Integer):
-        return tuple(islice(domain.values, VALUES))
-    return (domain.low, domain.high)
+    return tuple(islice(domain.values if domain.finite else domain.ends, VALUES))
 
 
 def _of_axis(

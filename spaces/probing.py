@@ -13,7 +13,7 @@ from skipstack.data.basis.explain import shown
 from skipstack.data.basis.seeding import generator
 from skipstack.data.basis.user_code.configs import known
 from skipstack.spaces.checks import SpaceError
-from skipstack.spaces.domains import Choice, Domain, Json
+from skipstack.spaces.domains import Choice, Domain, Json, Range
 from skipstack.spaces.expressions import Comparison, comparisons
 from skipstack.spaces.rules import Rule, UndecidedError
 from skipstack.spaces.space import Space
@@ -51,9 +51,7 @@ def check_rules(space: Space, constraints: Sequence[str]) -> None:
 
 def _end(domain: Domain, source: np.random.Generator) -> Json:
     """Draw a value of a choice, or one of the two ends of a range of numbers."""
-    if isinstance(domain, Choice):
-        return domain.sample(source)
-    return (domain.low, domain.high)[int(source.integers(2))]
+    return domain.ends[int(source.integers(len(domain.ends)))]
 
 
 def _senseless(space: Space, rule: Rule) -> str:
@@ -83,9 +81,13 @@ def _impossible(space: Space, path: str, value: Json) -> str:
             return ""
         if len(texts) == len(domain.values):
             return unknown("value", value, texts)
-    elif isinstance(value, int | float) and domain.low <= value <= domain.high:
+    elif domain.contains(value) or (isinstance(domain, Range) and _is_between(domain, value)):
         return ""
     return f"got {shown(value)} (allowed: {domain})"
+
+
+def _is_between(domain: Range, value: Json) -> bool:
+    return isinstance(value, int | float) and domain.low <= value <= domain.high
 
 
 def _not_of_type(space: Space, path: str, value: Json) -> str:
@@ -103,8 +105,7 @@ def _holds_somewhere(space: Space, path: str, comparison: Comparison) -> bool:
     domain = space.domains.get(path)
     if domain is None:
         return True
-    ends = domain.values if isinstance(domain, Choice) else (domain.low, domain.high)
     try:
-        return any(comparison.holds(end) for end in ends)
+        return any(comparison.holds(end) for end in domain.ends)
     except TypeError:
         return True

@@ -15,30 +15,66 @@ When = Mapping[str, Sequence[JsonValue]]
 """The condition under which an axis varies. It maps other axes to the values that they may have."""
 
 
-def uniform(low: float, high: float, *, prior: float | None = None, when: When | None = None) -> Axis:
+def uniform(
+    low: float, high: float, *, step: float | None = None, prior: float | None = None, when: When | None = None
+) -> Axis:
     """Return an axis whose values are the numbers from ``low`` to ``high``.
 
-    ``prior``: the value near which good values are expected, for ``proposer: prior``. ``when``: values of other axes,
-    such as ``{"optimiser": ["sgd"]}``. The axis varies only if each of the other axes has one of its given values.
+    ``step``: with a step of 0.1, the values are ``low``, ``low`` + 0.1, ... up to at most ``high``. ``prior``: the
+    value near which good values are expected, for ``proposer: prior``. ``when``: values of other axes, such as
+    ``{"optimiser": ["sgd"]}``. The axis varies only if each of the other axes has one of its given values.
     """
-    return _axis("uniform", [low, high], prior, when)
+    return _axis("uniform", [low, high], prior, when, step)
 
 
-def loguniform(low: float, high: float, *, prior: float | None = None, when: When | None = None) -> Axis:
+def loguniform(
+    low: float, high: float, *, step: float | None = None, prior: float | None = None, when: When | None = None
+) -> Axis:
     """Return an axis whose values are the numbers from ``low`` (above 0) to ``high``, drawn evenly in the logarithm.
 
-    ``prior`` and ``when``: as for ``uniform``.
+    ``step``, ``prior`` and ``when``: as for ``uniform``.
     """
-    return _axis("loguniform", [low, high], prior, when)
+    return _axis("loguniform", [low, high], prior, when, step)
 
 
-def randint(low: int, high: int, *, prior: int | None = None, when: When | None = None) -> Axis:
+def randint(
+    low: int, high: int, *, step: int | None = None, prior: int | None = None, when: When | None = None
+) -> Axis:
     """Return an axis whose values are the integers from ``low`` to ``high``, both included.
 
-    ``prior`` and ``when``: as for ``uniform``. Python's ``random.randint`` and Optuna's ``suggest_int`` include both
-    ends as well. Ray Tune's ``randint`` excludes the upper end: its ``randint(1, 9)`` is ``randint(1, 8)`` here.
+    ``step``, ``prior`` and ``when``: as for ``uniform``. Python's ``random.randint`` and Optuna's ``suggest_int``
+    include both ends as well. Ray Tune's ``randint`` excludes the upper end: its ``randint(1, 9)`` is ``randint(1, 8)``
+    here.
     """
-    return _axis("randint", [low, high], prior, when)
+    return _axis("randint", [low, high], prior, when, step)
+
+
+def lograndint(
+    low: int, high: int, *, step: int | None = None, prior: int | None = None, when: When | None = None
+) -> Axis:
+    """Return an axis whose values are the integers from ``low`` (above 0) to ``high``, drawn evenly in the logarithm.
+
+    An integer is as likely as all numbers nearer to it than to its neighbours: that of ``suggest_int(low, high,
+    log=True)`` of Optuna. ``step``, ``prior`` and ``when``: as for ``uniform``.
+    """
+    return _axis("lograndint", [low, high], prior, when, step)
+
+
+def normal(mean: float, deviation: float, *, prior: float | None = None, when: When | None = None) -> Axis:
+    """Return an axis whose values are all numbers, drawn from a normal distribution.
+
+    ``mean``, ``deviation``: its mean and its standard deviation. ``prior`` and ``when``: as for ``uniform``.
+    """
+    return _axis("normal", [mean, deviation], prior, when)
+
+
+def lognormal(mean: float, deviation: float, *, prior: float | None = None, when: When | None = None) -> Axis:
+    """Return an axis whose values are all numbers above 0, whose logarithm is drawn from a normal distribution.
+
+    ``mean``, ``deviation``: the mean and the standard deviation of the natural logarithm. The median of the numbers is
+    exp(``mean``). ``prior`` and ``when``: as for ``uniform``.
+    """
+    return _axis("lognormal", [mean, deviation], prior, when)
 
 
 def choice(*values: Any, prior: JsonValue = None, when: When | None = None) -> Axis:
@@ -47,15 +83,27 @@ def choice(*values: Any, prior: JsonValue = None, when: When | None = None) -> A
     A function gets them as JSON values: a tuple as a list, a number of NumPy's as Python's (``json_of``). ``prior`` and
     ``when``: as for ``uniform``.
     """
-    one = len(values) == 1 and isinstance(values[0], list | tuple | np.ndarray)
-    return _axis("choice", list(values[0] if one else values), prior, when)
+    return _axis("choice", _one_by_one(values), prior, when)
 
 
-def _axis(kind: str, domain: Sequence[Any], prior: JsonValue, when: When | None) -> Axis:
+def ordinal(*values: Any, prior: JsonValue = None, when: When | None = None) -> Axis:
+    """Return an axis that is a choice of the values, which are given in ascending order.
+
+    Proposers expect neighbouring values to give similar scores; the values themselves may be of any kind. ``values``,
+    ``prior`` and ``when``: as for ``choice``.
+    """
+    return _axis("ordinal", _one_by_one(values), prior, when)
+
+
+def _one_by_one(values: tuple[Any, ...]) -> Sequence[Any]:
+    return list(values[0]) if len(values) == 1 and isinstance(values[0], list | tuple | np.ndarray) else values
+
+
+def _axis(kind: str, domain: Sequence[Any], prior: JsonValue, when: When | None, step: float | None = None) -> Axis:
     if when is not None and not isinstance(when, Mapping):
         raise UserError(f"{kind}: when: got {shown(when)} (allowed: axes with lists of values, as {{'kind': ['sgd']}})")
     try:
-        return Axis.model_validate(json_of({kind: domain, "prior": prior, "when": dict(when or {})}))
+        return Axis.model_validate(json_of({kind: domain, "prior": prior, "when": dict(when or {}), "step": step}))
     except UserError as error:
         raise UserError(f"{kind}: {error}") from None
     except ValidationError as error:

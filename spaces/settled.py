@@ -34,10 +34,8 @@ def _typed_axis(space: Space, path: str, axis: Axis) -> Axis:
     domain, when = space.domains[path], dict(space.conditions[path])
     if not isinstance(domain, Choice):
         return axis.model_copy(update={"when": when})
-    if domain.names:
-        named = dict(zip(domain.names, domain.values, strict=True))
-        return Axis(named=named, prior=axis.prior, when=when)
-    return Axis(choice=domain.values, prior=axis.prior, when=when)
+    values = dict(zip(domain.names, domain.values, strict=True)) if domain.names else domain.values
+    return Axis.model_validate({axis.kind: values, "prior": axis.prior, "when": when})
 
 
 def typed_choices(space: Space, choices: Mapping[str, Sequence[Json]]) -> dict[str, list[Json]]:

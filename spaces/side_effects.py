@@ -12,7 +12,7 @@ from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.explain import shown
 from skipstack.models.configs.model import StackConfig
 from skipstack.models.configs.wiring import sources
-from skipstack.spaces.domains import Choice, Integer, Json
+from skipstack.spaces.domains import Json
 from skipstack.spaces.paths import inside, present, read
 from skipstack.spaces.space import Space
 from skipstack.spaces.subject import Subject
@@ -55,7 +55,7 @@ def side_effects_of_axes(space: Space, base: Subject) -> Iterator[tuple[str, Jso
     Only the first ``VALUES`` values of an axis are tried. Values that the space refuses on their own are left out.
     """
     for axis, domain in space.domains.items():
-        for value in islice(domain.values, VALUES) if isinstance(domain, Choice | Integer) else ():
+        for value in islice(domain.values, VALUES) if domain.finite else ():
             try:
                 config = space.config(space.moved({}, axis, value))
             except UserError:

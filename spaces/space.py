@@ -19,7 +19,7 @@ from skipstack.spaces.changes import differences
 from skipstack.spaces.checks import Conditions, SpaceError, believed, checked, checked_rules
 from skipstack.spaces.config import Axis, SpaceConfig
 from skipstack.spaces.constraints import CONSTRAINTS
-from skipstack.spaces.domains import Choice, Domain, Integer, Json
+from skipstack.spaces.domains import Domain, Json
 from skipstack.spaces.fields import fields_of
 from skipstack.spaces.paths import Tree, present, read
 from skipstack.spaces.rules import Rule, UndecidedError
@@ -120,7 +120,7 @@ class Space:
         return point
 
     def draw(self, generator: np.random.Generator) -> Point:
-        """Draw a random point that keeps the rules. Each axis is drawn uniformly (in the logarithm for ``log``).
+        """Draw a random point that keeps the rules. Each axis is drawn as its domain says.
 
         The point may violate named constraints, and its config may be invalid. If the code of a rule is not loaded, all
         rules are ignored. Raises UserError if points that keep the rules are too rare to be found.
@@ -149,7 +149,7 @@ class Space:
         return self.compose(lambda path, domain: wanted[path] if path in wanted else domain.sample(generator))
 
     def sample(self, generator: np.random.Generator) -> Point:
-        """Draw a random allowed point. Each axis is drawn uniformly (in the logarithm for ``log``).
+        """Draw a random allowed point. Each axis is drawn as its domain says.
 
         Points that are not allowed are redrawn. After ``TRIES`` draws, an allowed point is drawn from the list of all
         points if the space is small and finite. Otherwise UserError is raised with the two most frequent reasons.
@@ -172,8 +172,8 @@ class Space:
         """Yield every allowed point that differs from ``point`` by one change on one axis.
 
         The order is that of the axes, or a random order drawn from ``source``. A choice changes to any other value, and
-        an integer by one. A continuous axis changes by a tenth of its range (for ``log``, of the logarithm's range),
-        clipped. An axis that the change activates gets its default (``usual``).
+        other axes to the values on both sides (``Domain.neighbours``). An axis that the change activates gets its
+        default (``usual``).
         """
         seen = {canonical_json(point)}
         active = [path for path in self.domains if path in point]
@@ -293,10 +293,8 @@ class Space:
         if not self.active(path, tree):
             yield from self._points(rest, tree, point)
             return
-        domain = self.domains[path]
-        assert isinstance(domain, Choice | Integer)
         block = next((block for block in self._blocks if path in block.domains), None)
-        for value in domain.values:
+        for value in self.domains[path].values:
             chosen = point | {path: value}
             if block is None or block.may_begin(chosen):
                 yield from self._points(rest, self.written(tree, path, value), chosen)
@@ -305,7 +303,6 @@ class Space:
         def changes() -> Iterator[Point]:
             yield {}
             for path, domain in self.domains.items():
-                assert isinstance(domain, Choice | Integer)
                 yield from ({path: value} for value in domain.values)
 
         seen: set[str] = set()
@@ -320,7 +317,7 @@ class Space:
             path, domain = next(item for item in self.domains.items() if not item[1].finite)
             raise UserError(
                 f"the space is infinite: axis {path} has {domain} (allowed where all points are tried, as by proposer "
-                "grid: choice and randint)"
+                "grid: choice, ordinal, randint, lograndint, and ranges with a step)"
             )
 
     def usual(self, path: str) -> Json:

@@ -89,7 +89,7 @@ def refused(folder: Path, *arguments: str) -> str:
         ("axes: {model.stack.depth: {named: {}}}\n", "mine.yaml:1: axes.model.stack.depth.named: got {} (allowed: a "
          "mapping that is not empty, or null)"),
         ("axes:\n  model.stack.depth: {uniform: [1, 3]}\n", "mine.yaml:2: axis model.stack.depth: got uniform, any "
-         "number between, for an integer (allowed: randint, choice)"),
+         "number between, for an integer (allowed: randint, lograndint, choice, ordinal)"),
         ("axes:\n  model.stack.dropout: {uniform: [0.5, 0.1]}\n", "mine.yaml:2: axes.model.stack.dropout: got bounds "
          "[0.5, 0.1] (allowed: the lower one first"),
         ("extends: other.yaml\n", "mine.yaml:1: unknown preset 'other.yaml' (allowed: cells, "),
@@ -127,7 +127,7 @@ SEARCH = "search quickstart --engine serial --trials 1 --epochs 1 --out out "
         (SEARCH + "--tracking-uri sqlite:///train.tsv", "--tracking-uri: train.tsv is no SQLite database (allowed: a "),
         (SEARCH + "--tracking-uri http://", "--tracking-uri: got http:// without a host (allowed: as in http://HOST"),
         (SEARCH + "--proposer grid", "the space is infinite: axis training.optimiser.learning_rate has numbers from "
-         "0.003 to 0.03, by their logarithm (allowed where all points are tried, as by proposer grid: choice and "),
+         "0.003 to 0.03, by their logarithm (allowed where all points are tried, as by proposer grid: choice, ordinal, "),
         (SEARCH + "--lanes 0", "--lanes: got '0' (allowed: 1 or more, or auto)"),
         (SEARCH + "--also function.py", "--also: function.py: got no class (allowed: one class of skipstack.Listener)"),
         (SEARCH + "--also train.tsv", "--also: unknown listener 'train.tsv' (allowed: tensorboard, wandb, FILE.py)"),

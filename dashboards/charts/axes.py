@@ -20,7 +20,11 @@ def is_quantity(values: "pd.Series[Any]") -> bool:
 
 
 def ordered(values: "pd.Series[Any]") -> list[str]:
-    """The labels of the distinct values, with numbers sorted by size and other values by name."""
+    """The labels of the distinct values, with numbers sorted by size, ordinal values in their order, and other values
+    by name.
+    """
+    if isinstance(values.dtype, pd.CategoricalDtype):
+        return [text_of(value) for value in values.cat.remove_unused_categories().cat.categories]
     return [
         text_of(value) for value in sorted(values.dropna().unique().tolist(), key=lambda each: (str(type(each)), each))
     ]

@@ -15,6 +15,7 @@ from skipstack.dashboards.reports.next_step import DIR
 from skipstack.dashboards.reports.next_step import whole_report as whole_command
 from skipstack.dashboards.reports.pictures.drawing_process import DRAWING
 from skipstack.dashboards.reports.study_report import whole_report
+from skipstack.dashboards.reports.warned import warned
 from skipstack.data.basis.saying import Say, unsaid
 from skipstack.search.analysis.exploration.exploration import Exploration
 from skipstack.search.api.study import exploration_of
@@ -42,7 +43,7 @@ def published(
     """
     tables = list(confirmed_tables(record))
     reports = [_with_pictures(ablated_report(own, table)) for own, table in tables]
-    report = _with_pictures(whole_report(found or exploration_of(record), tables))
+    report = _with_pictures(warned(whole_report(found or exploration_of(record), tables), record.warnings))
     notes: dict[RunKey, str] = {STUDY: _note(record.study.about, report)}
     files: dict[RunKey, dict[str, bytes]] = {STUDY: _encoded(_pages(report))}
     metrics: dict[RunKey, dict[str, float]] = {}

@@ -10,7 +10,6 @@ from skipstack.dashboards.formats.rendering import FileFormat
 from skipstack.dashboards.reports.named_logs import with_logs
 from skipstack.dashboards.reports.next_step import DIR
 from skipstack.dashboards.reports.printing import print_report
-from skipstack.dashboards.reports.warned import warned
 from skipstack.data.basis.collection import collection_left_to_the_end
 from skipstack.data.basis.errors import UserError
 from skipstack.search.study.record.folder import StudyFolder
@@ -72,6 +71,5 @@ def report(
     frames = study_frames(folder)
     named = DIR if folder != study else str(study)
     found = study_report(frames, table, by or (), confirmed=confirmed, randomise=randomise, folder=named)
-    told = warned(found, frames.warnings)
-    told = told if against or confirmed else with_logs(told, frames.trials, StudyFolder(folder))
-    print_report(told, form, out, full=full)
+    found = found if against or confirmed else with_logs(found, frames.trials, StudyFolder(folder))
+    print_report(found, form, out, full=full)

@@ -29,7 +29,6 @@ from skipstack.search.strategy.schedulers.build import scheduler
 from skipstack.search.strategy.schedulers.config import Resource
 from skipstack.search.study.record.study_record import StudyRecord
 from skipstack.search.study.record.trial_record import TrialRecord
-from skipstack.spaces.domains import Choice, Integer
 
 MEASURING = "measuring on test"
 """The ``state`` of a study whose trials have ended, while the selected trials are measured on the test split."""
@@ -276,7 +275,7 @@ class StudyCounts:
             return settled_trials(self.record, proposer)
         if not space.finite:
             return None
-        sizes = [len(domain.values) for domain in space.domains.values() if isinstance(domain, Choice | Integer)]
+        sizes = [len(domain.values) for domain in space.domains.values()]
         if proposer.kind == "one_at_a_time":
             return sum(1 for _ in space.one_at_a_time()) if sum(sizes) <= COUNTED else None
         return space.count() if math.prod(sizes) <= COUNTED else None

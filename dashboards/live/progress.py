@@ -22,6 +22,7 @@ from skipstack.search.ledger.events import FAULTS, SCORELESS, Decided, Ended, Ev
 from skipstack.search.study.record.domain_parts import short_name
 from skipstack.search.study.record.folder import StudyFolder
 from skipstack.search.study.record.identical_seeds import first_report
+from skipstack.search.study.record.identical_trials import identical_trials
 from skipstack.search.study.record.study_record import StudyRecord
 from skipstack.search.study.record.trial_record import TrialRecord
 
@@ -62,6 +63,7 @@ class Progress:
         self._clock = clock
         self._counts = StudyCounts(record)
         self._reported = any(trial.reports for trial in record.trials.values())
+        self._are_identical = bool(self._identical())
         # Another thread draws the table. Never print while holding this lock: Live takes its own lock to print.
         self._lock = threading.Lock()
         self._live = self._new_live() if self._console.is_terminal and not self._console.is_dumb_terminal else None
@@ -93,6 +95,9 @@ class Progress:
             self._reported = True
             if idle := first_report(event, self._counts.record.study.search.repeated):
                 self._say(idle)
+        if isinstance(event, Ended) and not self._are_identical and (same := self._identical()):
+            self._are_identical = True
+            self._say(same)
         if isinstance(event, Ended) and event.reason in FAULTS:
             self._say(f"trial {event.trial} {reason_in_words(event.reason)}: {event.message}{self._log(event.trial)}")
         elif isinstance(event, Retried):
@@ -105,6 +110,9 @@ class Progress:
         goes_on = isinstance(event, Decided) and event.decision == "continue"
         if self._live is None and (isinstance(event, Ended) or (goes_on and self._silent(now))):
             self._tell(now)
+
+    def _identical(self) -> str:
+        return identical_trials(self._counts.record.trials.values())
 
     def _log(self, trial: int) -> str:
         return "" if self._folder is None else self._folder.log_named(trial)

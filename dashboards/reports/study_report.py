@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from skipstack.dashboards.formats.page import Report
 from skipstack.dashboards.reports.next_step import DIR
 from skipstack.dashboards.reports.next_step import whole_report as command
+from skipstack.dashboards.reports.warned import warned
 from skipstack.data.basis.errors import UserError
 
 if TYPE_CHECKING:
@@ -34,8 +35,22 @@ def study_report(
     ``confirmed``: report only the confirmed rows. ``randomise``: also test confirmed differences by approximate
     randomisation. ``folder``: the study's folder, as shown in suggested commands.
 
-    Raises UserError if only confirmed rows are requested and there are none.
+    The warnings about the study stand below the verdict. Raises UserError if only confirmed rows are requested and
+    there are none.
     """
+    found = _report(frames, against, by, confirmed=confirmed, randomise=randomise, folder=folder)
+    return warned(found, frames.warnings)
+
+
+def _report(
+    frames: "StudyFrames",
+    against: "NamedTable | None",
+    by: Sequence[str],
+    *,
+    confirmed: bool,
+    randomise: bool,
+    folder: str,
+) -> Report:
     if against is not None:
         from skipstack.dashboards.reports.confirmation.comparison_report import comparison_report
         from skipstack.search.analysis.confirmation.against import compare

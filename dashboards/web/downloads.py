@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Final
 
 from skipstack.dashboards.formats.rendering import FileFormat, rendered
 from skipstack.dashboards.reports.study_report import study_report
-from skipstack.dashboards.reports.warned import warned
 from skipstack.dashboards.web.elements import link, sentence
 from skipstack.dashboards.web.snapshot import Snapshot, snapshot
 from skipstack.dashboards.web.trial_filters import chosen_of
@@ -77,7 +76,7 @@ def bundle_link(view: View, of: Snapshot, number: int) -> str:
 
 def whole_report(of: Snapshot) -> "Report":
     """The report that ``skipstack report`` prints."""
-    return warned(study_report(of.frames), of.frames.warnings)
+    return study_report(of.frames)
 
 
 def report_file(of: Snapshot, form: FileFormat) -> bytes:

@@ -35,6 +35,7 @@ from skipstack.search.strategy.objectives.hours import cut_short
 from skipstack.search.strategy.schedulers.scheduler import Ahead
 from skipstack.search.study.record.columnar_record import columnar_record
 from skipstack.search.study.record.folder import StudyFolder
+from skipstack.search.study.record.identical_trials import identical_trials
 from skipstack.search.study.record.phases import Phases
 from skipstack.search.study.record.reading import is_long
 from skipstack.search.study.record.replayed_scheduler import replayed_scheduler
@@ -85,7 +86,8 @@ class StudyNow:
     usage that their workers reported. ``faults``: all faults, the earliest first. ``placed``: where and how the study
     was last run; None if the ledger does not say. ``best``: the number and score of the best trial. ``enough``: the
     expected gain from further trials, if it was too small to start any. ``hours``: the limit of hours, if it ended the
-    study. ``cut``: the trials that this limit cut short, by how they ended.
+    study. ``cut``: the trials that this limit cut short, by how they ended. ``identical``: a warning that trials report
+    the same, or empty.
     """
 
     state: str
@@ -109,6 +111,7 @@ class StudyNow:
     enough: Gain | None
     hours: HoursOver | None
     cut: dict[str, list[int]]
+    identical: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -304,6 +307,7 @@ class Followed:
             cut={}
             if record.over is None
             else cut_short((each.number, each.state, each.message) for each in record.trials.values()),
+            identical=identical_trials(record.trials.values()),
         )
 
     def _read(self) -> SearchSoFar:

@@ -178,11 +178,13 @@ def numbers_of(standing: StudyNow) -> dict[str, str]:
 
 
 def sentences_of(standing: StudyNow) -> Iterator[str]:
-    """Yield a sentence with further numbers, how all trials went wrong if they did, and the reason why the study ended
-    itself early, if it did.
+    """Yield a sentence with further numbers, how all trials went wrong or reported the same if they did, and the reason
+    why the study ended itself early, if it did.
     """
     yield ". ".join(_further(standing, over=standing.state == "finished")) + "."
     yield from _all_wrong(standing)
+    if standing.identical:
+        yield f"warning: {standing.identical}"
     if standing.enough is not None:
         yield enough_in_words(standing.enough, standing.measure)
     if standing.hours is not None:

@@ -9,7 +9,7 @@ from skipstack.dashboards.web.elements import folded, form, kept, select, senten
 from skipstack.dashboards.web.view import View
 from skipstack.data.basis.counted import counted
 from skipstack.search.analysis.frames.columns import axis_column
-from skipstack.spaces.domains import Choice, Log
+from skipstack.spaces.domains import Choice, Domain
 from skipstack.spaces.short_names import names_by_path
 
 if TYPE_CHECKING:
@@ -109,16 +109,14 @@ def _epochs(seen: "Exploration") -> dict[str, str]:
     return {END: "at the end of each trial", **{str(rung): f"after {counted(rung, 'epoch')}" for rung in seen.compared}}
 
 
-def logarithmic(domains: Mapping[str, object]) -> frozenset[str]:
-    """The columns of the axes to draw on a logarithmic scale: logarithmic ranges, and lists of numbers that differ
-    widely (``WIDE``). ``domains``: the domain of each axis by its path.
+def logarithmic(domains: Mapping[str, Domain]) -> frozenset[str]:
+    """The columns of the axes to draw on a logarithmic scale: numbers by their logarithm, and lists of numbers that
+    differ widely (``WIDE``). ``domains``: the domain of each axis by its path.
     """
-    return frozenset(
-        axis_column(axis) for axis, domain in domains.items() if isinstance(domain, Log) or _is_wide(domain)
-    )
+    return frozenset(axis_column(axis) for axis, domain in domains.items() if domain.log or _is_wide(domain))
 
 
-def _is_wide(domain: object) -> bool:
+def _is_wide(domain: Domain) -> bool:
     """Whether a domain lists positive numbers that are too far apart for a linear scale."""
     values = domain.values if isinstance(domain, Choice) else ()
     numbers = [value for value in values if isinstance(value, int | float) and not isinstance(value, bool)]

@@ -60,7 +60,7 @@ CHECKS: Final[Mapping[str, Check]] = {
         "a mapping of lists by axis, as {'model.stack.depth': [7]}",
     ),
     "constraints": (_is_list, "a list of expressions and functions"),
-    "space": (lambda given: isinstance(given, PythonSpace), "a skipstack.Space"),
+    "space": (lambda given: isinstance(given, Mapping | PythonSpace), "a skipstack.Space, or the other tool's mapping"),
 }
 """The check of each argument, by its name."""
 

@@ -7,7 +7,6 @@ import re
 import xml.etree.ElementTree as ET
 from dataclasses import replace
 from functools import cache
-from pathlib import Path
 from statistics import fmean, stdev
 from typing import Any, get_args
 
@@ -15,7 +14,6 @@ import pandas as pd
 import pytest
 from rich.cells import cell_len
 
-import skipstack
 from skipstack.dashboards.charts.drawing import words
 from skipstack.dashboards.formats.page import Heading, Listing, Sentence, unfolded
 from skipstack.dashboards.formats.rendering import Format
@@ -359,28 +357,6 @@ def test_a_missing_base_has_no_row() -> None:
     record = record_of(config, proposed(config, 0, {DEPTH: 5}), reported(0, 1, 0.9, 0.8))
     assert "base, trial" not in render(exploration_of(record), "text")
     assert "base, trial 0" in render(_made_up(), "text")
-
-
-def ignoring(config: dict[str, Any]) -> float:
-    """A function that reads nothing of its config."""
-    return 0.5
-
-
-def reading(config: dict[str, Any]) -> float:
-    return float(config["x"])
-
-
-def test_a_function_whose_trials_all_have_one_score_is_asked_whether_it_reads_its_config(tmp_path: Path) -> None:
-    asked = "Every trial has the same score: does ignoring read its config?"
-    for function, space, said in (
-        (ignoring, {"x": {"choice": [1, 2, 3]}}, True),
-        (reading, {"x": {"choice": [1, 2, 3]}}, False),
-        (ignoring, {"x": {"choice": [1]}}, False),
-    ):
-        out = tmp_path / f"{function.__name__}-{len(space['x']['choice'])}"
-        searched = {"proposer": "grid", "scheduler": "none", "trials": 3}
-        made = skipstack.search({"axes": space, "search": searched}, function, out=out, engine="serial", progress=False)
-        assert (asked in render(made.explored(), "text", full=False)) is said
 
 
 def test_trials_without_a_score_stand_beside_those_with_one() -> None:

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import stats
 
 from skipstack.data.basis.errors import UserError
 from skipstack.spaces.belief import Belief
-from skipstack.spaces.domains import Choice, Domain, Integer, Log, Real
+from skipstack.spaces.domains import Choice, Domain, Integer, Log, Normal, Ordinal, Real
 from skipstack.spaces.space import Space, SpaceConfig
 
 DEPTH, RATE, SKIP = "model.stack.depth", "training.optimiser.learning_rate", "model.stack.skip"
@@ -26,8 +27,10 @@ SPACE = {
 
 
 def grid(domain: Domain, places: int = 20_001) -> list[float]:
-    """The middles of equally likely parts of a domain of numbers, by a uniform draw."""
+    """The middles of equally likely parts of a domain of numbers, by a random draw."""
     shares = (np.arange(places) + 0.5) / places
+    if isinstance(domain, Normal):
+        return [float(number) for number in stats.norm(domain.mean, domain.deviation).ppf(shares)]
     assert isinstance(domain, Real | Log)
     if isinstance(domain, Log):
         return [float(domain.low * (domain.high / domain.low) ** share) for share in shares]
@@ -56,8 +59,11 @@ def test_of_an_integer_it_adds_up_to_one_and_falls_off_on_both_sides(low: int, s
     assert supports[place:] == sorted(supports[place:], reverse=True)
 
 
-@given(st.sampled_from([Real(-2.0, 3.0), Real(0.0, 1e-3), Log(1e-5, 1.0), Log(2.0, 3.0)]), st.floats(0, 1))
-def test_of_a_number_it_is_a_density_against_a_uniform_draw(domain: Real | Log, share: float) -> None:
+NUMBERS: list[Domain] = [Real(-2.0, 3.0), Real(0.0, 1e-3), Log(1e-5, 1.0), Log(2.0, 3.0), Normal(-1.0, 0.5)]
+
+
+@given(st.sampled_from(NUMBERS), st.floats(0, 1))
+def test_of_a_number_it_is_a_density_against_a_random_draw(domain: Domain, share: float) -> None:
     believed = grid(domain, 1001)[round(share * 1000)]
     belief = Belief(domain, believed)
     supports = [belief.support(value) for value in grid(domain, 2001)]
@@ -72,16 +78,21 @@ def test_of_a_number_it_is_a_density_against_a_uniform_draw(domain: Real | Log, 
         Belief(Integer(3, 9), 4),
         Belief(Real(0.0, 2.0), 1.9),
         Belief(Log(1e-4, 1e-1), 1e-3),
+        Belief(Ordinal(("a", "b", "c", "d", "e")), "b"),
+        Belief(Integer(1, 30, log=True), 4),
+        Belief(Real(0.0, 2.0, 0.25), 1.5),
+        Belief(Normal(3.0, 2.0), 5.0),
     ],
-    ids=lambda belief: type(belief.domain).__name__,
+    ids=lambda belief: str(belief.domain),
 )
 def test_draws_are_of_the_domain_and_follow_the_density(belief: Belief) -> None:
     source, count = np.random.default_rng(0), 4000
     drawn = [belief.sample(source) for _ in range(count)]
     assert all(belief.domain.contains(value) for value in drawn)
-    if isinstance(belief.domain, Choice | Integer):
-        values = list(belief.domain.values)
-        expected = [math.exp(belief.support(value)) / len(values) for value in values]
+    if belief.domain.finite:
+        values, weight = list(belief.domain.values), belief.domain.weight
+        expected = [math.exp(belief.support(value)) * weight(value) / len(values) for value in values]
+        assert sum(expected) == pytest.approx(1)
         found = [drawn.count(value) / count for value in values]
         assert found == pytest.approx(expected, abs=0.03)
         return

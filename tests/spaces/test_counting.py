@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from skipstack.data.basis.frozen import canonical_json
 from skipstack.spaces.counting import Combinations, SpaceCount, count
-from skipstack.spaces.domains import Choice, Integer
 from skipstack.spaces.space import Point, Space
 from tests.spaces.test_space import COMPOSITION, DEPTH, HIDDEN, KIND, MOMENTUM, RATE, built, descriptions, space
 
@@ -25,9 +24,8 @@ def generator(seed: int = 0) -> np.random.Generator:
 
 def combinations(subject: Space) -> dict[str, Point]:
     """Every distinct point of a finite space, forbidden ones included."""
-    domains = [domain for domain in subject.domains.values() if isinstance(domain, Choice | Integer)]
     found: dict[str, Point] = {}
-    for values in product(*(domain.values for domain in domains)):
+    for values in product(*(domain.values for domain in subject.domains.values())):
         chosen = dict(zip(subject.domains, values, strict=True))
         point = subject.compose(lambda path, _: chosen[path])  # noqa: B023 (called at once)
         found.setdefault(canonical_json(point), point)
@@ -57,6 +55,12 @@ NESTED: list[dict[str, Any]] = [
         DEPTH: {"choice": [1, 2], "when": {HIDDEN: [3, 7]}},
         COMPOSITION: {"choice": [1, 2, 5], "when": {DEPTH: [2]}},
     },
+    {  # integers by logarithm and numbers in steps, of which a later axis names values
+        HIDDEN: {"lograndint": [8, 32], "step": 8},
+        DEPTH: {"ordinal": [1, 2, 4], "when": {HIDDEN: [16, 32]}},
+        RATE: {"uniform": [0.1, 0.5], "step": 0.1, "when": {DEPTH: [2, 4]}},
+        COMPOSITION: {"choice": [1, 2], "when": {RATE: [0.3]}},
+    },
     {  # the base, of depth 7, decides while the axis is not active
         KIND: {"choice": ["sgd", "adam"]},
         DEPTH: {"choice": [1, 2, 7], "when": {KIND: ["adam"]}},
@@ -65,7 +69,7 @@ NESTED: list[dict[str, Any]] = [
 ]
 
 
-@pytest.mark.parametrize("axes", NESTED, ids=["kinds", "mappings", "integers", "base"])
+@pytest.mark.parametrize("axes", NESTED, ids=["kinds", "mappings", "integers", "steps", "base"])
 def test_conditional_axes_are_counted_as_they_are_listed(axes: dict[str, Any]) -> None:
     subject = space(axes)
     listed = combinations(subject)
@@ -92,7 +96,7 @@ def test_random_spaces_are_counted_as_they_are_listed(description: tuple[dict[st
     assert counted.share == counted.estimate / counted.combinations
 
 
-@pytest.mark.parametrize("axes", NESTED, ids=["kinds", "mappings", "integers", "base"])
+@pytest.mark.parametrize("axes", NESTED, ids=["kinds", "mappings", "integers", "steps", "base"])
 def test_every_combination_is_drawn_equally_often(axes: dict[str, Any]) -> None:
     subject = space(axes)
     ours, source = Combinations(subject), generator(1)

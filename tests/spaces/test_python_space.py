@@ -11,7 +11,7 @@ from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.frozen import canonical_json
 from skipstack.search.study.study_files.study_file import load_study
 from skipstack.spaces.config import Axis
-from skipstack.spaces.domains import Choice, Integer, Log, Real
+from skipstack.spaces.domains import Choice, Integer, Log, Normal, Ordinal, Real
 from skipstack.spaces.function import FunctionConfig, FunctionSource
 
 MAXIMISED, MINIMISED = "6a010a7482a5da6a", "516d228d63ef7a78"
@@ -30,6 +30,11 @@ def test_a_space_in_python_is_the_one_of_its_mapping() -> None:
         depth=skipstack.randint(1, 3),
         layers=skipstack.choice(1, 2),
         names=skipstack.choice(["a", "b"]),
+        size=skipstack.ordinal(["small", "large"]),
+        width=skipstack.lograndint(8, 64, step=8),
+        share=skipstack.uniform(0, 1, step=0.3),
+        shift=skipstack.normal(0, 2),
+        scale=skipstack.lognormal(-1, 0.5),
         epochs=3,
     )
     assert space.study["base"] == {"epochs": 3}
@@ -42,6 +47,11 @@ def test_a_space_in_python_is_the_one_of_its_mapping() -> None:
                 "depth": {"randint": [1, 3]},
                 "layers": {"choice": [1, 2]},
                 "names": {"choice": ["a", "b"]},
+                "size": {"ordinal": ["small", "large"]},
+                "width": {"lograndint": [8, 64], "step": 8},
+                "share": {"uniform": [0, 1], "step": 0.3},
+                "shift": {"normal": [0, 2]},
+                "scale": {"lognormal": [-1, 0.5]},
             },
         },
         objective,
@@ -52,9 +62,17 @@ def test_a_space_in_python_is_the_one_of_its_mapping() -> None:
         "depth": Integer(1, 3),
         "layers": Choice((1, 2)),
         "names": Choice(("a", "b")),
+        "size": Ordinal(("small", "large")),
+        "width": Integer(8, 64, 8, log=True),
+        "share": Real(0.0, 0.9, 0.3),
+        "shift": Normal(0.0, 2.0),
+        "scale": Normal(-1.0, 0.5, log=True),
     }
     assert {path: axis.domain for path, axis in space.axes.items() if "." not in path} == found.domains
     assert repr(skipstack.Space(x=skipstack.choice(1, 2), y=3)) == "Space(x: 1, 2; y = 3)"
+    assert repr(skipstack.Space(x=skipstack.ordinal(1, 2), y=skipstack.uniform(0, 1, step=0.5))) == (
+        "Space(x: 1 < 2; y: numbers from 0.0 to 1.0 in steps of 0.5)"
+    )
 
 
 def test_both_ends_of_randint_belong_to_it() -> None:
@@ -103,6 +121,9 @@ def test_directions_have_the_names_that_others_use_and_identities_do_not_change(
         ),
         (lambda: skipstack.randint(1.5, 2), r"randint.0: got 1.5 \(allowed: an integer"),  # type: ignore[arg-type]
         (lambda: skipstack.choice(), r"choice: got \[\]"),
+        (lambda: skipstack.ordinal(), r"ordinal: got \[\]"),
+        (lambda: skipstack.uniform(0, 1, step=-0.1), "uniform: got the step -0.1 \\(allowed: above 0"),
+        (lambda: skipstack.lognormal(0, -1), "lognormal: got the standard deviation -1.0 \\(allowed: above 0"),
         (lambda: skipstack.Space({"x": 1}, x=2), "got x twice"),
         (lambda: skipstack.search(skipstack.Space(x=1), objective, direction="up"), "allowed: maximize, minimize"),  # type: ignore[arg-type]
     ],
@@ -148,3 +169,32 @@ def test_the_size_of_a_domain_costs_no_more_than_its_values() -> None:
     assert last == 19_999
     walk = skipstack.space(skipstack.Space(x=skipstack.randint(0, 10**12), y=1), objective).one_at_a_time()
     assert [next(walk)["x"] for _ in range(3)] == [5 * 10**11, 0, 1]
+
+
+def test_an_axis_without_the_new_keys_is_recorded_as_before() -> None:
+    """So a ledger keeps its bytes, and an earlier version reads it."""
+    for axis in (skipstack.randint(1, 9), skipstack.choice(1, 2), skipstack.uniform(0, 1, prior=0.5)):
+        assert list(axis.model_dump(mode="json")) == ["choice", "named", "integer", "real", "log", "prior", "when"]
+    assert skipstack.lograndint(2, 8, step=2).model_dump(mode="json")["step"] == 2
+
+
+def test_an_axis_that_the_base_says_nothing_of_has_the_middle_of_its_values() -> None:
+    space = skipstack.Space(
+        size=skipstack.ordinal("s", "m", "l"),
+        width=skipstack.lograndint(1, 100),
+        share=skipstack.uniform(0, 1, step=0.25),
+        shift=skipstack.normal(3, 2),
+        scale=skipstack.lognormal(0, 1),
+    )
+    base = skipstack.space(space, objective).base_point()
+    assert base == {"size": "m", "width": 10, "share": 0.5, "shift": 3.0, "scale": 1.0}
+
+
+def test_spaces_of_steps_are_enumerated_and_normal_ones_are_not() -> None:
+    space = skipstack.Space(rate=skipstack.uniform(0, 0.3, step=0.1), size=skipstack.ordinal(1, 2))
+    points = [tuple(point.values()) for point in skipstack.space(space, objective).enumerate()]
+    assert points == [(rate, size) for rate in (0.0, 0.1, 0.2, 0.3) for size in (1, 2)]
+    endless = skipstack.space(skipstack.Space(x=skipstack.normal(0, 1)), objective)
+    with pytest.raises(UserError, match=r"axis x has numbers with a normal distribution .*allowed where all points"):
+        next(endless.enumerate())
+    assert endless.contains(endless.config({"x": 1e6}))

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from scipy import stats
 
 from skipstack.data.basis.errors import UserError
 from skipstack.search.study.study_files.study_file import load_study
@@ -143,6 +144,18 @@ def test_a_draw_has_the_distribution_of_draws_that_are_repeated_until_the_rules_
     statistic = sum((found[text] - draws * each / total) ** 2 / (draws * each / total) for text, each in odds.items())
     freedom = len(odds) - 1
     assert statistic < freedom + 4 * (2 * freedom) ** 0.5
+
+
+def test_integers_by_logarithm_are_drawn_by_their_weights_where_rules_hold() -> None:
+    """The shares of the allowed points are the products of the weights of their values."""
+    space = Space(loaded({"a": {"lograndint": [1, 6]}, "b": {"lograndint": [1, 8], "step": 1}}, ["a + b != 4"]))
+    one, other = space.domains.values()
+    points = [(a, b) for a in range(1, 7) for b in range(1, 9) if a + b != 4]
+    assert [tuple(point.values()) for point in space.enumerate()] == points
+    odds = np.array([one.weight(a) * other.weight(b) for a, b in points])
+    generator = np.random.default_rng(0)
+    found = Counter(tuple(space.sample(generator).values()) for _ in range(8000))
+    assert stats.chisquare([found[point] for point in points], 8000 * odds / odds.sum()).pvalue > 0.001
 
 
 def test_a_rule_holds_where_an_axis_that_it_names_is_inactive() -> None:

@@ -207,11 +207,8 @@ def _cost(exploration: Exploration) -> Iterator[Block]:
     )
     if exploration.config.note:
         yield Sentence(sentence(f"Note: {exploration.config.note}"))
-    base = exploration.config.space.base
     if exploration.imported:
         yield Sentence(sentence(exploration.config.about))
-    elif isinstance(base, FunctionConfig) and _all_alike(exploration):
-        yield Sentence(f"Every trial has the same score: does {base.function.name} read its config?")
     if exploration.enough is not None:
         yield Sentence(enough_in_words(exploration.enough, exploration.measure))
     if exploration.over is not None:
@@ -219,13 +216,6 @@ def _cost(exploration: Exploration) -> Iterator[Block]:
     if exploration.front:
         trials = counted(sum(exploration.ends.values()), "trial")
         yield Sentence(f"Pareto front of {', '.join(exploration.objectives)}: {len(exploration.front)} of {trials}")
-
-
-def _all_alike(exploration: Exploration) -> bool:
-    """Whether trials were called at several points, and all of them have the same score."""
-    trials = exploration.seen.trials
-    called = trials[trials["score"].notna() & ~trials["reused"]]
-    return called["point"].nunique() > 1 and called["score"].nunique() == 1
 
 
 def _further(exploration: Exploration) -> Iterator[Block]:

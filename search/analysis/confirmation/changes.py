@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from skipstack.search.study.record.domain_parts import value_text
 from skipstack.search.study.record.study_record import StudyRecord
-from skipstack.spaces.domains import Choice, Domain, Json
+from skipstack.spaces.domains import Choice, Domain, Json, is_number
 from skipstack.spaces.space import Point, Space
 
 
@@ -20,17 +20,16 @@ def base_of(space: Space) -> Point:
 
 
 def values_of(record: StudyRecord, axis: str) -> Sequence[Json]:
-    """Return the values of an axis, in order: all values of a choice, or the integers that were tried, since there may
-    be billions of others.
+    """Return the values of an axis, in order: all values of a choice, or the numbers of a range with a step that were
+    tried, since there may be billions of others.
     """
     domain = record.space.domains[axis]
     if isinstance(domain, Choice):
         return domain.values
-    tried = (trial.point.get(axis) for trial in record.trials.values())
-    return sorted({value for value in tried if isinstance(value, int)})
+    tried = [trial.point.get(axis) for trial in record.trials.values()] if domain.finite else []
+    return sorted({value for value in tried if is_number(value)})
 
 
 def name_of(domain: Domain, value: Json) -> str:
     """Return the text for ``value`` in tables: its name if it has one, otherwise the value itself."""
-    name = domain.name(value) if isinstance(domain, Choice) else None
-    return name or value_text(value)
+    return domain.name(value) or value_text(value)

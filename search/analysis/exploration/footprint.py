@@ -10,7 +10,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from skipstack.search.analysis.exploration.levels import Domains
-from skipstack.spaces.domains import Choice, Integer, Log, Real
+from skipstack.search.analysis.exploration.places import places
+from skipstack.spaces.domains import Domain
 
 MOST: Final = 400
 """The maximum number of trials on the map. If there are more, this many are taken, evenly spaced by trial number."""
@@ -23,10 +24,10 @@ def footprint(points: pd.DataFrame, domains: Domains) -> pd.DataFrame:
 
     ``points``: the value of each trial on each axis.
 
-    The distance of two configs is Gower's (1971), a mean over all axes. An axis of numbers contributes the numbers'
-    difference as a share of the axis's range (for ``Log``, in logarithms). An axis of other values contributes 0 if the
-    two values are equal, otherwise 1. An axis contributes 1 if it is active in only one of the configs, and 0 if it is
-    active in neither.
+    The distance of two configs is Gower's (1971), a mean over all axes. An axis of numbers, or of ordinal values,
+    contributes the difference of their coordinates (``Domain.coordinate``). An axis of other values contributes 0 if
+    the two values are equal, otherwise 1. An axis contributes 1 if it is active in only one of the configs, and 0 if it
+    is active in neither.
 
     The map is found by classical scaling (Torgerson, "Multidimensional Scaling", 1952). Let D be the squared distances,
     and J = I - 1/N. The coordinates are the two leading eigenvectors of -J D J / 2, each times the root of its
@@ -45,22 +46,16 @@ def footprint(points: pd.DataFrame, domains: Domains) -> pd.DataFrame:
     return pd.DataFrame({"trial": drawn.index, "x": places_N2[:, 0], "y": places_N2[:, 1]})
 
 
-def _apart(values: "pd.Series[Any]", domain: Any) -> NDArray[np.float64]:
+def _apart(values: "pd.Series[Any]", domain: Domain) -> NDArray[np.float64]:
     """Return the distances of all pairs of ``values`` of an axis, in [0, 1]."""
     there = values.notna().to_numpy()
-    match domain:
-        case Choice():
-            codes = pd.factorize(values)[0]
-            apart = (codes[:, None] != codes).astype(float)
-        case Integer(low, high) | Real(low, high):
-            apart = _far(values.astype("float64").to_numpy(), low, high)
-        case Log(low, high):
-            apart = _far(np.log(values.astype("float64").to_numpy()), np.log(low), np.log(high))
+    if domain.ordered:
+        place_N = np.full(len(values), np.nan)
+        place_N[there] = places(values[there], domain)[0][:, 0]
+        apart = np.abs(place_N[:, None] - place_N)
+    else:
+        codes = pd.factorize(values)[0]
+        apart = (codes[:, None] != codes).astype(float)
     both = there[:, None] & there
     neither = ~there[:, None] & ~there
     return np.where(both, apart, np.where(neither, 0.0, 1.0))
-
-
-def _far(numbers: NDArray[Any], low: float, high: float) -> NDArray[np.float64]:
-    apart: NDArray[np.float64] = np.abs(numbers[:, None] - numbers) / ((high - low) or 1.0)
-    return apart

@@ -13,7 +13,7 @@ from skipstack.search.statistics.descriptive import deviation, mean
 from skipstack.search.strategy.objectives.objectives import Further
 from skipstack.search.study.record.study_record import StudyRecord
 from skipstack.search.study.record.trial_record import TrialRecord
-from skipstack.spaces.domains import Choice, Domain, Integer
+from skipstack.spaces.domains import Choice, Domain, Integer, Ordinal
 
 
 def trials(record: StudyRecord, of: Sequence[TrialRecord] | None = None) -> pd.DataFrame:
@@ -23,7 +23,7 @@ def trials(record: StudyRecord, of: Sequence[TrialRecord] | None = None) -> pd.D
     columns = [*(column.name for column in COLUMNS["trials"]), *(each.column for each in _reported(record))]
     frame = typed_frame("trials", {name: [row[name] for row in rows] for name in columns})
     for path, domain in record.space.domains.items():
-        values = [_value(domain, trial.point[path]) if path in trial.point else None for trial in chosen]
+        values = [cell(domain, trial.point[path]) if path in trial.point else None for trial in chosen]
         frame[axis_column(path)] = pd.Series(values, dtype=_dtype(domain), index=frame.index)
     return frame.set_index("trial")
 
@@ -126,14 +126,22 @@ def _places(trial: TrialRecord) -> dict[int, int]:
     return {seed: place for group, place in best.items() for seed in group}
 
 
-def _value(domain: Domain, value: Any) -> Any:
-    if isinstance(domain, Choice) and (name := domain.name(value)) is not None:
+def cell(domain: Domain, value: Any) -> Any:
+    """Return what an axis's column has for a value of the axis: its name, the value itself, or the value as JSON."""
+    if (name := domain.name(value)) is not None:
         return name
-    return value if _dtype(domain) != "str" or isinstance(value, str) else canonical_json(value)
+    return value if _kind(domain) != "str" or isinstance(value, str) else canonical_json(value)
 
 
-def _dtype(domain: Domain) -> str:
-    """Return the dtype of an axis's column, which fits all values of the axis's domain."""
+def _dtype(domain: Domain) -> str | pd.CategoricalDtype:
+    """Return the dtype of an axis's column. That of an ordinal of texts has their order."""
+    if isinstance(domain, Ordinal) and _kind(domain) == "str":
+        return pd.CategoricalDtype([cell(domain, value) for value in domain.values], ordered=True)
+    return _kind(domain)
+
+
+def _kind(domain: Domain) -> str:
+    """Return the plain dtype that fits all values of an axis's domain."""
     match domain:
         case Integer():
             return "Int64"

@@ -1,11 +1,10 @@
 """Finds the smallest and the largest network of a space by local search."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import numpy as np
 
 from skipstack.data.basis.frozen import canonical_json
-from skipstack.spaces.domains import Choice, Domain, Integer, Json
 from skipstack.spaces.space import Point, Space
 from skipstack.spaces.subject import Subject
 
@@ -17,8 +16,9 @@ def extremes(space: Space, size: Callable[[Subject], int], generator: np.random.
     """Search for the points (a value for each axis) with the smallest and the largest config, and return both.
 
     ``size`` returns the size of a config. The search starts from the smallest and the largest of ``LOOKED_AT`` random
-    points. It changes one axis at a time (to any value of a choice, or an end of a range of integers) for as long as
-    that helps. It may miss a better point that differs on several axes.
+    points. It changes one axis at a time (to any value of a choice, or an end of a range with a step) for as long as
+    that helps. It may miss a better point that differs on several axes. Continuous axes stay as they are: they do not
+    change a network's size.
     """
     sizes: dict[str, int] = {}
 
@@ -34,26 +34,14 @@ def extremes(space: Space, size: Callable[[Subject], int], generator: np.random.
 
 
 def _climb(space: Space, point: Point, height: Callable[[Point], int]) -> Point:
-    """Change one axis at a time to one of the axis's values in ``_far``, until no change increases ``height``."""
+    """Change one finite axis at a time to one of its ends (``Domain.ends``), until no change increases ``height``."""
     while True:
         below = height(point)
         for path in list(point):
-            for value in _far(space.domains[path]):
+            domain = space.domains[path]
+            for value in domain.ends if domain.finite else ():
                 # Axes that an earlier change deactivated are skipped.
                 if path in point and space.allowed(other := space.moved(point, path, value)):
                     point = max(point, other, key=height)
         if height(point) == below:
             return point
-
-
-def _far(domain: Domain) -> Iterator[Json]:
-    """Yields the values of an axis to try: all values of a choice, or both ends of a range of integers. For a range of
-    real numbers, which do not change a network's size, yields nothing.
-    """
-    match domain:
-        case Choice():
-            yield from domain.values
-        case Integer():
-            yield from (domain.low, domain.high)
-        case _:
-            pass

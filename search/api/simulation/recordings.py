@@ -22,7 +22,7 @@ from skipstack.search.study.record.study_record import StudyRecord
 from skipstack.search.study.record.trial_record import TrialRecord
 from skipstack.search.study.task import EpochResult
 from skipstack.spaces.config import SpaceConfig
-from skipstack.spaces.domains import Choice, Domain, Json, Log
+from skipstack.spaces.domains import Domain, Json
 from skipstack.spaces.space import Point, Space
 
 LANES = "dev_score"
@@ -151,7 +151,7 @@ class RecordedSpace(Space):
         self._place_of = dict(self._rows)
         self._points_PA = np.array([self._coordinates(point) for point in self._left.values()])
         self._taken_P = np.zeros(len(self._left), dtype=bool)
-        self._is_choice_A = np.array([isinstance(domain, Choice) for domain in self.domains.values()])
+        self._is_ordered_A = np.array([domain.ordered for domain in self.domains.values()])
 
     @property
     def finite(self) -> bool:
@@ -201,26 +201,14 @@ class RecordedSpace(Space):
     def _nearest(self, wanted_A: NDArray[np.float64]) -> str:
         missing_PA, missing_A = np.isnan(self._points_PA), np.isnan(wanted_A)
         apart_PA = np.abs(self._points_PA - wanted_A)
-        apart_PA = np.where(self._is_choice_A, apart_PA > 0, apart_PA)
+        apart_PA = np.where(self._is_ordered_A, apart_PA, apart_PA > 0)
         apart_PA = np.where(missing_PA | missing_A, missing_PA != missing_A, apart_PA)
         distance_P = np.where(self._taken_P, np.inf, apart_PA.sum(axis=1))
         return self._texts[int(np.argmin(distance_P))]
 
     def _coordinates(self, point: Point) -> list[float]:
-        """The coordinate on each axis: the index of a choice's value, the position of a number in its range, or NaN."""
-        return [
-            _coordinate(domain, point[path]) if path in point else math.nan for path, domain in self.domains.items()
-        ]
+        """The coordinate on each axis; NaN on an inactive one."""
+        return [domain.coordinate(point[path]) if path in point else math.nan for path, domain in self.domains.items()]
 
     def _order(self, point: Point) -> tuple[tuple[bool, float], ...]:
         return tuple((not math.isnan(each), each if each == each else 0.0) for each in self._coordinates(point))
-
-
-def _coordinate(domain: Domain, value: Json) -> float:
-    if isinstance(domain, Choice):
-        text = canonical_json(value)
-        return float([canonical_json(own) for own in domain.values].index(text))
-    assert isinstance(value, int | float)
-    if isinstance(domain, Log):
-        return math.log(value / domain.low) / math.log(domain.high / domain.low)
-    return (value - domain.low) / (domain.high - domain.low)

@@ -10,7 +10,7 @@ from skipstack.search.ledger.events import Placed, Usage
 from skipstack.search.publishing.tracking.names import LONGEST, stored_name, stored_value
 from skipstack.search.study.code_version import code_version
 from skipstack.search.study.record.domain_parts import value_text
-from skipstack.spaces.domains import Choice, Domain, Json
+from skipstack.spaces.domains import Domain, Json
 
 if TYPE_CHECKING:
     from mlflow.entities import Run
@@ -177,8 +177,7 @@ def column_of(axis: str, between: str = "/") -> str:
 
 def axis_value(domain: Domain, value: Json) -> str:
     """Return the text of an axis's value in MLflow: the name of the value if it has one, otherwise the value itself."""
-    named = domain.name(value) if isinstance(domain, Choice) else None
-    return (named or value_text(value))[:LONGEST]
+    return (domain.name(value) or value_text(value))[:LONGEST]
 
 
 def as_file(value: Any) -> str:

@@ -8,7 +8,7 @@ mean dev scores by epoch.
 
 import math
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
 
@@ -25,7 +25,7 @@ from skipstack.search.ledger.events import SCORELESS, Ended, Event, Started
 from skipstack.search.publishing.tracking.stores import check_sqlite
 from skipstack.search.study.record.study_record import StudyRecord
 from skipstack.search.study.record.trial_record import TrialRecord
-from skipstack.spaces.domains import Choice, Domain, Integer, Json, Log, Real
+from skipstack.spaces.domains import Choice, Domain, Integer, Json, Numeric, Range, is_number
 
 Label = str | int | float | bool | None
 """The type of a choice's value in Optuna."""
@@ -79,7 +79,11 @@ def _unwritten(uri: str, error: Exception) -> UserError:
 def _fill(storage: optuna.storages.BaseStorage, name: str, record: StudyRecord, times: "_Times") -> None:
     """Write the contents of the study. If that fails, delete the study from the storage."""
     study = optuna.load_study(study_name=name, storage=storage)
-    axes = {path: _Axis(domain) for path, domain in record.space.domains.items()}
+    points = [trial.point for trial in record.trials.values()]
+    axes = {
+        path: _Axis(domain, [point[path] for point in points if path in point])
+        for path, domain in record.space.domains.items()
+    }
     try:
         search = record.study.search
         _tell_names(study, list(search.reported) or [record.measure.name, *(each.name for each in search.further)])
@@ -160,20 +164,25 @@ class _Times:
 
 
 class _Axis:
-    """Converts the values of an axis for Optuna. A number is kept. A choice's value becomes a label (``_labels``)."""
+    """Converts the values of an axis for Optuna. A number is kept. A choice's value becomes a label (``_labels``).
 
-    def __init__(self, domain: Domain) -> None:
+    Optuna has no order of labels, and no steps by logarithm: a range with both has its step alone. A normal axis
+    becomes the range of its ends (``Domain.ends``) and of the values ``tried``.
+    """
+
+    def __init__(self, domain: Domain, tried: Sequence[Json]) -> None:
         self._labels: dict[str, Label] = {}
         match domain:
             case Choice():
                 self._labels = _labels(domain)
                 self.distribution: BaseDistribution = CategoricalDistribution(tuple(self._labels.values()))
-            case Integer(low, high):
-                self.distribution = IntDistribution(low, high)
-            case Real(low, high):
-                self.distribution = FloatDistribution(low, high)
-            case Log(low, high):
-                self.distribution = FloatDistribution(low, high, log=True)
+            case Integer(low, high, step, log):
+                self.distribution = IntDistribution(low, high, log=log and step == 1, step=step)
+            case Range(low, high, step):
+                self.distribution = FloatDistribution(low, high, log=domain.log and not step, step=step or None)
+            case Numeric():
+                numbers = [*domain.ends, *(value for value in tried if is_number(value))]
+                self.distribution = FloatDistribution(min(numbers), max(numbers), log=domain.log)
 
     def label(self, value: Json) -> Any:
         """Return the value in Optuna for a value of the axis."""

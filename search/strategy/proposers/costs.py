@@ -7,8 +7,7 @@ from typing import Any, Final, final
 import numpy as np
 from numpy.typing import NDArray
 
-from skipstack.data.basis.frozen import canonical_json
-from skipstack.spaces.domains import Choice, Domain, Integer, Log, Real
+from skipstack.spaces.domains import Domain
 from skipstack.spaces.space import Point, Space
 
 PENALTY: Final = 0.01
@@ -20,23 +19,19 @@ PENALTY: Final = 0.01
 class AxisCost:
     """The effect of one axis on the logarithm of the seconds of an epoch.
 
-    ``effects``: for a choice, the effect of each value. For a number at position p of its range (from 0 to 1), the
+    ``effects``: for values without an order, the effect of each. For a value with the coordinate p (from 0 to 1), the
     coefficients of p - 1/2 and (p - 1/2)².
     """
 
     domain: Domain
     effects: tuple[float, ...]
 
-    def of(self, numbers: Any) -> Any:
-        """The effect of each element of an array of numbers or, for a choice, of indices of values."""
-        if isinstance(self.domain, Choice):
-            return np.asarray(self.effects)[np.asarray(numbers, dtype=int)]
-        return self.at(places(self.domain, numbers))
-
-    def at(self, place: Any) -> Any:
-        """The effect at each position, from 0 to 1, in the range of a number. Works for any kind of array."""
+    def at(self, coordinates: Any) -> Any:
+        """The effect at each coordinate (``Domain.coordinate``) of an array."""
+        if not self.domain.ordered:
+            return np.asarray(self.effects)[np.asarray(coordinates, dtype=int)]
         slope, bend = self.effects
-        return slope * (place - 0.5) + bend * (place - 0.5) ** 2
+        return slope * (coordinates - 0.5) + bend * (coordinates - 0.5) ** 2
 
 
 class Costs:
@@ -102,40 +97,25 @@ class Charged:
     costs: tuple[AxisCost, ...]
     weight: float
 
-    def of(self, axis: int, places: Any) -> Any:
-        """The contribution of one axis to the penalty. ``axis``: the number of the axis. ``places``: positions from 0
-        to 1 in the range of a number, or indices of a choice's values.
+    def of(self, axis: int, coordinates: Any) -> Any:
+        """The contribution of one axis to the penalty. ``axis``: the number of the axis. ``coordinates``: those of
+        values of the axis.
         """
-        cost = self.costs[axis]
-        return self.weight * (cost.of(places) if isinstance(cost.domain, Choice) else cost.at(places))
-
-
-def places(domain: Domain, numbers: Any) -> Any:
-    """The positions of numbers in the range of an axis, from 0 to 1. Raises TypeError for a choice."""
-    match domain:
-        case Log(low, high):
-            return np.log(np.asarray(numbers) / low) / (math.log(high / low) or 1.0)
-        case Integer(low, high) | Real(low, high):
-            return (np.asarray(numbers, dtype=float) - low) / (high - low or 1.0)
-        case Choice():
-            raise TypeError("the values of a choice have no order")
+        return self.weight * self.costs[axis].at(coordinates)
 
 
 def _features(domain: Domain, path: str, points: list[Point]) -> NDArray[np.float64]:
-    """The regression's features for one axis, a row for each point; 0 where the axis is inactive. For a choice with V
-    values: a one-hot vector minus 1/V. For a number at position p of its range: p - 1/2 and (p - 1/2)².
+    """The regression's features for one axis, a row for each point; 0 where the axis is inactive. For V values without
+    an order: a one-hot vector minus 1/V. For a value with the coordinate p: p - 1/2 and (p - 1/2)².
     """
-    if isinstance(domain, Choice):
-        texts = {canonical_json(value): number for number, value in enumerate(domain.values)}
-        rows = np.zeros((len(points), len(texts)))
-        for row, point in zip(rows, points, strict=True):
-            if path in point:
-                row -= 1 / len(texts)
-                row[texts[canonical_json(point[path])]] += 1
-        return rows
-    rows = np.zeros((len(points), 2))
+    rows = np.zeros((len(points), 2 if domain.ordered else len(domain.values)))
     for row, point in zip(rows, points, strict=True):
-        if path in point:
-            place = float(places(domain, float(str(point[path])))) - 0.5
-            row[:] = place, place**2
+        if path not in point:
+            continue
+        coordinate = domain.coordinate(point[path])
+        if domain.ordered:
+            row[:] = coordinate - 0.5, (coordinate - 0.5) ** 2
+        else:
+            row -= 1 / len(row)
+            row[int(coordinate)] += 1
     return rows

@@ -10,9 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skipstack.data.basis.frozen import canonical_json
-from skipstack.search.strategy.proposers.costs import places
 from skipstack.spaces.activity import owners
-from skipstack.spaces.domains import Choice, Domain, Integer, Json, Log, Real
+from skipstack.spaces.domains import Choice, Domain, Json, Range
 from skipstack.spaces.paths import present, read
 from skipstack.spaces.space import Point, Space
 
@@ -22,16 +21,16 @@ STEPS: Final = (0.003, 0.01, 0.03, 0.1, 0.3)
 """The distances by which a number is moved down and up to find a better value, as fractions of its range."""
 
 LISTED: Final = 16
-"""A range of up to this many integers is tried completely; a larger one only at the distances ``STEPS``."""
+"""An axis with up to this many values is tried completely; a larger one only at the distances ``STEPS``."""
 
 
 @final
 class Encoding:
     """Converts points of a space into rows of numbers, and rows into points.
 
-    A row contains the position of a number in its range, from 0 to 1; the index of a choice's value; and NaN for an
-    inactive axis. Some methods take rows that have values on inactive axes as well. A spread row (``spread``) has one
-    column for each number, and one column for each value of each choice.
+    A row contains the coordinate of a value (``Domain.coordinate``): the index of a choice's value, a number from 0 to
+    1 for any other value; and NaN for an inactive axis. Some methods take rows that have values on inactive axes as
+    well. A spread row (``spread``) has one column for each number, and one column for each value of each choice.
 
     Shapes: N rows, D axes, E columns of a spread row.
     """
@@ -39,15 +38,12 @@ class Encoding:
     def __init__(self, space: Space) -> None:
         self._space = space
         self._domains: list[Domain] = list(space.domains.values())
-        self._indices = [
-            {canonical_json(value): float(index) for index, value in enumerate(domain.values)}
-            if isinstance(domain, Choice)
-            else {}
-            for domain in self._domains
-        ]
-        self._chosen = np.array([isinstance(domain, Choice) for domain in self._domains], dtype=bool)
-        self._widths = np.array([len(indices) or 1 for indices in self._indices], dtype=int)
-        self._steps = np.array([_steps(domain) for domain in self._domains], dtype=float)
+        self._chosen = np.array([not domain.ordered for domain in self._domains], dtype=bool)
+        self._widths = np.array([1 if domain.ordered else len(domain.values) for domain in self._domains], dtype=int)
+        self._steps = np.array([domain.steps for domain in self._domains], dtype=float)
+        self._uneven = {
+            axis: domain for axis, domain in enumerate(self._domains) if isinstance(domain, Range) and domain.is_uneven
+        }
         self.starts = np.cumsum(self._widths) - self._widths
         """The first column of each axis in a spread row."""
         self.axes = np.repeat(np.arange(len(self._widths)), self._widths)
@@ -65,14 +61,13 @@ class Encoding:
         row = np.full(len(self._domains), np.nan)
         for axis, (path, domain) in enumerate(self._space.domains.items()):
             if path in point:
-                indices, value = self._indices[axis], point[path]
-                row[axis] = indices[canonical_json(value)] if indices else float(places(domain, float(str(value))))
+                row[axis] = domain.coordinate(point[path])
         return row
 
     def point(self, row: Numbers) -> Point:
         """The point of a row that has a value on every axis. Values on inactive axes are dropped."""
         numbers = dict(zip(self._space.domains, row, strict=True))
-        return self._space.compose(lambda path, domain: _value(domain, float(numbers[path])))
+        return self._space.compose(lambda path, domain: domain.at(float(numbers[path])))
 
     def active(self, rows_ND: Numbers) -> NDArray[np.bool_]:
         """Whether each axis is active in each row. Each row must have a value on every axis. An axis is active if its
@@ -105,11 +100,14 @@ class Encoding:
         return spread_NE
 
     def random(self, source: np.random.Generator, count: int) -> Numbers:
-        """Draw ``count`` rows uniformly, with a value on every axis."""
+        """Draw ``count`` rows at random, with a value on every axis, each as its domain is sampled."""
         uniform_ND = source.random((count, len(self._domains)))
         chosen, whole = self._chosen, self._steps > 0
         uniform_ND[:, chosen] = np.floor(uniform_ND[:, chosen] * self._widths[chosen])
         uniform_ND[:, whole] = np.floor(uniform_ND[:, whole] * (self._steps[whole] + 1)) / self._steps[whole]
+        for axis, domain in self._uneven.items():
+            low, high = domain.span
+            uniform_ND[:, axis] = domain.cells(low + (high - low) * uniform_ND[:, axis])[1]
         return uniform_ND
 
     def mutated(self, source: np.random.Generator, rows_ND: Numbers, axes: float) -> Numbers:
@@ -120,73 +118,64 @@ class Encoding:
         return np.where(changed_ND | np.isnan(rows_ND), self.random(source, len(rows_ND)), rows_ND)
 
     def moves(self, axis: int, rows_ND: Numbers) -> Numbers:
-        """The values to try on one axis, for each of N rows: all values of a choice or of a range of up to ``LISTED``
-        integers. For other axes, the row's own value is moved down and up by each of ``STEPS``.
+        """The values to try on one axis, for each of N rows: all values of a choice, or of any other axis with up to
+        ``LISTED`` values. For other axes, the row's own value is moved down and up by each of ``STEPS``.
         """
         if (listed := self._listed[axis]) is not None:
             return np.broadcast_to(listed, (len(rows_ND), len(listed)))
         near_NV: Numbers = np.clip(rows_ND[:, axis, None] + _BOTH_WAYS, 0.0, 1.0)
         if steps := self._steps[axis]:
             near_NV = np.round(near_NV * steps) / steps
+        elif axis in self._uneven:
+            near_NV = self._uneven[axis].cells(near_NV)[1]
         return near_NV
 
     @cached_property
     def _listed(self) -> list[Numbers | None]:
-        return [
-            np.arange(width, dtype=float)
-            if chosen
-            else np.linspace(0.0, 1.0, int(steps) + 1)
-            if 0 < steps < LISTED
-            else None
-            for width, chosen, steps in zip(self._widths, self._chosen, self._steps, strict=True)
-        ]
+        return [self._all(domain) if domain.finite else None for domain in self._domains]
+
+    @staticmethod
+    def _all(domain: Domain) -> Numbers | None:
+        if not domain.ordered:
+            return np.arange(len(domain.values), dtype=float)
+        if not 1 < len(domain.values) <= LISTED:
+            return None
+        if domain.steps:
+            return np.linspace(0.0, 1.0, domain.steps + 1)
+        return np.array([domain.coordinate(value) for value in domain.values])
 
     def _conditions_on(self, asked: Mapping[str, Sequence[Json]]) -> list["_Condition"]:
         numbers = {path: axis for axis, path in enumerate(self._space.domains)}
         found = []
         for path, values in asked.items():
-            texts = [canonical_json(value) for value in values]
-            if path in numbers and (indices := self._indices[numbers[path]]):
-                allowed = np.array([text in texts for text in indices])
+            domain = self._space.domains.get(path)
+            if isinstance(domain, Choice):
+                texts = [canonical_json(value) for value in values]
+                allowed = np.array([canonical_json(value) in texts for value in domain.values])
                 base = self._space.base
                 otherwise = present(base, path) and canonical_json(read(base, path)) in texts
-                found.append(_Condition(numbers[path], allowed, otherwise))
+                found.append(_Condition(numbers[path], domain.steps or 1, allowed, otherwise))
         return found
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class _Condition:
-    """A condition on the value of one axis, which is a choice. ``on``: the number of the axis. ``allowed``: whether
-    each value of the choice meets the condition. ``otherwise``: whether the value in the base config meets the
-    condition. This decides for rows in which the axis is inactive but its config field exists.
+    """A condition on the value of one axis, which is a choice. ``on``: the number of the axis. ``scale``: the index of
+    a value divided by its coordinate. ``allowed``: whether each value of the choice meets the condition. ``otherwise``:
+    whether the value in the base config meets the condition. This decides for rows in which the axis is inactive but
+    its config field exists.
     """
 
     on: int
+    scale: int
     allowed: NDArray[np.bool_]
     otherwise: bool
 
     def holds(self, rows_ND: Numbers, active_ND: NDArray[np.bool_], exist_ND: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """Whether each row meets the condition."""
-        chosen_N = self.allowed[rows_ND[:, self.on].astype(int)]
+        chosen_N = self.allowed[np.rint(rows_ND[:, self.on] * self.scale).astype(int)]
         return np.where(active_ND[:, self.on], chosen_N, exist_ND[:, self.on] & self.otherwise)
 
 
 _BOTH_WAYS: Final = np.array([sign * step for step in STEPS for sign in (-1, 1)])
-
-
-def _steps(domain: Domain) -> int:
-    """The number of steps from the low to the high end of a range of integers; 0 for any other domain."""
-    return domain.high - domain.low if isinstance(domain, Integer) else 0
-
-
-def _value(domain: Domain, number: float) -> Json:
-    match domain:
-        case Choice():
-            return domain.values[int(number)]
-        case Integer(low, high):
-            return low + round(number * (high - low))
-        case Real(low, high):
-            return min(max(low + number * (high - low), low), high)
-        case Log(low, high):
-            return min(max(low * math.exp(number * math.log(high / low)), low), high)

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skipstack.search.strategy.proposers.encoding import Numbers
+from skipstack.spaces.domains import Range
 
 NARROWEST = 100
 """The width of a number's kernel is at least the number's range divided by this."""
@@ -26,12 +27,14 @@ class Uniform(Protocol):
 @final
 @dataclass(frozen=True, slots=True)
 class AxisKind:
-    """The properties of an axis that determine its kernels. ``values``: the number of values of a choice; 0 for a
-    numeric axis. ``step``: the distance of neighbouring integers as a fraction of their range; 0 for any other axis.
+    """The properties of an axis that determine its kernels. ``values``: the number of values without an order; 0 for
+    other axes. ``step``: the distance of neighbouring values as a fraction of their range, if it is always the same; 0
+    for any other axis. ``uneven``: the domain, if its values have different distances (``Range.is_uneven``).
     """
 
     values: int
     step: float
+    uneven: Range | None = None
 
 
 @final
@@ -48,7 +51,7 @@ class Parzen:
         weights_K = np.append(weights_N, 1.0)
         self._weights_K = weights_K / weights_K.sum()
         self._axes = [
-            _Categories(seen_N.astype(int), kind.values) if kind.values else _Normals(seen_N, kind.step)
+            _Categories(seen_N.astype(int), kind.values) if kind.values else _Normals(seen_N, kind)
             for kind, seen_N in zip(kinds, rows_NA.T, strict=True)
         ]
 
@@ -93,18 +96,18 @@ class _Categories:
 @final
 class _Normals:
     """The K kernels of a number: normal distributions around the positions of the known points, truncated at the ends
-    of the range. An integer gets the probability of all positions that are nearer to it than to any other integer. The
-    last kernel is centred in the middle of the range and as wide as the range.
+    of the range. A value of a range with a step gets the probability of all positions that are nearer to it than to any
+    other value. The last kernel is centred in the middle of the range and as wide as the range.
 
     The width of a kernel, its standard deviation, is the distance from its point to the farther of the two neighbouring
     points. The first and the last point have a single neighbour. If there is only one point, its neighbours are the
     ends of the range. The width is at most the range, and at least the range divided by the smaller of K + 1 and
-    ``NARROWEST``. The range of integers is extended by half a step at either end.
+    ``NARROWEST``. A range with a step is extended by half a step at either end.
     """
 
-    def __init__(self, position_N: Numbers, step: float) -> None:
-        self._step = step
-        low, high = -step / 2, 1 + step / 2
+    def __init__(self, position_N: Numbers, kind: AxisKind) -> None:
+        self._step, self._uneven = kind.step, kind.uneven
+        low, high = kind.uneven.span if kind.uneven else (-kind.step / 2, 1 + kind.step / 2)
         order = np.argsort(position_N)
         gaps = np.diff(np.concatenate([[low], position_N[order], [high]]))
         width_N = np.empty(len(order))
@@ -125,20 +128,34 @@ class _Normals:
         position_M = self._at_K[kernel_M] + self._width_K[kernel_M] * away_M
         if self._step:
             position_M = np.round(position_M / self._step) * self._step
+        elif self._uneven:
+            position_M = self._uneven.cells(position_M)[1]
         found_M: Numbers = np.clip(position_M, 0.0, 1.0)
         return found_M
 
     def logs(self, position_M: Numbers) -> Numbers:
-        """The logarithm of the density at each of M positions under each kernel, of shape (M, K). For integers, the
+        """The logarithm of the density at each of M positions under each kernel, of shape (M, K). With a step, the
         logarithm of the probability, which is -inf far from the kernel.
         """
         away_MK = -np.abs(position_M[:, None] - self._at_K) / self._width_K  # ndtr is exact for negative numbers
         found_MK: Numbers = -0.5 * away_MK**2 - np.log(self._width_K * self._inside_K * np.sqrt(2 * np.pi))
-        if self._step:
-            half_K = self._step / 2 / self._width_K
+        if self._step or self._uneven:
+            near_MK, far_MK = self._halves(position_M)
             with np.errstate(divide="ignore"):
-                found_MK = np.log((_below(away_MK + half_K) - _below(away_MK - half_K)) / self._inside_K)
+                found_MK = np.log((_below(away_MK + near_MK) - _below(away_MK - far_MK)) / self._inside_K)
         return found_MK
+
+    def _halves(self, position_M: Numbers) -> tuple[Numbers, Numbers]:
+        """The distances from a value to the ends of its cell, towards each kernel and away from it, in widths of the
+        kernel. The cell of a value has all positions that are nearer to it than to any other value.
+        """
+        if not self._uneven:
+            half_K = self._step / 2 / self._width_K
+            return half_K, half_K
+        below_M, at_M, above_M = self._uneven.cells(position_M)
+        is_above_MK = position_M[:, None] > self._at_K
+        down_MK, up_MK = ((each_M[:, None] / self._width_K) for each_M in (at_M - below_M, above_M - at_M))
+        return np.where(is_above_MK, down_MK, up_MK), np.where(is_above_MK, up_MK, down_MK)
 
 
 def _below(x: Numbers) -> Numbers:

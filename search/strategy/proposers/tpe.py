@@ -16,7 +16,7 @@ from skipstack.search.strategy.proposers.encoding import Encoding, Numbers
 from skipstack.search.strategy.proposers.parzen import AxisKind, Parzen, Uniform
 from skipstack.search.strategy.proposers.proposer import Curve, ProposedPoints, Proposer
 from skipstack.search.strategy.proposers.ranks import Rank, leading
-from skipstack.spaces.domains import Choice, Domain, Integer, Log, Real
+from skipstack.spaces.domains import Domain, Range
 from skipstack.spaces.space import Point, Space
 
 RANDOM: Final = 10
@@ -46,8 +46,8 @@ class Tpe(Proposer):
     Points are random until ten trials have a score. For each further point, 24 candidates are drawn from the density
     l(x) of the better trials. The candidate with the largest l(x) / g(x) is taken. g(x) is the density of the other
     trials, in which earlier trials weigh less. Axes that are active together are modelled together. The values of a
-    choice are categories without an order. A running trial counts among the other trials ("constant liar"), so that
-    parallel trials differ.
+    choice are categories without an order; an ordinal is a number in equal steps. A running trial counts among the
+    other trials ("constant liar"), so that parallel trials differ.
 
     Trials are ordered by ``ranks.py``: stopped trials rank behind the completed ones, by their number of epochs and
     last score. With several objectives, trials are ordered by their non-dominated ranks and, within a rank, by the
@@ -197,11 +197,10 @@ def _standing(reason: Reason, curve: Curve, further: Vector) -> Rank | None:
 
 
 def _kind(domain: Domain) -> AxisKind | None:
-    """The kind of an axis in densities: categories, integers or continuous. None for an axis with one value."""
-    match domain:
-        case Choice(values):
-            return AxisKind(len(values), 0.0) if len(values) > 1 else None
-        case Integer(low, high):
-            return AxisKind(0, 1 / (high - low)) if high > low else None
-        case Real(low, high) | Log(low, high):
-            return AxisKind(0, 0.0) if high > low else None
+    """The kind of an axis in densities: categories, numbers with a step, or other numbers. None for a single value."""
+    if domain.finite and len(domain.values) == 1:
+        return None
+    if not domain.ordered:
+        return AxisKind(len(domain.values), 0.0)
+    uneven = domain if isinstance(domain, Range) and domain.is_uneven else None
+    return AxisKind(0, 1 / domain.steps if domain.steps else 0.0, uneven)

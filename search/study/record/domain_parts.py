@@ -5,16 +5,15 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
-from typing import assert_never
 
 from skipstack.data.basis.frozen import canonical_json
-from skipstack.spaces.domains import Choice, Domain, Integer, Json, Log, Real
+from skipstack.spaces.domains import Domain, Json, Numeric, Range
 
 RANGES = 3
-"""The number of ranges into which a continuous domain, or a domain of more than ``LISTED`` integers, is divided."""
+"""The number of ranges into which a continuous domain, or a range of more than ``LISTED`` values, is divided."""
 
 LISTED = 8
-"""The maximum number of integers of a domain that tables show one by one."""
+"""The maximum number of values of a range with a step that tables show one by one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,32 +29,26 @@ class DomainPart:
 def parts(domain: Domain) -> tuple[DomainPart, ...]:
     """Divide a domain into its parts, in the order of the domain.
 
-    The ranges of a domain have equal widths, up to rounding. In a ``Log`` domain, the widths are those of the
-    logarithm. Bounds between ranges are rounded before values are compared with them, so each label states its range
-    exactly. A range of integers includes both bounds. Other ranges include the lower bound but not the upper one,
-    except for the last range, which includes both.
+    The ranges of a domain have equal widths in coordinates (``Domain.coordinate``), up to rounding: in the logarithm,
+    for a domain by logarithm. Bounds between ranges are rounded before values are compared with them, so each label
+    states its range exactly. Ranges of a domain with a step are named by their first and last value. Other ranges
+    include the lower bound but not the upper one, except for the last range, which includes both.
     """
-    match domain:
-        case Choice():
-            return tuple(_single(value, domain.name(value)) for value in domain.values)
-        case Integer() if len(domain.values) <= LISTED:
-            return tuple(_single(value) for value in domain.values)
-        case Integer():
-            starts = [domain.low + len(domain.values) * k // RANGES for k in range(RANGES)]
-            ends = [*(start - 1 for start in starts[1:]), domain.high]
-            return tuple(
-                DomainPart(f"{start} – {end}", partial(_between, start, end + 1))
-                for start, end in zip(starts, ends, strict=True)
-            )
-        case Real():
-            step = (domain.high - domain.low) / RANGES
-            return tuple(_ranges(domain.low, [domain.low + step * k for k in range(1, RANGES)], domain.high))
-        case Log():
-            ratio = math.log(domain.high / domain.low) / RANGES
-            cuts = [domain.low * math.exp(ratio * k) for k in range(1, RANGES)]
-            return tuple(_ranges(domain.low, cuts, domain.high))
-        case _:
-            assert_never(domain)
+    if not isinstance(domain, Numeric):
+        return tuple(_single(value, domain.name(value)) for value in domain.values)
+    cuts = [domain.at(k / RANGES) for k in range(1, RANGES)]
+    if not isinstance(domain, Range):
+        return tuple(_ranges(-math.inf, cuts, math.inf))
+    if not domain.finite:
+        return tuple(_ranges(domain.low, cuts, domain.high))
+    numbers = domain.values
+    if len(numbers) <= LISTED:
+        return tuple(DomainPart(value_text(number), partial(_between, number, _after(number))) for number in numbers)
+    starts = [len(numbers) * k // RANGES if domain.steps else domain.index(cut) for k, cut in enumerate(cuts, start=1)]
+    ends = [(numbers[start], numbers[end - 1]) for start, end in pairwise([0, *starts, len(numbers)])]
+    return tuple(
+        DomainPart(f"{_short(first)} – {_short(last)}", partial(_between, first, _after(last))) for first, last in ends
+    )
 
 
 def value_text(value: Json) -> str:
@@ -70,8 +63,7 @@ def short_text(value: Json) -> str:
 
 def short_name(domain: Domain, value: Json) -> str:
     """Return a short label for a value of an axis: its name in the ``domain``, or its ``short_text`` if unnamed."""
-    named = domain.name(value) if isinstance(domain, Choice) else None
-    return named or short_text(value)
+    return domain.name(value) or short_text(value)
 
 
 def _single(value: Json, name: str | None = None) -> DomainPart:
@@ -79,12 +71,21 @@ def _single(value: Json, name: str | None = None) -> DomainPart:
     return DomainPart(name or value_text(value), lambda other: canonical_json(other) == text)
 
 
+def _after(number: float) -> float:
+    """Return the next integer or, of a float, the next larger float."""
+    return number + 1 if isinstance(number, int) else math.nextafter(number, math.inf)
+
+
 def _ranges(low: float, cuts: Sequence[float], high: float) -> Iterator[DomainPart]:
     bounds = [low, *_rounded(low, cuts, high), high]
     for start, end in pairwise(bounds):
-        # The last range includes its upper bound, so it ends at the next larger float.
-        beyond = math.nextafter(high, math.inf) if end == high else end
-        yield DomainPart(f"{_short(start)} – {_short(end)}", partial(_between, start, beyond))
+        beyond = _after(high) if end == high else end  # the last range includes its upper bound
+        label = f"{_short(start)} – {_short(end)}"
+        if start == -math.inf:
+            label = f"below {_short(end)}"
+        elif end == math.inf:
+            label = f"{_short(start)} or more"
+        yield DomainPart(label, partial(_between, start, beyond))
 
 
 def _rounded(low: float, cuts: Sequence[float], high: float) -> list[float]:

@@ -49,6 +49,7 @@ from skipstack.search.study.config import StudyConfig
 from skipstack.search.study.record.earlier_defaults import completed_study
 from skipstack.search.study.record.extension import extended, shortened
 from skipstack.search.study.record.identical_seeds import idle_seeds
+from skipstack.search.study.record.identical_trials import identical_trials
 from skipstack.search.study.record.next_event import WrongEventError, check_next, wrong_event
 from skipstack.search.study.record.ranking import fingerprint_of, measure_of
 from skipstack.search.study.record.trial_record import TrialRecord
@@ -305,10 +306,10 @@ class StudyRecord:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """The warnings at the top of reports: a torn append, seeds that change nothing, problems of corpora."""
+        """The warnings at the top of reports: a torn append, configs or seeds that change nothing, flaws of corpora."""
         records = [self, *self.ablations.values()]
         each = (line for record in records for corpus in record.corpora.values() for line in corpus.warnings)
-        own = filter(None, (self.cut, idle_seeds(self.trials.values())))
+        own = filter(None, (self.cut, identical_trials(self.trials.values()), idle_seeds(self.trials.values())))
         return tuple(dict.fromkeys([*own, *each]))
 
     def ranked(self) -> list[TrialRecord]:

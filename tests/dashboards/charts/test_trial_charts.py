@@ -18,7 +18,7 @@ from skipstack.dashboards.charts.theme import BLUE, INK, ORANGE
 from skipstack.dashboards.charts.timeline import lines, timeline
 from skipstack.dashboards.web.trial_filters import logarithmic
 from skipstack.data.tasks.measures import MEASURES
-from skipstack.spaces.domains import Choice, Integer, Log
+from skipstack.spaces.domains import Choice, Domain, Integer, Log, Normal
 from tests.dashboards.charts.drawn import Drawing, place
 
 ACCURACY, PERPLEXITY = MEASURES["accuracy"], MEASURES["perplexity"]
@@ -186,8 +186,9 @@ def test_a_map_has_a_point_for_each_config_hollow_where_there_is_no_score() -> N
 
 
 def test_an_axis_that_the_study_spaces_by_the_logarithm_is_drawn_so() -> None:
-    domains = {RATE: Log(0.001, 0.1), DEPTH: Integer(1, 9), "few": Choice((0.001, 0.1)), "near": Choice((1, 2, 3))}
-    assert logarithmic(domains) == {f"axis.{RATE}", "axis.few"}
+    domains: dict[str, Domain] = {RATE: Log(0.001, 0.1), DEPTH: Integer(1, 9), "width": Integer(1, 9, log=True)}
+    domains |= {"few": Choice((0.001, 0.1)), "near": Choice((1, 2, 3)), "scale": Normal(0.0, 1.0, log=True)}
+    assert logarithmic(domains) == {f"axis.{RATE}", "axis.few", "axis.width", "axis.scale"}
     rates = [0.001, 0.002, 0.004, 0.008, 0.016]
     trials = pd.DataFrame({"state": "completed", "dev": 0.5, "score": 0.5, RATE: rates}).rename_axis("trial")
     for log, ratio in (([RATE], 1), ([], 8)):

@@ -17,7 +17,7 @@ from skipstack.search.publishing.tracking.runs import study_id
 from skipstack.search.study.record.folder import StudyFolder
 from skipstack.search.study.record.study_record import StudyRecord
 from skipstack.search.study.record.trial_record import TrialRecord
-from skipstack.spaces.domains import Choice, Domain, Json
+from skipstack.spaces.domains import Domain, Json
 from skipstack.spaces.subject import Scalar
 
 LOOK_AGAIN: Final = 1.0
@@ -149,5 +149,6 @@ def _info(trial: TrialRecord, ablation: int | None, seeds: Sequence[int]) -> Tri
 
 def _value(domain: Domain, value: Json) -> Scalar:
     """Convert an axis's value for a listener. A number or text without a name is kept; any other value becomes text."""
-    named = isinstance(domain, Choice) and domain.names
-    return value if isinstance(value, bool | int | float | str) and not named else axis_value(domain, value)
+    if isinstance(value, bool | int | float | str) and domain.name(value) is None:
+        return value
+    return axis_value(domain, value)

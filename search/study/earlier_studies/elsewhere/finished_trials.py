@@ -149,7 +149,9 @@ def _events(search: FinishedSearch, trials: Sequence[FinishedTrial]) -> list[Eve
 
 
 def _of(number: int, trial: FinishedTrial, space: Space, direction: Direction) -> list[Event]:
-    point: dict[str, Json] = {name: json_value(name, trial.values[name]) for name in space.domains}
+    point: dict[str, Json] = {
+        name: domain.rounded(json_value(name, trial.values[name])) for name, domain in space.domains.items()
+    }
     for name, domain in space.domains.items():
         if not domain.contains(point[name]):
             raise UserError(f"{name}: got {shown(point[name])} (allowed: {domain})")

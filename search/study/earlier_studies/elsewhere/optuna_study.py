@@ -8,7 +8,8 @@ from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.explain import shown
 from skipstack.search.study.earlier_studies.elsewhere.finished_trials import FinishedSearch, FinishedTrial, json_value
 from skipstack.spaces.config import Axis
-from skipstack.spaces.python_space import choice, loguniform, randint, uniform
+from skipstack.spaces.domains import ROUNDING
+from skipstack.spaces.python_space import choice, lograndint, loguniform, randint, uniform
 
 REASONS: Final[Mapping[str, Literal["completed", "stopped", "failed"]]] = {
     "COMPLETE": "completed",
@@ -73,21 +74,27 @@ def _axis(name: str, found: list[Any]) -> Axis | None:
         return choice(*values) if len(values) > 1 else None
     if any(hasattr(each, "choices") for each in found):
         raise UserError(f"{name}: Optuna has it as numbers and as a choice (allowed: one of them)")
-    low, high = min(each.low for each in found), max(each.high for each in found)
+    low, high, step = min(each.low for each in found), max(each.high for each in found), _step(found)
     if low == high:
         return None
-    if all(isinstance(value, int) for value in (low, high)):
-        return randint(low, high)
-    return (loguniform if all(each.log for each in found) else uniform)(float(low), float(high))
+    log = found[0].log  # Optuna has the same scale in all trials
+    if isinstance(low, int):
+        return (lograndint if log else randint)(low, high, step=None if step == 1 else step)
+    return (loguniform if log else uniform)(low, high, step=step)
+
+
+def _step(found: list[Any]) -> Any:
+    """Return the step of a parameter, if all its distributions have the same values as far as they reach; else None."""
+    step, low = found[0].step, found[0].low
+    if step is None or any(each.step != step for each in found):
+        return None
+    counts = [(each.low - low) / step for each in found]
+    return step if all(abs(count - round(count)) < ROUNDING for count in counts) else None
 
 
 def _lost(name: str, found: list[Any]) -> Iterator[str]:
-    """Yield descriptions of what an axis cannot hold of a parameter's distributions: steps, a logarithmic scale of
-    integers, and a logarithmic scale of only some distributions.
-    """
+    """Yield descriptions of what an axis cannot hold of a parameter: steps that differ between trials."""
     numbers = [each for each in found if not hasattr(each, "choices")]
-    whole = all(isinstance(value, int) for each in numbers for value in (each.low, each.high))
-    if any(each.log for each in numbers) and (whole or not all(each.log for each in numbers)):
-        yield f"the logarithmic scale of {name}"
-    for step in sorted({each.step for each in numbers if each.step is not None} - ({1} if whole else set())):
-        yield f"the step {step} of {name}"
+    if numbers and _step(numbers) is None:
+        steps = {each.step for each in numbers} - {None, 1 if isinstance(numbers[0].low, int) else None}
+        yield from (f"the step {step} of {name}" for step in sorted(steps))

@@ -1,10 +1,13 @@
-"""Reads the trials of a Ray Tune experiment: each has a folder with ``params.json`` and ``result.json``."""
+"""Reads the trials of a Ray Tune experiment: each has a folder with ``params.json`` and ``result.json``. Its search
+space is passed as objects of Tune, so Tune itself is not imported.
+"""
 
 import json
+import math
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from skipstack.data.basis.errors import UserError, unknown
 from skipstack.data.basis.explain import shown
@@ -15,6 +18,7 @@ from skipstack.search.study.earlier_studies.elsewhere.finished_trials import (
 )
 from skipstack.spaces.config import Axis
 from skipstack.spaces.function import Direction
+from skipstack.spaces.python_space import choice, lograndint, loguniform, normal, randint, uniform
 
 PARAMETERS = "params.json"
 RESULTS = "result.json"
@@ -23,6 +27,51 @@ ITERATION = "training_iteration"
 STATES = "experiment_state-*.json"
 FAILED = "ERROR"
 """The status of a failed trial in ``STATES``."""
+
+
+GRID: Final = ".grid_search"
+"""The end of the flat name of a parameter with ``tune.grid_search``, which is a mapping of this key to its values."""
+
+DOMAINS: Final = (
+    "choice, grid_search, uniform, loguniform, quniform, qloguniform, randint, lograndint, qrandint, qlograndint, randn"
+)
+"""The functions of ``ray.tune`` whose results become axes."""
+
+
+def tune_axes(param_space: Mapping[str, Any]) -> dict[str, Axis]:
+    """Return the axes of a ``param_space`` of Ray Tune, by dotted path. Values that do not vary have no axis.
+
+    Raises UserError for what no axis can be, such as ``tune.sample_from`` and ``tune.qrandn``.
+    """
+    return {
+        name.removesuffix(GRID): choice(*domain) if name.endswith(GRID) else _axis(name, domain)
+        for name, domain in _flat(param_space).items()
+        if name.endswith(GRID) or hasattr(domain, "get_sampler")
+    }
+
+
+def _axis(name: str, domain: Any) -> Axis:
+    """Return the axis of a domain of Tune. Bounds of a quantized one are rounded inwards to multiples of ``q``, which
+    are its values. The upper bound of other integers is excluded there, and included here.
+    """
+    sampler = domain.get_sampler()
+    step = getattr(sampler, "q", None)
+    kind = type(domain).__name__, str(sampler if step is None else sampler.get_sampler())
+    match kind:
+        case ("Categorical", _):
+            return choice(*domain.categories)
+        case ("Float", "Normal") if step is None:
+            return normal(sampler.mean, sampler.sd)
+        case ("Float", "Uniform" | "LogUniform" as law):
+            return (uniform if law == "Uniform" else loguniform)(domain.lower, domain.upper, step=step)
+        case ("Integer", "Uniform" | "LogUniform" as law):
+            low, high = domain.lower, domain.upper - 1
+            if step is not None and step > 1:
+                low, high = math.ceil(domain.lower / step) * step, math.floor(domain.upper / step) * step
+            return (randint if law == "Uniform" else lograndint)(low, high, step=None if step == 1 else step)
+        case _:
+            of = kind[1] if step is None else f"{kind[1]} with q={step}"
+            raise UserError(f"from_tune: space: {name}: got {kind[0]}, {of} (allowed: {DOMAINS})")
 
 
 def tune_search(folder: Path, score: str, direction: Direction, axes: Mapping[str, Axis]) -> FinishedSearch:

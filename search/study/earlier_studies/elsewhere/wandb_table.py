@@ -1,13 +1,18 @@
-"""Reads the runs of a Weights & Biases project from a table, which the project's web page exports as CSV."""
+"""Reads the runs of a Weights & Biases project from a table, which the project's web page exports as CSV.
+
+Their axes may be given as the parameters of the sweep that started them.
+"""
 
 import csv
 import json
+import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
+from typing import Any, Final
 
 import pandas as pd
 
@@ -17,6 +22,7 @@ from skipstack.search.study.earlier_studies.elsewhere.finished_trials import Fin
 from skipstack.spaces.config import Axis
 from skipstack.spaces.domains import Json
 from skipstack.spaces.function import Direction
+from skipstack.spaces.python_space import choice, lognormal, loguniform, normal, randint, uniform
 
 STATE, CREATED, RUNTIME = "State", "Created", "Runtime"
 """The optional columns of the table beside those of configs and metrics."""
@@ -25,6 +31,78 @@ FAILED = ("crashed", "failed")
 
 SPELLED: Mapping[str, Json] = {"None": None, "True": True, "False": False}
 """Values as Python spells them. JSON's ``null``, ``true`` and ``false`` are read as well."""
+
+
+DISTRIBUTIONS: Final = (
+    *("constant", "categorical", "int_uniform", "uniform", "q_uniform"),
+    *("log_uniform", "log_uniform_values", "q_log_uniform_values", "normal", "log_normal"),
+)
+"""The distributions of a sweep that axes have."""
+
+
+def wandb_axes(parameters: Mapping[str, Any], above: str = "") -> dict[str, Axis]:
+    """Return the axes of the ``parameters`` in the configuration of a sweep, by dotted path. Constants have no axis.
+
+    ``above``: the path of nested parameters, with a dot. Raises UserError for a distribution that no axis has, and for
+    a parameter that is not described as W&B documents it.
+    """
+    axes: dict[str, Axis] = {}
+    for name, given in parameters.items():
+        if isinstance(given, Mapping) and isinstance(inner := given.get("parameters"), Mapping):
+            axes |= wandb_axes(inner, f"{above}{name}.")
+        elif (axis := _axis(f"{above}{name}", given)) is not None:
+            axes[f"{above}{name}"] = axis
+    return axes
+
+
+def _axis(name: str, given: Any) -> Axis | None:
+    """Return the axis of a parameter of a sweep. A distribution that is not named follows from the other keys."""
+    where = f"from_wandb: space: {name}"
+    if not isinstance(given, Mapping):
+        raise UserError(f"{where}: got {shown(given)} (allowed: a mapping, as in {{'min': 0.0, 'max': 1.0}})")
+    whole = isinstance(given.get("min"), int) and isinstance(given.get("max"), int)
+    ours = (
+        "constant"
+        if "value" in given
+        else "categorical"
+        if "values" in given
+        else "int_uniform"
+        if whole
+        else "uniform"
+    )
+    kind = given.get("distribution", ours)
+    try:
+        match kind:
+            case "constant":
+                return None
+            case "categorical":
+                return choice(*given["values"])
+            case "int_uniform":
+                return randint(given["min"], given["max"])
+            case "uniform":
+                return uniform(given["min"], given["max"])
+            case "log_uniform":
+                return loguniform(math.exp(given["min"]), math.exp(given["max"]))
+            case "log_uniform_values":
+                return loguniform(given["min"], given["max"])
+            case "q_uniform" | "q_log_uniform_values":
+                step = given.get("q", 1)
+                low, high = (_multiple(given[end], step) for end in ("min", "max"))
+                return (uniform if kind == "q_uniform" else loguniform)(low, high, step=step)
+            case "normal":
+                return normal(given.get("mu", 0.0), given.get("sigma", 1.0))
+            case "log_normal":
+                return lognormal(given.get("mu", 0.0), given.get("sigma", 1.0))
+    except KeyError as error:
+        raise UserError(f"{where}: distribution {kind} without {error} (allowed: with it)") from None
+    except (UserError, TypeError, OverflowError, ZeroDivisionError) as error:
+        raise UserError(f"{where}: {error}") from None
+    raise UserError(f"{where}: {unknown('distribution', kind, DISTRIBUTIONS)}")
+
+
+def _multiple(number: float, step: float) -> float:
+    nearest = round(number / step) * step
+    return number if math.isclose(number, nearest) else nearest
 
 
 def wandb_search(table: Path, score: str, direction: Direction, axes: Mapping[str, Axis]) -> FinishedSearch:

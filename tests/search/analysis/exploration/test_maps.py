@@ -10,15 +10,25 @@ from scipy.stats import spearmanr
 
 from skipstack.search.analysis.exploration.footprint import footprint
 from skipstack.search.analysis.exploration.rungs import agreement
-from skipstack.spaces.domains import Choice, Integer, Log, Real
+from skipstack.spaces.domains import Choice, Integer, Log, Ordinal, Real
 
 
 def test_what_lies_in_a_plane_keeps_its_distances() -> None:
     """Two numbers, of which either varies alone, have Gower distances that add up: along a line they are exact."""
     domains: dict[str, Any] = {"rate": Log(0.001, 0.1), "other": Real(0.0, 1.0)}
-    rates = [0.001, 0.01, 0.1]
-    line = pd.DataFrame({"rate": rates, "other": 0.5}).rename_axis("trial")
-    places = footprint(line, domains)
+    assert_along_a_line(pd.DataFrame({"rate": [0.001, 0.01, 0.1], "other": 0.5}), domains)
+
+
+def test_ordinal_values_lie_in_their_order() -> None:
+    sizes = pd.Series(
+        ["small", "middle", "large"], dtype=pd.CategoricalDtype(["small", "middle", "large"], ordered=True)
+    )
+    domains: dict[str, Any] = {"size": Ordinal(("small", "middle", "large")), "other": Real(0.0, 1.0)}
+    assert_along_a_line(pd.DataFrame({"size": sizes, "other": 0.5}), domains)
+
+
+def assert_along_a_line(frame: pd.DataFrame, domains: dict[str, Any]) -> None:
+    places = footprint(frame.rename_axis("trial"), domains)
     apart = np.hypot(*(places[name].to_numpy()[:, None] - places[name].to_numpy() for name in ("x", "y")))
     assert apart == pytest.approx(np.array([[0, 0.25, 0.5], [0.25, 0, 0.25], [0.5, 0.25, 0]]))
 

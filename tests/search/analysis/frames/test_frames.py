@@ -12,10 +12,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from skipstack.dashboards.charts.axes import ordered
 from skipstack.data.basis.errors import UserError
 from skipstack.search.analysis import study_frames as reading
 from skipstack.search.analysis.frames.columns import COLUMNS
 from skipstack.search.analysis.frames.frame_cache import ABOUT, as_parquet, from_parquet
+from skipstack.search.analysis.frames.trials import trials
 from skipstack.search.analysis.study_frames import MADE, StudyFrames, study_frames
 from skipstack.search.ledger import events as happened
 from skipstack.search.ledger.events import Decided, Ended, Event, Extended, Proposed, Reported
@@ -75,6 +77,19 @@ def test_every_frame_has_its_columns_and_stays_what_it_is_in_parquet(study: Path
         assert set(plain.columns) - dtypes.keys() == further.get(name, set())
         pd.testing.assert_frame_equal(from_parquet(name, as_parquet(frame)), frame)
         pd.testing.assert_frame_equal(pd.read_parquet(tmp_path / f"{name}.parquet"), plain)
+
+
+def test_an_ordinal_of_texts_keeps_its_order(tmp_path: Path) -> None:
+    """Also in Parquet, where a filter sees fewer of its values than there are."""
+    gates = ["sigmoid_below", "none"]
+    config = made_up.study({made_up.DEPTH: {"ordinal": [1, 3]}, made_up.GATE: {"ordinal": gates}}, composition=2)
+    frame = trials(StudyRecord.of([*made_up.history(config)]))
+    again = from_parquet("trials", as_parquet(frame[frame[made_up.GATE] == "none"]))
+    for found in (frame, again):
+        assert found[made_up.GATE].dtype == pd.CategoricalDtype(gates, ordered=True)
+        assert found[made_up.DEPTH].dtype == "Int64"
+    assert ordered(frame[made_up.GATE]) == gates
+    assert ordered(again[made_up.GATE]) == ["none"]
 
 
 def test_curves_are_the_reports(study: Path) -> None:

@@ -19,7 +19,7 @@ from skipstack.search.study.config import StudyConfig
 from skipstack.search.study.record.study_record import StudyRecord
 from tests.command_line import refusal, typed
 from tests.formats.before_files import copied
-from tests.search.made_up import AXES, DEPTH, GATE, RATE, ended, history, opening, proposed, reported, study
+from tests.search.made_up import AXES, DEPTH, GATE, HIDDEN, RATE, ended, history, opening, proposed, reported, study
 
 SPELLING, DROPOUT, BATCH = "model.embedder.spelling", "model.stack.dropout", "training.batch_size"
 SOURCES = "model.stack.composition"
@@ -106,6 +106,31 @@ def test_axes_are_parameters_and_conditional_ones_are_there_where_they_are_activ
         assert trial.params == own
         assert (GATE in own) == (own[DEPTH] != 1)
         assert (SOURCES in own) == (own[DEPTH] == 3)
+
+
+def test_steps_logarithms_and_normal_axes_are_those_that_optuna_has(tmp_path: Path) -> None:
+    """Optuna has no order of labels, no step by logarithm, and no normal distribution: a range holds what was tried."""
+    axes = {
+        DEPTH: {"ordinal": [1, 3, 5]},
+        RATE: {"lognormal": [-5.0, 1.0]},
+        DROPOUT: {"uniform": [0.1, 0.6], "step": 0.1},
+        BATCH: {"lograndint": [1, 32]},
+        HIDDEN: {"lograndint": [8, 64], "step": 8},
+    }
+    config = study(axes, trials=2, scheduler="none")
+    points = [{DEPTH: 3, RATE: rate, DROPOUT: 0.3, BATCH: 4, HIDDEN: 16} for rate in (0.01, 0.9)]
+    events = [*opening(config), *(proposed(config, number, point) for number, point in enumerate(points))]
+    for number in (0, 1):
+        events += [reported(number, epoch, 0.8, 0.9) for epoch in (1, 2)] + [ended(number)]
+    found = read_back(events, f"sqlite:///{tmp_path}/optuna.db")
+    assert [trial.params for trial in found.trials] == points
+    assert found.trials[0].distributions == {
+        DEPTH: CategoricalDistribution([1, 3, 5]),
+        RATE: FloatDistribution(math.exp(-9), 0.9, log=True),
+        DROPOUT: FloatDistribution(0.1, 0.6, step=0.1),
+        BATCH: IntDistribution(1, 32, log=True),
+        HIDDEN: IntDistribution(8, 64, step=8),
+    }
 
 
 def test_further_objectives_are_made_small(tmp_path: Path) -> None:

@@ -51,6 +51,23 @@ MIXED = Space(
     )
 )
 
+KINDS = Space(
+    SpaceConfig.model_validate(
+        {
+            "axes": {
+                KIND: {"choice": ["sgd", "adam"]},
+                DEPTH: {"ordinal": [1, 3, 5]},
+                COMPOSITION: {"ordinal": [1, 2], "when": {DEPTH: [3]}},
+                HIDDEN: {"lograndint": [8, 64], "step": 4},
+                RATE: {"lognormal": [-5.0, 1.0]},
+                MOMENTUM: {"uniform": [0.0, 0.9], "step": 0.1, "when": {KIND: ["sgd"]}},
+                BETA1: {"loguniform": [0.5, 0.95], "step": 0.05, "when": {KIND: ["adam"]}},
+            }
+        }
+    )
+)
+"""The kinds of domains that MIXED lacks, two of them conditional. Which composition there is, an ordinal decides."""
+
 WIDE = Space(
     SpaceConfig.model_validate(
         {
@@ -89,17 +106,22 @@ MAKERS: Mapping[str, Make] = {
     "random, mixed": lambda: Random(MIXED, seed=3),
     "tpe, finite": lambda: Tpe(FINITE, seed=3),
     "tpe, mixed": lambda: Tpe(MIXED, seed=3),
+    "tpe, kinds": lambda: Tpe(KINDS, seed=3),
     "tpe, two objectives": lambda: Tpe(MIXED, seed=3, objectives=2),
     "tpe per second, mixed": lambda: Tpe(MIXED, 3, 1, 20),
+    "random, kinds": lambda: Random(KINDS, seed=3),
+    "prior, kinds": lambda: Prior(KINDS, seed=3),
     "prior, finite": lambda: Prior(FINITE, seed=3),
     "prior, mixed": lambda: Prior(MIXED, seed=3),
     "prior, two objectives": lambda: Prior(MIXED, seed=3, objectives=2),
     "gp, finite": lambda: GaussianProcess(FINITE, seed=3, random_trials=4),
     "gp, mixed": lambda: GaussianProcess(MIXED, seed=3, random_trials=5),
+    "gp, kinds": lambda: GaussianProcess(KINDS, seed=3, random_trials=5),
     "gp per second, mixed": lambda: GaussianProcess(MIXED, 3, 1, 20, random_trials=5),
     "gp, two objectives": lambda: GaussianProcess(MIXED, seed=3, objectives=2, random_trials=5),
     "evolution, finite": lambda: Evolution(FINITE, 3, SMALL),
     "evolution, mixed": lambda: Evolution(MIXED, 3, SMALL),
+    "evolution, kinds": lambda: Evolution(KINDS, 3, SMALL),
     "evolution, two objectives": lambda: Evolution(MIXED, 3, SMALL),
 }
 

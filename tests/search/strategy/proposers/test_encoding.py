@@ -2,13 +2,21 @@
 
 import numpy as np
 import pytest
+from scipy import stats
 
-from skipstack.search.strategy.proposers.encoding import Encoding
+from skipstack.search.strategy.proposers.encoding import STEPS, Encoding
 from skipstack.search.study.study_files.study_file import load_study
-from skipstack.spaces.space import Space
-from tests.search.strategy.proposers.histories import FINITE, HIDDEN, KIND, MIXED, MOMENTUM, WIDE
+from skipstack.spaces.domains import Integer
+from skipstack.spaces.space import Space, SpaceConfig
+from tests.search.strategy.proposers.histories import FINITE, HIDDEN, KIND, KINDS, MIXED, MOMENTUM, RATE, WIDE
 
-SPACES = {"finite": FINITE, "mixed": MIXED, "wide": WIDE, "flagship": Space(load_study("flagship")[0].space)}
+SPACES = {
+    "finite": FINITE,
+    "mixed": MIXED,
+    "kinds": KINDS,
+    "wide": WIDE,
+    "flagship": Space(load_study("flagship")[0].space),
+}
 every = pytest.mark.parametrize("space", SPACES.values(), ids=SPACES.keys())
 
 
@@ -55,3 +63,28 @@ def test_values_drawn_and_moves_are_those_of_the_axis() -> None:
     assert moves_NV == pytest.approx(moves_NV.round())
     assert 0 <= moves_NV.min() < moves_NV.max() <= 56
     assert encoding.moves(axes.index(KIND), rows_ND[:1]).tolist() == [[0, 1]]
+
+
+def test_rows_are_drawn_as_the_space_is_sampled() -> None:
+    """The values of every axis are as frequent in rows as in samples of its domain: scipy's test of two samples."""
+    encoding, source = Encoding(KINDS), np.random.default_rng(4)
+    rows_ND = encoding.random(source, 3000)
+    for axis, domain in enumerate(KINDS.domains.values()):
+        sampled = [domain.coordinate(domain.sample(source)) for _ in range(3000)]
+        ties = np.random.default_rng(5).random((2, 3000)) * 1e-6  # so that values that are equal differ
+        assert stats.ks_2samp(rows_ND[:, axis] + ties[0], np.array(sampled) + ties[1]).pvalue > 0.001
+
+
+def test_moves_of_uneven_values_are_values_and_few_are_all_tried() -> None:
+    encoding, axes = Encoding(KINDS), list(KINDS.domains)
+    rows_ND = encoding.random(np.random.default_rng(6), 50)
+    widths = KINDS.domains[HIDDEN]
+    everything = [widths.coordinate(value) for value in widths.values]
+    assert encoding.moves(axes.index(HIDDEN), rows_ND)[7] == pytest.approx(everything)
+    large = Encoding(Space(SpaceConfig.model_validate({"axes": {HIDDEN: {"lograndint": [1, 900]}}})))
+    domain = Integer(1, 900, log=True)
+    moved_NV = large.moves(0, np.array([[domain.coordinate(30)], [0.0]]))
+    expected = [min(round(30 * 900 ** (sign * step)), 900) for step in STEPS for sign in (-1, 1)]
+    assert moved_NV[0] == pytest.approx([domain.coordinate(value) for value in expected])
+    assert moved_NV.min() == 0.0
+    assert np.unique(encoding.moves(axes.index(RATE), rows_ND)).size > 50

@@ -7,6 +7,7 @@ import pytest
 from scipy import stats
 
 from skipstack.search.strategy.proposers.parzen import AxisKind, Parzen
+from skipstack.spaces.domains import Integer, Log, Range
 
 CHOICE, INTEGER, REAL = AxisKind(3, 0.0), AxisKind(0, 1 / 7), AxisKind(0, 0.0)
 KINDS = [CHOICE, INTEGER, REAL]
@@ -70,3 +71,23 @@ def test_integers_far_from_a_kernel_are_exact() -> None:
         ends = [(at - (place + half) / 999) / width for half in (0.5, -0.5)]
         expected = (stats.norm.cdf(ends[1]) - stats.norm.cdf(ends[0])) / inside
         assert np.exp(parzen.log(np.array([[place / 999]])))[0] == pytest.approx(expected, rel=1e-4)
+
+
+@pytest.mark.parametrize("domain", [Integer(1, 12, log=True), Log(0.5, 8.0, 0.5)], ids=str)
+@pytest.mark.parametrize("count", [0, 1, 9])
+def test_values_by_logarithm_are_drawn_as_their_probabilities_say(domain: Range, count: int) -> None:
+    """Their probabilities are one in all, and those of scipy's normal distributions over the cells of the values."""
+    source = np.random.default_rng(count)
+    rows_NA = np.array([[domain.coordinate(domain.sample(source))] for _ in range(count)]).reshape(-1, 1)
+    parzen = Parzen([AxisKind(0, 0.0, domain)], rows_NA, np.ones(count))
+    places_VA = np.array([[domain.coordinate(value)] for value in domain.values])
+    shares_V = np.exp(parzen.log(places_VA))
+    assert shares_V.sum() == pytest.approx(1)
+    drawn = [domain.index(domain.at(place)) for place in parzen.drawn(source, 20_000)[:, 0]]
+    assert stats.chisquare(np.bincount(drawn, minlength=len(shares_V)), shares_V * 20_000).pvalue > 0.001
+    if count == 0:
+        low, high = domain.span
+        law = stats.truncnorm((low - 0.5) / (high - low), (high - 0.5) / (high - low), 0.5, high - low)
+        half = domain.step / 2
+        below_V, above_V = ([domain.coordinate(value + away) for value in domain.values] for away in (-half, half))
+        assert shares_V == pytest.approx(law.cdf(above_V) - law.cdf(below_V))

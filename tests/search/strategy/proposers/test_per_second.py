@@ -139,10 +139,10 @@ def test_an_axis_that_is_not_active_costs_nothing_and_the_one_that_makes_it_so_d
         costs.proposed(trial, point)
         costs.took(trial, math.exp(point[KIND] == "adam"))
     found = costs.by_axis()
-    sgd, adam = found[KIND].of(np.array([0, 1]))
+    sgd, adam = found[KIND].at(np.array([0, 1]))
     assert adam - sgd == pytest.approx(1.0, abs=0.05)
     for path, middle in ((MOMENTUM, 0.45), (BETA1, 0.7), (RATE, 1e-3), (HIDDEN, 40)):
-        assert abs(float(found[path].of(middle))) < 0.05, path
+        assert abs(float(found[path].at(MIXED.domains[path].coordinate(middle)))) < 0.05, path
 
 
 def test_before_anything_took_time_nothing_is_charged() -> None:
@@ -201,4 +201,4 @@ def test_of_its_candidates_it_takes_the_one_that_is_best_by_equation_15() -> Non
 
 @pytest.mark.parametrize("domain", [Integer(3, 3), Log(0.1, 0.1)])
 def test_a_range_of_one_number_has_a_place(domain: Integer | Log) -> None:
-    assert AxisCost(domain, (1.0, 0.0)).of(domain.low) == pytest.approx(-0.5)
+    assert AxisCost(domain, (1.0, 0.0)).at(domain.coordinate(domain.low)) == pytest.approx(-0.5)

@@ -25,6 +25,7 @@ from tests.search.strategy.proposers.histories import (
     FINITE,
     HIDDEN,
     KIND,
+    KINDS,
     LENGTH,
     MAKERS,
     MIXED,
@@ -82,14 +83,15 @@ def test_asking_changes_nothing(name: str, make: Make) -> None:
 @every
 def test_each_point_is_allowed_and_new_and_has_the_active_axes_only(name: str, make: Make) -> None:
     proposed = points(make(), trials=LENGTH, sought=objectives(name))
-    space = WIDE if isinstance(make(), OneAtATime) else MIXED if HIDDEN in proposed[0] else FINITE
-    composed = {WIDE: (3,), FINITE: (2, 3), MIXED: ()}[space]
+    wide = WIDE if isinstance(make(), OneAtATime) else MIXED if HIDDEN in proposed[0] else FINITE
+    space = KINDS if name.endswith("kinds") else wide
+    composed = {WIDE: (3,), FINITE: (2, 3), MIXED: (), KINDS: (3,)}[space]
     assert all(space.allowed(point) for point in proposed)
     assert len({space.config(point).identity for point in proposed}) == len(proposed) == LENGTH
     assert {point[KIND] for point in proposed} == {"sgd", "adam"}
     for point in proposed:
         assert (MOMENTUM in point) == (point[KIND] == "sgd")
-        assert (BETA1 in point) == (space is MIXED and point[KIND] == "adam")
+        assert (BETA1 in point) == (space in (MIXED, KINDS) and point[KIND] == "adam")
         assert (COMPOSITION in point) == (point[DEPTH] in composed)
 
 

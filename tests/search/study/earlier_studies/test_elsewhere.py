@@ -1,6 +1,7 @@
 """Trials that Optuna, Ray Tune and W&B have searched are studies of ours: the same scores, axes and best trial."""
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +10,16 @@ import pytest
 
 import skipstack
 from skipstack.data.basis.errors import UserError
+from skipstack.search.ledger.ledger import Ledger
+from skipstack.search.publishing.tracking.optuna_storage import write_study
 from skipstack.search.study.earlier_studies.elsewhere.finished_trials import inferred_axes
+from skipstack.search.study.earlier_studies.elsewhere.tune_results import tune_axes
+from skipstack.search.study.earlier_studies.elsewhere.wandb_table import wandb_axes
+from skipstack.search.study.record.folder import StudyFolder
 from skipstack.search.study.record.reading import read_study
+from skipstack.search.study.record.study_record import StudyRecord
+from skipstack.spaces.config import Axis
+from skipstack.spaces.domains import json_of
 from tests.command_line import refusal, typed
 
 
@@ -316,17 +325,166 @@ def test_trials_of_other_tools_whose_last_score_is_infinite_have_diverged(tmp_pa
         assert "1 diverged" in typed("report", str(tmp_path / tool)).out
 
 
-def test_what_axes_cannot_hold_of_a_study_of_optuna_is_said(tmp_path: Path) -> None:
+def test_steps_and_logarithms_of_optuna_are_kept(tmp_path: Path) -> None:
     optuna.logging.set_verbosity(optuna.logging.ERROR)
-    study = optuna.create_study()
+    study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=1))
 
     def objective(trial: optuna.Trial) -> float:
-        width, depth = trial.suggest_int("width", 8, 512, log=True), trial.suggest_int("depth", 2, 10, step=2)
+        width, depth = trial.suggest_int("width", 8, 512, log=True), trial.suggest_int("depth", 2, 11, step=3)
         rate, plain = trial.suggest_float("rate", 0.1, 0.9, step=0.2), trial.suggest_float("plain", 1e-4, 1, log=True)
         return width + depth + rate + plain
 
-    study.optimize(objective, n_trials=3)
+    study.optimize(objective, n_trials=20)
     skipstack.from_optuna(study, out=tmp_path / "ours")
-    assert read_study(tmp_path / "ours").study.about.endswith(
-        "; not kept: the logarithmic scale of width, the step 2 of depth, the step 0.2 of rate"
+    record = read_study(tmp_path / "ours")
+    ours = {
+        "width": skipstack.lograndint(8, 512),
+        "depth": skipstack.randint(2, 11, step=3),
+        "rate": skipstack.uniform(0.1, 0.9, step=0.2),
+        "plain": skipstack.loguniform(1e-4, 1),
+    }
+    assert record.space.domains == {name: axis.domain for name, axis in ours.items()}
+    for own, other in zip(record.trials.values(), study.trials, strict=True):
+        assert own.point == pytest.approx(other.params, abs=1e-12)
+    assert {trial.point["rate"] for trial in record.trials.values()} == {0.1, 0.3, 0.5, 0.7, 0.9}
+    assert "not kept" not in record.study.about
+    assert "rate" in typed("report", str(tmp_path / "ours"), "--full").out
+
+
+def test_what_axes_cannot_hold_of_a_study_of_optuna_is_said(tmp_path: Path) -> None:
+    """Steps that differ between trials."""
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=1))
+
+    def objective(trial: optuna.Trial) -> float:
+        even = trial.number % 2 == 0
+        depth = trial.suggest_int("depth", 2, 12, step=2 if even else 5)
+        rate = trial.suggest_float("rate", 0.1 if even else 0.2, 0.9, step=0.2 if even else 0.1)
+        size = trial.suggest_int("size", 4, 4 + 4 * trial.number, step=4)
+        return depth + rate + size
+
+    study.optimize(objective, n_trials=4)
+    skipstack.from_optuna(study, out=tmp_path / "ours")
+    record = read_study(tmp_path / "ours")
+    assert record.study.about.endswith(
+        "; not kept: the step 2 of depth, the step 5 of depth, the step 0.1 of rate, the step 0.2 of rate"
     )
+    assert record.space.domains["size"] == skipstack.randint(4, 16, step=4).domain
+
+
+def test_a_study_of_ours_comes_back_from_optuna(tmp_path: Path) -> None:
+    """Written into Optuna's storage, and read from it."""
+    space = skipstack.Space(
+        width=skipstack.lograndint(8, 512),
+        depth=skipstack.randint(1, 9, step=2),
+        rate=skipstack.loguniform(1e-4, 1),
+        dropout=skipstack.uniform(0, 0.5, step=0.1),
+        kind=skipstack.choice("a", "b"),
+    )
+    out, uri = str(tmp_path / "ours"), f"sqlite:///{tmp_path}/optuna.db"
+    skipstack.search(space, lambda config: config["rate"], trials=8, engine="serial", out=out)
+    events = Ledger(StudyFolder(Path(out)).ledger).read()
+    name = write_study(StudyRecord.of(events), events, uri)
+    skipstack.from_optuna(optuna.load_study(study_name=name, storage=uri), out=tmp_path / "again")
+    ours, again = read_study(Path(out)), read_study(tmp_path / "again")
+    assert again.space.domains == ours.space.domains
+    assert [trial.point for trial in again.trials.values()] == [trial.point for trial in ours.trials.values()]
+
+
+def tune_domains() -> dict[str, tuple[Any, Axis]]:
+    """What Ray Tune has, beside the same axis here."""
+    from ray import tune
+
+    return {
+        "choice": (tune.choice(["a", "b"]), skipstack.choice("a", "b")),
+        "uniform": (tune.uniform(-1, 2), skipstack.uniform(-1, 2)),
+        "quniform": (tune.quniform(0.2, 1.0, 0.2), skipstack.uniform(0.2, 1.0, step=0.2)),
+        "loguniform": (tune.loguniform(1e-3, 1), skipstack.loguniform(1e-3, 1)),
+        "qloguniform": (tune.qloguniform(0.5, 8, 0.5), skipstack.loguniform(0.5, 8, step=0.5)),
+        "randint": (tune.randint(1, 9), skipstack.randint(1, 8)),
+        "qrandint": (tune.qrandint(3, 33, 5), skipstack.randint(5, 30, step=5)),
+        "qrandint of 1": (tune.qrandint(1, 9, 1), skipstack.randint(1, 8)),
+        "lograndint": (tune.lograndint(1, 9), skipstack.lograndint(1, 8)),
+        "qlograndint": (tune.qlograndint(8, 64, 8), skipstack.lograndint(8, 64, step=8)),
+        "randn": (tune.randn(2, 0.5), skipstack.normal(2, 0.5)),
+    }
+
+
+def test_the_space_of_tune_is_read_from_its_own_objects() -> None:
+    """Every value that Tune draws is one of the axis; of few values, all are drawn."""
+    pairs = tune_domains()
+    axes = tune_axes({"net": {name: theirs for name, (theirs, _) in pairs.items()}, "epochs": 5})
+    assert axes == {f"net.{name}": ours for name, (_, ours) in pairs.items()}
+    for name, (theirs, ours) in pairs.items():
+        drawn = [ours.domain.rounded(json_of(value)) for value in theirs.sample(size=400, random_state=1)]
+        assert all(map(ours.domain.contains, drawn)), name
+        if ours.domain.finite:
+            assert set(drawn) == set(ours.domain.values), name
+
+
+def test_what_no_axis_can_be_is_refused_by_its_name(tmp_path: Path) -> None:
+    from ray import tune
+
+    experiment(tmp_path / "tune", {"one": ("TERMINATED", [(1, 1.0)]), "three": ("TERMINATED", [(1, 2.0)])})
+    for theirs, named in (
+        (tune.sample_from(lambda config: 1), "rate: got Function, Base"),
+        (tune.qrandn(0, 1, 0.5), "rate: got Float, Normal with q=0.5"),
+    ):
+        with pytest.raises(UserError, match=rf"from_tune: space: {named} \(allowed: choice, grid_search, uniform, "):
+            skipstack.from_tune(tmp_path / "tune", score="loss", space={"rate": theirs}, out=tmp_path / "ours")
+        assert not (tmp_path / "ours").exists()
+    space = {"rate": tune.quniform(0.1, 1.0, 0.1)}
+    skipstack.from_tune(tmp_path / "tune", score="loss", space=space, out=tmp_path / "ours")
+    assert read_study(tmp_path / "ours").space.domains == {"rate": skipstack.uniform(0.1, 1, step=0.1).domain}
+    grid = tune_axes({"rate": tune.grid_search([0.3, 0.5])})
+    assert grid == {"rate": skipstack.choice(0.3, 0.5)}
+
+
+def test_the_parameters_of_a_sweep_are_axes(tmp_path: Path) -> None:
+    """As W&B's documentation of sweep configurations has them."""
+    parameters = {
+        "epochs": {"value": 10},
+        "kind": {"values": ["a", "b"]},
+        "depth": {"min": 1, "max": 4},
+        "rate": {"min": 0.0, "max": 1.0},
+        "heat": {"distribution": "q_uniform", "min": 0.1, "max": 0.9, "q": 0.2},
+        "size": {"distribution": "q_log_uniform_values", "min": 16, "max": 64, "q": 16},
+        "decay": {"distribution": "log_uniform_values", "min": 1e-4, "max": 1e-1},
+        "noise": {"distribution": "log_uniform", "min": -2.0, "max": 0.0},
+        "shift": {"distribution": "normal", "mu": 1.0, "sigma": 2.0},
+        "scale": {"distribution": "log_normal", "mu": -1, "sigma": 0.5},
+        "net": {"parameters": {"width": {"distribution": "int_uniform", "min": 1, "max": 9}}},
+    }
+    assert wandb_axes(parameters) == {
+        "kind": skipstack.choice("a", "b"),
+        "depth": skipstack.randint(1, 4),
+        "rate": skipstack.uniform(0, 1),
+        "heat": skipstack.uniform(0.1, 0.9, step=0.2).model_copy(update={"uniform": (0.0, 0.8)}),
+        "size": skipstack.loguniform(16, 64, step=16),
+        "decay": skipstack.loguniform(1e-4, 1e-1),
+        "noise": skipstack.loguniform(math.exp(-2), 1),
+        "shift": skipstack.normal(1, 2),
+        "scale": skipstack.lognormal(-1, 0.5),
+        "net.width": skipstack.randint(1, 9),
+    }
+    (tmp_path / "export.csv").write_text("heat,size,accuracy\n0.6000000000000001,32,0.8\n0.2,64,0.9\n")
+    given = {name: parameters[name] for name in ("heat", "size")}
+    skipstack.from_wandb(tmp_path / "export.csv", score="accuracy", space=given, out=tmp_path / "ours")
+    points = [trial.point for trial in read_study(tmp_path / "ours").trials.values()]
+    assert points == [{"heat": 0.6, "size": 32.0}, {"heat": 0.2, "size": 64.0}]
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"distribution": "beta", "a": 1, "b": 2}, "x: unknown distribution 'beta' (allowed: constant, categorical"),
+        ({"distribution": "q_normal", "q": 1}, "x: unknown distribution 'q_normal' (nearest: 'normal'"),
+        ({"distribution": "uniform", "min": 1}, "x: distribution uniform without 'max'"),
+        (3, "x: got 3 (allowed: a mapping, as in"),
+        ({"min": 3, "max": 1}, "x: randint: got bounds [3, 1]"),
+    ],
+)
+def test_a_sweep_that_no_axis_holds_is_refused(given: Any, message: str) -> None:
+    with pytest.raises(UserError) as refused:
+        wandb_axes({"x": given})
+    assert str(refused.value).startswith(f"from_wandb: space: {message}")
