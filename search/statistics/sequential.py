@@ -81,8 +81,8 @@ def chance_of_mark(value: Values, parts: Sequence[VarianceComponent], *, seeds: 
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """The average outcome of a sequential test. ``marked``: the share of differences that are marked. ``seeds``: the mean
-    number of seeds.
+    """The average outcome of a sequential test. ``marked``: the share of differences that are marked. ``seeds``: the
+    mean number of seeds.
     """
 
     marked: float
