@@ -105,7 +105,7 @@ def _searched(run: Run) -> int:
 
 def _ablated(run: Run) -> int:
     with run.finished() as record:
-        confirmed = ablated(record)
+        confirmed = replace(ablated(record), ablation=run.ablation)
         with _printed(run):
             report = with_next_step(ablated_report(record, confirmed), record, confirmed, str(run.folder.path))
             print_report(warned(report, record.warnings))

@@ -138,13 +138,14 @@ class FoldedPart:
 @dataclass(frozen=True, slots=True)
 class Page:
     """A report as a page. ``groups``: the blocks to read first. ``verdict``: the main result in a sentence, shown below
-    the title. ``details``: further parts of the page. ``whole``: the command that prints the page with its details. A
-    page without them names this command.
+    the title. ``answers``: further results, a line each, shown below the verdict. ``details``: further parts of the
+    page. ``whole``: the command that prints the page with its details. A page without them names this command.
     """
 
     title: str
     groups: Groups
     verdict: str = ""
+    answers: tuple[str, ...] = ()
     details: tuple[FoldedPart, ...] = ()
     whole: str = ""
 

@@ -12,7 +12,8 @@ import pytest
 import skipstack
 from skipstack.dashboards.reports.confirmation.reports import confirmed_tables
 from skipstack.dashboards.reports.verdict import in_a_sentence
-from skipstack.dashboards.reports.wording import listed, names
+from skipstack.dashboards.reports.wording import names
+from skipstack.data.basis.counted import listed
 from skipstack.data.basis.seeding import generator
 from skipstack.data.tasks.measures import MEASURES
 from skipstack.search.analysis.confirmation.confirmation import ConfirmedRow

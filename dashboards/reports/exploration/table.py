@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from skipstack.dashboards.formats.page import Cell, Column, Numbers, Table, TableRow
 from skipstack.dashboards.reports.confirmation.estimates import MARK
-from skipstack.dashboards.reports.wording import NONE, heading_of, scored, size_of, with_error
+from skipstack.dashboards.reports.wording import NONE, gained, heading_of, scored, size_of
 from skipstack.data.tasks.measure import Measure
 from skipstack.search.analysis.exploration.effects import Effect
 from skipstack.search.analysis.exploration.table import BASE, BASELINE, BEST, ValueRow
@@ -19,7 +19,7 @@ OPEN = "open"
 """Printed in place of an effect whose 95 % band contains 0."""
 
 CONFIRMED = Column("confirmed")
-"""The column of differences that an ablation has tested. It is left out if there are none."""
+"""The column of gains that an ablation has tested. It is left out if there are none."""
 
 WHOLE = (BASELINE, BASE, BEST)
 """The ``axis`` of the three rows that belong to no axis: the baseline, the base and the best trial."""
@@ -75,14 +75,14 @@ def _effect_numbers(effect: Effect | None) -> Numbers:
 
 
 def _confirmed_numbers(change: WinnerChange | None) -> Numbers:
-    found = None if change is None else change.difference
-    if change is None or found is None or found.half is None:
+    row = None if change is None else change.row
+    if row is None or row.gain is None or row.corrected is None:
         return dict.fromkeys(("confirmed", "confirmed_low", "confirmed_high", "confirmed_marked"))
     return {
-        "confirmed": found.value,
-        "confirmed_low": found.low,
-        "confirmed_high": found.high,
-        "confirmed_marked": change.without.marked,
+        "confirmed": row.gain.value,
+        "confirmed_low": row.corrected[0],
+        "confirmed_high": row.corrected[1],
+        "confirmed_marked": row.marked,
     }
 
 
@@ -173,7 +173,7 @@ def _confirmed(numbers: Numbers, measure: Measure) -> str:
     if not (isinstance(low, float) and isinstance(high, float)):
         return ""
     mark = MARK if numbers["confirmed_marked"] else " "
-    return f"{with_error(value, (high - low) / 2, measure, '+')}{mark}"
+    return f"{gained(value, (high - low) / 2, measure)}{mark}"
 
 
 def _selected(numbers: Numbers, measure: Measure) -> str:

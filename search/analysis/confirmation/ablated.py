@@ -1,6 +1,6 @@
 """The confirmed table of an ablation: each row compared with its reference on each corpus, and the means over corpora.
 
-The reference of a row is the config that it is compared with, usually one change away from it.
+A row measures what a winner or a change adds. Its reference is another row, usually one change away from it.
 """
 
 from collections.abc import Sequence
@@ -8,7 +8,7 @@ from typing import get_args
 
 from skipstack.data.basis.frozen import canonical_json
 from skipstack.search.analysis.ablation.comparisons import mean_of, own_roles
-from skipstack.search.analysis.ablation.labels import label, reference
+from skipstack.search.analysis.ablation.labels import TAKEN_BACK, label, reference
 from skipstack.search.analysis.ablation.trained import TrainedRow, trained_rows
 from skipstack.search.analysis.confirmation.confirmation import (
     ConfirmedRow,
@@ -19,7 +19,7 @@ from skipstack.search.analysis.confirmation.confirmation import (
 )
 from skipstack.search.analysis.confirmation.designs import TENTH_OF_A_POINT, Confirmation, split_of
 from skipstack.search.ledger.events import AblationPlanned, Role, RoleKind
-from skipstack.search.statistics.estimates import mean_over_corpora
+from skipstack.search.statistics.estimates import Estimate, mean_over_corpora
 from skipstack.search.statistics.multiple_testing import LEVEL, holm, levels
 from skipstack.search.study.record.study_record import StudyRecord
 
@@ -32,11 +32,13 @@ def ablated(record: StudyRecord, *, randomise: bool = False) -> Confirmation:
     """
     assert record.plan is not None, "an ablation begins with its rows"
     trained = trained_rows(record)
-    asked = [_row(record, record.plan, role, each, trained) for role, each in questions(trained)]
+    questioned = questions(trained)
+    asked = [_row(record, record.plan, role, each, trained) for role, each in questioned]
     split = split_of(record)
     rows = confirm(asked, split=split, randomise=randomise)
     corpora = tuple(dict.fromkeys(each.corpus for each in trained))
     own = record.study.space.base.title
+    winner = next((row.gain for (role, _), row in zip(questioned, rows, strict=True) if role.kind == "winner"), None)
     return Confirmation(
         study=record.study.title,
         corpus=", ".join(filter(None, corpora)) or own,
@@ -45,7 +47,14 @@ def ablated(record: StudyRecord, *, randomise: bool = False) -> Confirmation:
         reach=reach(asked, TENTH_OF_A_POINT) if record.measure.in_points else None,
         split=split,
         about=record.study.about,
+        seeds_to_show=None if winner is None or len(corpora) > 1 else _seeds_to_show(asked, winner),
     )
+
+
+def _seeds_to_show(asked: Sequence[RowToConfirm], winner: Estimate) -> int | None:
+    """Return how many seeds it takes to show a gain as large as the winner's; None if no number suffices."""
+    found = reach(asked, abs(winner.value))
+    return None if found is None else found.seeds
 
 
 def questions(trained: Sequence[TrainedRow]) -> list[tuple[Role, TrainedRow]]:
@@ -77,42 +86,47 @@ def _row(
         and other.corpus == row.corpus
         and canonical_json(other.row.point) == canonical_json(compared.point)
     ]
+    other, taken_back = beside[0] if beside else None, role.kind in TAKEN_BACK
     return RowToConfirm(
         label=named.name,
+        over=named.over,
+        taken_back=taken_back,
         section=named.section,
         axis=role.axis or "",
         corpus=row.corpus,
         family=row.corpus,
-        trial=row.trial,
-        reference=beside[0] if beside else None,
+        trial=other if taken_back else row.trial,
+        reference=row.trial if taken_back else other,
         is_reference=compared is None,
     )
 
 
 def _means(rows: tuple[ConfirmedRow, ...], corpora: int) -> tuple[ConfirmedRow, ...]:
-    """Average each row over ``corpora`` corpora. Rows without a difference on one of the corpora are left out."""
+    """Average each row over ``corpora`` corpora. Rows without a gain on one of the corpora are left out."""
     of_rows: dict[tuple[str, str, str], list[ConfirmedRow]] = {}
     for row in rows:
-        if row.difference is not None:
+        if row.gain is not None:
             of_rows.setdefault((row.section, row.axis, row.label), []).append(row)
     whole = {name: found for name, found in of_rows.items() if len(found) == corpora}
-    means = [mean_over_corpora([row.difference for row in found if row.difference]) for found in whole.values()]
-    # Rows of two winners that compare the same trials count as one question.
-    asked = [tuple((row.trial, row.reference) for row in found) for found in whole.values()]
+    means = [mean_over_corpora([row.gain for row in found if row.gain]) for found in whole.values()]
+    # Rows of two winners that compare the same trials, in either order, count as one question.
+    asked = [tuple(frozenset((row.trial, row.reference)) for row in found) for found in whole.values()]
     answers = [mean.p for mean in means]
     return tuple(
         ConfirmedRow(
             label=name,
             section=section,
+            over=found[0].over,
+            taken_back=found[0].taken_back,
             axis=axis,
             corpus=mean_of(corpora),
             is_reference=False,
-            difference=mean,
+            gain=mean,
             p=p,
             marked=p is not None and p < LEVEL,
             corrected=corrected_interval(mean, level),
         )
-        for (section, axis, name), mean, p, level in zip(
-            whole, means, holm(answers, asked), levels(answers, asked), strict=True
+        for ((section, axis, name), found), mean, p, level in zip(
+            whole.items(), means, holm(answers, asked), levels(answers, asked), strict=True
         )
     )

@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from skipstack.search.study.record.domain_parts import value_text
 from skipstack.search.study.record.study_record import StudyRecord
 from skipstack.spaces.domains import Choice, Domain, Json
+from skipstack.spaces.short_names import value_text
 from skipstack.spaces.space import Point, Space
 
 

@@ -15,10 +15,12 @@ def confirmed_figures(record: StudyRecord, config: Subject) -> list[Confirmed]:
     for number, ablation in record.ablations.items():
         table = ablated(ablation)
         for row in table.rows:
-            if row.trial is None or row.test is None or row.test.half is None:
-                continue
-            if ablation.trials[row.trial].config.identity == config.identity:
-                found[number, row.trial] = Confirmed(
-                    corpus=row.corpus or table.corpus, value=row.test.value, half=row.test.half, seeds=row.test.seeds
-                )
+            scores = {row.trial: row.test, row.reference: row.without if table.split == "test" else None}
+            for trial, score in scores.items():
+                if trial is None or score is None or score.half is None:
+                    continue
+                if ablation.trials[trial].config.identity == config.identity:
+                    found[number, trial] = Confirmed(
+                        corpus=row.corpus or table.corpus, value=score.value, half=score.half, seeds=score.seeds
+                    )
     return list(found.values())

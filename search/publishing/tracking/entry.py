@@ -9,8 +9,8 @@ from skipstack.data.corpora.config import Corpus, title_of
 from skipstack.search.ledger.events import Placed, Usage
 from skipstack.search.publishing.tracking.names import LONGEST, stored_name, stored_value
 from skipstack.search.study.code_version import code_version
-from skipstack.search.study.record.domain_parts import value_text
 from skipstack.spaces.domains import Choice, Domain, Json
+from skipstack.spaces.short_names import value_text
 
 if TYPE_CHECKING:
     from mlflow.entities import Run

@@ -9,6 +9,7 @@ from typing import assert_never
 
 from skipstack.data.basis.frozen import canonical_json
 from skipstack.spaces.domains import Choice, Domain, Integer, Json, Log, Real
+from skipstack.spaces.short_names import value_text
 
 RANGES = 3
 """The number of ranges into which a continuous domain, or a domain of more than ``LISTED`` integers, is divided."""
@@ -56,22 +57,6 @@ def parts(domain: Domain) -> tuple[DomainPart, ...]:
             return tuple(_ranges(domain.low, cuts, domain.high))
         case _:
             assert_never(domain)
-
-
-def value_text(value: Json) -> str:
-    """Format a value for a table: a printable text as it is, any other value as its complete JSON."""
-    return value if isinstance(value, str) and value.isprintable() else canonical_json(value)
-
-
-def short_text(value: Json) -> str:
-    """Format a value as ``value_text`` does, but floats with four significant digits."""
-    return f"{value:.4g}" if isinstance(value, float) else value_text(value)
-
-
-def short_name(domain: Domain, value: Json) -> str:
-    """Return a short label for a value of an axis: its name in the ``domain``, or its ``short_text`` if unnamed."""
-    named = domain.name(value) if isinstance(domain, Choice) else None
-    return named or short_text(value)
 
 
 def _single(value: Json, name: str | None = None) -> DomainPart:
