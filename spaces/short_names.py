@@ -60,6 +60,12 @@ def short_name(domain: Domain, value: Json) -> str:
     return named or short_text(value)
 
 
+def value_name(domain: Domain, value: Json) -> str:
+    """Return the text for ``value`` in tables: its name if it has one, otherwise the value itself."""
+    name = domain.name(value) if isinstance(domain, Choice) else None
+    return name or value_text(value)
+
+
 def _is_end(path: str, name: str) -> bool:
     return any(f".{whole}".endswith(f".{name}") for whole in (path, path.removesuffix(".kind")))
 

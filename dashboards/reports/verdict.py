@@ -156,13 +156,15 @@ def _of_changes(verdict: WinnerTested) -> Iterator[str]:
     def of(*wanted: Standing) -> list[WinnerChange]:
         return [change for change in verdict.changes if standing(change.row) in wanted]
 
-    for found, verbs in (("helps", ("helps", "help")), ("harms", ("harms", "harm")), ("open", ("is open", "are open"))):
+    verbs: Mapping[Standing, tuple[str, str]]
+    verbs = {"helps": ("helps", "help"), "harms": ("harms", "harm"), "open": ("is open", "are open")}
+    for found, (one, several) in verbs.items():
         changes = of(found)
         if changes:
             named = listed([each.called for each in changes])
             if found == "open" and len(changes) > OPEN:
                 named = f"{'all its ' if len(changes) == len(verdict.changes) else ''}{len(changes)} changes"
-            yield f"{named} {verbs[len(changes) > 1]}"
+            yield f"{named} {one if len(changes) == 1 else several}"
     by_reason: dict[str, list[str]] = {}
     for change in of("unknown", "exact"):
         by_reason.setdefault(_why(change.row), []).append(change.called)
@@ -179,10 +181,10 @@ def _beside(other: Other, measure: Measure) -> Iterator[str]:
     half = _with_half(other.row, measure)
     if other.kind == "search":
         where = "ahead of" if other.row.helps else "behind" if other.row.harms else "not shown to differ from"
-        yield f"the best of {other.name} is {where} the winner, {half}"
+        yield f"{other.row.label} is {where} the winner, {half}"
     else:
         how = "help" if other.row.helps else "harm" if other.row.harms else "are not shown to matter"
-        yield f"all changes of {other.name} together {how}, {half}"
+        yield f"{other.row.label} together {how}, {half}"
 
 
 def _rows_tested(verdict: RowsTested) -> Iterator[str]:

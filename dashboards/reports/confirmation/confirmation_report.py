@@ -1,7 +1,7 @@
 """The report and the table of confirmed rows: what each change adds, over what, and how sure that is."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import partial
 
 from skipstack.dashboards.formats.page import (
@@ -95,22 +95,21 @@ def confirmed_table(
     ``ablation``: the number of the rows' ablation; None if the rows are trials of a search.
     """
     asked = any(numbers["p_randomised"] is not None for numbers in records)
-    score = Column(heading_of(f"{split} %", measure))
+    score, over = Column(heading_of(f"{split} %", measure)), Column("over", justify="left")
     columns: dict[Column, Writer] = {
         score: lambda numbers, measure: scored(numbers[split], measure),
         Column("gain"): _gain,
-        Column("over", justify="left"): _over,
+        over: partial(_over, split),
         Column("p"): lambda numbers, _: "" if numbers["is_reference"] else p_text(numbers["p_holm"]),
         **({Column(RANDOMISED): lambda numbers, _: p_text(numbers["p_randomised"])} if asked else {}),
     }
-    best = best_scores(records, split, measure)
+    # A row that takes a change back has the score of its own trial beside ``over``.
+    own = [{**each, "own": each[f"reference_{split}" if each["taken_back"] else split]} for each in records]
+    bold = {place: over if records[place]["taken_back"] else score for place in best_scores(own, "own", measure)}
     return Table(
         names=("of", "row"),
         columns=tuple(columns),
-        rows=tuple(
-            _row(numbers, measure, columns, ablation, score if place in best else None)
-            for place, numbers in enumerate(records)
-        ),
+        rows=tuple(_row(numbers, measure, columns, ablation, bold.get(place)) for place, numbers in enumerate(records)),
         optional=("p",),
         tight=True,
         caption=" ".join(filter(None, (sentence(about), BOLD))),
@@ -126,7 +125,7 @@ def rows_by_themselves(
     other: Split = "dev" if split == "test" else "test"
     columns: dict[Column, Writer] = {
         Column(heading_of(f"{split} %", measure)): partial(estimate_text, split),
-        Column("without"): partial(estimate_text, "without"),
+        Column("without"): partial(estimate_text, f"reference_{split}"),
         Column("gain"): lambda numbers, measure: gained(numbers["gain"], numbers["gain_half_uncorrected"], measure),
         Column("g"): _effect,
         Column("p"): lambda numbers, _: p_text(numbers["p"]),
@@ -142,7 +141,10 @@ def rows_by_themselves(
     table = Table(
         names=("of", "row"),
         columns=tuple(columns),
-        rows=tuple(_row(numbers, measure, columns, ablation) for numbers in records),
+        rows=tuple(
+            replace(_row(numbers, measure, columns, ablation), mark=Cell(""))  # the interval here does not decide it
+            for numbers in records
+        ),
         optional=tuple(reversed([column.name for column in columns])),
         tight=True,
     )
@@ -179,14 +181,14 @@ def _gain(numbers: Numbers, measure: Measure) -> str:
     return "" if numbers["is_reference"] else gain_text(numbers, measure)
 
 
-def _over(numbers: Numbers, measure: Measure) -> str:
+def _over(split: Split, numbers: Numbers, measure: Measure) -> str:
     """What the gain is measured over. Where a change was taken back, it has no row of its own: its score stands here,
     and the heading of the section names the winner.
     """
     over = str(numbers["over"])
     if not numbers["taken_back"]:
         return over
-    score = numbers["without"]
+    score = numbers[f"reference_{split}"]
     return f"{over[over.index('without') :]}{f' {scored(score, measure)}' if score is not None else ''}"
 
 

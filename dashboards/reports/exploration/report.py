@@ -24,7 +24,6 @@ from skipstack.dashboards.reports.exploration.table import (
 )
 from skipstack.dashboards.reports.next_step import DIR, next_step, whole_report
 from skipstack.dashboards.reports.pictures.search_pictures import search_pictures
-from skipstack.dashboards.reports.space_report import side_effect_lines
 from skipstack.dashboards.reports.verdict import KINDS, answers, in_a_sentence
 from skipstack.dashboards.reports.wording import (
     NONE,
@@ -51,7 +50,6 @@ from skipstack.spaces.function import FunctionConfig
 from skipstack.spaces.paths import overlap
 from skipstack.spaces.short_names import value_text
 from skipstack.spaces.side_effects import side_effects
-from skipstack.spaces.space import Space
 from skipstack.spaces.subject import Scalar, Subject, leaves
 from skipstack.spaces.trial import CORPUS, TrialConfig
 
@@ -72,7 +70,10 @@ def exploration_report(seen: Exploration, by: Sequence[str] = (), *, tables: Tab
     """
     more, found = contents(seen), verdict(seen, tables)
     confirmed = _confirmed(seen, found)
-    records = [numbers_of(row, confirmed.get((row.axis, row.value))) for row in seen.rows]
+    records = [
+        numbers_of(row, confirmed.get((row.axis, row.value)), seen.brings.get((row.axis, row.value), ()))
+        for row in seen.rows
+    ]
     said = in_a_sentence(found)
     decided = decisive_table(tables) is not None  # if so, the confirmed table shows the changes of the best config
     values = FoldedPart("values", tuple(_values(seen, records, found, confirmed=decided, folder=folder)))
@@ -134,8 +135,7 @@ def _values(
 ) -> Iterator[tuple[Block, ...]]:
     """Yield the table of all values of all axes, with sentences that explain its columns and marks."""
     yield (Sentence(about(seen, confirmed=confirmed, folder=folder)),)
-    effects = (f"{line}." for line in side_effect_lines(Space(seen.config.space), seen.base))
-    notes = [*_of_values(seen, records), *_of_confirmed(records, found), *effects]
+    notes = [*_of_values(seen, records), *_of_confirmed(records, found)]
     yield table(records, seen.measure), Sentence(" ".join(notes), style="dim")
 
 

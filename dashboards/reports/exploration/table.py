@@ -11,6 +11,7 @@ from skipstack.search.analysis.exploration.effects import Effect
 from skipstack.search.analysis.exploration.table import BASE, BASELINE, BEST, ValueRow
 from skipstack.search.analysis.verdict.verdicts import WinnerChange
 from skipstack.search.statistics.descriptive import deviation, mean
+from skipstack.spaces.side_effects import with_effects
 
 LEADS, CUT, FRONT, REUSED = "›", "†", "◆", "="
 """Marks: the best value of an axis; a trial not trained to its end; a trial on the Pareto front; a reused trial."""
@@ -31,15 +32,17 @@ OPTIONAL = ("trial", "seconds", "epochs", "deviation", "test %", "n")
 """The columns that a narrow terminal drops, the first one first."""
 
 
-def numbers_of(row: ValueRow, confirmed: WinnerChange | None = None) -> Numbers:
+def numbers_of(row: ValueRow, confirmed: WinnerChange | None = None, brings: Sequence[str] = ()) -> Numbers:
     """The numbers of a row, by name.
 
     Scores and effects are unscaled, and larger if better (``data.tasks.measure``): accuracies in [0, 1], negative
-    perplexities. ``confirmed``: the winner's change to this row's value, if an ablation has tested it.
+    perplexities. ``confirmed``: the winner's change to this row's value, if an ablation has tested it. ``brings``: what
+    the value brings along.
     """
     return {
         "axis": row.axis,
         "value": row.value,
+        "brings_along": ", ".join(brings),
         "best_of_axis": row.leads,
         "trials": row.trials,
         "scored_trials": row.scored,
@@ -134,7 +137,8 @@ def _split(split: str, values: Sequence[float]) -> Numbers:
 
 
 def _row(numbers: Numbers, measure: Measure, columns: Sequence[Column]) -> TableRow:
-    axis, value = str(numbers["axis"]), str(numbers["value"])
+    brings = [str(numbers["brings_along"])] if numbers["brings_along"] else []
+    axis, value = str(numbers["axis"]), with_effects(str(numbers["value"]), brings)
     of_axis = axis not in WHOLE
     # The baseline's label omits its value, which a footnote gives.
     label = value if of_axis else axis if axis == BASELINE else f"{axis}, {value}"

@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 
 from skipstack.search.study.record.study_record import StudyRecord
-from skipstack.spaces.domains import Choice, Domain, Json
-from skipstack.spaces.short_names import value_text
+from skipstack.spaces.domains import Choice, Json
 from skipstack.spaces.space import Point, Space
 
 
@@ -28,9 +27,3 @@ def values_of(record: StudyRecord, axis: str) -> Sequence[Json]:
         return domain.values
     tried = (trial.point.get(axis) for trial in record.trials.values())
     return sorted({value for value in tried if isinstance(value, int)})
-
-
-def name_of(domain: Domain, value: Json) -> str:
-    """Return the text for ``value`` in tables: its name if it has one, otherwise the value itself."""
-    name = domain.name(value) if isinstance(domain, Choice) else None
-    return name or value_text(value)

@@ -69,7 +69,7 @@ class ConfirmedRow:
     ``label``, ``over``, ``taken_back``, ``section``, ``is_reference``, ``axis``, ``corpus``: as in ``RowToConfirm``.
     ``trial``, ``reference``: the numbers of the trials with and without the change.
     ``state``, ``whole``, ``seeds``: how the row's own trial ended, whether it was trained to its end, and its seeds.
-    ``dev``, ``test``: the scores of ``trial``. ``without``: the score of ``reference`` on the split of the gain.
+    ``dev``, ``test``: the scores of ``trial``. ``reference_dev``, ``reference_test``: those of ``reference``.
     ``gain``: what the change adds, with the interval for this row alone. None if it is unknown, and for a row that is a
     reference itself.
     ``effect_size``: the gain in standard deviations over seeds.
@@ -95,7 +95,8 @@ class ConfirmedRow:
     seeds: tuple[int, ...] = ()
     dev: Estimate | None = None
     test: Estimate | None = None
-    without: Estimate | None = None
+    reference_dev: Estimate | None = None
+    reference_test: Estimate | None = None
     gain: Estimate | None = None
     effect_size: float | None = None
     p: float | None = None
@@ -108,6 +109,11 @@ class ConfirmedRow:
     def own(self) -> int | None:
         """The number of the trial that was trained for the row."""
         return self.reference if self.taken_back else self.trial
+
+    @property
+    def own_scores(self) -> tuple[Estimate | None, Estimate | None]:
+        """The scores of that trial, on dev and on test."""
+        return (self.reference_dev, self.reference_test) if self.taken_back else (self.dev, self.test)
 
     @property
     def half(self) -> float | None:
@@ -250,7 +256,8 @@ def _measured(
         seeds=own.seeds,
         dev=score(trial, "dev"),
         test=score(trial, "test"),
-        without=score(reference, split),
+        reference_dev=score(reference, "dev"),
+        reference_test=score(reference, "test"),
     )
     if row.is_reference:
         return plain

@@ -5,12 +5,13 @@ from dataclasses import dataclass
 
 from skipstack.data.basis.frozen import canonical_json
 from skipstack.data.tasks.measure import Measure
-from skipstack.search.analysis.confirmation.changes import base_of, name_of, values_of
+from skipstack.search.analysis.confirmation.changes import base_of, values_of
 from skipstack.search.analysis.confirmation.confirmation import ConfirmedRow, Reach, RowToConfirm, confirm, reach
 from skipstack.search.analysis.confirmation.differences import Split
 from skipstack.search.analysis.confirmation.interactions import Interaction, interactions
 from skipstack.search.strategy.proposers.config import WALKS
 from skipstack.search.study.record.study_record import StudyRecord
+from skipstack.spaces.short_names import value_name
 from skipstack.spaces.side_effects import brought_along, with_effects
 
 TENTH_OF_A_POINT = 0.001
@@ -104,7 +105,7 @@ def _rows(record: StudyRecord) -> Iterator[RowToConfirm]:
             if axis in point and text != canonical_json(base) and space.allowed(point):
                 effects = brought_along(space, space.config(point), space.config(base), axis)
                 yield RowToConfirm(
-                    label=with_effects(name_of(domain, value), effects),
+                    label=with_effects(value_name(domain, value), effects),
                     over="base",
                     section=axis,
                     axis=axis,

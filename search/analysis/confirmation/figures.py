@@ -15,12 +15,11 @@ def confirmed_figures(record: StudyRecord, config: Subject) -> list[Confirmed]:
     for number, ablation in record.ablations.items():
         table = ablated(ablation)
         for row in table.rows:
-            scores = {row.trial: row.test, row.reference: row.without if table.split == "test" else None}
-            for trial, score in scores.items():
-                if trial is None or score is None or score.half is None:
-                    continue
-                if ablation.trials[trial].config.identity == config.identity:
-                    found[number, trial] = Confirmed(
-                        corpus=row.corpus or table.corpus, value=score.value, half=score.half, seeds=score.seeds
-                    )
+            _, score = row.own_scores
+            if row.own is None or score is None or score.half is None:
+                continue
+            if ablation.trials[row.own].config.identity == config.identity:
+                found[number, row.own] = Confirmed(
+                    corpus=row.corpus or table.corpus, value=score.value, half=score.half, seeds=score.seeds
+                )
     return list(found.values())

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 
 from skipstack.data.basis.frozen import canonical_json
-from skipstack.search.analysis.confirmation.changes import base_of, name_of, values_of
+from skipstack.search.analysis.confirmation.changes import base_of, values_of
 from skipstack.search.analysis.confirmation.confirmation import corrected_interval
 from skipstack.search.analysis.confirmation.differences import Split, interaction
 from skipstack.search.statistics.estimates import Estimate
@@ -18,6 +18,7 @@ from skipstack.search.statistics.multiple_testing import LEVEL, holm, levels
 from skipstack.search.study.record.study_record import StudyRecord
 from skipstack.search.study.record.trial_record import TrialRecord
 from skipstack.spaces.domains import Json
+from skipstack.spaces.short_names import value_name
 from skipstack.spaces.space import Point
 
 
@@ -74,7 +75,7 @@ def _interactions(record: StudyRecord, split: Split) -> Iterator[Interaction]:
             continue
         found = interaction(both, one.trial, other.trial, base, split)
         if found is not None:
-            names = name_of(space.domains[one.axis], one.value), name_of(space.domains[other.axis], other.value)
+            names = value_name(space.domains[one.axis], one.value), value_name(space.domains[other.axis], other.value)
             yield Interaction(axes=(one.axis, other.axis), values=names, trial=both.number, estimate=found)
 
 

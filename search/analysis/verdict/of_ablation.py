@@ -36,10 +36,10 @@ def of_ablation(record: StudyRecord, found: Confirmation) -> WinnerTested:
         told = first_kind in ("base", "winner", "without")  # these rows are in other fields of the verdict
         for role in row.roles:
             own = role.winner == first.winner
-            if role.kind == "beside" and role.study is not None and row.roles[0] == role:
-                others.append(Other(kind="search", name=role.study, row=measured(role)))
-            if role.kind == "without_several" and own and not told and role.axis is not None:
-                others.append(Other(kind="without", name=role.axis, row=measured(role)))
+            if role.kind == "beside" and row.roles[0] == role:
+                others.append(Other(kind="search", row=measured(role)))
+            if role.kind == "without_several" and own and not told:
+                others.append(Other(kind="without", row=measured(role)))
             if role.kind == "without" and own and role.axis is not None:
                 same = {"base": winner, "without": measured(role)}  # without its only change, the winner is the base
                 changes[role.axis] = role, same.get(first_kind, _unknown("without it, it is another winner"))

@@ -6,7 +6,7 @@ The verdict uses the strongest evidence: a finished confirmed table (``decisive_
 from collections import Counter
 from collections.abc import Sequence
 
-from skipstack.search.analysis.confirmation.changes import base_of, name_of
+from skipstack.search.analysis.confirmation.changes import base_of
 from skipstack.search.analysis.confirmation.designs import Confirmation
 from skipstack.search.analysis.exploration.exploration import Exploration
 from skipstack.search.analysis.exploration.table import BASE, BASELINE, BEST, ValueRow
@@ -15,6 +15,7 @@ from skipstack.search.analysis.verdict.verdicts import Explored, Failed, Others,
 from skipstack.search.statistics.descriptive import mean
 from skipstack.search.statistics.rounding import alike
 from skipstack.search.study.record.study_record import StudyRecord
+from skipstack.spaces.short_names import value_name
 from skipstack.spaces.space import Space
 
 Tables = Sequence[tuple[StudyRecord, Confirmation]]
@@ -59,7 +60,7 @@ def of_table(record: StudyRecord, table: Confirmation) -> Verdict:
         split=table.split,
         rows=tuple(known),
         untold=compared - len(known),
-        base={axis: name_of(record.space.domains[axis], value) for axis, value in base_of(record.space).items()},
+        base={axis: value_name(record.space.domains[axis], value) for axis, value in base_of(record.space).items()},
     )
 
 

@@ -60,12 +60,11 @@ class WinnerChange:
 class Other:
     """Another question of an ablation, with its confirmed ``row``.
 
-    ``kind``, ``name``: for ``search``, the best config of the search called ``name``, over the winner; for ``without``,
-    all changes of the winner at the paths ``name``, over the winner without them.
+    ``kind``: for ``search``, the row is the best config of another search, over the winner; for ``without``, it is
+    several changes of the winner, over the winner without them.
     """
 
     kind: Literal["search", "without"]
-    name: str
     row: ConfirmedRow
 
 
