@@ -145,9 +145,9 @@ class Page:
     title: str
     groups: Groups
     verdict: str = ""
-    answers: tuple[str, ...] = ()
     details: tuple[FoldedPart, ...] = ()
     whole: str = ""
+    answers: tuple[str, ...] = ()
 
 
 def about(page: Page, heading: str) -> str:

@@ -118,7 +118,8 @@ def _answer(row: ConfirmedRow, measure: Measure) -> str:
 
 
 def _nothing_shown(most: float, measure: Measure) -> str:
-    return f"nothing shown up to {size_of(most, measure)}"
+    """Words for an open gain that is at most ``most``, unless no gain can be larger."""
+    return "nothing shown" if measure.in_points and most >= 1 else f"nothing shown up to {size_of(most, measure)}"
 
 
 def _farthest(row: ConfirmedRow) -> float:

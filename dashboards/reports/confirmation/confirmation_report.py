@@ -122,7 +122,6 @@ def rows_by_themselves(
     """A table of what is known of each row by itself, and its legend: the intervals of scores, the uncorrected interval
     of the gain, its size in deviations, and the numbers of the trials. ``ablation``: as in ``confirmed_table``.
     """
-    other: Split = "dev" if split == "test" else "test"
     columns: dict[Column, Writer] = {
         Column(heading_of(f"{split} %", measure)): partial(estimate_text, split),
         Column("without"): partial(estimate_text, f"reference_{split}"),
@@ -130,7 +129,6 @@ def rows_by_themselves(
         Column("g"): _effect,
         Column("p"): lambda numbers, _: p_text(numbers["p"]),
         Column("trials"): _trials,
-        Column(heading_of(f"{other} %", measure)): partial(estimate_text, other),
     }
     whose = "their numbers" if ablation is None else f"their numbers in ablation {ablation}"
     legend = (
@@ -145,7 +143,6 @@ def rows_by_themselves(
             replace(_row(numbers, measure, columns, ablation), mark=Cell(""))  # the interval here does not decide it
             for numbers in records
         ),
-        optional=tuple(reversed([column.name for column in columns])),
         tight=True,
     )
     return table, Sentence(legend, style="dim")

@@ -127,15 +127,15 @@ def _chance(estimates: Sequence[Estimate], measure: Measure, alone: str) -> str:
     if over := next((each.over for each in estimates if each.over), ""):
         return f"of {over}{'' if corpora > 1 else ', widened for the training data that they share'}"
     if sentences == {None}:
-        chance = f"of {counted(seeds, 'seed')} alone{f', {alone},' if measure.counted else ''}"
+        chance = f"of {counted(seeds, 'seed')} alone{f', {alone}' if measure.counted else ''}"
     elif not sentences:
         chance = f"of {counted(seeds, 'seed')}"
     else:
         most = max(each for each in sentences if each is not None)
         documents = {each.documents for each in estimates if each.documents is not None}
-        within = f" in {counted(max(documents), 'document')}, drawn as wholes," if documents else ""
+        within = f" in {counted(max(documents), 'document')}, drawn as wholes" if documents else ""
         chance = f"of {counted(seeds, 'seed')} and {counted(most, 'sentence')}{within}"
-        chance += ", or of the seeds alone where no counts by sentence are known," if None in sentences else ""
+        chance += ", or of the seeds alone where no counts by sentence are known" if None in sentences else ""
     return f"{chance} (of a mean, that of {corpora} corpora)" if corpora > 1 else chance
 
 

@@ -61,9 +61,8 @@ def _confirmed(studies: Studies) -> Iterator[tuple[Block, ...]]:
     records = [confirmed_numbers(row) for row in studies.rows]
     table = confirmed_table(records, studies.measure, split=studies.split)
     yield heading, replace(table, names=("config", "study"))
-    told = " ".join(
-        meaning(studies.rows, studies.split, studies.measure, what="the study's score minus that of the first one")
-    )
+    what = "the study's score minus that of the study that it is over"
+    told = " ".join(meaning(studies.rows, studies.split, studies.measure, what=what))
     missing = (Sentence(f"{row.section}, {row.label}: {row.why}") for row in studies.rows if row.why)
     yield Sentence(f"{told} Seeds that both studies used are paired, others are not."), *missing
 
