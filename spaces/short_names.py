@@ -1,8 +1,13 @@
-"""Short names of dotted paths. A short name is the shortest end of a path that distinguishes it from the others."""
+"""Short names of dotted paths and of values, for tables and messages.
+
+A short name of a path is the shortest end of it that distinguishes it from the others.
+"""
 
 from collections.abc import Iterable, Sequence
 
 from skipstack.data.basis.errors import UserError, unknown
+from skipstack.data.basis.frozen import canonical_json
+from skipstack.spaces.domains import Choice, Domain, Json
 
 
 def names(paths: Iterable[str]) -> list[str]:
@@ -37,6 +42,28 @@ def only(name: str, found: Sequence[str], short: Iterable[str]) -> str:
     if len(found) > 1:
         raise UserError(f"{name} may mean {' and '.join(found)} (allowed: more of the path of one of them)")
     return found[0]
+
+
+def value_text(value: Json) -> str:
+    """Format a value for a table: a printable text as it is, any other value as its complete JSON."""
+    return value if isinstance(value, str) and value.isprintable() else canonical_json(value)
+
+
+def short_text(value: Json) -> str:
+    """Format a value as ``value_text`` does, but floats with four significant digits."""
+    return f"{value:.4g}" if isinstance(value, float) else value_text(value)
+
+
+def short_name(domain: Domain, value: Json) -> str:
+    """Return a short label for a value of an axis: its name in the ``domain``, or its ``short_text`` if unnamed."""
+    named = domain.name(value) if isinstance(domain, Choice) else None
+    return named or short_text(value)
+
+
+def value_name(domain: Domain, value: Json) -> str:
+    """Return the text for ``value`` in tables: its name if it has one, otherwise the value itself."""
+    name = domain.name(value) if isinstance(domain, Choice) else None
+    return name or value_text(value)
 
 
 def _is_end(path: str, name: str) -> bool:

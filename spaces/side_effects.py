@@ -1,19 +1,23 @@
-"""Finds changes of a config that come with an axis but are not its own. Examples are a shortcut in a layer that a depth
-adds, and another learning rate with another kind of optimiser.
+"""Names changes with all that they bring along. Examples are a shortcut in a layer that a depth adds, another learning
+rate with another kind of optimiser, and axes that a value activates.
 
-A study that varies such an axis compares more than its name says, so its descriptions and reports name the rest.
+A study that varies such an axis compares more than its name says. So the rest is a part of the name of a change,
+wherever a change has a name: ``depth 3 (with a shortcut into layer 3)``.
 """
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from itertools import islice
 from typing import Final
 
+from skipstack.data.basis.counted import listed
 from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.explain import shown
+from skipstack.data.basis.frozen import canonical_json
 from skipstack.models.configs.model import StackConfig
 from skipstack.models.configs.wiring import sources
 from skipstack.spaces.domains import Json
 from skipstack.spaces.paths import inside, present, read
+from skipstack.spaces.short_names import names_by_path, short_name
 from skipstack.spaces.space import Space
 from skipstack.spaces.subject import Subject
 from skipstack.spaces.trial import TrialConfig
@@ -27,14 +31,51 @@ VALUES: Final = 50
 """The maximum number of values of an axis that are tried."""
 
 
-def side_effects(config: Subject, base: Subject, axes: Collection[str]) -> tuple[str, ...]:
-    """Describe how ``config`` differs from ``base`` by more than the fields that ``axes`` set.
+def change_name(space: Space, axis: str, value: Json, effects: Sequence[str] = (), *, beside: str = "") -> str:
+    """Return the name of a change: the axis and its new value, and what the change brings along.
 
-    - A layer takes a shortcut that ``base`` lacks, although no axis is the composition: ``layer 3 takes a shortcut``.
-    - A layer has lost its shortcut in the same way: ``layer 3 has no shortcut any more``.
-    - A layer with a shortcut is an LSTM, whatever the other layers are: ``layer 3 is an LSTM``. Another cell leaves it
-      as it is: ``layer 3 has a shortcut and stays an LSTM``. Such a layer does not skip back to earlier states, either.
-    - Another kind has its own default for a field that both kinds have: ``learning_rate is 0.001 instead of 0.02``.
+    ``effects``: what it brings along, from ``brought_along`` or ``side_effects``. ``beside``: the value without the
+    change, as text; named only if it is given. So a name is ``depth 3``, or ``depth 3 beside 1 (with a shortcut into
+    layer 3)``.
+    """
+    name = f"{names_by_path(space.domains)[axis]} {short_name(space.domains[axis], value)}"
+    return with_effects(f"{name} beside {beside}" if beside else name, effects)
+
+
+def with_effects(name: str, effects: Sequence[str]) -> str:
+    """Return a name with what comes along in brackets: ``5 (with shortcuts into layers 3 and 5)``."""
+    return f"{name} ({', '.join(effects)})" if effects else name
+
+
+def brought_along(space: Space, config: Subject, other: Subject, axis: str) -> tuple[str, ...]:
+    """Return phrases on how ``config`` differs from ``other`` besides the value on ``axis``.
+
+    The first phrase names the other axes on which they differ, such as those that the value activates: ``with
+    composition 2 and gate none``. Next come the effects that no axis names (``side_effects``). Where ``other`` has no
+    value on an axis, or one that the axis lacks, it counts as having the usual one (``Space.usual``).
+    """
+    ours, theirs = (each.model_dump(mode="json") for each in (config, other))
+    short, others = names_by_path(space.domains), {}
+    for path, domain in space.domains.items():
+        if path == axis or not present(ours, path):
+            continue
+        here, there = read(ours, path), read(theirs, path) if present(theirs, path) else None
+        if canonical_json(here) != canonical_json(there if domain.contains(there) else space.usual(path)):
+            others[path] = f"{short[path]} {short_name(domain, here)}"
+    following = (f"with {listed(list(others.values()))}",) if others else ()
+    return following + side_effects(config, other, {axis, *others})
+
+
+def side_effects(config: Subject, base: Subject, axes: Collection[str]) -> tuple[str, ...]:
+    """Return phrases on how ``config`` differs from ``base`` by more than the fields that ``axes`` set.
+
+    - A layer takes a shortcut that ``base`` lacks, although no axis is the composition: ``with a shortcut into layer
+      3``.
+    - A layer has lost its shortcut in the same way: ``without the shortcut into layer 3``.
+    - A layer with a shortcut is an LSTM, whatever the other layers are: ``with an LSTM as layer 3``. Another cell
+      leaves it as it is: ``with layer 3 still an LSTM``. Such a layer does not skip back to earlier states, either:
+      ``with no skip in layer 3``.
+    - Another kind has its own default for a field that both kinds have: ``with learning_rate 0.001 for 0.02``.
 
     A layer that is missing in a config counts as one without a shortcut. Layers are not described if there are no
     recurrent layers, or if an axis sets the whole stack. Returns nothing for a user's function.
@@ -48,9 +89,9 @@ def side_effects(config: Subject, base: Subject, axes: Collection[str]) -> tuple
     return tuple(found)
 
 
-def side_effects_of_axes(space: Space, base: Subject) -> Iterator[tuple[str, Json, tuple[str, ...]]]:
-    """Yield each axis and value that has side effects, with their descriptions. ``base``: the base of ``space``, in
-    which nothing else is changed.
+def effects_of_axes(space: Space, base: Subject) -> Iterator[tuple[str, Json, tuple[str, ...]]]:
+    """Yield each axis and value that brings something along, with the phrases of ``brought_along``. ``base``: the base
+    of ``space``, in which nothing else is changed.
 
     Only the first ``VALUES`` values of an axis are tried. Values that the space refuses on their own are left out.
     """
@@ -60,7 +101,7 @@ def side_effects_of_axes(space: Space, base: Subject) -> Iterator[tuple[str, Jso
                 config = space.config(space.moved({}, axis, value))
             except UserError:
                 continue
-            if found := side_effects(config, base, {axis}):
+            if found := brought_along(space, config, base, axis):
                 yield axis, value, found
 
 
@@ -69,7 +110,7 @@ def _set_by(axes: Collection[str], path: str) -> bool:
 
 
 def _of_kinds(config: TrialConfig, base: TrialConfig, axes: Collection[str]) -> Iterator[str]:
-    """Describe the fields whose values came with another kind."""
+    """Yield phrases on the fields whose values came with another kind."""
     ours, theirs = (each.model_dump(mode="json") for each in (config, base))
     for axis in axes:
         parent, _, name = axis.rpartition(".")
@@ -78,30 +119,29 @@ def _of_kinds(config: TrialConfig, base: TrialConfig, axes: Collection[str]) -> 
             continue
         for field, value in here.items():
             if field != name and value != there.get(field, value) and not _set_by(axes, f"{parent}.{field}"):
-                yield f"{field} is {shown(value)} instead of {shown(there[field])}"
+                yield f"with {field} {shown(value)} for {shown(there[field])}"
 
 
 def _of_layers(ours: StackConfig, theirs: StackConfig, axes: Collection[str]) -> Iterator[str]:
-    """Describe layers that differ in their shortcuts. Also describe layers that another cell or skip does not reach."""
+    """Yield phrases on layers with other shortcuts, and on layers that another cell or skip does not reach."""
     here, there = (dict(enumerate(sources(each.composition, each.depth), start=1)) for each in (ours, theirs))
     blocks = [layer for layer, source in here.items() if source]
     gained = [layer for layer in blocks if not there.get(layer)]
     lost = [layer for layer, source in there.items() if source and not here.get(layer)]
     wired = _set_by(axes, COMPOSITION)
     if gained and not wired:
-        yield _layers(gained, "takes a shortcut", "take a shortcut")
+        yield f"with {_counted(gained, 'a shortcut into layer', 'shortcuts into layers')}"
     if gained and ours.cell != "lstm":
-        yield _layers(gained, "is an LSTM", "are LSTMs")
+        yield f"with {_counted(gained, 'an LSTM as layer', 'LSTMs as layers')}"
     if lost and not wired:
-        yield _layers(lost, "has no shortcut any more", "have no shortcut any more")
+        yield f"without the {_counted(lost, 'shortcut into layer', 'shortcuts into layers')}"
     if blocks and _set_by(axes, CELL) and ours.cell != theirs.cell:
-        yield _layers(blocks, "has a shortcut and stays an LSTM", "have shortcuts and stay LSTMs")
+        yield f"with {_counted(blocks, 'layer', 'layers')} still {'an LSTM' if len(blocks) == 1 else 'LSTMs'}"
     kept = [layer for layer in blocks if ours.skipping == "all" or layer == ours.depth]
     if kept and _set_by(axes, SKIP) and ours.skip is not None and ours.skip != theirs.skip:
-        yield _layers(kept, "has a shortcut and does not skip", "have shortcuts and do not skip")
+        yield f"with no {_counted(kept, 'skip in layer', 'skips in layers')}"
 
 
-def _layers(numbers: Collection[int], of_one: str, of_several: str) -> str:
-    """Describe layers, as in ``layer 3 takes a shortcut`` or ``layers 3, 5 and 7 take a shortcut``."""
-    *first, last = map(str, numbers)
-    return f"layers {', '.join(first)} and {last} {of_several}" if first else f"layer {last} {of_one}"
+def _counted(layers: Collection[int], one: str, several: str) -> str:
+    """Return the numbers of layers after a noun, as in ``layer 3`` or ``layers 3, 5 and 7``."""
+    return f"{one if len(layers) == 1 else several} {listed(list(map(str, layers)))}"

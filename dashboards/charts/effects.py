@@ -1,4 +1,4 @@
-"""A forest plot of confirmed differences with corrected intervals, or of exploratory effects with a model's bands."""
+"""A forest plot of confirmed gains with corrected intervals, or of exploratory effects with a model's bands."""
 
 import textwrap
 from collections.abc import Collection, Sequence
@@ -9,7 +9,7 @@ import pandas as pd
 
 from skipstack.dashboards.charts.axes import IN_LINES, in_lines
 from skipstack.dashboards.charts.theme import BLUE, INK, ORANGE, Look, data, finished, named, symbols
-from skipstack.dashboards.charts.titles import decimals, difference_title, not_drawn, shown
+from skipstack.dashboards.charts.titles import decimals, difference_title, gain_title, not_drawn, shown
 from skipstack.data.basis.counted import counted
 from skipstack.data.tasks.measure import Measure
 
@@ -33,23 +33,22 @@ def effects(
     frame: pd.DataFrame,
     measure: Measure,
     *,
-    what: str = "effect on",
     told: str = "",
     where: str = "",
     apart: Collection[str] = (),
 ) -> Any:
     """Draw a forest plot with a row for each value of each axis.
 
-    A significant difference (marked *) is a filled point. A difference that is not significant (open) is a hollow
-    square. An exploratory effect is a hollow diamond with a thin band. An interval many times as wide as the others is
+    A significant gain or loss (marked *) is a filled point. A gain that is not significant (open) is a hollow square.
+    An exploratory effect is a hollow diamond with a thin band. An interval many times as wide as the others is
     cut off with an arrow.
 
-    Columns of ``frame``: ``axis``, ``value``, ``effect`` (the difference or the exploratory effect), ``low`` and
-    ``high`` (the ends of the interval or band). Effects and ends are unscaled (0.01 for a point of accuracy). Confirmed
-    rows also have ``marked`` (whether the difference is significant). A difference of a single seed is open, and its
-    ends are NaN. Rows keep their order below the name of their axis. ``what``: the beginning of the x axis's title.
-    ``told``: the chart's title; if empty, the title is made from the rows. ``where``: the corpus, for the title of
-    confirmed rows. ``apart``: the axes that stand out, for the title of exploratory rows.
+    Columns of ``frame``: ``axis``, ``value``, ``effect`` (the gain or the exploratory effect), ``low`` and ``high``
+    (the ends of the interval or band). Effects and ends are unscaled (0.01 for a point of accuracy). Confirmed rows
+    also have ``marked`` (whether the gain is significant). A gain of a single seed is open, and its ends are NaN. Rows
+    keep their order below the name of their axis. ``told``: the chart's title; if empty, the title is made from the
+    rows. ``where``: the corpus, for the title of confirmed rows. ``apart``: the axes that stand out, for the title of
+    exploratory rows.
     """
     rows = frame.dropna(subset=["effect"]).reindex(columns=["axis", "value", "effect", "low", "high", "marked"])
     rows = rows.reset_index(drop=True)
@@ -68,7 +67,8 @@ def effects(
     ]
     y = _rows(lines)
     axis = alt.Axis(format="+.4~g", tickCount=6)
-    x = alt.X("effect:Q", title=difference_title(measure, what), axis=axis, scale=alt.Scale(domain=[start, end]))
+    title = gain_title(measure) if names else difference_title(measure, "effect on")
+    x = alt.X("effect:Q", title=title, axis=axis, scale=alt.Scale(domain=[start, end]))
     base = alt.Chart(data(rows)).encode(y=y, x=x)
     intervals = [
         alt.Chart(data(own))
@@ -95,10 +95,11 @@ def effects(
 
 
 def _tested(rows: pd.DataFrame, where: str) -> str:
-    """The title for confirmed rows: how many differences are significant."""
-    marked = int(rows["kind"].eq(MARKED.name).sum())
-    verb = "is" if marked == 1 else "are"
-    return f"{where and f'{where}: '}{counted(marked, 'difference')} of {len(rows):,} {verb} beyond chance"
+    """The title for confirmed rows: how many changes help or harm significantly."""
+    sure = rows[rows["kind"] == MARKED.name]
+    helps, harms = int((sure["effect"] > 0).sum()), int((sure["effect"] < 0).sum())
+    told = f"{helps:,} {'helps' if helps == 1 else 'help'} and {harms:,} {'harms' if harms == 1 else 'harm'}"
+    return f"{where and f'{where}: '}{'of' if where else 'Of'} {counted(len(rows), 'change')}, {told} beyond chance"
 
 
 def _explored(rows: pd.DataFrame, measure: Measure, apart: Collection[str]) -> str:

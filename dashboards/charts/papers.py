@@ -1,4 +1,4 @@
-"""A chart that compares the differences reported in a paper with those of a study."""
+"""A chart that compares what changes gain in a paper with what they gain in a study."""
 
 from typing import Any
 
@@ -6,23 +6,23 @@ import altair as alt
 import pandas as pd
 
 from skipstack.dashboards.charts.theme import BLUE, INK, LINE, ORANGE, Look, data, finished, named, symbols
-from skipstack.dashboards.charts.titles import difference_title, not_drawn, shown
+from skipstack.dashboards.charts.titles import gain_title, not_drawn, shown
 from skipstack.data.tasks.measure import Measure
 
 OURS, EXPLORED, PAPER = LOOKS = (
-    Look("ours, with its 95 % interval", BLUE),
+    Look("ours, with its interval, corrected for all rows", BLUE),
     Look("ours, without an interval", ORANGE, "square"),
     Look("the paper's", INK, "diamond", hollow=True),
 )
 
 
 def against_paper(frame: pd.DataFrame, measure: Measure, *, split: str = "test") -> Any:
-    """Draw two differences for each row of a paper's table except the base. A hollow diamond is the paper's difference
-    from its base, and a filled mark is the study's difference from its own base.
+    """Draw two gains for each row of a paper's table except the base. A hollow diamond is the paper's gain over its
+    base, and a filled mark is the study's gain over its own base.
 
-    Columns of ``frame``: ``row`` (the name of the table's row), ``paper`` and ``ours`` (the two differences on
-    ``split``), ``low`` and ``high`` (the ends of the 95 % interval of the study's difference). Differences are unscaled
-    (0.01 for a point of accuracy). Unknown values are NaN.
+    Columns of ``frame``: ``row`` (the name of the table's row), ``paper`` and ``ours`` (the two gains on ``split``),
+    ``low`` and ``high`` (the ends of the interval of the study's gain). Gains are unscaled (0.01 for a point of
+    accuracy). Unknown values are NaN.
     """
     columns = ["paper", "ours", "low", "high"]
     rows = frame.reindex(columns=["row", *columns]).astype(dict.fromkeys(columns, float))
@@ -35,8 +35,7 @@ def against_paper(frame: pd.DataFrame, measure: Measure, *, split: str = "test")
     theirs = rows.dropna(subset=["paper"]).assign(kind=PAPER.name)
     present = [look for look in LOOKS if look.name in {*ours["kind"], *theirs["kind"]}]
     y = alt.Y("row:N", title=None, scale=named(rows["row"]), axis=alt.Axis(grid=True, domain=False, ticks=False))
-    title = difference_title(measure, "difference in").replace("(", f"on {split} (", 1)
-    x = alt.X("at:Q", title=title, axis=alt.Axis(format="+.4~g", tickCount=6))
+    x = alt.X("at:Q", title=gain_title(measure, split), axis=alt.Axis(format="+.4~g", tickCount=6))
     settled = ours.dropna(subset=["low"])
     between = alt.Chart(data(both)).mark_rule(color=LINE, strokeWidth=1.5).encode(y=y, x="paper:Q", x2="ours:Q")
     interval = alt.Chart(data(settled)).mark_rule(strokeWidth=2.5, color=OURS.colour)
@@ -52,7 +51,7 @@ def against_paper(frame: pd.DataFrame, measure: Measure, *, split: str = "test")
     lost = len(frame) - len(known)
     return finished(
         alt.layer(*layers).properties(height=20 * rows["row"].nunique()),
-        f"{agree:,} of {len(both):,} differences have the sign of the paper's",
-        "Differences to the base, the paper's to its own.",
-        not_drawn(lost, "row", "without a difference"),
+        f"{agree:,} of {len(both):,} gains have the sign of the paper's",
+        "Gains over the base, the paper's over its own.",
+        not_drawn(lost, "row", "without a gain"),
     )

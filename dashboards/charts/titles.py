@@ -31,11 +31,19 @@ def value_title(measure: Measure, split: str = "dev") -> str:
 
 
 def difference_title(measure: Measure, what: str) -> str:
-    """The title of an axis of differences, such as ``effect on accuracy (points)`` or ``difference in perplexity (lower
-    is better)``. ``what``: the beginning of the title, such as ``effect on``.
+    """The title of an axis of differences, such as ``effect on accuracy (points)`` or ``effect on perplexity (lower is
+    better)``. ``what``: the beginning of the title, such as ``effect on``.
     """
     unit = "points" if measure.in_points else "lower is better" if measure.factor < 0 else ""
     return f"{what} {measure.label}{f' ({unit})' if unit else ''}"
+
+
+def gain_title(measure: Measure, split: str = "") -> str:
+    """The title of an axis of gains, such as ``gain in accuracy (points; + helps)``. A gain is positive where the
+    change helps, also for perplexities. ``split``: the split of the scores; empty leaves it out.
+    """
+    unit = "points; + helps" if measure.in_points else "+ helps, and lowers it" if measure.factor < 0 else "+ helps"
+    return f"gain in {measure.label}{f' on {split}' if split else ''} ({unit})"
 
 
 def decimals(numbers: Iterable[float]) -> int:

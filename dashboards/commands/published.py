@@ -1,4 +1,4 @@
-"""Prepares the results of a finished study for MLflow: its report, confirmed differences and best network."""
+"""Prepares the results of a finished study for MLflow: its report, confirmed gains and best network."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -9,7 +9,7 @@ from typing import Final
 from skipstack.dashboards.commands.published_rows import by_run, metrics_of
 from skipstack.dashboards.formats.page import Heading, Picture, Report, Sentence
 from skipstack.dashboards.formats.rendering import render
-from skipstack.dashboards.reports.confirmation.ablated_report import ablated_report
+from skipstack.dashboards.reports.confirmation.ablated_report import ablated_report, with_next_step
 from skipstack.dashboards.reports.confirmation.reports import confirmed_tables
 from skipstack.dashboards.reports.next_step import DIR
 from skipstack.dashboards.reports.next_step import whole_report as whole_command
@@ -53,9 +53,9 @@ def published(
         rows = by_run(own, table, number)
         metrics |= {key: metrics_of(key, row, record.measure) for key, row in rows.items()}
         if number is None:
-            tags |= {key: {"skipstack.reference": "base"} for key, row in rows.items() if not row.is_reference}
+            tags |= {key: {"skipstack.over": row.over} for key, row in rows.items() if not row.is_reference}
         else:
-            notes[number, None] = _note("", each, titled=True)
+            notes[number, None] = _note("", with_next_step(each, own, table, DIR), titled=True)
             files[number, None] = _encoded(_files_of_ablation(each))
     if DRAWING.trouble is not None:
         warn(f"pictures are left out: {DRAWING.trouble}")

@@ -13,8 +13,8 @@ def by_run(record: StudyRecord, table: Confirmation, ablation: int | None) -> di
     """The rows of a confirmed table, by the keys of their MLflow runs.
 
     A row is a trial's comparison with a reference. The first comparison of a trial belongs to the trial's own run. A
-    further comparison has its own run, and so has a mean over corpora, which has no trial. A mean without a difference
-    is left out. ``ablation``: the number of the table's ablation; None if the rows are trials of the search.
+    further comparison has its own run, and so has a mean over corpora, which has no trial. A mean without a gain is
+    left out. ``ablation``: the number of the table's ablation; None if the rows are trials of the search.
     """
     if ablation is None:
         return {(None, row.trial): row for row in table.rows if row.trial is not None}
@@ -23,35 +23,39 @@ def by_run(record: StudyRecord, table: Confirmation, ablation: int | None) -> di
     parts: dict[tuple[str, str, str], str] = {}
     for row in table.rows:
         named = (row.section, row.axis, row.label)
-        if row.trial is None:
-            if row.difference is not None:  # a mean over corpora: the table lists it after the rows of all corpora
+        if row.own is None:
+            if row.gain is not None:  # a mean over corpora: the table lists it after the rows of all corpora
                 found[ablation, None, parts[named]] = row
             continue
-        own = comparisons[(row.trial, row.reference),]
+        own = comparisons.get((row.trial, row.reference))
+        if own is None:
+            continue  # two trials that are compared twice have the run of their first comparison
         parts[named] = part_of(own.row, own.reference)
         first = next(each for each in comparisons.values() if each.trials == own.trials)
-        found.setdefault(_key(ablation, row.trial, own, first), row)
+        found.setdefault(_key(ablation, row.own, own, first), row)
     return found
 
 
 def metrics_of(key: RunKey, row: ConfirmedRow, measure: Measure) -> dict[str, float]:
-    """The metrics of a row, by name: its difference with the 95 % interval, p (corrected), the effect size, and the
-    ends of the intervals of its scores. The effect size is in standard deviations over seeds.
+    """The metrics of a row, by name: its gain with the interval that decides its mark, p (corrected), the effect size,
+    and the ends of the intervals of the scores of the row's own trial.
 
     A ``key`` with three elements is that of a run that trained nothing; its metrics also include the scores themselves.
-    A positive difference means that the row is better than its reference. Larger values of ``best_score`` (on dev) are
-    always better. Test scores are in the measure's own unit: smaller perplexities are better.
+    A positive gain means that the change helps. Larger values of ``best_score`` (on dev) are always better. Test scores
+    are in the measure's own unit: smaller perplexities are better.
     """
     found: dict[str, float | None] = {"p": row.p, "effect_size": row.effect_size}
-    if row.difference is not None:
-        found |= {"difference": row.difference.value, "low": row.difference.low, "high": row.difference.high}
-    if row.test is not None:
-        found |= _ends(f"test_{measure.name}", row.test, measure.score(1.0))
-    if row.dev is not None:
-        found |= _ends("best_score", row.dev, 1.0)
+    if row.gain is not None:
+        low, high = row.corrected or (None, None)
+        found |= {"gain": row.gain.value, "gain_low": low, "gain_high": high}
+    dev, test = row.own_scores
+    if test is not None:
+        found |= _ends(f"test_{measure.name}", test, measure.score(1.0))
+    if dev is not None:
+        found |= _ends("best_score", dev, 1.0)
     if len(key) > 2:
-        found |= {} if row.test is None else {f"test_{measure.name}": measure.score(row.test.value)}
-        found |= {} if row.dev is None else {"best_score": row.dev.value}
+        found |= {} if test is None else {f"test_{measure.name}": measure.score(test.value)}
+        found |= {} if dev is None else {"best_score": dev.value}
     return {name: value for name, value in found.items() if value is not None}
 
 

@@ -111,7 +111,7 @@ def _ablated(run: Run) -> int:
         with run.finished() as record:
             if (further := next_part(run)) is None:
                 number, whole = with_all_rounds(run, record)
-                confirmed = ablated(whole)
+                confirmed = replace(ablated(whole), ablation=number)
                 with _printed(run):
                     report = with_next_step(ablated_report(whole, confirmed), whole, confirmed, str(run.folder.path))
                     print_report(warned(report, whole.warnings))

@@ -73,6 +73,7 @@ def as_elements(page: Page, address: AddressOf | None = None) -> Iterator[str]:
     """
     if page.verdict:
         yield f'<p class="verdict">{escape(page.verdict)}</p>'
+    yield from _block(Listing(page.answers), "", address)
     yield from _blocks(page.groups, page.title or "skipstack", address)
     for part in page.details:
         yield from _folded(part.heading, _blocks(part.groups, about(page, part.heading), address))

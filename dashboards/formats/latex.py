@@ -58,6 +58,7 @@ def as_latex(page: Page) -> str:
     blocks = [block for group in page.groups for block in group]
     lines = _aside([rf"\section*{{{latex_text(page.title)}}}"] if page.title else [])
     lines += _aside([rf"\textbf{{{latex_text(page.verdict)}}}\par"] if page.verdict else [])
+    lines += _aside(_text(Listing(page.answers)))
     labels: set[str] = set()
     caption = page.title
     for block, following in zip(blocks, (blocks[place:] for place in range(1, len(blocks) + 1)), strict=True):

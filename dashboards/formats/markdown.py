@@ -17,7 +17,8 @@ def as_markdown(page: Page) -> str:
     blocks = [lines for group in page.groups for block in group if (lines := list(_block(block)))]
     title = [f"## {_escaped(page.title)}"] if page.title else []
     verdict = [f"**{_escaped(page.verdict)}**"] if page.verdict else []
-    return "\n\n".join(["\n".join(lines) for lines in [title, verdict, *blocks] if lines]) + "\n"
+    answers = list(_block(Listing(page.answers)))
+    return "\n\n".join(["\n".join(lines) for lines in [title, verdict, answers, *blocks] if lines]) + "\n"
 
 
 def _block(block: Block) -> Iterator[str]:

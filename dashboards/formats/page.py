@@ -138,8 +138,8 @@ class FoldedPart:
 @dataclass(frozen=True, slots=True)
 class Page:
     """A report as a page. ``groups``: the blocks to read first. ``verdict``: the main result in a sentence, shown below
-    the title. ``details``: further parts of the page. ``whole``: the command that prints the page with its details. A
-    page without them names this command.
+    the title. ``answers``: further results, a line each, shown below the verdict. ``details``: further parts of the
+    page. ``whole``: the command that prints the page with its details. A page without them names this command.
     """
 
     title: str
@@ -147,6 +147,7 @@ class Page:
     verdict: str = ""
     details: tuple[FoldedPart, ...] = ()
     whole: str = ""
+    answers: tuple[str, ...] = ()
 
 
 def about(page: Page, heading: str) -> str:

@@ -47,6 +47,7 @@ def renderable(page: Page, width: int) -> RenderableType:
     parts: list[RenderableType] = [Text(page.title, style="bold")] if page.title else []
     if page.verdict:
         parts += ["", _wrapped(page.verdict, width)] if parts else [_wrapped(page.verdict, width)]
+    parts += _block(Listing(page.answers), width)
     missing = []
     for group in page.groups:
         parts += [""] if parts else []

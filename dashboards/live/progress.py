@@ -19,12 +19,12 @@ from skipstack.data.basis.frozen import canonical_json
 from skipstack.data.basis.printable import visible
 from skipstack.data.basis.streams import shown
 from skipstack.search.ledger.events import FAULTS, SCORELESS, Decided, Ended, Event, Reported, Retried, Shortened
-from skipstack.search.study.record.domain_parts import short_name
 from skipstack.search.study.record.folder import StudyFolder
 from skipstack.search.study.record.identical_seeds import first_report
 from skipstack.search.study.record.identical_trials import identical_trials
 from skipstack.search.study.record.study_record import StudyRecord
 from skipstack.search.study.record.trial_record import TrialRecord
+from skipstack.spaces.short_names import short_name
 
 SECONDS_BETWEEN_LINES = 2.0
 """Without a terminal: the minimum seconds between two progress lines. The last line may come sooner."""

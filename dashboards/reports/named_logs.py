@@ -5,7 +5,8 @@ from dataclasses import replace
 import pandas as pd
 
 from skipstack.dashboards.formats.page import Block, FoldedPart, Listing, Report, Sentence
-from skipstack.dashboards.reports.wording import listed, reason_in_words
+from skipstack.dashboards.reports.wording import reason_in_words
+from skipstack.data.basis.counted import listed
 from skipstack.search.ledger.events import FAULTS
 from skipstack.search.study.record.folder import StudyFolder
 

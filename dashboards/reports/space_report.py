@@ -19,12 +19,10 @@ from skipstack.dashboards.formats.page import (
     TableRow,
 )
 from skipstack.dashboards.reports.meanings import meaning
-from skipstack.dashboards.reports.wording import listed
-from skipstack.data.basis.counted import counted
+from skipstack.data.basis.counted import counted, listed
 from skipstack.data.tasks.tasks import TASKS
 from skipstack.search.api.planning.epochs import EpochSize
 from skipstack.search.study.config import StudyConfig
-from skipstack.search.study.record.domain_parts import short_name, value_text
 from skipstack.search.study.study_files.origins import DEFAULT
 from skipstack.spaces.activity import condition
 from skipstack.spaces.config import SpaceConfig
@@ -32,7 +30,8 @@ from skipstack.spaces.constraints import CONSTRAINTS
 from skipstack.spaces.counting import SpaceCount
 from skipstack.spaces.domains import Choice, Domain
 from skipstack.spaces.one_network import Condition, OneNetwork
-from skipstack.spaces.side_effects import COMPOSITION, side_effects_of_axes
+from skipstack.spaces.short_names import short_name, value_text
+from skipstack.spaces.side_effects import COMPOSITION, change_name, effects_of_axes
 from skipstack.spaces.space import Space
 from skipstack.spaces.subject import Subject, leaves
 from skipstack.spaces.trial import as_network
@@ -184,15 +183,14 @@ def one_network_lines(space: Space, found: Sequence[OneNetwork]) -> Iterator[str
 
 
 def side_effect_lines(space: Space, base: Subject) -> Iterator[str]:
-    """Yield a line for each axis with a value that has side effects on other settings. If a side effect is on
-    shortcuts, a last line names the field that decides about shortcuts. ``base``: the base config of the space.
+    """Yield a line for each axis with a value that brings something along, with the names of these changes. If they
+    bring shortcuts, a last line names the field that decides about shortcuts. ``base``: the base config of the space.
     """
     found: dict[str, list[str]] = {}
-    for axis, value, effects in side_effects_of_axes(space, base):
-        found.setdefault(axis, []).append(f"at {short_name(space.domains[axis], value)}, {listed(effects)}")
-    for axis, lines in found.items():
-        yield f"{axis}: {'; '.join(lines)}"
-    if any("shortcut" in line for lines in found.values() for line in lines):
+    for axis, value, effects in effects_of_axes(space, base):
+        found.setdefault(axis, []).append(change_name(space, axis, value, effects))
+    yield from map("; ".join, found.values())
+    if any("shortcut" in name for names in found.values() for name in names):
         yield f"{COMPOSITION} decides which layers take a shortcut; 0: none does"
 
 

@@ -55,7 +55,8 @@ def _report(
         from skipstack.dashboards.reports.confirmation.comparison_report import comparison_report
         from skipstack.search.analysis.confirmation.against import compare
 
-        return comparison_report(compare(frames.record, *against, randomise=randomise))
+        compared = comparison_report(compare(frames.record, *against, randomise=randomise))
+        return replace(compared, page=replace(compared.page, whole=command(folder, "--against", against[0])))
     tables: Tables = []
     if frames.fixed and not by:
         from skipstack.dashboards.reports.confirmation.reports import confirmed_tables
@@ -92,5 +93,5 @@ def _confirmed(frames: "StudyFrames", tables: "Tables", folder: str) -> Report:
     from skipstack.dashboards.reports.confirmation.reports import first_shown, one_report
 
     reports, first = [ablated_report(*each) for each in tables], first_shown(tables)
-    found = one_report(reports, "" if first is None else reports[first].page.verdict)
+    found = one_report(reports, first)
     return replace(found, page=replace(found.page, whole=command(folder, "--confirmed")))

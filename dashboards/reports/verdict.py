@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from textwrap import shorten
 from typing import Final, assert_never
 
-from skipstack.dashboards.reports.wording import listed, reason_in_words, scored, settings, size_of
-from skipstack.data.basis.counted import counted
+from skipstack.dashboards.reports.wording import gained, reason_in_words, size_of
+from skipstack.data.basis.counted import counted, listed
 from skipstack.data.tasks.measure import Measure
 from skipstack.search.analysis.confirmation.confirmation import ConfirmedRow
 from skipstack.search.analysis.verdict.verdicts import (
@@ -18,9 +18,10 @@ from skipstack.search.analysis.verdict.verdicts import (
     Verdict,
     WinnerChange,
     WinnerTested,
+    standing,
 )
 from skipstack.search.statistics.estimates import Estimate
-from skipstack.spaces.short_names import names
+from skipstack.spaces.short_names import names, names_by_path
 
 KINDS: Final[Mapping[type[Verdict], str]] = {
     WinnerTested: "winner tested",
@@ -35,8 +36,8 @@ OPEN = 3
 """Open changes (not shown to help or harm) are named if there are at most this many, and otherwise only counted."""
 
 NAMED = 2
-"""Up to this number, all rows that are better than the base are named. Of more rows, only the row with the largest
-difference is named. The same holds for rows that are worse.
+"""Up to this number, all rows that are better than the base are named. Of more rows, only the row with the largest gain
+is named. The same holds for rows that are worse.
 """
 
 MESSAGE = 200
@@ -63,98 +64,141 @@ def in_a_sentence(verdict: Verdict) -> str:
             assert_never(verdict)
 
 
-def _winner_tested(verdict: WinnerTested) -> Iterator[str]:
-    """Yield the clauses on a tested winner: its difference from the base, its changes, and other networks beside it."""
+def answers(verdict: Verdict) -> tuple[str, ...]:
+    """A line for each axis that a confirmed table asks about: what its change adds, and whether that helps or harms. Of
+    a change that is not shown to do either, the line says how large its gain or loss may still be. Empty for other
+    verdicts.
+    """
+    match verdict:
+        case WinnerTested():
+            return tuple(_of_winner(verdict))
+        case RowsTested():
+            return tuple(_of_rows(verdict))
+        case _:
+            return ()
+
+
+def _of_winner(verdict: WinnerTested) -> Iterator[str]:
     measure = verdict.measure
-    difference = verdict.winner.difference
-    if difference is None or difference.half is None:
-        by = "" if difference is None else f"{_amount(difference.value, measure)} against the base on {verdict.split}, "
-        yield f"nothing is confirmed of the winner: {by}{_why(verdict.winner)}"
+    for change in verdict.changes:
+        name = f"{change.short}: {change.name.removeprefix(f'{change.short} ')}"
+        alone = ""
+        if change.alone is not None and standing(change.alone) not in ("unknown", "exact"):
+            alone = f"; alone in the base, {_answer(change.alone, measure)}"
+        yield f"{name}, {_answer(change.row, measure)}{alone}"
+    yield from (f"{name}: not tested, since {why}" for name, why in verdict.left_out.items())
+    if verdict.kept:
+        yield f"{listed(verdict.kept)}: not tested, since the winner has what the base has"
+
+
+def _of_rows(verdict: RowsTested) -> Iterator[str]:
+    measure, short = verdict.measure, names_by_path((*verdict.base, *(row.axis for row in verdict.rows)))
+    for axis in dict.fromkeys(row.axis for row in verdict.rows):
+        own = [row for row in verdict.rows if row.axis == axis]
+        beside = f" beside {verdict.base[axis]}" if axis in verdict.base else ""
+        said = [f"{row.label}{beside}, {_answer(row, measure)}" for row in own if row.marked]
+        unclear = [row for row in own if not row.marked]
+        if unclear:
+            most = max(map(_farthest, unclear))
+            labels = listed([row.label for row in unclear]) if len(unclear) <= OPEN else f"{len(unclear)} values"
+            said.append(f"{labels}{beside}, {_nothing_shown(most, measure)}")
+        yield f"{short[axis]}: {'; '.join(said)}"
+
+
+def _answer(row: ConfirmedRow, measure: Measure) -> str:
+    """What a change adds, and whether it helps or harms, such as ``+2.10 ± 0.60, helps``."""
+    match standing(row):
+        case "helps" | "harms" as found:
+            return f"{_with_half(row, measure, unit=False)}, {found}"
+        case "open":
+            return _nothing_shown(_farthest(row), measure)
+        case _:
+            seen = "" if row.gain is None else f"{measure.gained(row.gain.value)}, "
+            return f"{seen}nothing known: {_why(row)}"
+
+
+def _nothing_shown(most: float, measure: Measure) -> str:
+    """Words for an open gain that is at most ``most``, unless no gain can be larger."""
+    return "nothing shown" if measure.in_points and most >= 1 else f"nothing shown up to {size_of(most, measure)}"
+
+
+def _farthest(row: ConfirmedRow) -> float:
+    """The end of a row's corrected interval that is farther from 0: its gain or loss is not known to be smaller."""
+    assert row.corrected is not None, "an open row has an interval"
+    return max(map(abs, row.corrected))
+
+
+def _winner_tested(verdict: WinnerTested) -> Iterator[str]:
+    """Yield the clauses on a tested winner: its gain over the base, its changes, and other networks beside it."""
+    measure, winner = verdict.measure, verdict.winner
+    gain = winner.gain
+    if gain is None or winner.half is None:
+        by = "" if gain is None else f"{_amount(gain.value, measure)} against the base on {verdict.split}, "
+        yield f"nothing is confirmed of the winner: {by}{_why(winner)}"
     else:
-        against = _against_the_base(verdict.winner, difference, verdict)
-        fresh = difference.over or counted(difference.seeds, "fresh seed")
-        yield f"{against}, confirmed on {fresh}" if verdict.winner.marked else f"{against} on {fresh}"
+        against = _against_the_base(winner, gain, verdict)
+        fresh = gain.over or counted(gain.seeds, "fresh seed")
+        yield f"{against}, confirmed on {fresh}" if winner.marked else f"{against} on {fresh}"
     yield from _of_changes(verdict)
     for each in verdict.others:
         yield from _beside(each, measure)
 
 
-def _against_the_base(row: ConfirmedRow, difference: Estimate, verdict: WinnerTested) -> str:
-    half = with_half(difference, verdict.measure)
+def _against_the_base(row: ConfirmedRow, gain: Estimate, verdict: WinnerTested) -> str:
+    half = _with_half(row, verdict.measure)
     if not row.marked:
         return f"the winner is not shown to differ from the base on {verdict.split}, {half}"
-    if difference.value > 0 and verdict.measure.in_points:
+    if gain.value > 0 and verdict.measure.in_points:
         return f"{half} over the base on {verdict.split}"
-    return f"{half} against the base on {verdict.split}, {'better' if difference.value > 0 else 'worse'}"
+    return f"{half} against the base on {verdict.split}, {'better' if gain.value > 0 else 'worse'}"
 
 
 def _of_changes(verdict: WinnerTested) -> Iterator[str]:
-    said = settings({change.axis: change.value for change in verdict.changes})
-    called = dict(zip((change.axis for change in verdict.changes), said, strict=True))
+    def of(*wanted: Standing) -> list[WinnerChange]:
+        return [change for change in verdict.changes if standing(change.row) in wanted]
 
-    def of(standing: Standing) -> dict[str, WinnerChange]:
-        return {called[change.axis]: change for change in verdict.changes if change.standing == standing}
-
-    measure, earned, costly, unclear = verdict.measure, of("earns"), of("harms"), of("open")
-    if earned:
-        they = "earns its place" if len(earned) == 1 else "earn their place"
-        alone = ", ".join(_alone(earned))
-        yield f"{listed(list(earned))} {they} ({_without(earned, measure)}){f', {alone}' if alone else ''}"
-    if costly:
-        yield f"{listed(list(costly))} {'does' if len(costly) == 1 else 'do'} harm ({_without(costly, measure)})"
-    if unclear:
-        many = f"all its {len(unclear)} changes" if len(unclear) == len(called) else f"{len(unclear)} changes"
-        yield f"{listed(list(unclear)) if len(unclear) <= OPEN else many} {'is' if len(unclear) == 1 else 'are'} open"
+    verbs: Mapping[Standing, tuple[str, str]]
+    verbs = {"helps": ("helps", "help"), "harms": ("harms", "harm"), "open": ("is open", "are open")}
+    for found, (one, several) in verbs.items():
+        changes = of(found)
+        if changes:
+            named = listed([each.called for each in changes])
+            if found == "open" and len(changes) > OPEN:
+                named = f"{'all its ' if len(changes) == len(verdict.changes) else ''}{len(changes)} changes"
+            yield f"{named} {one if len(changes) == 1 else several}"
     by_reason: dict[str, list[str]] = {}
-    for name, change in (of("unknown") | of("exact")).items():
-        by_reason.setdefault(_why(change.without), []).append(name)
+    for change in of("unknown", "exact"):
+        by_reason.setdefault(_why(change.row), []).append(change.called)
     for why, those in by_reason.items():
         yield f"of {listed(those)} nothing is known ({why})"
 
 
-def _without(changes: Mapping[str, WinnerChange], measure: Measure) -> str:
-    """The differences that taking back each change makes, such as ``without it -6.21 ± 1.10 points``."""
-    halves = [
-        with_half(change.without.difference, measure, unit=place == len(changes))
-        for place, change in enumerate(changes.values(), start=1)
-        if change.without.difference is not None
-    ]
-    return f"without {'it' if len(halves) == 1 else 'them'} {listed(halves)}"
-
-
-def _alone(earned: Mapping[str, WinnerChange]) -> Iterator[str]:
-    """Yield clauses on changes that help only together with others. Alone, they harm or are not shown to help."""
-    rows = {name: change.alone for name, change in earned.items() if change.alone is not None}
-    known = {name: row for name, row in rows.items() if row.difference is not None and row.p is not None}
-    harmful = [name for name, row in known.items() if row.marked and row.difference and row.difference.value < 0]
-    unseen = [name for name, row in known.items() if not row.marked]
-    if unseen:
-        yield f"{listed(unseen)} {'is' if len(unseen) == 1 else 'are'} not shown to help alone"
-    if harmful:
-        yield f"{listed(harmful)} alone {'does' if len(harmful) == 1 else 'do'} harm"
-
-
 def _beside(other: Other, measure: Measure) -> Iterator[str]:
-    """Yield the clause that compares another network with the winner, if the difference has an interval.
-
-    Only a marked difference (significant after correction) counts as ahead or behind.
+    """Yield the clause on another network, or on several changes together, if the gain has an interval. Only a marked
+    gain (significant after correction) counts as ahead or behind, or as help or harm.
     """
-    name = f"the best of {other.name}" if other.kind == "search" else f"the winner without its changes of {other.name}"
-    difference = other.row.difference
-    if difference is not None and difference.half is not None:
-        ahead = "ahead of" if difference.value > 0 else "behind"
-        where = ahead if other.row.marked else "not shown to differ from"
-        yield f"{name} is {where} the winner, {with_half(difference, measure)}"
+    if other.row.gain is None or other.row.half is None:
+        return
+    half = _with_half(other.row, measure)
+    if other.kind == "search":
+        where = "ahead of" if other.row.helps else "behind" if other.row.harms else "not shown to differ from"
+        yield f"{other.row.label} is {where} the winner, {half}"
+    else:
+        how = "help" if other.row.helps else "harm" if other.row.harms else "are not shown to matter"
+        yield f"{other.row.label} together {how}, {half}"
 
 
 def _rows_tested(verdict: RowsTested) -> Iterator[str]:
-    """Yield the clauses on tested rows: how many are better or worse, and the rows with the largest differences."""
+    """Yield the clauses on tested rows: how many are better or worse, and which of them by most."""
     rows, measure, better, worse = verdict.rows, verdict.measure, verdict.better, verdict.worse
     if not rows:
-        yield f"Nothing is confirmed: no row is compared with the base on {verdict.split}"
+        if verdict.untold:
+            yield f"Nothing is confirmed: no row is compared with the base on {verdict.split}"
+        else:
+            yield "The study is its base alone: it has nothing to compare"
         yield from _untold(verdict)
         return
-    known = [row.difference for row in rows if row.difference is not None]
+    known = [row.gain for row in rows if row.gain is not None]
     seeds = next((each.over for each in known if each.over), counted(max(each.seeds for each in known), "seed"))
     tested = f"{counted(len(rows), 'row')} compared with the base on {verdict.split} with {seeds}"
     if not better and not worse:
@@ -162,7 +206,7 @@ def _rows_tested(verdict: RowsTested) -> Iterator[str]:
             f"None of {tested} is shown to differ from it" if len(rows) > 1 else f"{tested}: it is open which is better"
         )
     elif len(rows) == 1:
-        half = with_half(known[0], measure)
+        half = _with_half(rows[0], measure)
         yield f"{tested}: {_row_name(rows[0])} is {'better' if better else 'worse'}, {half}"
     else:
         yield f"Of {tested}, {listed([*_marked(better, 'better', measure), *_marked(worse, 'worse', measure)])}"
@@ -178,21 +222,16 @@ def _untold(verdict: RowsTested) -> Iterator[str]:
 
 def _marked(rows: Sequence[ConfirmedRow], how: str, measure: Measure) -> Iterator[str]:
     if rows:
-        named = [
-            f"{_row_name(row)}: {with_half(row.difference, measure)}"
-            for row in rows[:NAMED]
-            if row.difference is not None
-        ]
-        most = "the largest difference has " if len(rows) > NAMED else ""
+        named = [f"{_row_name(row)}: {_with_half(row, measure)}" for row in rows[:NAMED]]
+        most = "the most has " if len(rows) > NAMED else ""
         told = "; ".join(named[: 1 if most else NAMED])
         yield f"{len(rows)} {'is' if len(rows) == 1 else 'are'} {how} ({most}{told})"
 
 
 def _row_name(row: ConfirmedRow) -> str:
     """The name of a row: its axis and label, such as ``depth 5``, or the label alone if it contains the axis's name."""
-    if not row.axis or names([row.axis])[0] in row.label.split():
-        return row.label
-    return settings({row.axis: row.label})[0]
+    axis = names([row.axis])[0] if row.axis else ""
+    return row.label if not axis or axis in row.label.split() else f"{axis} {row.label}"
 
 
 def _explored(verdict: Explored) -> Iterator[str]:
@@ -299,8 +338,9 @@ def _over(score: float, other: float, name: str, measure: Measure, *, unit: bool
     """The difference of two scores, such as ``+8.41 points over the base``, or ``as much as the base``."""
     if measure.written(score) == measure.written(other):
         return f"as much as {name}"
-    where = "against" if not measure.in_points else "over" if score > other else "below"
-    return f"{_amount(score - other, measure, unit=unit)} {where} {name}"
+    if not measure.in_points:
+        return f"{size_of(score - other, measure)} {'better' if score > other else 'worse'} than {name}"
+    return f"{_amount(score - other, measure, unit=unit)} {'over' if score > other else 'below'} {name}"
 
 
 def _with_unit(score: float, measure: Measure) -> str:
@@ -310,19 +350,20 @@ def _with_unit(score: float, measure: Measure) -> str:
 
 
 def _amount(difference: float, measure: Measure, *, unit: bool = True) -> str:
-    """A difference with its unit, such as ``+8.41 points``."""
-    return f"{scored(difference, measure, '+')}{' points' if unit and measure.in_points else ''}"
+    """A gain with its unit, such as ``+8.41 points``."""
+    return f"{measure.gained(difference)}{' points' if unit and measure.in_points else ''}"
 
 
-def with_half(difference: Estimate, measure: Measure, *, unit: bool = True) -> str:
-    """A difference with half its 95 % interval (which it must have), such as ``-6.21 ± 1.10 points``."""
-    assert difference.half is not None
-    half = size_of(difference.half, measure)
-    return f"{measure.written(difference.value, '+')} ± {half}{' points' if unit and measure.in_points else ''}"
+def _with_half(row: ConfirmedRow, measure: Measure, *, unit: bool = True) -> str:
+    """The gain of a row, with half of the interval that decides its mark (which it must have), such as ``-6.21 ± 1.10
+    points``.
+    """
+    assert row.gain is not None, "the row has a gain"
+    return f"{gained(row.gain.value, row.half, measure)}{' points' if unit and measure.in_points else ''}"
 
 
 def _why(row: ConfirmedRow) -> str:
-    return row.why or (row.difference.why if row.difference is not None else "")
+    return row.why or (row.gain.why if row.gain is not None else "")
 
 
 def _upper(text: str) -> str:

@@ -2,13 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 
-from skipstack.data.basis.counted import counted
+from skipstack.data.basis.counted import counted, listed
 from skipstack.data.tasks.measure import Measure
 from skipstack.search.ledger.events import Gain, HoursOver
 from skipstack.search.strategy.schedulers.config import Resource
-from skipstack.search.study.record.domain_parts import value_text
-from skipstack.spaces.domains import Json
-from skipstack.spaces.short_names import names
 from skipstack.spaces.subject import Scalar
 
 NONE = "–"
@@ -68,10 +65,18 @@ def with_error(mean: Scalar, error: Scalar, measure: Measure, sign: str = "") ->
     """A mean with its error as text, such as ``96.41 ± 0.12``. A missing error is printed as –, padded so that means
     stay aligned. If the mean is missing, the text is –.
     """
-    if not isinstance(mean, float):
-        return NONE
-    error_text = size_of(error, measure) if isinstance(error, float) else f"{NONE:4}"
-    return f"{scored(mean, measure, sign)} ± {error_text}"
+    return f"{scored(mean, measure, sign)} ± {_error(error, measure)}" if isinstance(mean, float) else NONE
+
+
+def gained(gain: Scalar, half: Scalar, measure: Measure) -> str:
+    """A gain with half its interval as text, such as ``+1.20 ± 0.31``: positive where the change helps, also for
+    perplexities. Missing numbers are printed as in ``with_error``.
+    """
+    return f"{measure.gained(gain)} ± {_error(half, measure)}" if isinstance(gain, float) else NONE
+
+
+def _error(error: Scalar, measure: Measure) -> str:
+    return size_of(error, measure) if isinstance(error, float) else f"{NONE:4}"
 
 
 def reason_in_words(reason: str) -> str:
@@ -79,24 +84,9 @@ def reason_in_words(reason: str) -> str:
     return reason.replace("_", " ")
 
 
-def settings(changes: Mapping[str, Json]) -> list[str]:
-    """Changed settings by their shortest unique names, such as ``depth 5`` for ``model.stack.depth=5``."""
-    return [f"{name} {_value(value)}" for name, value in zip(names(changes), changes.values(), strict=True)]
-
-
-def listed(things: Sequence[str]) -> str:
-    """A list in words, such as ``one``, ``one and two``, or ``one, two and three``."""
-    *others, last = things
-    return f"{', '.join(others)} and {last}" if others else last
-
-
 def sentence(text: str) -> str:
     """A user's text with a full stop, unless it is empty or ends in a punctuation mark."""
     return text if not text or text[-1] in ".?!…" else f"{text}."
-
-
-def _value(value: Json) -> str:
-    return f"{value:.3g}" if isinstance(value, float) else value_text(value)
 
 
 def hours_over_in_words(over: HoursOver, cut: Mapping[str, Sequence[int]]) -> str:

@@ -26,7 +26,7 @@ from skipstack.dashboards.web.trial_log import trial_log
 from skipstack.dashboards.web.view import View
 from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.frozen import canonical_json
-from skipstack.search.study.record.domain_parts import value_text
+from skipstack.spaces.short_names import value_text
 from skipstack.spaces.trial import CODE
 
 if TYPE_CHECKING:

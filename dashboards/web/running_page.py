@@ -21,7 +21,6 @@ from skipstack.dashboards.reports.wording import (
     duration,
     enough_in_words,
     hours_over_in_words,
-    listed,
     reason_in_words,
 )
 from skipstack.dashboards.web.acting import are_waiting, forms, waiting, writing, written_about
@@ -43,7 +42,7 @@ from skipstack.dashboards.web.section import Element, Section, never
 from skipstack.dashboards.web.snapshot import is_short, snapshot, version_of
 from skipstack.dashboards.web.trial_log import log_size, trial_log
 from skipstack.dashboards.web.view import View
-from skipstack.data.basis.counted import counted
+from skipstack.data.basis.counted import counted, listed
 from skipstack.data.tasks.measure import Measure
 from skipstack.search.analysis.study_frames import are_at_hand
 from skipstack.search.analysis.verdict.of_study import verdict as verdict_so_far

@@ -96,6 +96,12 @@ class Measure(ABC):
         """Format a score or a score difference: two decimals, never -0.00. ``sign``: ``+`` also signs positives."""
         return f"{round(self.factor * score, 2) + 0.0:{sign}.2f}"
 
+    def gained(self, gain: float) -> str:
+        """Format a gain, the score with a change minus the score without it, with its sign. It is positive where the
+        change helps, also for perplexities, which then fall.
+        """
+        return self.written(copysign(1, self.factor) * gain, "+")
+
     def score(self, value: float) -> float:
         """The score for a ``value`` of the measure; larger scores are better."""
         return copysign(1, self.factor) * value

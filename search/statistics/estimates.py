@@ -61,19 +61,6 @@ class Estimate:
         """Half the width of the interval, as printed after ±; None if there is no interval."""
         return None if self.low is None or self.high is None else (self.high - self.low) / 2
 
-    @property
-    def reversed(self) -> "Estimate":
-        """The difference with the two networks exchanged: value and interval change their sign."""
-        low, high = (None if bound is None else -bound for bound in (self.high, self.low))
-        return replace(self, value=-self.value, low=low, high=high)
-
-    @property
-    def sign(self) -> int:
-        """1 if the whole interval is above 0, -1 if it is below 0; 0 if it contains 0 or there is no interval."""
-        if self.low is None or self.high is None:
-            return 0
-        return int(self.low > 0) - int(self.high < 0)
-
     def interval(self, level: float) -> tuple[float, float] | None:
         """Return the range of true values that a test at ``level`` does not reject; None if there is no interval."""
         if not self.parts:

@@ -63,17 +63,19 @@ def test_it_says_what_it_would_train_and_can_tell_and_with_plan_that_is_all(sear
     said = typed("ablate", path, "--plan", "--path", "--corpus", "own", "--corpus", "grammar", "--seeds", "7")
     assert (said.code, said.error) == (0, "")
     lines = said.out.splitlines()
-    assert lines[:4] == ["study, ablation 1", "", "  base", f"  winner, trial {best.number}"]
-    assert f"{RATE}: 0.05 → 1e-06" in said.out
+    assert lines[:4] == ["study, ablation 1", "", "  base", "  winner"]
+    assert lines[4] == "each change in the winner (over: winner without it)"
+    assert f"The winner is trial {best.number} of the search." in said.out
+    assert "learning_rate 0.05 beside 1e-06" in " ".join(said.out.split())
     rows = 4 if best.point[HIDDEN] == 16 else 2
     told = " ".join(said.out.split())
     assert f"it trains {rows} rows x 7 seeds x 2 corpora, {2 * rows} trials" in told
     assert "of training, one trial after another, at the pace of the search" in told
-    assert "the smallest difference that gets a mark in 80% of cases with 7 seeds: " in told
+    assert "the smallest gain or loss that gets a mark in 80% of cases with 7 seeds: " in told
     questions = {4: 5, 2: 1}[rows]  # the winner; with two changes, each taken back and each alone
     assert f"({questions} question" in told
     assert "20 test sentences" in told
-    assert "a difference of 0.1 points" in told
+    assert "a gain of 0.1 points" in told
     assert read_study(path).trials.keys() == before.trials.keys()
     assert not read_study(path).ablations
 
@@ -91,7 +93,9 @@ def test_one_after_another_each_on_seeds_of_its_own_with_runs_of_its_own(searche
     assert list(record.ablations) == [1, 2]
     assert not list((path / "ablations").rglob(BEST))
     assert list((path / "trials").rglob(BEST))
-    names = {f"ablation {number}: {each.row}" for number, own in record.ablations.items() for each in compared(own)}
+    names = {
+        f"ablation {number}: {each.label.run}" for number, own in record.ablations.items() for each in compared(own)
+    }
     expected = {
         "study",
         "study, ablation 1",

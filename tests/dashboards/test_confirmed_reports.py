@@ -48,27 +48,42 @@ def test_the_text_is_what_a_reader_expects() -> None:
         == """\
 made-up on grammar: confirmed on test
 
-              test %     difference      g     p  trial
-  base  67.94 ± 4.56           base      –     –      0
+        test %           gain  over     p
+  base   67.94
 
 model.stack.depth
-* 1     40.72 ± 2.66  -27.22 ± 2.39  -14.5  .001      1
-  5     70.56 ± 4.72   +2.61 ± 8.45   +1.1  .635      2
+* 1      40.72  -27.22 ± 4.25  base  .001
+  5      70.56  +2.61 ± 12.22  base  .635
 
 model.stack.shortcut.gate
-  none  69.11 ± 1.04   +1.17 ± 4.08   +0.7  .635      3
+  none   69.11   +1.17 ± 5.88  base  .635
 
-±: half the 95 % interval, which holds the chance of 3 seeds and 60 sentences.
-Difference: to the base on test, in points, paired by seed. *: significant at 5
-%, corrected for 3 rows (Holm); the others leave open which is better.
+gain: what the change adds on test, in points, paired by seed; + helps, - harms.
+±: half of its interval, which holds the chance of 3 seeds and 60 sentences,
+corrected for 3 rows (Holm). *: beyond chance (5 %): ± is smaller than the gain.
+The others leave open which is better. p: corrected likewise.
 
 how far the table reaches
 
-p: corrected (Holm). g: the difference in standard deviations over seeds
-(Hedges).
-In 80 of 100 such experiments, a true difference of 16 points gets a mark as one
-of 3 rows, the others without effect; one of 7.8 points does in 41. 0.1 points
-would take more sentences, not only more seeds.
+In 80 of 100 such experiments, a true gain or loss of 16 points gets a mark as
+one of 3 rows, the others without effect; one of 7.8 points does in 41. 0.1
+points would take more sentences, not only more seeds.
+
+each row by itself
+
+              test %       without           gain      g      p  trials
+  base  67.94 ± 4.56             –              –      –      –       0
+
+model.stack.depth
+  1     40.72 ± 2.66  67.94 ± 4.56  -27.22 ± 2.39  -14.5  <.001    1, 0
+  5     70.56 ± 4.72  67.94 ± 4.56   +2.61 ± 8.45   +1.1   .318    2, 0
+
+model.stack.shortcut.gate
+  none  69.11 ± 1.04  67.94 ± 4.56   +1.17 ± 4.08   +0.7   .343    3, 0
+±: half of the 95 % interval of the number by itself, uncorrected, as p is.
+without: the score of what the gain is over. g: the gain in standard deviations
+of a network's score over seeds (Hedges). trials: their numbers, first the trial
+with the change.
 """
     )
 
@@ -78,15 +93,18 @@ def test_all_formats_carry_the_same_numbers(made: Any) -> None:
     report = made()
     raw = list(csv.DictReader(io.StringIO(render(report, "csv"))))
     content = json.loads(render(report, "json"))
-    shown = [line for line in render(report, "markdown").splitlines() if re.match(r"\| .*±", line)]
+    shown = [line for line in render(report, "markdown").splitlines() if re.match(r"\| .*\| \d\d\.\d\d \| [ +-]", line)]
     assert len(raw) == len(content["rows"]) == len(shown)
     for numbers, everything, line in zip(raw, content["rows"], shown, strict=True):
         flat = {**everything, "seeds": len(everything["seeds"])}
         assert numbers == {name: "" if value is None else str(value) for name, value in flat.items()}
-        assert f"{100 * everything['test']:.2f} ± {100 * everything['test_half']:.2f}" in line
-        if everything["difference"] is not None:
-            half = (everything["difference_high"] - everything["difference_low"]) / 2
-            assert f"{100 * everything['difference']:+.2f} ± {100 * half:.2f}" in line.replace("-0.00", "+0.00")
+        assert f"| {100 * everything['test']:.2f} |" in line
+        assert line.count("±") == (everything["gain"] is not None), "never two intervals"
+        if everything["gain"] is not None:
+            half = (everything["gain_high"] - everything["gain_low"]) / 2
+            assert f"{100 * everything['gain']:+.2f} ± {100 * half:.2f}" in line.replace("-0.00", "+0.00")
+            assert (abs(everything["gain"]) > half) == everything["marked"], "± decides the mark"
+            assert everything["gain"] == pytest.approx(everything["test"] - everything["reference_test"])
         assert ("| * " in line) == everything["marked"]
 
 
@@ -107,12 +125,17 @@ def test_randomisation_has_its_column_where_it_was_asked_for() -> None:
     assert "of these trained networks only" in " ".join(text.split())
 
 
-def test_of_a_perplexity_g_has_the_sign_of_the_difference_beside_it() -> None:
+def test_of_a_perplexity_what_helps_has_a_plus_too() -> None:
     made = by_design(record_of(CONFIG, *trials()))
     assert made is not None
-    text = render(confirmation_report(replace(made, measure=MEASURES["perplexity"])), "text")
-    signs = re.findall(r"([+-])\d+\.\d\d ± \S+ +([+-])\d+\.\d ", text)
-    assert signs == [("+", "+"), ("-", "-"), ("-", "-")], text
+    report = confirmation_report(replace(made, measure=MEASURES["perplexity"]))
+    text = render(report, "text", full=True)
+    gains = [0.01 * value for value in (-27.22, 2.61, 1.17)]
+    signs = re.findall(r"([+-])\d+\.\d\d ± ", text)
+    assert signs[:3] == [*"-++"], text
+    assert re.findall(r" ([+-])\d+\.\d +[<.]", text) == [*"-++"], "g likewise"
+    assert [record["gain"] for record in report.records[1:]] == pytest.approx(gains, abs=1e-4)
+    assert "in perplexity, paired by seed; + helps, which then falls, - harms." in " ".join(text.split())
 
 
 ABOUT = "How deep & how gated?"
@@ -134,8 +157,8 @@ def bold_in_latex(report: Report) -> list[str]:
 
 
 def test_bold_is_the_best_score_in_latex_and_html_and_the_caption_says_so() -> None:
-    assert bold_in_latex(confirmed()) == [r"70.56 $\pm$ 4.72"]
-    assert re.findall(r'<td class="[^"]*bold[^"]*">([^<]*)<', render(confirmed(), "html")) == ["70.56 ± 4.72"]
+    assert bold_in_latex(confirmed()) == ["70.56"]
+    assert re.findall(r'<td class="[^"]*bold[^"]*">([^<]*)<', render(confirmed(), "html")) == ["70.56"]
     assert 'class="bold"' not in render(confirmed(), "html"), "no row is bold"
     for form in ("latex", "html"):
         assert "Bold: the best score" in render(confirmed(), form)
@@ -145,15 +168,15 @@ def test_bold_is_the_best_score_in_latex_and_html_and_the_caption_says_so() -> N
 def test_a_paper_that_takes_the_table_alone_takes_the_meaning_of_its_marks_too() -> None:
     written = render(confirmed(), "latex")
     table = written[written.index(r"\begin{table}") : written.index(r"\end{table}")]
-    assert "half the 95" in table
-    assert "significant at 5" in table
+    assert "half of its interval" in table
+    assert "beyond chance" in table
 
 
 def test_each_corpus_has_a_best_score_of_its_own() -> None:
     made = by_design(record_of(CONFIG, *trials()))
     assert made is not None
     corpora = [replace(row, corpus=corpus) for corpus in ("one", "other") for row in made.rows]
-    assert bold_in_latex(confirmation_report(replace(made, rows=tuple(corpora)))) == [r"70.56 $\pm$ 4.72"] * 2
+    assert bold_in_latex(confirmation_report(replace(made, rows=tuple(corpora)))) == ["70.56"] * 2
 
 
 def test_a_caption_says_what_the_study_asks_and_names_files_as_their_reader_does() -> None:

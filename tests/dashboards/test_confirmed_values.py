@@ -45,12 +45,12 @@ def ablated(tmp_path_factory: pytest.TempPathFactory) -> Report:
 
 
 def _without(content: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """The rows of the ablation without one change, by its axis."""
+    """The rows of the ablation that take one change back, by its axis."""
     (table,) = content["confirmed"]
-    return ((row["axis"], row) for row in table["rows"] if row["section"].startswith("one change taken back"))
+    return ((row["axis"], row) for row in table["rows"] if row["section"] == "each change in the winner")
 
 
-def test_the_difference_is_that_of_the_ablation_seen_from_the_other_side(ablated: Report) -> None:
+def test_what_is_confirmed_of_a_value_is_the_gain_that_the_ablation_shows(ablated: Report) -> None:
     content = json.loads(render(ablated, "json"))
     changed = content["best"]["changes"]
     of_axis = dict(_without(content))
@@ -59,8 +59,8 @@ def test_the_difference_is_that_of_the_ablation_seen_from_the_other_side(ablated
     assert set(told) == set(changed)
     for axis, row in told.items():
         own = of_axis[axis]
-        assert row["confirmed"] == -own["difference"]
-        assert (row["confirmed_low"], row["confirmed_high"]) == (-own["difference_high"], -own["difference_low"])
+        assert row["confirmed"] == own["gain"]
+        assert (row["confirmed_low"], row["confirmed_high"]) == (own["gain_low"], own["gain_high"])
         assert row["confirmed_marked"] == own["marked"]
     assert told[DEPTH]["value"] == "1"
     assert told[DEPTH]["confirmed"] > 0.25

@@ -182,7 +182,7 @@ def test_all_formats_carry_the_same_numbers(seed: int) -> None:
 def test_what_a_depth_changes_besides_itself_is_told_of_the_best_and_of_its_axis() -> None:
     for composition, best, note in (
         (0, False, False),
-        (2, "with these settings layer 5 takes a shortcut", "model.stack.depth: at 5, layer 5 takes a shortcut"),
+        (2, "and so with a shortcut into layer 5", "5 (with a shortcut into layer 5)"),
     ):
         config = study({DEPTH: {"choice": [3, 5]}})
         tree = config.model_dump(mode="json")
@@ -193,7 +193,7 @@ def test_what_a_depth_changes_besides_itself_is_told_of_the_best_and_of_its_axis
             score = 0.9 + depth / 100
             events += [proposed(config, number, {DEPTH: depth}), reported(number, 1, score, score), ended(number)]
         said = " ".join(render(exploration_of(record_of(config, *events)), "text").split())
-        assert ("takes a shortcut" in said) == bool(best)
+        assert ("with a shortcut" in said) == bool(best)
         assert all(each in said for each in (best, note) if each)
 
 

@@ -70,42 +70,43 @@ def test_a_single_trial_has_few_pictures_and_says_so() -> None:
 
 
 def _row(row: str, **numbers: Any) -> dict[str, Any]:
-    ends = [f"difference_{end}{of}" for end in ("low", "high") for of in ("", "_corrected")]
-    known = dict.fromkeys(("paper_difference", "difference", *ends))
-    return {"row": row, "section": "", "corpus": "", "is_reference": False, "marked": False, **known, **numbers}
+    known = dict.fromkeys(("paper_gain", "gain", "gain_low", "gain_high"))
+    named = {"row": row, "over": "base", "section": "", "corpus": ""}
+    return {**named, "is_reference": False, "marked": False, **known, **numbers}
 
 
 ROWS = [
-    _row("base", is_reference=True, difference=0.0, paper_difference=0.0),
-    _row("deeper", difference=0.02, difference_low=0.01, difference_high=0.03, paper_difference=0.01),
-    _row("wider", difference=-0.01),
-    _row("untried", paper_difference=0.02),
+    _row("base", is_reference=True, gain=0.0, paper_gain=0.0),
+    _row("deeper", gain=0.02, gain_low=0.01, gain_high=0.03, paper_gain=0.01),
+    _row("wider", gain=-0.01),
+    _row("untried", paper_gain=0.02),
 ]
 
 
 def test_what_was_confirmed_is_drawn_as_that_with_or_without_intervals() -> None:
     (picture,) = confirmed_pictures("confirmed", ROWS, MEASURES["accuracy"])
-    assert picture.about == "0 differences of 2 are beyond chance."
+    assert picture.about == "Of 2 changes, 0 help and 0 harm beyond chance."
     (marked,) = confirmed_pictures("confirmed", [*ROWS[:1], {**ROWS[1], "marked": True}], MEASURES["accuracy"])
-    assert marked.about == "1 difference of 1 is beyond chance."
-    assert "difference in accuracy (points)" in picture.svg
+    assert marked.about == "Of 1 change, 1 helps and 0 harm beyond chance."
+    assert "gain in accuracy (points; + helps)" in picture.svg
+    assert ">over the base<" in picture.svg
     (nothing,) = confirmed_pictures("confirmed", ROWS[:1], MEASURES["accuracy"])
-    assert nothing.about == "no row has a difference to the base"
+    assert nothing.about == "no row has a gain over another one"
 
 
 def test_a_papers_rows_are_drawn_beside_ours() -> None:
     (picture,) = compared_pictures(ROWS, MEASURES["perplexity"], "test")
-    assert picture.about.startswith("1 of 1 differences have the sign of the paper's")
-    assert "(lower is better)" in picture.svg
+    assert picture.about.startswith("1 of 1 gains have the sign of the paper's")
+    assert "(+ helps, and lowers it)" in picture.svg
     (nothing,) = compared_pictures(ROWS[2:], MEASURES["accuracy"], "dev")
-    assert nothing.about == "no row has a difference both in the paper and here"
+    assert nothing.about == "no row has a gain both in the paper and here"
 
 
 @pytest.mark.slow
 def test_studies_are_drawn_by_what_they_confirmed_and_by_what_they_explored() -> None:
     one, other = record_of(CONFIG, *trials()), record_of(CONFIG, *trials(seeds=(7, 8, 9)))
     forest, explored = studies_report(compare_studies({"runs/a": one, "runs/b": other})).pictures()
-    assert forest.about == "Differences to runs/a, config by config."
+    assert forest.about == "Gains over runs/a, config by config."
     assert forest.svg.count(">runs/b<") == 4
     assert ">runs/a<" not in forest.svg
     assert f">{DEPTH}=5<" in forest.svg

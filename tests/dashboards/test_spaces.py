@@ -156,10 +156,10 @@ def test_a_value_that_changes_more_than_its_axis_is_named(here: Path) -> None:
     (here / "wired.yaml").write_text(
         OWN.replace("base: {", "base: {model: {stack: {depth: 1, composition: 2}}, ") + axes
     )
-    rate = "training.optimiser.kind: at adam, learning_rate is 0.001 instead of 0.02"
+    rate = "optimiser adam (with learning_rate 0.001 for 0.02)"
     heading = "values that change more than their axis"
     assert f"{heading} {rate} epochs" in words("plain.yaml")
-    depth = "model.stack.depth: at 3, layer 3 takes a shortcut; at 5, layers 3 and 5 take a shortcut"
+    depth = "depth 3 (with a shortcut into layer 3); depth 5 (with shortcuts into layers 3 and 5)"
     decides = "model.stack.composition decides which layers take a shortcut; 0: none does"
     assert f"{heading} {depth} {rate} {decides} epochs" in words("wired.yaml")
     assert heading not in words("quickstart")

@@ -11,13 +11,13 @@ import pytest
 
 import skipstack
 from skipstack.dashboards.reports.confirmation.reports import confirmed_tables
-from skipstack.dashboards.reports.verdict import in_a_sentence
-from skipstack.dashboards.reports.wording import listed, names
+from skipstack.dashboards.reports.verdict import answers, in_a_sentence
+from skipstack.data.basis.counted import listed
 from skipstack.data.basis.seeding import generator
 from skipstack.data.tasks.measures import MEASURES
 from skipstack.search.analysis.confirmation.confirmation import ConfirmedRow
 from skipstack.search.analysis.verdict.of_study import of_table, verdict
-from skipstack.search.analysis.verdict.verdicts import Explored, Other, RowsTested, WinnerChange, WinnerTested
+from skipstack.search.analysis.verdict.verdicts import Explored, Other, RowsTested, WinnerChange, WinnerTested, standing
 from skipstack.search.api.study import exploration_of
 from skipstack.search.ledger.events import Event, Finished, Reason
 from skipstack.search.ledger.sentences import SentenceCounts
@@ -25,6 +25,7 @@ from skipstack.search.statistics.estimates import NO_CHANCE, Estimate
 from skipstack.search.study.record.reading import read_study
 from skipstack.search.study.record.study_record import StudyRecord
 from skipstack.search.study.task import Measured, TrialTask
+from skipstack.spaces.short_names import names
 from tests.search.analysis.ablation.toys import PlantedWorker, beginning, grid_search, made, planted, run_ablation
 from tests.search.analysis.confirmation.test_confirmation import CONFIG, trials
 from tests.search.made_up import DEPTH, GATE, RATE, ended, history, proposed, record_of, reported, study
@@ -199,21 +200,20 @@ def ablated(path: Path, **axes: object) -> str:
 def test_a_planted_effect_earns_its_place_and_one_that_is_none_is_open(tmp_path: Path) -> None:
     said = ablated(tmp_path / "study", **DEPTHS, **{RATE: {"choice": [0.01, 0.02]}})
     assert re.fullmatch(
-        r"\+3\d\.\d\d ± \d\.\d\d points over the base on test, confirmed on 3 fresh seeds; "
-        r"depth 1 earns its place \(without it -3\d\.\d\d ± \d\.\d\d points\); learning_rate 0\.01 is open\.",
+        r"\+3\d\.\d\d ± \d\.\d\d points over the base on test, confirmed on 3 fresh seeds; depth 1 helps; "
+        r"learning_rate 0\.01 is open\.",
         said,
     ), said
 
 
 def test_a_single_change_taken_back_is_the_base(tmp_path: Path) -> None:
     said = ablated(tmp_path / "study", **DEPTHS)
-    found = re.fullmatch(
-        r"\+(.*) points over the base on test, confirmed on 3 fresh seeds; depth 1 earns its place "
-        r"\(without it -(.*) points\)\.",
-        said,
-    )
+    found = re.fullmatch(r"(.*) points over the base on test, confirmed on 3 fresh seeds; depth 1 helps\.", said)
     assert found is not None, said
-    assert found[1] == found[2]
+    record = read_study(tmp_path / "study")
+    assert answers(verdict(exploration_of(record), list(confirmed_tables(record)))) == (
+        f"depth: 1 beside 3, {found[1]}, helps",
+    )
 
 
 class OnlyTogetherWorker(PlantedWorker):
@@ -255,14 +255,15 @@ def ablated_by(worker: type[PlantedWorker], path: Path) -> WinnerTested:
 
 def test_a_planted_interaction_is_found_and_that_neither_change_helps_alone(tmp_path: Path) -> None:
     found = ablated_by(OnlyTogetherWorker, tmp_path / "study")
-    assert {change.axis: change.standing for change in found.changes} == {DEPTH: "earns", RATE: "earns"}
+    assert {change.axis: standing(change.row) for change in found.changes} == {DEPTH: "helps", RATE: "helps"}
     assert {change.alone is not None and change.alone.marked for change in found.changes} == {False}
-    assert "depth 1 and learning_rate 0.01 are not shown to help alone." in in_a_sentence(found)
+    for line in answers(found):
+        assert re.search(r", \+3\d\.\d\d ± \d\.\d\d, helps; alone in the base, nothing shown up to \d\.\d\d$", line)
 
 
 def test_where_nothing_has_an_effect_none_is_found(tmp_path: Path) -> None:
     found = ablated_by(NoEffectWorker, tmp_path / "study")
-    assert {change.standing for change in found.changes} == {"open"}
+    assert {standing(change.row) for change in found.changes} == {"open"}
     assert in_a_sentence(found).startswith("The winner is not shown to differ from the base on test, ")
     assert in_a_sentence(found).endswith("depth 1 and learning_rate 0.01 are open.")
 
@@ -285,8 +286,8 @@ def test_a_function_without_chance_has_an_exact_best_and_a_minimum_is_the_best(t
     assert isinstance(found, Explored)
     assert (found.exact, found.score, found.base, found.baseline) == (True, 0, -1, None)
     assert in_a_sentence(found) == (
-        "Exploratory, not confirmed: trial 1, the best of 3 on dev, reaches score 0, -1 against the base; every trial "
-        "has the same score with each of its seeds, so there is no chance of seeds."
+        "Exploratory, not confirmed: trial 1, the best of 3 on dev, reaches score 0, 1 better than the base; every "
+        "trial has the same score with each of its seeds, so there is no chance of seeds."
     )
 
 
@@ -297,22 +298,20 @@ def test_of_several_winners_the_first_is_spoken_of(tmp_path: Path) -> None:
     assert winners[0] != winners[1]
     (found,) = [table for own, table in confirmed_tables(read_study(tmp_path / "study")) if own.plan is not None]
     said = in_a_sentence(of_table(record, found))
-    assert f"depth {first[DEPTH]} earns its place (without it -3" in said
-    rows = {row.label: row for row in found.rows}
-    ahead = next(row for label, row in rows.items() if label.startswith("winner")).difference
-    assert ahead is not None
-    assert said.startswith(f"{100 * ahead.value:+.2f} ± {100 * (ahead.half or 0):.2f} points over the base")
+    assert f"; depth {first[DEPTH]} helps" in said
+    ahead = next(row for row in found.rows if row.label == "winner")
+    assert ahead.gain is not None
+    assert said.startswith(f"{100 * ahead.gain.value:+.2f} ± {100 * (ahead.half or 0):.2f} points over the base")
 
 
-def row(difference: float | None = None, half: float = 1.0, *, marked: bool = False, why: str = "") -> ConfirmedRow:
-    """A row at this difference to its reference, in points; without an interval where ``why`` says why."""
+def row(gain: float | None = None, half: float = 1.0, *, marked: bool = False, why: str = "") -> ConfirmedRow:
+    """A row of this gain, in points, with half of its corrected interval; without one where ``why`` says why."""
     plain = ConfirmedRow(label="", section="", is_reference=False, why=why)
-    if difference is None:
+    if gain is None:
         return plain
-    low, high = (difference - half) / 100, (difference + half) / 100
-    bounds = {} if why else {"low": low, "high": high, "p": 0.01}
-    estimate = Estimate(value=difference / 100, seeds=5, why=why, **bounds)
-    return replace(plain, difference=estimate, p=estimate.p, marked=marked)
+    estimate = Estimate(value=gain / 100, seeds=5, why=why, **({} if why else {"low": -1.0, "high": 1.0, "p": 0.01}))
+    corrected = None if why else ((gain - half) / 100, (gain + half) / 100)
+    return replace(plain, gain=estimate, p=estimate.p, marked=marked, corrected=corrected)
 
 
 def concluded(
@@ -321,97 +320,140 @@ def concluded(
     /,
     others: tuple[Other, ...] = (),
     alone: dict[str, ConfirmedRow] | None = None,
-    **without: ConfirmedRow,
-) -> str:
+    **rows: ConfirmedRow,
+) -> tuple[str, ...]:
+    """The sentence on a winner with these changes, and the lines below it."""
     changes = tuple(
-        WinnerChange(axis=name, value=1, without=row, alone=(alone or {}).get(name)) for name, row in without.items()
+        WinnerChange(
+            axis=f"model.{name}",
+            short=name,
+            value=1,
+            called=f"{name} 1",
+            name=f"{name} 1 beside 0",
+            row=row,
+            alone=(alone or {}).get(name),
+        )
+        for name, row in rows.items()
     )
-    return in_a_sentence(
-        WinnerTested(measure=MEASURES[measure], split="test", corpus="", winner=winner, changes=changes, others=others)
+    found = WinnerTested(
+        measure=MEASURES[measure], split="test", corpus="", winner=winner, changes=changes, others=others
     )
+    return in_a_sentence(found), *answers(found)
 
 
-def test_a_change_earns_its_place_where_the_row_without_it_is_worse_by_more_than_chance() -> None:
+def test_a_change_helps_where_it_adds_more_than_chance_and_each_has_a_line() -> None:
     assert concluded(
         row(7.25, 1.5, marked=True),
-        depth=row(-6.5, 1.25, marked=True),
-        composition=row(-17, 2, marked=True),
-        gate=row(0.1, 0.4),
-        learning_rate=row(-0.5, 0.75),
+        depth=row(6.5, 1.25, marked=True),
+        composition=row(17, 2, marked=True),
+        gate=row(-0.1, 0.4),
+        learning_rate=row(0.5, 0.75),
     ) == (
-        "+7.25 ± 1.50 points over the base on test, confirmed on 5 fresh seeds; depth 1 and composition 1 earn their "
-        "place (without them -6.50 ± 1.25 and -17.00 ± 2.00 points); gate 1 and learning_rate 1 are open."
+        "+7.25 ± 1.50 points over the base on test, confirmed on 5 fresh seeds; depth 1 and composition 1 help; gate 1 "
+        "and learning_rate 1 are open.",
+        "depth: 1 beside 0, +6.50 ± 1.25, helps",
+        "composition: 1 beside 0, +17.00 ± 2.00, helps",
+        "gate: 1 beside 0, nothing shown up to 0.50",
+        "learning_rate: 1 beside 0, nothing shown up to 1.25",
     )
 
 
 def test_many_open_changes_are_counted_and_not_named() -> None:
     unclear = {name: row(0.1, 0.4) for name in ("gate", "rate", "hidden", "dropout")}
-    assert concluded(row(0.2, 1), **unclear).endswith(" on 5 fresh seeds; all its 4 changes are open.")
-    said = concluded(row(7, 1, marked=True), depth=row(-7, 1, marked=True), **unclear)
-    assert said.endswith("depth 1 earns its place (without it -7.00 ± 1.00 points); 4 changes are open.")
+    said, *lines = concluded(row(0.2, 1), **unclear)
+    assert said.endswith(" on 5 fresh seeds; all its 4 changes are open.")
+    assert lines == [f"{name}: 1 beside 0, nothing shown up to 0.50" for name in unclear]
+    said, *_ = concluded(row(7, 1, marked=True), depth=row(7, 1, marked=True), **unclear)
+    assert said.endswith("; depth 1 helps; 4 changes are open.")
 
 
-def test_changes_that_help_together_only_are_said_to() -> None:
-    """Either alone is open, or does harm: taking one back costs all that both bring."""
-    both = {"depth": row(-6, 1, marked=True), "gate": row(-6, 1, marked=True)}
-    said = concluded(row(6, 1, marked=True), alone={"depth": row(0.1, 1), "gate": row(-0.2, 1)}, **both)
-    assert "points), depth 1 and gate 1 are not shown to help alone." in said
-    said = concluded(row(6, 1, marked=True), alone={"depth": row(-9, 1, marked=True), "gate": row(0, 1)}, **both)
-    assert "points), gate 1 is not shown to help alone, depth 1 alone does harm." in said
-    said = concluded(row(6, 1, marked=True), alone={"depth": row(3, 1, marked=True)}, **both)
-    assert "alone" not in said
+def test_of_changes_that_help_together_only_the_lines_say_so() -> None:
+    """Either alone is open, or does harm: each adds all that both bring."""
+    both = {"depth": row(6, 1, marked=True), "gate": row(6, 1, marked=True)}
+    _, depth, gate = concluded(row(6, 1, marked=True), alone={"depth": row(0.1, 1), "gate": row(-0.2, 1)}, **both)
+    assert depth == "depth: 1 beside 0, +6.00 ± 1.00, helps; alone in the base, nothing shown up to 1.10"
+    assert gate == "gate: 1 beside 0, +6.00 ± 1.00, helps; alone in the base, nothing shown up to 1.20"
+    _, depth, gate = concluded(row(6, 1, marked=True), alone={"depth": row(-9, 1, marked=True)}, **both)
+    assert depth == "depth: 1 beside 0, +6.00 ± 1.00, helps; alone in the base, -9.00 ± 1.00, harms"
+    assert "alone" not in gate
 
 
 def test_a_change_may_do_harm_and_an_interval_alone_is_no_mark() -> None:
-    assert concluded(row(-2, 1, marked=True), dropout=row(3, 1, marked=True), depth=row(-2, 1)) == (
-        "-2.00 ± 1.00 points against the base on test, worse, confirmed on 5 fresh seeds; dropout 1 does harm (without "
-        "it +3.00 ± 1.00 points); depth 1 is open."
-    ), "depth is below 0 by its own interval, but not in its family"
+    assert concluded(row(-2, 1, marked=True), dropout=row(-3, 1, marked=True), depth=row(2, 3)) == (
+        "-2.00 ± 1.00 points against the base on test, worse, confirmed on 5 fresh seeds; dropout 1 harms; depth 1 is "
+        "open.",
+        "dropout: 1 beside 0, -3.00 ± 1.00, harms",
+        "depth: 1 beside 0, nothing shown up to 5.00",
+    )
 
 
 def test_without_any_effect_none_is_claimed() -> None:
-    for difference in (0.2, 0.6):  # an interval above 0 is no mark in its family
-        assert concluded(row(difference, 0.5), depth=row(0, 0.5)) == (
-            f"The winner is not shown to differ from the base on test, +{difference:.2f} ± 0.50 points on 5 fresh "
-            "seeds; depth 1 is open."
-        )
+    said, line = concluded(row(0.2, 0.5), depth=row(0, 0.5))
+    assert said == (
+        "The winner is not shown to differ from the base on test, +0.20 ± 0.50 points on 5 fresh seeds; depth 1 is "
+        "open."
+    )
+    assert line == "depth: 1 beside 0, nothing shown up to 0.50"
 
 
 def test_what_has_no_interval_has_no_verdict() -> None:
     alone = "one seed does not show how far seeds lie apart"
-    assert concluded(row(5, why=alone), depth=row(-6, why=alone), gate=row(why="not trained")) == (
+    assert concluded(row(5, why=alone), depth=row(6, why=alone), gate=row(why="not trained")) == (
         f"Nothing is confirmed of the winner: +5.00 points against the base on test, {alone}; "
-        f"of depth 1 nothing is known ({alone}); of gate 1 nothing is known (not trained)."
+        f"of depth 1 nothing is known ({alone}); of gate 1 nothing is known (not trained).",
+        f"depth: 1 beside 0, +6.00, nothing known: {alone}",
+        "gate: 1 beside 0, nothing known: not trained",
     )
-    exact = concluded(row(5, why=NO_CHANCE), depth=row(-6, why=NO_CHANCE), gate=row(-1, why=NO_CHANCE))
+    exact, *_ = concluded(row(5, why=NO_CHANCE), depth=row(6, why=NO_CHANCE), gate=row(1, why=NO_CHANCE))
     assert exact.endswith(f"; of depth 1 and gate 1 nothing is known ({NO_CHANCE}).")
-    assert concluded(row(why="not trained")) == "Nothing is confirmed of the winner: not trained."
+    assert concluded(row(why="not trained")) == ("Nothing is confirmed of the winner: not trained.",)
 
 
-def test_of_perplexities_the_lower_is_the_better_and_they_have_no_points() -> None:
-    said = concluded(row(500, 100, marked=True), "perplexity", depth=row(-300, 100, marked=True))
-    assert said == (
-        "-5.00 ± 1.00 against the base on test, better, confirmed on 5 fresh seeds; depth 1 earns its place (without "
-        "it +3.00 ± 1.00)."
+def test_of_perplexities_a_gain_is_positive_where_they_fall_and_has_no_points() -> None:
+    assert concluded(row(500, 100, marked=True), "perplexity", depth=row(300, 100, marked=True)) == (
+        "+5.00 ± 1.00 against the base on test, better, confirmed on 5 fresh seeds; depth 1 helps.",
+        "depth: 1 beside 0, +3.00 ± 1.00, helps",
+    )
+
+
+def test_what_was_not_tested_is_said_with_the_reason() -> None:
+    found = WinnerTested(
+        measure=MEASURES["accuracy"],
+        split="test",
+        corpus="",
+        winner=row(1, 2),
+        changes=(),
+        others=(),
+        kept=("hidden", "dropout"),
+        left_out={"gate": "a constraint"},
+    )
+    assert answers(found) == (
+        "gate: not tested, since a constraint",
+        "hidden and dropout: not tested, since the winner has what the base has",
     )
 
 
 def test_whole_configs_are_compared_without_a_word_of_changes() -> None:
     others = (
-        Other(kind="search", name="one-paper", row=row(-3, 1, marked=True)),
-        Other(kind="without", name="model.stack", row=row(0.5, 1)),
+        Other(kind="search", row=replace(row(-3, 1, marked=True), label="the best of one-paper")),
+        Other(kind="without", row=replace(row(0.5, 1), label="all changes of stack")),
     )
     assert concluded(row(0.25, 0.5), others=others) == (
         "The winner is not shown to differ from the base on test, +0.25 ± 0.50 points on 5 fresh seeds; the best of "
-        "one-paper is behind the winner, -3.00 ± 1.00 points; the winner without its changes of model.stack is not "
-        "shown to differ from the winner, +0.50 ± 1.00 points."
+        "one-paper is behind the winner, -3.00 ± 1.00 points; all changes of stack together are not shown to matter, "
+        "+0.50 ± 1.00 points.",
     )
 
 
 def test_rows_fixed_in_advance_are_counted_and_the_largest_named() -> None:
     said = said_of(record_of(CONFIG, *trials(), Finished(time=0.0)))
     assert said == (
-        "Of 3 rows compared with the base on test with 3 seeds, 1 is worse (depth 1: -27.22 ± 2.39 points); 2 are open."
+        "Of 3 rows compared with the base on test with 3 seeds, 1 is worse (depth 1: -27.22 ± 4.25 points); 2 are open."
+    )
+    record = record_of(CONFIG, *trials(), Finished(time=0.0))
+    assert answers(verdict(exploration_of(record), list(confirmed_tables(record)))) == (
+        "depth: 1 beside 3, -27.22 ± 4.25, harms; 5 beside 3, nothing shown up to 14.83",
+        "gate: none beside sigmoid_below, nothing shown up to 7.05",
     )
 
 
@@ -432,7 +474,7 @@ def test_rows_of_which_none_is_marked_show_nothing() -> None:
     better = [replace(row(value, 1, marked=True), label=str(value), axis=DEPTH) for value in (2, 4, 3)]
     worse = replace(row(-7, 1, marked=True), label="none", axis=GATE)
     assert of_rows(*better, worse) == (
-        "Of 4 rows compared with the base on test with 5 seeds, 3 are better (the largest difference has depth 4: "
+        "Of 4 rows compared with the base on test with 5 seeds, 3 are better (the most has depth 4: "
         "+4.00 ± 1.00 points) and 1 is worse (gate none: -7.00 ± 1.00 points)."
     )
     skips = [
@@ -442,6 +484,7 @@ def test_rows_of_which_none_is_marked_show_nothing() -> None:
     assert of_rows(worse) == (
         "1 row compared with the base on test with 5 seeds: gate none is worse, -7.00 ± 1.00 points."
     )
+    assert of_rows() == "The study is its base alone: it has nothing to compare."
     assert of_rows(untold=2) == (
         "Nothing is confirmed: no row is compared with the base on test; of 2 more nothing is known."
     )

@@ -22,8 +22,7 @@ from jinja2 import Environment, StrictUndefined, TemplateError, nodes
 from jinja2.ext import Extension
 from jinja2.parser import Parser
 
-from skipstack.dashboards.reports.wording import listed
-from skipstack.data.basis.counted import counted
+from skipstack.data.basis.counted import counted, listed
 from skipstack.data.basis.errors import UserError, unknown
 from skipstack.models.configs.wiring import sources
 from skipstack.search.analysis.confirmation.papers import PaperRow, find_table, papers

@@ -7,8 +7,10 @@ from skipstack.dashboards.formats.page import FoldedPart, Report, Sentence
 from skipstack.dashboards.reports.confirmation.confirmation_report import confirmation_report
 from skipstack.dashboards.reports.next_step import after_ablation, whole_report
 from skipstack.dashboards.reports.pictures.trend_pictures import trend_pictures
-from skipstack.dashboards.reports.verdict import KINDS, in_a_sentence
-from skipstack.dashboards.reports.wording import NONE
+from skipstack.dashboards.reports.verdict import KINDS, answers, in_a_sentence
+from skipstack.dashboards.reports.wording import NONE, duration
+from skipstack.data.basis.counted import counted
+from skipstack.search.analysis.ablation.labels import winners_in_words
 from skipstack.search.analysis.ablation.trained import walked
 from skipstack.search.analysis.confirmation.designs import Confirmation
 from skipstack.search.analysis.verdict.of_study import of_table
@@ -23,12 +25,18 @@ def ablated_report(record: StudyRecord, found: Confirmation) -> Report:
     the scores along each numeric axis, if the trials were fixed in advance.
     """
     report, verdict, path = confirmation_report(found), of_table(record, found), tuple(_path(record))
-    said = in_a_sentence(verdict)
+    said, told, cost = in_a_sentence(verdict), answers(verdict), tuple(_cost(record))
     walked_path = (FoldedPart("the path from the base to the winner", (path,)),) if path else ()
     return replace(
         report,
-        page=replace(report.page, verdict=said, details=(*report.page.details, *walked_path)),
-        content={**report.content, "verdict": {"kind": KINDS[type(verdict)], "sentence": said}},
+        page=replace(
+            report.page,
+            groups=(*report.page.groups, *((cost,) if cost else ())),
+            verdict=said,
+            answers=told,
+            details=(*report.page.details, *walked_path),
+        ),
+        content={**report.content, "verdict": {"kind": KINDS[type(verdict)], "sentence": said, "answers": told}},
         pictures=lambda: (*report.pictures(), *trend_pictures(record)),
     )
 
@@ -40,6 +48,19 @@ def with_next_step(report: Report, record: StudyRecord, found: Confirmation, fol
     """
     step = after_ablation(record.study.space.base, of_table(record, found), folder)
     return replace(report, page=replace(report.page, groups=(*report.page.groups, step), whole=whole_report(folder)))
+
+
+def _cost(record: StudyRecord) -> Iterator[Sentence]:
+    """Yield which trials of the search the winners of an ablation are, and what the ablation cost."""
+    if record.plan is None:
+        return
+    trials = record.trials.values()
+    seeds = record.study.search.repeated.counted(record.study.search.seeds)
+    epochs, seconds = sum(trial.epochs for trial in trials), sum(trial.seconds for trial in trials)
+    yield Sentence(
+        f"{winners_in_words(record.plan)} The ablation trained {counted(len(trials), 'trial')} with {seeds}: "
+        f"{counted(epochs, 'epoch')}, {duration(seconds)} of training and evaluation."
+    )
 
 
 def _path(record: StudyRecord) -> Iterator[Sentence]:

@@ -1,4 +1,4 @@
-"""The page shown before an ablation starts: its rows, their cost, and the smallest detectable difference."""
+"""The page shown before an ablation starts: its rows, their cost, and the smallest detectable gain."""
 
 from collections.abc import Iterator
 from itertools import groupby
@@ -8,7 +8,7 @@ from skipstack.dashboards.reports.wording import duration, number, size_of
 from skipstack.data.basis.counted import counted
 from skipstack.data.tasks.measure import Measure
 from skipstack.search.analysis.ablation.experiment import Experiment
-from skipstack.search.analysis.ablation.labels import label
+from skipstack.search.analysis.ablation.labels import label, winners_in_words
 from skipstack.search.analysis.confirmation.forecast import POINTS, Forecast, Rounds
 from skipstack.search.ledger.events import Tuning
 from skipstack.search.statistics.power import POWER
@@ -42,11 +42,12 @@ def _rows(made: Experiment) -> Iterator[Block]:
     space, planned = Space(made.study.space), made.plan
     named = [(label(space, planned, row.roles[0]), row.roles[1:]) for row in planned.rows]
     for section, rows in groupby(named, key=lambda one: one[0].section):
+        found = list(rows)
         if section:
-            yield Sentence(section)
+            yield Sentence(f"{section} (over: {found[0][0].over})")
         also = (
             f"{name.name}{''.join(f' (also {label(space, planned, role)})' for role in others)}"
-            for name, others in rows
+            for name, others in found
         )
         yield Listing(tuple(also))
     if planned.left_out:
@@ -55,7 +56,8 @@ def _rows(made: Experiment) -> Iterator[Block]:
 
 
 def _costs(made: Experiment, expected: Forecast, measure: Measure) -> Iterator[str]:
-    """Yield lines on the number of trials, their time, and the detectable differences."""
+    """Yield lines on the winners, the number of trials, their time, and the detectable gains."""
+    yield winners_in_words(made.plan)
     rows, corpora = len(made.plan.rows), max(1, len(made.plan.corpora))
     each = f"{counted(rows, 'row')} x {counted(expected.seeds, 'seed')}"
     if (repeated := made.study.search.repeated).name:
@@ -72,25 +74,26 @@ def _costs(made: Experiment, expected: Forecast, measure: Measure) -> Iterator[s
         yield _rounds(expected.rounds)
     found = expected.resolution
     if found is None:
-        yield f"the differences that it can detect are not known: {expected.why}"
+        yield f"the gains that it can detect are not known: {expected.why}"
         return
     unit = "points" if measure.in_points else f"of {measure.label}"
     others = " at once, the others without effect" if found.questions > 1 else ""
     asked = f"{counted(found.questions, 'question')}{others}; {counted(found.sentences, 'test sentence')}"
     if found.smallest is None:
-        yield "one seed can detect no difference, since it does not show how much seeds vary"
+        yield "one seed can detect no gain, since it does not show how much seeds vary"
     else:
         yield (
-            f"the smallest difference that gets a mark in {POWER:.0%} of cases with {counted(expected.seeds, 'seed')}: "
+            f"the smallest gain or loss that gets a mark in {POWER:.0%} of cases with "
+            f"{counted(expected.seeds, 'seed')}: "
             f"{size_of(found.as_searched, measure)} {unit} if scores vary as in the search, "
             f"{size_of(found.smallest, measure)} with allowance for how roughly its "
             f"{counted(expected.searched, 'seed')} {'shows' if expected.searched == 1 else 'show'} that ({asked}); "
             "the report computes the first of its own rows"
         )
     if found.needed is None:
-        yield f"no number of seeds detects a difference of {POINTS} {unit}: the test set is too small"
+        yield f"no number of seeds detects a gain of {POINTS} {unit}: the test set is too small"
     else:
-        yield f"a difference of {POINTS} {unit} would take {counted(found.needed, 'seed')}"
+        yield f"a gain of {POINTS} {unit} would take {counted(found.needed, 'seed')}"
 
 
 def _tuning(found: Tuning, made: Experiment, expected: Forecast) -> str:

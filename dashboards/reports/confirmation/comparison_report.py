@@ -5,16 +5,28 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from skipstack.dashboards.formats.page import Cell, Column, Numbers, Page, Report, Sentence, Table, TableRow
+from skipstack.dashboards.formats.page import (
+    Block,
+    Cell,
+    Column,
+    FoldedPart,
+    Numbers,
+    Page,
+    Report,
+    Sentence,
+    Table,
+    TableRow,
+)
+from skipstack.dashboards.reports.confirmation.confirmation_report import rows_by_themselves
 from skipstack.dashboards.reports.confirmation.estimates import (
     MARK,
     best_scores,
     confirmed_numbers,
-    estimate_text,
+    gain_text,
     meaning,
 )
 from skipstack.dashboards.reports.pictures.confirmed_pictures import compared_pictures
-from skipstack.dashboards.reports.wording import NONE, heading_of, scored, sentence, with_error
+from skipstack.dashboards.reports.wording import NONE, heading_of, scored, sentence
 from skipstack.data.basis.counted import counted
 from skipstack.data.tasks.measure import Measure
 from skipstack.search.analysis.confirmation.against import ComparedRow, PaperComparison
@@ -23,7 +35,7 @@ Writer = Callable[[Numbers, Measure], str]
 """A function that writes a cell from the numbers of its row and the measure."""
 
 DISAGREES = "≠"
-"""Marks a row in which our difference, over its whole interval, has the opposite sign of the paper's difference."""
+"""Marks a row in which our gain is beyond chance, and has the opposite sign of the paper's."""
 
 
 def comparison_report(comparison: PaperComparison) -> Report:
@@ -32,12 +44,17 @@ def comparison_report(comparison: PaperComparison) -> Report:
     title = f"{comparison.study} on {comparison.corpus}, against {comparison.table}: {comparison.title}"
     groups = ((_table(comparison, records),), tuple(Sentence(each) for each in _sentences(comparison)))
     return Report(
-        page=Page(title, groups),
+        page=Page(title, groups, details=(FoldedPart("each row by itself", (_details(comparison, records),)),)),
         content=_content(comparison, records),
         records=records,
         names=list(records[0]),
         pictures=partial(compared_pictures, records, comparison.measure, comparison.split),
     )
+
+
+def _details(comparison: PaperComparison, records: Sequence[Numbers]) -> tuple[Block, ...]:
+    ours = [record for record in records if record["trial"] is not None]
+    return rows_by_themselves(ours, comparison.measure, comparison.split)
 
 
 def _numbers(row: ComparedRow) -> Numbers:
@@ -46,7 +63,7 @@ def _numbers(row: ComparedRow) -> Numbers:
         "disagrees": row.disagrees,
         "paper_dev": row.paper_dev,
         "paper_test": row.paper_test,
-        "paper_difference": row.paper_difference,
+        "paper_gain": row.paper_gain,
         "paper_precision": row.paper_precision,
         "paper_recall": row.paper_recall,
         "precision": row.precision,
@@ -119,64 +136,60 @@ def _sentences(comparison: PaperComparison) -> Iterator[str]:
     rows = counted(comparison.shared, "row")
     yield f"Spearman's rank correlation of paper and ours on {comparison.split}, over {rows} that both have: {value}"
     base = next(row.ours for row in comparison.rows if row.ours.is_reference)
-    compared = [row for row in comparison.rows if row.paper_difference is not None and row.ours.difference is not None]
+    compared = [row for row in comparison.rows if row.paper_gain is not None and row.ours.gain is not None]
     if base.trial is None:
-        yield f"no differences of ours: the paper's base, {base.label}, was not tried"
+        yield f"no gains of ours: the paper's base, {base.label}, was not tried"
     elif not base.whole:
-        yield f"no differences of ours: the paper's base, {base.label}, is not trained to its end"
+        yield f"no gains of ours: the paper's base, {base.label}, is not trained to its end"
     elif comparison.only_described:
-        yield f"our differences are only described, and none is tested: {comparison.only_described}"
+        yield f"our gains are only described, and none is tested: {comparison.only_described}"
     else:
-        share = f"{DISAGREES} {sum(row.disagrees for row in compared)} of {len(compared)} differences"
-        yield f"{share}: the other sign than the paper's, with the whole interval"
+        share = f"{DISAGREES} {sum(row.disagrees for row in compared)} of {len(compared)} gains"
+        yield f"{share}: beyond chance, with the other sign than the paper's"
     cut = sorted({row.ours.state for row in comparison.rows if row.ours.state is not None and not row.ours.whole})
     if cut:
-        yield f"{', '.join(cut)}: not trained to its end, so without a difference and not ranked"
+        yield f"{', '.join(cut)}: not trained to its end, so without a gain and not ranked"
     if comparison.note:
         yield f"note: {comparison.note}"
     why = {"alone": "since the test set is the paper's own"} if comparison.same_test_set else {}
-    told = " ".join(meaning([row.ours for row in comparison.rows], comparison.split, comparison.measure, **why))
+    what = f"what the row adds to {base.label}"
+    told = " ".join(
+        meaning([row.ours for row in comparison.rows], comparison.split, comparison.measure, what=what, **why)
+    )
     yield f"Ours: the base with what the row has and nothing else. {told} {NONE}: not in the paper, or not tried."
 
 
-def _paper(name: str, sign: str = "") -> Writer:
-    return lambda numbers, measure: with_error(numbers[f"paper_{name}"], None, measure, sign).partition(" ")[0]
-
-
-def _ours(name: str) -> Writer:
-    return lambda numbers, measure: estimate_text(name, numbers, measure)
-
-
-def _our_part(name: str) -> Writer:
+def _score(name: str) -> Writer:
     return lambda numbers, measure: scored(numbers[name], measure)
 
 
-def _paper_difference(numbers: Numbers, measure: Measure) -> str:
-    return "base" if numbers["is_reference"] else _paper("difference", "+")(numbers, measure)
+def _paper_gain(numbers: Numbers, measure: Measure) -> str:
+    gain = numbers["paper_gain"]
+    return "base" if numbers["is_reference"] else measure.gained(gain) if isinstance(gain, float) else NONE
 
 
-def _our_difference(numbers: Numbers, measure: Measure) -> str:
+def _our_gain(numbers: Numbers, measure: Measure) -> str:
     if numbers["is_reference"] and numbers["trial"] is not None:
         return "base "
     if numbers["trial"] is not None and not numbers["whole"]:
         return f"{numbers['state']} "
-    return estimate_text("difference", numbers, measure, "+") + (MARK if numbers["marked"] else " ")
+    return gain_text(numbers, measure) + (MARK if numbers["marked"] else " ")
 
 
 PARTS = ("recall", "precision")
 """The parts of an F1. They are shown on test where the paper prints them, and left out first on a narrow page."""
 
 COLUMNS: Mapping[Column, Writer] = {
-    Column("dev %", "paper"): _paper("dev"),
-    Column("precision", "paper"): _paper("precision"),
-    Column("recall", "paper"): _paper("recall"),
-    Column("test %", "paper"): _paper("test"),
-    Column("difference", "paper"): _paper_difference,
-    Column("dev %", "ours"): _ours("dev"),
-    Column("difference", "ours"): _our_difference,
-    Column("precision", "ours"): _our_part("precision"),
-    Column("recall", "ours"): _our_part("recall"),
-    Column("test %", "ours"): _ours("test"),
+    Column("dev %", "paper"): _score("paper_dev"),
+    Column("precision", "paper"): _score("paper_precision"),
+    Column("recall", "paper"): _score("paper_recall"),
+    Column("test %", "paper"): _score("paper_test"),
+    Column("gain", "paper"): _paper_gain,
+    Column("dev %", "ours"): _score("dev"),
+    Column("gain", "ours"): _our_gain,
+    Column("precision", "ours"): _score("precision"),
+    Column("recall", "ours"): _score("recall"),
+    Column("test %", "ours"): _score("test"),
     Column("trial", "ours"): lambda numbers, _: NONE if numbers["trial"] is None else str(numbers["trial"]),
 }
 """The columns of the printed table, with the functions that write their cells."""

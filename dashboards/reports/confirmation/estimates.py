@@ -1,10 +1,10 @@
 """The numbers of estimates, by the names used in all reports, and the sentences that explain them."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from skipstack.dashboards.formats.page import Numbers
-from skipstack.dashboards.reports.wording import NONE, with_error
+from skipstack.dashboards.reports.wording import NONE, gained, with_error
 from skipstack.data.basis.counted import counted
 from skipstack.data.tasks.measure import Measure
 from skipstack.search.analysis.confirmation.confirmation import ConfirmedRow
@@ -13,7 +13,7 @@ from skipstack.search.statistics.estimates import Estimate
 from skipstack.spaces.subject import Scalar
 
 MARK = "*"
-"""Marks a significant difference. Of families (rows corrected together) without any effect, at most 5 % have a mark."""
+"""Marks a significant gain or loss. Of families (rows corrected together) without any effect, at most 5 % have one."""
 
 BOLD = "Bold: the best score."
 """The sentence that explains bold cells."""
@@ -36,13 +36,19 @@ def best_scores(records: Sequence[Numbers], name: str, measure: Measure) -> set[
 
 
 def confirmed_numbers(row: ConfirmedRow) -> Numbers:
-    """The numbers of a confirmed row, by name: unscaled, and larger if better (``data.tasks.measure``)."""
+    """The numbers of a confirmed row, by name: unscaled, and larger if better (``data.tasks.measure``).
+
+    The interval of ``gain`` is the corrected one, which decides the mark. That of the row alone is called uncorrected.
+    """
+    gain, corrected = row.gain, row.corrected or (None, None)
     return {
         "row": row.label,
+        "over": row.over,
         "section": row.section,
         "axis": row.axis,
         "corpus": row.corpus,
         "is_reference": row.is_reference,
+        "taken_back": row.taken_back,
         "trial": row.trial,
         "reference_trial": row.reference,
         "state": row.state,
@@ -50,25 +56,36 @@ def confirmed_numbers(row: ConfirmedRow) -> Numbers:
         "seeds": len(row.seeds),
         **_numbers("dev", row.dev),
         **_numbers("test", row.test),
-        **_numbers("difference", row.difference),
-        "difference_error": None if row.difference is None else row.difference.error,
-        "difference_degrees": None if row.difference is None else row.difference.degrees,
-        "difference_sentences": None if row.difference is None else row.difference.sentences,
-        "difference_documents": None if row.difference is None else row.difference.documents,
-        "effect_size": row.effect_size,
-        "p": None if row.difference is None else row.difference.p,
-        "p_holm": row.p,
-        "difference_low_corrected": None if row.corrected is None else row.corrected[0],
-        "difference_high_corrected": None if row.corrected is None else row.corrected[1],
-        "p_randomised": row.p_randomised,
+        **_numbers("reference_dev", row.reference_dev),
+        **_numbers("reference_test", row.reference_test),
+        "gain": None if gain is None else gain.value,
+        "gain_low": corrected[0],
+        "gain_high": corrected[1],
+        "gain_half": row.half,
         "marked": row.marked,
-        "why": row.why or (row.difference.why if row.difference is not None else ""),
+        "p_holm": row.p,
+        "gain_low_uncorrected": None if gain is None else gain.low,
+        "gain_high_uncorrected": None if gain is None else gain.high,
+        "gain_half_uncorrected": None if gain is None else gain.half,
+        "gain_error": None if gain is None else gain.error,
+        "gain_degrees": None if gain is None else gain.degrees,
+        "gain_sentences": None if gain is None else gain.sentences,
+        "gain_documents": None if gain is None else gain.documents,
+        "p": None if gain is None else gain.p,
+        "effect_size": row.effect_size,
+        "p_randomised": row.p_randomised,
+        "why": row.why or (gain.why if gain is not None else ""),
     }
 
 
-def estimate_text(name: str, numbers: Numbers, measure: Measure, sign: str = "") -> str:
-    """The estimate ``name`` as text, with half the width of its interval: ``96.41 ± 0.12``."""
-    return with_error(numbers[name], numbers[f"{name}_half"], measure, sign)
+def gain_text(numbers: Numbers, measure: Measure) -> str:
+    """The gain of a row as text, with half of the interval that decides its mark: ``+1.20 ± 0.31``."""
+    return gained(numbers["gain"], numbers["gain_half"], measure)
+
+
+def estimate_text(name: str, numbers: Numbers, measure: Measure) -> str:
+    """The estimate ``name`` as text, with half the width of its 95 % interval: ``96.41 ± 0.12``."""
+    return with_error(numbers[name], numbers[f"{name}_half"], measure)
 
 
 def meaning(
@@ -76,54 +93,60 @@ def meaning(
     split: Split,
     measure: Measure,
     *,
-    reference: str = "the base",
+    what: str = "what the change adds",
     alone: str = "since no counts by sentence are known",
 ) -> Iterator[str]:
-    """Yield sentences that explain ± and the mark in a table of confirmed rows.
+    """Yield sentences that explain the gain, ± and the mark in a table of confirmed rows.
 
-    ``split``: the split of the scores. ``reference``: the words for the row with which the rows are compared.
-    ``alone``: the reason why intervals are over seeds alone, if they are.
+    ``split``: the split of the scores. ``what``: the words for the gain. ``alone``: the reason why intervals are over
+    seeds alone, if they are.
     """
-    of_split = [row.test if split == "test" else row.dev for row in rows]
-    every = [each for row, score in zip(rows, of_split, strict=True) for each in (row.difference, score) if each]
-    with_interval = [each for each in every if each.half is not None]
+    gains = [row.gain for row in rows if row.gain is not None]
+    with_interval = [each for each in gains if each.half is not None]
     families = Counter(row.corpus for row in rows if row.p is not None)
+    over = next((each.over for each in with_interval if each.over), "")
+    points = ", in points" if measure.in_points else f", in {measure.label}" if measure.factor < 0 else ""
+    lower = ", which then falls" if measure.factor < 0 else ""
+    paired = "call by call" if over else "by seed"
+    if gains:
+        yield f"gain: {what} on {split}{points}, paired {paired}; + helps{lower}, - harms."
     if not with_interval:
-        why = next((each.why for each in every if each.why), "")
+        why = next((each.why for each in gains if each.why), "")
         yield f"No intervals{f': {why}' if why else ''}."
         return
-    seeds = max(each.seeds for each in with_interval)
-    corpora = max(each.corpora for each in with_interval)
-    sentences = {each.sentences for each in with_interval if each.corpora == 1}
-    if over := next((each.over for each in with_interval if each.over), ""):
-        chance = f"of {over}{'' if corpora > 1 else ', widened for the training data that they share'}"
-    elif sentences == {None}:
-        why = f", {alone}" if measure.counted else ""
-        chance = f"of {counted(seeds, 'seed')} alone{why}"
+    chance = _chance(with_interval, measure, alone)
+    yield f"±: half of its interval, which holds the chance {chance}{_corrected(families)}."
+    yield f"{MARK}: beyond chance (5 %): ± is smaller than the gain. The others leave open which is better."
+
+
+def _chance(estimates: Sequence[Estimate], measure: Measure, alone: str) -> str:
+    """The phrase on the sources of chance that the intervals of ``estimates`` hold."""
+    seeds = max(each.seeds for each in estimates)
+    corpora = max(each.corpora for each in estimates)
+    sentences = {each.sentences for each in estimates if each.corpora == 1}
+    if over := next((each.over for each in estimates if each.over), ""):
+        return f"of {over}{'' if corpora > 1 else ', widened for the training data that they share'}"
+    if sentences == {None}:
+        chance = f"of {counted(seeds, 'seed')} alone{f', {alone}' if measure.counted else ''}"
+    elif not sentences:
+        chance = f"of {counted(seeds, 'seed')}"
     else:
         most = max(each for each in sentences if each is not None)
-        documents = {each.documents for each in with_interval if each.documents is not None}
+        documents = {each.documents for each in estimates if each.documents is not None}
         within = f" in {counted(max(documents), 'document')}, drawn as wholes" if documents else ""
         chance = f"of {counted(seeds, 'seed')} and {counted(most, 'sentence')}{within}"
         chance += ", or of the seeds alone where no counts by sentence are known" if None in sentences else ""
-    chance += f"; that of a mean holds the chance of {corpora} corpora" if corpora > 1 and not over else ""
-    yield f"±: half the 95 % interval, which holds the chance {chance}."
-    if families:
-        points = ", in points" if measure.in_points else ""
-        paired = "call by call" if over else "by seed"
-        yield (
-            f"Difference: to {reference} on {split}{points}, paired {paired}. {MARK}: significant at 5 %"
-            f"{_corrected(list(families.values()))}; the others leave open which is better."
-        )
+    return f"{chance} (of a mean, that of {corpora} corpora)" if corpora > 1 else chance
 
 
-def _corrected(families: Sequence[int]) -> str:
-    """The clause on the correction of the marks. The rows of each corpus form a family; so do the means over corpora.
-    ``families``: the number of rows in each family.
+def _corrected(families: Mapping[str, int]) -> str:
+    """The clause on the correction of the intervals and marks. The rows of each corpus form a family; so do the means
+    over corpora. ``families``: the number of rows in each family.
     """
     if len(families) > 1:
         return ", corrected for the rows of a corpus together, and for the means together (Holm)"
-    return f", corrected for {families[0]} rows (Holm)" if families[0] > 1 else ""
+    most = max(families.values(), default=1)
+    return f", corrected for {most} rows (Holm)" if most > 1 else ""
 
 
 def _numbers(name: str, estimate: Estimate | None) -> Numbers:

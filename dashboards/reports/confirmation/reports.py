@@ -50,11 +50,16 @@ def first_shown(tables: Tables) -> int | None:
     return own if (decisive := decisive_table(tables)) is None else decisive
 
 
-def one_report(reports: Sequence[Report], verdict: str = "") -> Report:
-    """Join the reports of several confirmed tables under one ``verdict``. A single report is returned unchanged."""
+def one_report(reports: Sequence[Report], first: int | None = None) -> Report:
+    """Join the reports of several confirmed tables. A single report is returned unchanged.
+
+    ``first``: the position of the report whose verdict is that of all; None if none has it.
+    """
     if len(reports) == 1:
         return reports[0]
-    page = Page("", tuple(_groups(reports)), verdict, tuple(part for each in reports for part in _details(each)))
+    verdict, answers = ("", ()) if first is None else (reports[first].page.verdict, reports[first].page.answers)
+    details = tuple(part for each in reports for part in _details(each))
+    page = Page("", tuple(_groups(reports)), verdict=verdict, answers=answers, details=details)
     return replace(
         reports[0],
         page=page,

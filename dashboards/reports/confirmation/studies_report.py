@@ -59,9 +59,10 @@ def _confirmed(studies: Studies) -> Iterator[tuple[Block, ...]]:
         yield heading, Sentence(NOT_TESTED if studies.unknown else NOTHING)
         return
     records = [confirmed_numbers(row) for row in studies.rows]
-    table = confirmed_table(records, studies.measure, split=studies.split, reference="first")
+    table = confirmed_table(records, studies.measure, split=studies.split)
     yield heading, replace(table, names=("config", "study"))
-    told = " ".join(meaning(studies.rows, studies.split, studies.measure, reference="the first study that has it"))
+    what = "the study's score minus that of the study that it is over"
+    told = " ".join(meaning(studies.rows, studies.split, studies.measure, what=what))
     missing = (Sentence(f"{row.section}, {row.label}: {row.why}") for row in studies.rows if row.why)
     yield Sentence(f"{told} Seeds that both studies used are paired, others are not."), *missing
 

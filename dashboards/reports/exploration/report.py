@@ -24,19 +24,17 @@ from skipstack.dashboards.reports.exploration.table import (
 )
 from skipstack.dashboards.reports.next_step import DIR, next_step, whole_report
 from skipstack.dashboards.reports.pictures.search_pictures import search_pictures
-from skipstack.dashboards.reports.space_report import side_effect_lines
-from skipstack.dashboards.reports.verdict import KINDS, in_a_sentence
+from skipstack.dashboards.reports.verdict import KINDS, answers, in_a_sentence
 from skipstack.dashboards.reports.wording import (
     NONE,
     duration,
     enough_in_words,
     hours_over_in_words,
-    listed,
     reason_in_words,
     scored,
     sentence,
 )
-from skipstack.data.basis.counted import counted
+from skipstack.data.basis.counted import counted, listed
 from skipstack.data.tasks.measure import Measure
 from skipstack.search.analysis.exploration.effects import LEAST_WHOLE, Effects
 from skipstack.search.analysis.exploration.exploration import Exploration, ListedTrial
@@ -46,13 +44,12 @@ from skipstack.search.analysis.verdict.verdicts import Verdict, WinnerChange, Wi
 from skipstack.search.api.planning.small_space import small_space
 from skipstack.search.study.config import StudyConfig
 from skipstack.search.study.record.domain_parts import parts as parts_of
-from skipstack.search.study.record.domain_parts import value_text
 from skipstack.search.study.record.selection import FIXED_DESIGNS
 from skipstack.spaces.changes import changes, chosen
 from skipstack.spaces.function import FunctionConfig
 from skipstack.spaces.paths import overlap
+from skipstack.spaces.short_names import value_text
 from skipstack.spaces.side_effects import side_effects
-from skipstack.spaces.space import Space
 from skipstack.spaces.subject import Scalar, Subject, leaves
 from skipstack.spaces.trial import CORPUS, TrialConfig
 
@@ -73,7 +70,10 @@ def exploration_report(seen: Exploration, by: Sequence[str] = (), *, tables: Tab
     """
     more, found = contents(seen), verdict(seen, tables)
     confirmed = _confirmed(seen, found)
-    records = [numbers_of(row, confirmed.get((row.axis, row.value))) for row in seen.rows]
+    records = [
+        numbers_of(row, confirmed.get((row.axis, row.value)), seen.brings.get((row.axis, row.value), ()))
+        for row in seen.rows
+    ]
     said = in_a_sentence(found)
     decided = decisive_table(tables) is not None  # if so, the confirmed table shows the changes of the best config
     values = FoldedPart("values", tuple(_values(seen, records, found, confirmed=decided, folder=folder)))
@@ -89,6 +89,7 @@ def exploration_report(seen: Exploration, by: Sequence[str] = (), *, tables: Tab
                 *((step,) if (step := next_step(found, seen, folder)) else ()),
             ),
             verdict=said,
+            answers=answers(found),
             whole=whole_report(folder),
             details=(
                 *((FoldedPart("the best config", (best,)),) if decided else ()),
@@ -97,7 +98,11 @@ def exploration_report(seen: Exploration, by: Sequence[str] = (), *, tables: Tab
                 *((FoldedPart("trials", (further,)),) if further else ()),
             ),
         ),
-        content={"verdict": {"kind": KINDS[type(found)], "sentence": said}, **_content(seen, records), **more},
+        content={
+            "verdict": {"kind": KINDS[type(found)], "sentence": said, "answers": answers(found)},
+            **_content(seen, records),
+            **more,
+        },
         records=records,
         names=list(
             numbers_of(ValueRow(axis="", value="", trials=0, scored=0, reported=dict.fromkeys(seen.seen.reported)))
@@ -130,8 +135,7 @@ def _values(
 ) -> Iterator[tuple[Block, ...]]:
     """Yield the table of all values of all axes, with sentences that explain its columns and marks."""
     yield (Sentence(about(seen, confirmed=confirmed, folder=folder)),)
-    effects = (f"{line}." for line in side_effect_lines(Space(seen.config.space), seen.base))
-    notes = [*_of_values(seen, records), *_of_confirmed(records, found), *effects]
+    notes = [*_of_values(seen, records), *_of_confirmed(records, found)]
     yield table(records, seen.measure), Sentence(" ".join(notes), style="dim")
 
 
@@ -249,7 +253,7 @@ def _best(exploration: Exploration) -> Iterator[Block]:
     settings = chosen(changed, exploration.best_config)  # without defaults that only follow from another choice of kind
     yield Listing(tuple(f"{path}={value_text(value)}" for path, value in settings.items()), code=True)
     if effects := side_effects(exploration.best_config, exploration.base, settings):
-        yield Sentence(f"with these settings {listed(effects)}")
+        yield Sentence(f"and so {listed(effects)}")
 
 
 def _changed(exploration: Exploration, config: Subject) -> Mapping[str, Scalar]:
@@ -313,14 +317,14 @@ def _of_values(exploration: Exploration, records: Sequence[Numbers]) -> Iterator
 
 
 def _of_confirmed(records: Sequence[Numbers], found: Verdict) -> Iterator[str]:
-    """Yield a sentence that explains the column of confirmed differences, if there are any."""
+    """Yield a sentence that explains the column of confirmed gains, if there are any."""
     if isinstance(found, WinnerTested) and any(numbers["confirmed"] is not None for numbers in records):
         where = f"on {found.split} ({found.corpus})" if found.corpus else f"on {found.split}"
         marked = any(numbers["confirmed_marked"] for numbers in records)
-        mark = f"; {MARK}: significant at 5 %, corrected for all rows of the ablation" if marked else ""
+        mark = f"; {MARK}: beyond chance at 5 %" if marked else ""
         yield (
-            f"confirmed: what the value adds to the winner, which an ablation trained again, {where}, against the "
-            f"base's value; ±: half its 95 % interval{mark}."
+            f"confirmed: what the value adds to the winner, which an ablation trained again, {where}, beside the base's"
+            f" value; + helps; ±: half its interval, corrected for all rows of the ablation{mark}."
         )
 
 

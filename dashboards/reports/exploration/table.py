@@ -5,12 +5,13 @@ from dataclasses import replace
 
 from skipstack.dashboards.formats.page import Cell, Column, Numbers, Table, TableRow
 from skipstack.dashboards.reports.confirmation.estimates import MARK
-from skipstack.dashboards.reports.wording import NONE, heading_of, scored, size_of, with_error
+from skipstack.dashboards.reports.wording import NONE, gained, heading_of, scored, size_of
 from skipstack.data.tasks.measure import Measure
 from skipstack.search.analysis.exploration.effects import Effect
 from skipstack.search.analysis.exploration.table import BASE, BASELINE, BEST, ValueRow
 from skipstack.search.analysis.verdict.verdicts import WinnerChange
 from skipstack.search.statistics.descriptive import deviation, mean
+from skipstack.spaces.side_effects import with_effects
 
 LEADS, CUT, FRONT, REUSED = "›", "†", "◆", "="
 """Marks: the best value of an axis; a trial not trained to its end; a trial on the Pareto front; a reused trial."""
@@ -19,7 +20,7 @@ OPEN = "open"
 """Printed in place of an effect whose 95 % band contains 0."""
 
 CONFIRMED = Column("confirmed")
-"""The column of differences that an ablation has tested. It is left out if there are none."""
+"""The column of gains that an ablation has tested. It is left out if there are none."""
 
 WHOLE = (BASELINE, BASE, BEST)
 """The ``axis`` of the three rows that belong to no axis: the baseline, the base and the best trial."""
@@ -31,15 +32,17 @@ OPTIONAL = ("trial", "seconds", "epochs", "deviation", "test %", "n")
 """The columns that a narrow terminal drops, the first one first."""
 
 
-def numbers_of(row: ValueRow, confirmed: WinnerChange | None = None) -> Numbers:
+def numbers_of(row: ValueRow, confirmed: WinnerChange | None = None, brings: Sequence[str] = ()) -> Numbers:
     """The numbers of a row, by name.
 
     Scores and effects are unscaled, and larger if better (``data.tasks.measure``): accuracies in [0, 1], negative
-    perplexities. ``confirmed``: the winner's change to this row's value, if an ablation has tested it.
+    perplexities. ``confirmed``: the winner's change to this row's value, if an ablation has tested it. ``brings``: what
+    the value brings along.
     """
     return {
         "axis": row.axis,
         "value": row.value,
+        "brings_along": ", ".join(brings),
         "best_of_axis": row.leads,
         "trials": row.trials,
         "scored_trials": row.scored,
@@ -75,14 +78,14 @@ def _effect_numbers(effect: Effect | None) -> Numbers:
 
 
 def _confirmed_numbers(change: WinnerChange | None) -> Numbers:
-    found = None if change is None else change.difference
-    if change is None or found is None or found.half is None:
+    row = None if change is None else change.row
+    if row is None or row.gain is None or row.corrected is None:
         return dict.fromkeys(("confirmed", "confirmed_low", "confirmed_high", "confirmed_marked"))
     return {
-        "confirmed": found.value,
-        "confirmed_low": found.low,
-        "confirmed_high": found.high,
-        "confirmed_marked": change.without.marked,
+        "confirmed": row.gain.value,
+        "confirmed_low": row.corrected[0],
+        "confirmed_high": row.corrected[1],
+        "confirmed_marked": row.marked,
     }
 
 
@@ -134,7 +137,8 @@ def _split(split: str, values: Sequence[float]) -> Numbers:
 
 
 def _row(numbers: Numbers, measure: Measure, columns: Sequence[Column]) -> TableRow:
-    axis, value = str(numbers["axis"]), str(numbers["value"])
+    brings = [str(numbers["brings_along"])] if numbers["brings_along"] else []
+    axis, value = str(numbers["axis"]), with_effects(str(numbers["value"]), brings)
     of_axis = axis not in WHOLE
     # The baseline's label omits its value, which a footnote gives.
     label = value if of_axis else axis if axis == BASELINE else f"{axis}, {value}"
@@ -173,7 +177,7 @@ def _confirmed(numbers: Numbers, measure: Measure) -> str:
     if not (isinstance(low, float) and isinstance(high, float)):
         return ""
     mark = MARK if numbers["confirmed_marked"] else " "
-    return f"{with_error(value, (high - low) / 2, measure, '+')}{mark}"
+    return f"{gained(value, (high - low) / 2, measure)}{mark}"
 
 
 def _selected(numbers: Numbers, measure: Measure) -> str:

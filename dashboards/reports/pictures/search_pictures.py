@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from skipstack.dashboards.formats.page import Picture
 from skipstack.dashboards.reports.pictures.picture import Drawn, pictured
 from skipstack.spaces.short_names import names_by_path
+from skipstack.spaces.side_effects import with_effects
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -66,7 +67,11 @@ def _effects(exploration: "Exploration") -> "Draw":
     frame = table.loc[of_axes, ["axis", "value", "effect", "effect_low", "effect_high"]].rename(
         columns={"effect_low": "low", "effect_high": "high"}
     )
-    frame = frame.assign(axis=frame["axis"].map(shown))
+    values = [
+        with_effects(value, exploration.brings.get((axis, value), ()))
+        for axis, value in zip(frame["axis"], frame["value"], strict=True)
+    ]
+    frame = frame.assign(axis=frame["axis"].map(shown), value=values)
     apart = [short[axis] for axis in exploration.apart]
     if len(frame):
         return partial(effects, frame, exploration.measure, apart=apart)

@@ -5,7 +5,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from skipstack.dashboards.formats.page import Numbers, Picture
-from skipstack.dashboards.reports.pictures.confirmed_pictures import differences_of
+from skipstack.dashboards.reports.pictures.confirmed_pictures import gains_of
 from skipstack.dashboards.reports.pictures.picture import Drawn, pictured
 from skipstack.data.tasks.measure import Measure
 
@@ -33,9 +33,9 @@ def _confirmed(records: Sequence[Numbers], measure: Measure) -> Drawn:
 
     firsts = {str(numbers["row"]) for numbers in records if numbers["is_reference"]}
     first = next(iter(firsts)) if len(firsts) == 1 else "the first study that has the config"
-    frame = differences_of(records, measure)
-    told = f"Differences to {first}, config by config"
-    drawn = partial(effects, frame, measure, what="difference in", told=told)
+    frame = gains_of(records)
+    told = f"Gains over {first}, config by config"
+    drawn = partial(effects, frame, measure, told=told)
     reason = "nothing is confirmed in more than one of the studies"
     return Drawn("Confirmed on test", drawn if len(frame) else reason)
 

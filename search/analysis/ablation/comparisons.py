@@ -4,17 +4,16 @@ A row is a config that the ablation trains. Its roles say why it is trained: as 
 ``without`` a change of a winner, for example. Each role except the base has a reference, the row to compare with.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from skipstack.data.basis.frozen import canonical_json
-from skipstack.search.analysis.ablation.labels import reference, reference_name, row_name
+from skipstack.search.analysis.ablation.labels import TAKEN_BACK, Label, label, reference, reference_name, row_name
 from skipstack.search.analysis.ablation.rows import changed
 from skipstack.search.analysis.ablation.trained import trained_rows
 from skipstack.search.ledger.events import ListedRow, Role
-from skipstack.search.study.record.domain_parts import short_name
 from skipstack.search.study.record.study_record import StudyRecord
 from skipstack.search.study.record.trial_record import TrialRecord
-from skipstack.spaces.short_names import names_by_path
+from skipstack.spaces.side_effects import change_name
 from skipstack.spaces.space import Point
 from skipstack.spaces.trial import CORPUS
 
@@ -30,11 +29,14 @@ def own_roles(row: ListedRow) -> tuple[Role, ...]:
     return tuple(role for role in row.roles if role == first or first.kind not in ("base", "winner"))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, kw_only=True, slots=True)
 class RowComparison:
     """The comparison of a row with one reference, on one corpus or as a mean over several corpora.
 
-    ``row``, ``reference``: the names of the row and of its reference; for the base, ``reference`` is empty.
+    ``row``, ``reference``: the names of the configs that were trained for the row and for its reference. They identify
+    the comparison; for the base, ``reference`` is empty.
+    ``label``: what the row is called.
+    ``taken_back``: whether the reference, and not the row, has the change that the row measures.
     ``corpus``: the title of the corpus, or the text of ``mean_of``.
     ``trials``: the trials of the row, one for each corpus.
     ``references``: the trials of the reference in the same order; empty for the base, or if the reference has no trial.
@@ -42,15 +44,17 @@ class RowComparison:
 
     row: str
     reference: str
+    label: Label
+    taken_back: bool
     corpus: str
     trials: tuple[TrialRecord, ...]
     references: tuple[TrialRecord, ...] = ()
 
     @property
-    def numbers(self) -> tuple[tuple[int, int | None], ...]:
-        """Pairs that identify the comparison: the numbers of a trial and of its reference (or None)."""
-        against: list[int | None] = [each.number for each in self.references]
-        return tuple(zip((each.number for each in self.trials), against or [None], strict=True))
+    def numbers(self) -> tuple[int | None, int | None]:
+        """The numbers of the trials with and without the change of a row on one corpus; None for a missing trial."""
+        own, other = self.trials[0].number, self.references[0].number if self.references else None
+        return (other, own) if self.taken_back else (own, other)
 
 
 def compared(record: StudyRecord) -> list[RowComparison]:
@@ -70,11 +74,13 @@ def compared(record: StudyRecord) -> list[RowComparison]:
             row = reference(planned, role)
             against = None if row is None else by_place.get((each.corpus, canonical_json(row.point)))
             own = RowComparison(
-                row_name(record.space, planned, role),
-                reference_name(planned, role),
-                each.trial.config.title,
-                (each.trial,),
-                () if against is None else (against,),
+                row=row_name(record.space, planned, role),
+                reference=reference_name(planned, role),
+                label=label(record.space, planned, role),
+                taken_back=role.kind in TAKEN_BACK,
+                corpus=each.trial.config.title,
+                trials=(each.trial,),
+                references=() if against is None else (against,),
             )
             found.setdefault((each.trial.number, own.reference), own)
     return list(found.values())
@@ -91,13 +97,13 @@ def means(record: StudyRecord) -> list[RowComparison]:
         if each.references and all(trial.whole for trial in (*each.trials, *each.references)):
             together.setdefault((each.row, each.reference), []).append(each)
     return [
-        RowComparison(
-            *named,
-            mean_of(corpora),
-            tuple(each.trials[0] for each in found),
-            tuple(each.references[0] for each in found),
+        replace(
+            found[0],
+            corpus=mean_of(corpora),
+            trials=tuple(each.trials[0] for each in found),
+            references=tuple(each.references[0] for each in found),
         )
-        for named, found in together.items()
+        for found in together.values()
         if len(found) == corpora
     ]
 
@@ -113,10 +119,5 @@ def in_words(record: StudyRecord, point: Point) -> str:
     Trials that are not rows, such as those of the greedy path, have this description as their name.
     """
     space = record.space
-    short = names_by_path(space.domains)
-    steps = [
-        f"{short[axis]} {short_name(space.domains[axis], point[axis])}"
-        for axis in changed(space, point)
-        if axis != CORPUS
-    ]
+    steps = (change_name(space, axis, point[axis]) for axis in changed(space, point) if axis != CORPUS)
     return " + ".join(["base", *steps])

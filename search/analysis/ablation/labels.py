@@ -1,6 +1,9 @@
-"""Labels of the rows of an ablation, and the reference (another row) that each row is compared with.
+"""Names of the rows of an ablation, and the reference (another row) that each row is compared with.
 
-The label of a row depends on its role, which says why the row is trained: for example, as the base or as a winner.
+The name of a row depends on its role, which says why the row is trained: for example, as the base or as a winner. It
+names what the row's gain is the gain of: a winner, or a change. A change is measured over the same config without it.
+So of two configs that differ by a change, the one that has the change counts as better if the gain is positive,
+whichever of the two was trained for the row.
 """
 
 from collections.abc import Mapping
@@ -8,9 +11,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from skipstack.search.ledger.events import AblationPlanned, ListedRow, Role, RoleKind
-from skipstack.search.study.record.domain_parts import short_name
-from skipstack.spaces.short_names import names, names_by_path
-from skipstack.spaces.side_effects import side_effects
+from skipstack.spaces.domains import Json
+from skipstack.spaces.short_names import names, names_by_path, short_name
+from skipstack.spaces.side_effects import brought_along, change_name
 from skipstack.spaces.space import Space
 
 _REFERENCES: Final[Mapping[RoleKind, RoleKind | None]] = {
@@ -23,61 +26,81 @@ _REFERENCES: Final[Mapping[RoleKind, RoleKind | None]] = {
 }
 """Maps each kind of role of a row to the kind of role of its reference, the row that it is compared with."""
 
+TAKEN_BACK: Final = ("without", "without_several")
+"""The kinds of roles whose rows lack the change that they measure. Their references have it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """A row's name in a table, and the heading of its section; the heading is empty for the base and the winners."""
+    """What a row is called in every table, chart and run.
+
+    ``section``: the heading of its section; empty for the base and the winners. ``name``: what the gain is the gain of.
+    ``over``: what the gain is measured over; empty for the base. ``run``: the name of the row's run in MLflow, which
+    also says what was trained.
+    """
 
     section: str
     name: str
+    over: str
+    run: str
 
     def __str__(self) -> str:
         return f"{self.section}: {self.name}" if self.section else self.name
 
 
 def label(space: Space, planned: AblationPlanned, role: Role) -> Label:
-    """Return the label of a row with this role: the heading of its section, and a name of one of these forms:
+    """Return what a row with this role is called. The names are, for example:
 
     ``base``
-    ``winner, trial 7``: the best winner; the second one is ``number 2, trial 9``
-    ``tagger, trial 3``: the best config of another search
-    ``model.stack.depth: 3 → 5``: one change alone
-    ``model.stack.depth: 5 → 3``: one change taken back
-    ``model.stack: as in the base``: several changes taken back
+    ``winner``: the best winner; the second one is ``number 2``
+    ``the best of tagger``: the best config of another search, over the winner
+    ``depth 5 beside 3``: a change, over the winner without it or over the base
+    ``all changes of model.stack``: several changes, over the winner without them
 
-    Side effects of a change follow in brackets, as in ``model.stack.depth: 1 → 3 (layer 3 takes a shortcut)``
+    What a change brings along follows in brackets, as in ``depth 3 beside 1 (with a shortcut into layer 3)``
     (``spaces/side_effects.py``).
     """
     if role.kind == "base":
-        return Label("", "base")
+        return Label("", "base", "", "base")
     if role.kind == "beside":
-        best = _winner(planned, _winners(planned)[0])
-        return Label(f"the best of another search, measured from {best}", f"{role.study}, trial {role.winner}")
-    winner = _winner(planned, role.winner)
+        name = f"the best of {role.study}"
+        return Label("the best of other searches", name, "winner", name)
+    winner = _winner(planned, role)
     if role.kind == "winner":
-        return Label("", winner)
+        return Label("", winner, "base", winner)
     assert role.axis is not None, "a change has an axis"
+    of_winner = f"the {winner}" if winner == "winner" else winner
     if role.kind == "without_several":
-        return Label(f"several changes taken back, measured from {winner}", f"{role.axis}: as in the base")
-    before, after = _values(space, planned, role, role.axis)
-    also = _side_effects(space, planned, role, role.axis)
+        over = f"{winner} without them"
+        what = " and ".join(names(path.strip() for path in role.axis.split(",")))
+        return Label(f"several changes in {of_winner}, together", f"all changes of {what}", over, f"{what}: {over}")
+    before, value = _values(space, planned, role, role.axis)
+    name = change_name(
+        space,
+        role.axis,
+        value,
+        _brought_along(space, planned, role, role.axis),
+        beside=short_name(space.domains[role.axis], before),
+    )
+    short = change_name(space, role.axis, value)
     if role.kind == "without":
-        return Label(f"one change taken back, measured from {winner}", f"{role.axis}: {after} → {before}{also}")
-    several = "" if len(_winners(planned)) < 2 else f" of {winner}"
-    return Label(f"one change{several} alone, measured from the base", f"{role.axis}: {before} → {after}{also}")
+        over = f"{winner} without it"
+        return Label(f"each change in {of_winner}", name, over, f"{short}: {over}")
+    several = "" if len(_winners(planned)) < 2 else f" of {of_winner}"
+    return Label(f"each change{several} in the base, alone", name, "base", f"{short}: base with it")
 
 
-def _side_effects(space: Space, planned: AblationPlanned, role: Role, axis: str) -> str:
-    """Return a row's differences from its reference besides ``axis``, in brackets; empty if there are none."""
+def _brought_along(space: Space, planned: AblationPlanned, role: Role, axis: str) -> tuple[str, ...]:
+    """Return what the change of a row brings along; empty for a row that was left out, which has no config."""
     compared, own = reference(planned, role), next((row for row in planned.rows if role in row.roles), None)
-    if compared is None or own is None:  # a row that was left out has no config
-        return ""
-    effects = side_effects(space.config(own.point), space.config(compared.point), {axis})
-    return f" ({', '.join(effects)})" if effects else ""
+    if compared is None or own is None:
+        return ()
+    having, lacking = (compared, own) if role.kind in TAKEN_BACK else (own, compared)
+    return brought_along(space, space.config(having.point), space.config(lacking.point), axis)
 
 
 def row_name(space: Space, planned: AblationPlanned, role: Role) -> str:
-    """Return a row's name in words.
+    """Return the name of the config that was trained for a row, which identifies the row's run in MLflow.
 
     Such names are ``base``, ``winner``, ``without composition``, ``base + depth 5`` and, for the best config of another
     search, ``tagger, trial 3``. The second winner is ``number 2``, and this winner without a change is ``number 2
@@ -87,26 +110,25 @@ def row_name(space: Space, planned: AblationPlanned, role: Role) -> str:
         return "base"
     if role.kind == "beside":
         return f"{role.study}, trial {role.winner}"
-    place = _winners(planned).index(role.winner) + 1
+    winner = _winner(planned, role)
     if role.kind == "winner":
-        return "winner" if place == 1 else f"number {place}"
+        return winner
     assert role.axis is not None, "a change has an axis"
-    own = "" if place == 1 else f"number {place} "
+    own = "" if winner == "winner" else f"{winner} "
     if role.kind == "without_several":
         return f"{own}without {' and '.join(names(path.strip() for path in role.axis.split(',')))}"
-    short = names_by_path(space.domains)[role.axis]
     if role.kind == "without":
-        return f"{own}without {short}"
-    return f"base + {short} {_values(space, planned, role, role.axis)[1]}"
+        return f"{own}without {names_by_path(space.domains)[role.axis]}"
+    _, value = _values(space, planned, role, role.axis)
+    return f"base + {change_name(space, role.axis, value)}"
 
 
 def reference_name(planned: AblationPlanned, role: Role) -> str:
-    """Return the name of the reference of a row with this role; empty for the base."""
+    """Return the name of the reference of a row with this role, as in ``row_name``; empty for the base."""
     wanted = _REFERENCES[role.kind]
     if wanted != "winner":
         return wanted or ""
-    place = 1 if role.kind == "beside" else _winners(planned).index(role.winner) + 1
-    return "winner" if place == 1 else f"number {place}"
+    return "winner" if role.kind == "beside" else _winner(planned, role)
 
 
 def reference(planned: AblationPlanned, role: Role) -> ListedRow | None:
@@ -129,10 +151,10 @@ def reference(planned: AblationPlanned, role: Role) -> ListedRow | None:
     )
 
 
-def _winner(planned: AblationPlanned, number: int | None) -> str:
-    """Return the label of the winner with this trial number: ``winner, trial 7`` or ``number 2, trial 9``."""
-    place = _winners(planned).index(number) + 1
-    return f"winner, trial {number}" if place == 1 else f"number {place}, trial {number}"
+def _winner(planned: AblationPlanned, role: Role) -> str:
+    """Return the name of the winner that a role is about: ``winner`` for the best one, or such as ``number 2``."""
+    place = _winners(planned).index(role.winner) + 1
+    return "winner" if place == 1 else f"number {place}"
 
 
 def _winners(planned: AblationPlanned) -> list[int | None]:
@@ -142,12 +164,21 @@ def _winners(planned: AblationPlanned) -> list[int | None]:
     return sorted(dict.fromkeys(winners), key=lambda number: ranks.get(number or 0, len(ranks)))
 
 
-def _values(space: Space, planned: AblationPlanned, role: Role, axis: str) -> tuple[str, str]:
-    """Return the base's value on ``axis`` (the default if it is inactive there) and the winner's value, as texts."""
+def winners_in_words(planned: AblationPlanned) -> str:
+    """Return a sentence that says which trials of the search the winners are: ``The winner is trial 7 of the search.``
+
+    Rows themselves do not say it, since tables of an ablation have its own trial numbers.
+    """
+    best, *others = _winners(planned)
+    more = "".join(f", number {place} is trial {number}" for place, number in enumerate(others, start=2))
+    return f"The winner is trial {best} of the search{more}."
+
+
+def _values(space: Space, planned: AblationPlanned, role: Role, axis: str) -> tuple[Json, Json]:
+    """Return the base's value on ``axis`` (the default if it is inactive there), and the winner's value."""
     base = space.base_point()
     winner = next(row.point for row in planned.rows for each in row.roles if _is_winner(each, role))
-    domain, before = space.domains[axis], base[axis] if axis in base else space.usual(axis)
-    return short_name(domain, before), short_name(domain, winner[axis])
+    return base[axis] if axis in base else space.usual(axis), winner[axis]
 
 
 def _is_winner(each: Role, role: Role) -> bool:

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 
 from skipstack.data.basis.frozen import canonical_json
 from skipstack.search.ledger.events import LeftOut, ListedRow, Role
-from skipstack.search.study.record.domain_parts import value_text
 from skipstack.spaces.activity import condition
 from skipstack.spaces.config import Axis, SpaceConfig
 from skipstack.spaces.domains import Choice, Domain, Json
 from skipstack.spaces.paths import inside
+from skipstack.spaces.short_names import value_text
 from skipstack.spaces.space import Point, Space
 from skipstack.spaces.trial import as_network
 

@@ -1,6 +1,6 @@
 """The confirmed table of an ablation: each row compared with its reference on each corpus, and the means over corpora.
 
-The reference of a row is the config that it is compared with, usually one change away from it.
+A row measures what a winner or a change adds. Its reference is another row, usually one change away from it.
 """
 
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ from typing import get_args
 from skipstack.data.basis.frozen import canonical_json
 from skipstack.search.analysis.ablation.comparisons import mean_of, own_roles
 from skipstack.search.analysis.ablation.families import share_of
-from skipstack.search.analysis.ablation.labels import label, reference
+from skipstack.search.analysis.ablation.labels import TAKEN_BACK, label, reference
 from skipstack.search.analysis.ablation.trained import TrainedRow, trained_rows
 from skipstack.search.analysis.confirmation.confirmation import (
     ConfirmedRow,
@@ -19,7 +19,7 @@ from skipstack.search.analysis.confirmation.confirmation import (
 )
 from skipstack.search.analysis.confirmation.designs import TENTH_OF_A_POINT, Confirmation, split_of
 from skipstack.search.ledger.events import AblationPlanned, Role, RoleKind
-from skipstack.search.statistics.estimates import mean_over_corpora
+from skipstack.search.statistics.estimates import Estimate, mean_over_corpora
 from skipstack.search.statistics.multiple_testing import LEVEL, holm, levels
 from skipstack.search.study.record.study_record import StudyRecord
 
@@ -30,11 +30,14 @@ def ablated(record: StudyRecord, *, randomise: bool = False) -> Confirmation:
     ``record``: the ablation's own record. ``randomise``: as in ``confirm``. The rows of each corpus are one family for
     the correction of p values, and the means over corpora are another.
     """
-    asked, split = compared_rows(record), split_of(record)
     trained = trained_rows(record)
+    asked, split = compared_rows(record), split_of(record)
     rows = confirm(asked, split=split, randomise=randomise)
     corpora = tuple(dict.fromkeys(each.corpus for each in trained))
     own = record.study.space.base.title
+    winner = next(
+        (row.gain for (role, _), row in zip(questions(trained), rows, strict=True) if role.kind == "winner"), None
+    )
     return Confirmation(
         study=record.study.title,
         corpus=", ".join(filter(None, corpora)) or own,
@@ -43,7 +46,16 @@ def ablated(record: StudyRecord, *, randomise: bool = False) -> Confirmation:
         reach=reach(asked, TENTH_OF_A_POINT) if record.measure.in_points and not asked[0].looks else None,
         split=split,
         about=record.study.about,
+        seeds_to_show=_seeds_to_show(asked, winner) if len(corpora) < 2 else None,
     )
+
+
+def _seeds_to_show(asked: Sequence[RowToConfirm], winner: Estimate | None) -> int | None:
+    """Return how many seeds it takes to show a gain as large as the winner's; None if no number suffices, and for rows
+    that get seeds until they are decided.
+    """
+    found = None if winner is None or asked[0].looks else reach(asked, abs(winner.value))
+    return None if found is None else found.seeds
 
 
 def compared_rows(record: StudyRecord) -> list[RowToConfirm]:
@@ -82,14 +94,17 @@ def _row(
         and other.corpus == row.corpus
         and canonical_json(other.row.point) == canonical_json(compared.point)
     ]
+    other, taken_back = beside[0] if beside else None, role.kind in TAKEN_BACK
     return RowToConfirm(
         label=named.name,
+        over=named.over,
+        taken_back=taken_back,
         section=named.section,
         axis=role.axis or "",
         corpus=row.corpus,
         family=row.corpus,
-        trial=row.trial,
-        reference=beside[0] if beside else None,
+        trial=other if taken_back else row.trial,
+        reference=row.trial if taken_back else other,
         is_reference=compared is None,
         looks=planned.looks,
         share=share_of(planned.place) if planned.family else 1.0,
@@ -97,31 +112,33 @@ def _row(
 
 
 def _means(rows: tuple[ConfirmedRow, ...], corpora: int, share: float) -> tuple[ConfirmedRow, ...]:
-    """Average each row over ``corpora`` corpora. Rows without a difference on one of the corpora are left out.
-    ``share``: as in ``RowToConfirm``.
+    """Average each row over ``corpora`` corpora. Rows without a gain on one of the corpora are left out. ``share``: as
+    in ``RowToConfirm``.
     """
     of_rows: dict[tuple[str, str, str], list[ConfirmedRow]] = {}
     for row in rows:
-        if row.difference is not None:
+        if row.gain is not None:
             of_rows.setdefault((row.section, row.axis, row.label), []).append(row)
     whole = {name: found for name, found in of_rows.items() if len(found) == corpora}
-    means = [mean_over_corpora([row.difference for row in found if row.difference]) for found in whole.values()]
-    # Rows of two winners that compare the same trials count as one question.
-    asked = [tuple((row.trial, row.reference) for row in found) for found in whole.values()]
+    means = [mean_over_corpora([row.gain for row in found if row.gain]) for found in whole.values()]
+    # Rows of two winners that compare the same trials, in either order, count as one question.
+    asked = [tuple(frozenset((row.trial, row.reference)) for row in found) for found in whole.values()]
     answers = [None if mean.p is None else min(1.0, mean.p / share) for mean in means]
     return tuple(
         ConfirmedRow(
             label=name,
             section=section,
+            over=found[0].over,
+            taken_back=found[0].taken_back,
             axis=axis,
             corpus=mean_of(corpora),
             is_reference=False,
-            difference=mean,
+            gain=mean,
             p=p,
             marked=p is not None and p < LEVEL,
             corrected=None if level is None else mean.interval(level * share),
         )
-        for (section, axis, name), mean, p, level in zip(
-            whole, means, holm(answers, asked), levels(answers, asked), strict=True
+        for ((section, axis, name), found), mean, p, level in zip(
+            whole.items(), means, holm(answers, asked), levels(answers, asked), strict=True
         )
     )

@@ -1,4 +1,4 @@
-"""Compares a study with a table of a paper: the rows' differences to the base, and the rank correlation of scores."""
+"""Compares a study with a table of a paper: what rows gain over the base, and the rank correlation of scores."""
 
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
@@ -23,18 +23,18 @@ from skipstack.spaces.trial import TrialConfig, as_network
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ComparedRow:
-    """A row of the paper beside our result for it. Scores and differences are those of ``data.tasks.measure``.
+    """A row of the paper beside our result for it. Scores and gains are those of ``data.tasks.measure``.
 
-    ``paper_dev``, ``paper_test``: the paper's scores. ``paper_difference``: the difference between the paper's scores
-    of this row and of its base row, on the split of the comparison. ``paper_precision``, ``paper_recall``,
+    ``paper_dev``, ``paper_test``: the paper's scores. ``paper_gain``: the difference between the paper's scores of this
+    row and of its base row, on the split of the comparison. ``paper_precision``, ``paper_recall``,
     ``precision``, ``recall``: the paper's and ours on test, the mean over seeds, if the paper prints them. ``ours``:
-    our result for the row, compared with our result for the base row. ``disagrees``: whether our whole interval has the
-    opposite sign of the paper's difference.
+    our result for the row, compared with our result for the base row. ``disagrees``: whether our gain is marked and has
+    the opposite sign of the paper's.
     """
 
     paper_dev: float | None
     paper_test: float | None
-    paper_difference: float | None
+    paper_gain: float | None
     paper_precision: float | None
     paper_recall: float | None
     precision: float | None
@@ -49,12 +49,12 @@ class PaperComparison:
 
     ``study``, ``corpus``: the study's name and the corpus of its base.
     ``table``, ``title``, ``note``: the table's full name, its title and a remark on it.
-    ``split``: the split of differences and ranks, usually dev. It is test if the paper's base row has no dev score. It
+    ``split``: the split of gains and ranks, usually dev. It is test if the paper's base row has no dev score. It
     is also test if that row and all our complete trials (at least one) have test scores.
     ``rows``: the rows in the paper's order.
     ``shared``: the number of rows that have a score in the paper and a complete trial of ours with a score.
     ``correlation``: Spearman's rank correlation of the two scores over the ``shared`` rows.
-    ``only_described``: the reason if our differences have no intervals; otherwise empty.
+    ``only_described``: the reason if our gains have no intervals; otherwise empty.
     ``same_test_set``: whether our test set is the paper's own, so that all intervals on test are over seeds alone.
     ``about``: the question that the study asks.
     """
@@ -79,7 +79,7 @@ def compare(record: StudyRecord, name: str, table: PaperTable, *, randomise: boo
 
     Our result for a row is the trial whose network is that of the study's base with exactly the row's values: ``has``
     or, without such a trial, ``has`` with ``otherwise`` in it. So other axes do not confound the comparison. The result
-    is empty without a scored trial. Our differences have intervals if the study is a confirmation by design
+    is empty without a scored trial. Our gains have intervals if the study is a confirmation by design
     (``designs.py``). If our test set is the paper's own, both were measured on the same sentences, which are then no
     source of chance: the intervals are over seeds alone.
     """
@@ -96,7 +96,13 @@ def compare(record: StudyRecord, name: str, table: PaperTable, *, randomise: boo
     split = _split(table, trials)
     only_described = why_not_by_design(record)
     asked = [
-        RowToConfirm(label=row.label, trial=trial, reference=None if row.base else reference, is_reference=row.base)
+        RowToConfirm(
+            label=row.label,
+            over="" if row.base else table.base.label,
+            trial=trial,
+            reference=None if row.base else reference,
+            is_reference=row.base,
+        )
         for row, trial in zip(table.rows, trials, strict=True)
     ]
     ours = confirm(asked, split=split, only_described=only_described, randomise=randomise)
@@ -170,7 +176,7 @@ def _row(
 ) -> ComparedRow:
     printed, measured = (base.dev, row.dev) if split == "dev" else (base.test, row.test)
     in_paper = None if row.base or printed is None or measured is None else _score(measured - printed, measure)
-    sign = 0 if ours.difference is None else ours.difference.sign
+    sign = int(ours.helps) - int(ours.harms)
     tested = {} if trial is None else trial.tested
     precision, recall = (
         fmean(tested[name]) if printed is not None and name in tested else None
@@ -179,7 +185,7 @@ def _row(
     return ComparedRow(
         paper_dev=_score(row.dev, measure),
         paper_test=_score(row.test, measure),
-        paper_difference=in_paper,
+        paper_gain=in_paper,
         paper_precision=_score(row.precision, measure),
         paper_recall=_score(row.recall, measure),
         precision=precision,

@@ -2,9 +2,8 @@
 
 from collections.abc import Sequence
 
-from skipstack.search.study.record.domain_parts import value_text
 from skipstack.search.study.record.study_record import StudyRecord
-from skipstack.spaces.domains import Choice, Domain, Json, is_number
+from skipstack.spaces.domains import Choice, Json, is_number
 from skipstack.spaces.space import Point, Space
 
 
@@ -28,8 +27,3 @@ def values_of(record: StudyRecord, axis: str) -> Sequence[Json]:
         return domain.values
     tried = [trial.point.get(axis) for trial in record.trials.values()] if domain.finite else []
     return sorted({value for value in tried if is_number(value)})
-
-
-def name_of(domain: Domain, value: Json) -> str:
-    """Return the text for ``value`` in tables: its name if it has one, otherwise the value itself."""
-    return domain.name(value) or value_text(value)

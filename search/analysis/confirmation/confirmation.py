@@ -1,11 +1,15 @@
-"""Confirmed rows: their scores, and their differences to a reference, with intervals and significance marks.
+"""Confirmed rows: what each row gains over its reference, with intervals and significance marks.
+
+The **gain** of a row is the score of the trial that has the row's change, minus the score of the trial that lacks it.
+So it is positive where the change helps, whichever of the two trials was trained for the row. It is computed here and
+nowhere else.
 
 A row is confirmed if its config was fixed before its seeds were trained. So the results of the seeds did not influence
 the choice of the config. Only confirmed rows have intervals and marks. Trials that a search selected or stopped have
 none (``search/analysis/exploration``).
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from math import ceil, inf
 
@@ -27,12 +31,14 @@ from skipstack.search.study.record.trial_record import TrialRecord
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RowToConfirm:
-    """A row to be confirmed: a trial, and the trial that it is compared with.
+    """A row to be confirmed: a trial that has the row's change, and a trial that lacks it.
 
-    ``trial``, ``reference``: the two trials; None for a trial that was not trained.
+    ``label``: the name of the change. ``over``: the name of the config without it, over which the gain is measured.
+    ``trial``, ``reference``: the trials with and without the change; None for a trial that was not trained.
+    ``taken_back``: whether the row was made by taking the change back, so that its own trial is ``reference``.
     ``is_reference``: whether the row is a reference for other rows and is compared with none itself.
     ``section``: the heading of the row's section, such as its axis.
-    ``axis``: the only axis on which the row differs from its reference; empty if there are several or none.
+    ``axis``: the only axis on which the two trials differ; empty if there are several or none.
     ``corpus``: the name of its corpus; may be empty if there is only one.
     ``family``: a key; the p values of rows with the same key are corrected together.
     ``same_sentences``: whether both trials are known to be tested on the same sentences, even with different corpus
@@ -44,6 +50,8 @@ class RowToConfirm:
     label: str
     trial: TrialRecord | None
     reference: TrialRecord | None = None
+    over: str = ""
+    taken_back: bool = False
     is_reference: bool = False
     section: str = ""
     axis: str = ""
@@ -53,31 +61,38 @@ class RowToConfirm:
     looks: tuple[int, ...] = ()
     share: float = 1.0
 
+    @property
+    def own(self) -> TrialRecord | None:
+        """The trial that was trained for the row."""
+        return self.reference if self.taken_back else self.trial
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ConfirmedRow:
-    """The results of a row. Scores and differences are those of ``data.tasks.measure``: larger is better.
+    """The results of a row. Scores and gains are those of ``data.tasks.measure``: larger is better.
 
-    ``label``, ``section``, ``is_reference``, ``axis``, ``corpus``: as in ``RowToConfirm``.
-    ``trial``, ``reference``: the numbers of the trial and of its reference.
-    ``whole``: whether the trial was trained to its end.
-    ``dev``, ``test``: the trial's scores.
-    ``difference``: the difference to the reference, for a row with several looks at the one that decides it. None if it
-    is unknown, and for a row that is a reference itself.
-    ``effect_size``: the difference in standard deviations over seeds.
-    ``p``: the p value of the difference, corrected for all looks (``sequential_p``), all rows of the family (Holm), and
-    the other ablations that share the level.
+    ``label``, ``over``, ``taken_back``, ``section``, ``is_reference``, ``axis``, ``corpus``: as in ``RowToConfirm``.
+    ``trial``, ``reference``: the numbers of the trials with and without the change.
+    ``state``, ``whole``, ``seeds``: how the row's own trial ended, whether it was trained to its end, and its seeds.
+    ``dev``, ``test``: the scores of ``trial``. ``reference_dev``, ``reference_test``: those of ``reference``.
+    ``gain``: what the change adds, with the interval for this row alone; of a row with several looks, at the look that
+    decides it. None if it is unknown, and for a row that is a reference itself.
+    ``effect_size``: the gain in standard deviations over seeds.
+    ``p``: the p value of the gain, corrected for all looks (``sequential_p``), all rows of the family (Holm), and the
+    other ablations that share the level.
     ``level``: the level at which the row is tested, over all its looks.
     ``p_randomised``: the p value of approximate randomisation over the test sentences. It is valid for these trained
     networks only. None if it was not requested, or if the trials lack a shared seed or counts of the same sentences.
     ``marked``: whether ``p`` is below 5 %.
-    ``corrected``: the interval of the difference, corrected like ``p``: it contains 0 unless the row is marked.
-    ``why``: the reason if ``difference`` is unknown.
+    ``corrected``: the interval of the gain, corrected like ``p``: it contains 0 unless the row is marked.
+    ``why``: the reason if ``gain`` is unknown.
     """
 
     label: str
     section: str
     is_reference: bool
+    over: str = ""
+    taken_back: bool = False
     axis: str = ""
     corpus: str = ""
     trial: int | None = None
@@ -87,7 +102,9 @@ class ConfirmedRow:
     seeds: tuple[int, ...] = ()
     dev: Estimate | None = None
     test: Estimate | None = None
-    difference: Estimate | None = None
+    reference_dev: Estimate | None = None
+    reference_test: Estimate | None = None
+    gain: Estimate | None = None
     effect_size: float | None = None
     p: float | None = None
     level: float | None = None
@@ -96,19 +113,46 @@ class ConfirmedRow:
     corrected: tuple[float, float] | None = None
     why: str = ""
 
+    @property
+    def own(self) -> int | None:
+        """The number of the trial that was trained for the row."""
+        return self.reference if self.taken_back else self.trial
+
+    @property
+    def own_scores(self) -> tuple[Estimate | None, Estimate | None]:
+        """The scores of that trial, on dev and on test."""
+        return (self.reference_dev, self.reference_test) if self.taken_back else (self.dev, self.test)
+
+    @property
+    def half(self) -> float | None:
+        """Half the width of the corrected interval, as printed after ±; None without an interval. It is smaller than
+        the gain if and only if the row is marked.
+        """
+        return None if self.corrected is None else (self.corrected[1] - self.corrected[0]) / 2
+
+    @property
+    def helps(self) -> bool:
+        """Whether the change helps beyond chance."""
+        return self.marked and self.gain is not None and self.gain.value > 0
+
+    @property
+    def harms(self) -> bool:
+        """Whether the change harms beyond chance."""
+        return self.marked and self.gain is not None and self.gain.value < 0
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Reach:
-    """The power of an experiment: how large a row's difference must be to be marked as significant after correction.
+    """The power of an experiment: how large a row's gain must be to be marked as significant after correction.
 
     All numbers are about experiments with as many seeds and test sentences as this one. They are about one row of a
     family in which no other row has an effect.
 
-    ``smallest``: the smallest true difference that is marked in 80 of 100 experiments.
+    ``smallest``: the smallest true gain, or loss, that is marked in 80 of 100 experiments.
     ``questions``: the number of comparisons in the family.
-    ``half_detected``: the share of experiments that mark a true difference half as large as ``smallest``.
-    ``half_overstated``: the mean estimate of this difference in those experiments, divided by its true size.
-    ``sought``, ``seeds``: a difference, and the number of seeds needed to detect it; None if no number suffices.
+    ``half_detected``: the share of experiments that mark a true gain half as large as ``smallest``.
+    ``half_overstated``: the mean estimate of this gain in those experiments, divided by its true size.
+    ``sought``, ``seeds``: a gain, and the number of seeds needed to detect it; None if no number suffices.
     """
 
     smallest: float
@@ -122,30 +166,39 @@ class Reach:
 def confirm(
     rows: Sequence[RowToConfirm], *, split: Split = "test", only_described: str = "", randomise: bool = False
 ) -> tuple[ConfirmedRow, ...]:
-    """Compute the rows' differences to their references, with p values and intervals corrected within each family.
+    """Compute the rows' gains over their references, with p values and intervals corrected within each family.
 
     ``split``: the split on which the rows are compared. ``only_described``: the reason why no row may have an interval,
     if the trials were not fixed in advance; otherwise empty. ``randomise``: whether to compute approximate
     randomisation as well, which is slow.
     """
-    found = [_measured(row, split, only_described, randomise) for row in rows]
+    scores: dict[tuple[int, Split], Estimate | None] = {}
+
+    def score(trial: TrialRecord | None, of: Split) -> Estimate | None:
+        if trial is None:
+            return None
+        if (id(trial), of) not in scores:  # several rows have the same reference
+            scores[id(trial), of] = _score(trial, of, only_described)
+        return scores[id(trial), of]
+
+    found = [_measured(row, split, score, only_described, randomise) for row in rows]
     for family in dict.fromkeys(row.family for row in rows):
         places = [place for place, row in enumerate(rows) if row.family == family]
-        looked = [_looked(rows[place], found[place].difference, split) for place in places]
+        looked = [_looked(rows[place], found[place].gain, split) for place in places]
         answers = [each.p for each in looked]
-        # Rows of two winners that compare the same trials count as one question.
-        asked = [(id(rows[place].trial), id(rows[place].reference)) for place in places]
+        # Rows of two winners that compare the same trials, in either order, count as one question.
+        asked = [frozenset((id(rows[place].trial), id(rows[place].reference))) for place in places]
         for place, each, p, level in zip(places, looked, holm(answers, asked), levels(answers, asked), strict=True):
             marked, own = p is not None and p < LEVEL, None if level is None else level * rows[place].share
             shown, corrected = each.decisive(marked, own)
-            found[place] = replace(found[place], difference=shown, p=p, level=own, marked=marked, corrected=corrected)
+            found[place] = replace(found[place], gain=shown, p=p, level=own, marked=marked, corrected=corrected)
     return tuple(found)
 
 
 @dataclass(frozen=True, slots=True)
 class _Looked:
-    """A difference at the looks so far. ``at``: its estimates. ``shares``: the share of the level that each look
-    spends. ``share``: as in ``RowToConfirm``.
+    """A gain at the looks so far. ``at``: its estimates. ``shares``: the share of the level that each look spends.
+    ``share``: as in ``RowToConfirm``.
     """
 
     at: tuple[Estimate, ...]
@@ -170,9 +223,9 @@ class _Looked:
         return self.at[place], None if level is None else self.at[place].interval(level * self.shares[place])
 
 
-def _looked(row: RowToConfirm, difference_now: Estimate | None, split: Split) -> _Looked:
-    """Return the row's difference at each of its looks so far; without ``row.looks``, at one look with all seeds."""
-    once = () if difference_now is None else (difference_now,)
+def _looked(row: RowToConfirm, now: Estimate | None, split: Split) -> _Looked:
+    """Return the row's gain at each of its looks so far; without ``row.looks``, the gain ``now``, with all seeds."""
+    once = () if now is None else (now,)
     if not once or not row.looks or row.trial is None or row.reference is None:
         return _Looked(once, (1.0,), row.share)
     at = (
@@ -186,17 +239,17 @@ def _looked(row: RowToConfirm, difference_now: Estimate | None, split: Split) ->
 def reach(rows: Sequence[RowToConfirm], sought: float) -> Reach | None:
     """Compute the power of an experiment with the noise of ``rows``, for a row of the largest family.
 
-    ``sought``: the difference for which the number of seeds is computed. Returns None if the rows show no noise. It
+    ``sought``: the gain for which the number of seeds is computed. Returns None if the rows show no noise. It
     also returns None if no row has counts by sentence for two seeds that it shares with its reference.
     """
-    # The pairs of trials are in sets: rows of two winners that compare the same trials count as one question.
-    families: dict[str, set[tuple[int, int]]] = {}
+    # The pairs of trials are sets: rows of two winners that compare the same trials count as one question.
+    families: dict[str, set[frozenset[int]]] = {}
     tables = []
     for row in rows:
         if row.trial is None or row.reference is None or not (row.trial.whole and row.reference.whole):
             continue
         if (table := difference_table(row.trial, row.reference)) is not None:
-            families.setdefault(row.family, set()).add((row.trial.number, row.reference.number))
+            families.setdefault(row.family, set()).add(frozenset((row.trial.number, row.reference.number)))
             tables.append(table)
     found = noise(tables)
     if found is None:
@@ -218,38 +271,52 @@ def reach(rows: Sequence[RowToConfirm], sought: float) -> Reach | None:
     )
 
 
-def _measured(row: RowToConfirm, split: Split, only_described: str, randomise: bool) -> ConfirmedRow:
-    trial, reference = row.trial, row.reference
+def _measured(
+    row: RowToConfirm,
+    split: Split,
+    score: Callable[[TrialRecord | None, Split], Estimate | None],
+    only_described: str,
+    randomise: bool,
+) -> ConfirmedRow:
+    trial, reference, own = row.trial, row.reference, row.own
     plain = ConfirmedRow(
-        label=row.label, section=row.section, axis=row.axis, corpus=row.corpus, is_reference=row.is_reference
+        label=row.label,
+        section=row.section,
+        over=row.over,
+        taken_back=row.taken_back,
+        axis=row.axis,
+        corpus=row.corpus,
+        is_reference=row.is_reference,
     )
-    if trial is None:
+    if own is None:
         return replace(plain, why="not trained")
     plain = replace(
         plain,
-        trial=trial.number,
+        trial=None if trial is None else trial.number,
         reference=None if reference is None else reference.number,
-        state=trial.state,
-        whole=trial.whole,
-        seeds=trial.seeds,
-        dev=_score(trial, "dev", only_described),
-        test=_score(trial, "test", only_described),
+        state=own.state,
+        whole=own.whole,
+        seeds=own.seeds,
+        dev=score(trial, "dev"),
+        test=score(trial, "test"),
+        reference_dev=score(reference, "dev"),
+        reference_test=score(reference, "test"),
     )
     if row.is_reference:
         return plain
-    if reference is None:
+    if trial is None or reference is None:
         return replace(plain, why="its reference was not trained")
-    cut = next((each for each in (trial, reference) if not each.whole), None)
+    cut = next((each for each in (own, trial, reference) if not each.whole), None)
     if cut is not None:
         return replace(plain, why=f"trial {cut.number} is {cut.state}, not trained to its end")
-    estimate = difference(trial, reference, split, same_sentences=row.same_sentences)
-    if estimate is None:
+    gain = difference(trial, reference, split, same_sentences=row.same_sentences)
+    if gain is None:
         return replace(plain, why=f"not measured on {split}")
     if only_described:
-        return replace(plain, difference=described(estimate, only_described))
+        return replace(plain, gain=described(gain, only_described))
     return replace(
         plain,
-        difference=estimate,
+        gain=gain,
         effect_size=size_of(trial, reference, split),
         p_randomised=randomised(trial, reference) if randomise and split == "test" else None,
     )

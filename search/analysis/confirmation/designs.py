@@ -5,17 +5,17 @@ from dataclasses import dataclass
 
 from skipstack.data.basis.frozen import canonical_json
 from skipstack.data.tasks.measure import Measure
-from skipstack.search.analysis.confirmation.changes import base_of, name_of, values_of
+from skipstack.search.analysis.confirmation.changes import base_of, values_of
 from skipstack.search.analysis.confirmation.confirmation import ConfirmedRow, Reach, RowToConfirm, confirm, reach
 from skipstack.search.analysis.confirmation.differences import Split
 from skipstack.search.analysis.confirmation.interactions import Interaction, interactions
 from skipstack.search.strategy.proposers.config import WALKS
 from skipstack.search.study.record.study_record import StudyRecord
-from skipstack.search.study.record.trial_record import TrialRecord
-from skipstack.spaces.domains import Domain, Json
+from skipstack.spaces.short_names import value_name
+from skipstack.spaces.side_effects import brought_along, with_effects
 
 TENTH_OF_A_POINT = 0.001
-"""A difference of 0.1 points, as a score. ``Reach.seeds`` is the number of seeds needed to detect it."""
+"""A gain of 0.1 points, as a score. ``Reach.seeds`` is the number of seeds needed to detect it."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -29,6 +29,8 @@ class Confirmation:
     ``about``: the question that the study asks.
     ``ablation``: the number of the ablation that the rows belong to; None if they belong to the study itself.
     ``interactions``: in a grid, the interactions of two changes that were tried alone and together.
+    ``seeds_to_show``: of an ablation, how many seeds would show a gain as large as the winner's in 80 of 100 such
+    ablations; None if no number would, or if it is unknown.
     """
 
     study: str
@@ -40,6 +42,7 @@ class Confirmation:
     about: str = ""
     ablation: int | None = None
     interactions: tuple[Interaction, ...] = ()
+    seeds_to_show: int | None = None
 
     @property
     def confirmed(self) -> bool:
@@ -100,10 +103,12 @@ def _rows(record: StudyRecord) -> Iterator[RowToConfirm]:
             point = space.moved(base, axis, value)
             text = canonical_json(point)
             if axis in point and text != canonical_json(base) and space.allowed(point):
-                yield _row(axis, domain, value, trials.get(text), reference)
-
-
-def _row(
-    axis: str, domain: Domain, value: Json, trial: TrialRecord | None, reference: TrialRecord | None
-) -> RowToConfirm:
-    return RowToConfirm(label=name_of(domain, value), section=axis, axis=axis, trial=trial, reference=reference)
+                effects = brought_along(space, space.config(point), space.config(base), axis)
+                yield RowToConfirm(
+                    label=with_effects(value_name(domain, value), effects),
+                    over="base",
+                    section=axis,
+                    axis=axis,
+                    trial=trials.get(text),
+                    reference=reference,
+                )

@@ -16,10 +16,11 @@ def confirmed_figures(record: StudyRecord, config: Subject) -> list[Confirmed]:
     for number, ablation in with_rounds(record).items():
         table = ablated(ablation)
         for row in table.rows:
-            if row.trial is None or row.test is None or row.test.half is None:
+            _, score = row.own_scores
+            if row.own is None or score is None or score.half is None:
                 continue
-            if ablation.trials[row.trial].config.identity == config.identity:
-                found[number, row.trial] = Confirmed(
-                    corpus=row.corpus or table.corpus, value=row.test.value, half=row.test.half, seeds=row.test.seeds
+            if ablation.trials[row.own].config.identity == config.identity:
+                found[number, row.own] = Confirmed(
+                    corpus=row.corpus or table.corpus, value=score.value, half=score.half, seeds=score.seeds
                 )
     return list(found.values())

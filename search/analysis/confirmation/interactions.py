@@ -10,13 +10,15 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 
 from skipstack.data.basis.frozen import canonical_json
-from skipstack.search.analysis.confirmation.changes import base_of, name_of, values_of
+from skipstack.search.analysis.confirmation.changes import base_of, values_of
+from skipstack.search.analysis.confirmation.confirmation import corrected_interval
 from skipstack.search.analysis.confirmation.differences import Split, interaction
 from skipstack.search.statistics.estimates import Estimate
-from skipstack.search.statistics.multiple_testing import LEVEL, holm
+from skipstack.search.statistics.multiple_testing import LEVEL, holm, levels
 from skipstack.search.study.record.study_record import StudyRecord
 from skipstack.search.study.record.trial_record import TrialRecord
 from skipstack.spaces.domains import Json
+from skipstack.spaces.short_names import value_name
 from skipstack.spaces.space import Point
 
 
@@ -35,7 +37,7 @@ class Interaction:
 
     ``axes``, ``values``: the axes of the two changes, and the names of the new values. ``trial``: the number of the
     trial with both changes. ``estimate``: the interaction. ``p``: its p value, corrected for all interactions of the
-    study (Holm). ``marked``: whether ``p`` is below 5 %.
+    study (Holm). ``marked``: whether ``p`` is below 5 %. ``corrected``: its interval, corrected like ``p``.
     """
 
     axes: tuple[str, str]
@@ -44,6 +46,7 @@ class Interaction:
     estimate: Estimate
     p: float | None = None
     marked: bool = False
+    corrected: tuple[float, float] | None = None
 
 
 def interactions(record: StudyRecord, split: Split) -> tuple[Interaction, ...]:
@@ -52,9 +55,10 @@ def interactions(record: StudyRecord, split: Split) -> tuple[Interaction, ...]:
     Only trials that were trained to their ends count. ``split``: the split of the scores.
     """
     found = list(_interactions(record, split))
-    corrected = holm([each.estimate.p for each in found])
+    answers = [each.estimate.p for each in found]
     return tuple(
-        replace(each, p=p, marked=p is not None and p < LEVEL) for each, p in zip(found, corrected, strict=True)
+        replace(each, p=p, marked=p is not None and p < LEVEL, corrected=corrected_interval(each.estimate, level))
+        for each, p, level in zip(found, holm(answers), levels(answers), strict=True)
     )
 
 
@@ -71,7 +75,7 @@ def _interactions(record: StudyRecord, split: Split) -> Iterator[Interaction]:
             continue
         found = interaction(both, one.trial, other.trial, base, split)
         if found is not None:
-            names = name_of(space.domains[one.axis], one.value), name_of(space.domains[other.axis], other.value)
+            names = value_name(space.domains[one.axis], one.value), value_name(space.domains[other.axis], other.value)
             yield Interaction(axes=(one.axis, other.axis), values=names, trial=both.number, estimate=found)
 
 

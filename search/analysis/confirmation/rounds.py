@@ -85,16 +85,16 @@ def decisions(whole: StudyRecord) -> Iterator[tuple[RowToConfirm, ConfirmedRow, 
 
 def _decided(row: RowToConfirm, result: ConfirmedRow, most: int) -> Decision:
     """Decide on a row. ``most``: the most seeds of any row so far; a row that has fewer was decided before."""
-    difference = result.difference
-    if difference is None or not difference.parts or result.level is None:
-        return Decision("no interval", 0 if difference is None else difference.seeds)
+    gain = result.gain
+    if gain is None or not gain.parts or result.level is None:
+        return Decision("no interval", 0 if gain is None else gain.seeds)
     if result.marked:
-        return Decision("marked", difference.seeds)
+        return Decision("marked", gain.seeds)
     last = row.looks[-1]
-    if difference.seeds >= last:
-        return Decision("all seeds", difference.seeds)
+    if gain.seeds >= last:
+        return Decision("all seeds", gain.seeds)
     level = result.level * shares(row.looks)[-1]
-    value = np.asarray(difference.value)
-    chance = float(chance_of_mark(value, difference.parts, seeds=difference.seeds, most=last, level=level))
-    further = chance >= HOPELESS and difference.seeds == most
-    return Decision("open" if further else "hopeless", difference.seeds, chance)
+    value = np.asarray(gain.value)
+    chance = float(chance_of_mark(value, gain.parts, seeds=gain.seeds, most=last, level=level))
+    further = chance >= HOPELESS and gain.seeds == most
+    return Decision("open" if further else "hopeless", gain.seeds, chance)

@@ -13,13 +13,13 @@ from skipstack.search.analysis.confirmation.confirmation import ConfirmedRow, Ro
 from skipstack.search.analysis.confirmation.designs import by_design, split_of
 from skipstack.search.analysis.confirmation.differences import Split
 from skipstack.search.analysis.exploration.budgets import expected_best
-from skipstack.search.study.record.domain_parts import short_text
 from skipstack.search.study.record.rounds import with_rounds
 from skipstack.search.study.record.study_record import StudyRecord
 from skipstack.search.study.record.trial_record import TrialRecord
 from skipstack.spaces.changes import changes, chosen
 from skipstack.spaces.function import is_imported
 from skipstack.spaces.paths import overlap, present, replaced
+from skipstack.spaces.short_names import short_text
 from skipstack.spaces.subject import Subject
 from skipstack.spaces.trial import CORPUS
 
@@ -139,7 +139,7 @@ def _confirmed(record: StudyRecord, fingerprint: str) -> Iterator[_Confirmed]:
     tables += [(each, ablated(each)) for each in with_rounds(record).values()]
     for owner, table in tables:
         for row in table.rows if table.confirmed else ():
-            trial = None if row.trial is None else owner.trials[row.trial]
+            trial = None if row.own is None else owner.trials[row.own]
             if trial is not None and trial.whole and owner.fingerprint_of(trial.config) == fingerprint:
                 yield _Confirmed(_named(trial.config, record.study.space.base), _text(trial.config), trial)
 
@@ -175,10 +175,11 @@ def _rows(confirmed: Mapping[str, Mapping[str, _Confirmed]]) -> Iterator[RowToCo
 
 def _section(named: str, trials: Mapping[str, TrialRecord]) -> list[RowToConfirm]:
     """Return the rows of a section. ``trials``: a trial of each study. All are compared with the first trial."""
-    reference = next(iter(trials.values()))
+    first, reference = next(iter(trials.items()))
     return [
         RowToConfirm(
             label=name,
+            over="" if trial is reference else first,
             section=named,
             trial=trial,
             reference=None if trial is reference else reference,

@@ -4,11 +4,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from skipstack.data.basis.frozen import canonical_json
-from skipstack.search.analysis.confirmation.changes import base_of, name_of, values_of
+from skipstack.search.analysis.confirmation.changes import base_of, values_of
 from skipstack.search.analysis.confirmation.designs import split_of, why_not_by_design
 from skipstack.search.analysis.confirmation.differences import Split, score_of
 from skipstack.search.statistics.estimates import Estimate
 from skipstack.search.study.record.study_record import StudyRecord
+from skipstack.spaces.short_names import value_name
 
 FEWEST = 3
 """The minimum number of values of an axis for a trend."""
@@ -74,7 +75,7 @@ def _reached(
             trial = trials.get(canonical_json(space.moved(start, axis, number)))
             score = score_of(trial, split) if trial is not None and trial.whole else None
             if score is not None:
-                name = name_of(space.domains[lines], value) if lines else ""
+                name = value_name(space.domains[lines], value) if lines else ""
                 yield Reached(number=float(number), line=name, score=score)
 
 

@@ -21,7 +21,7 @@ from skipstack.search.analysis.exploration.pairs import pairs
 from skipstack.search.analysis.exploration.rungs import rungs
 from skipstack.search.analysis.exploration.shuffled import Shuffled, shuffled, shuffled_along
 from skipstack.search.analysis.exploration.standing_out import standing_out
-from skipstack.search.analysis.exploration.table import SearchData, ValueRow, rows
+from skipstack.search.analysis.exploration.table import SearchData, ValueRow, named, rows
 from skipstack.search.analysis.frames.columns import axis_column
 from skipstack.search.analysis.frames.curves import scores_by_epoch
 from skipstack.search.ledger.events import Gain, HoursOver, Reason
@@ -34,6 +34,8 @@ from skipstack.search.study.config import StudyConfig
 from skipstack.search.study.record.comparable import resource_of
 from skipstack.spaces.function import is_imported
 from skipstack.spaces.one_network import alike
+from skipstack.spaces.short_names import value_name
+from skipstack.spaces.side_effects import effects_of_axes
 from skipstack.spaces.space import Space
 from skipstack.spaces.subject import Subject
 from skipstack.spaces.trial import as_network
@@ -168,6 +170,16 @@ class Exploration:
         trained = self.seen.trials.loc[~self.seen.trials["reused"], "point"]
         points = {int(str(number)): json.loads(str(point)) for number, point in trained.items()}
         return alike(Space(self.config.space), points)
+
+    @cached_property
+    def brings(self) -> Mapping[tuple[str, str], Sequence[str]]:
+        """Maps values to phrases on what they bring along beside the base. The keys are ``axis`` and ``value`` of the
+        table's rows. Values that bring nothing along are left out, and so are those of ranges.
+        """
+        if self.imported:
+            return {}
+        found = effects_of_axes(Space(self.config.space), self.base)
+        return {(named(axis), value_name(self.domains[axis], value)): effects for axis, value, effects in found}
 
     @cached_property
     def cut(self) -> dict[str, list[int]]:

@@ -3,16 +3,16 @@
 With several corpora, the verdict uses the means over them; if no row has such a mean, it uses the last corpus.
 """
 
-from collections.abc import Mapping
-from dataclasses import replace
-
 from skipstack.search.analysis.ablation.labels import label
+from skipstack.search.analysis.ablation.rows import changed
 from skipstack.search.analysis.confirmation.confirmation import ConfirmedRow
 from skipstack.search.analysis.confirmation.designs import Confirmation
 from skipstack.search.analysis.verdict.verdicts import Other, WinnerChange, WinnerTested
 from skipstack.search.ledger.events import Role
 from skipstack.search.study.record.study_record import StudyRecord
-from skipstack.spaces.domains import Json
+from skipstack.spaces.short_names import names_by_path
+from skipstack.spaces.side_effects import change_name
+from skipstack.spaces.trial import CORPUS
 
 
 def of_ablation(record: StudyRecord, found: Confirmation) -> WinnerTested:
@@ -28,7 +28,7 @@ def of_ablation(record: StudyRecord, found: Confirmation) -> WinnerTested:
 
     first, point = next((each, row.point) for row in planned.rows for each in row.roles if each.kind == "winner")
     winner = measured(first)
-    without: dict[str, ConfirmedRow] = {}
+    changes: dict[str, tuple[Role, ConfirmedRow]] = {}
     alone: dict[str, ConfirmedRow] = {}
     others: list[Other] = []
     for row in planned.rows:
@@ -36,37 +36,43 @@ def of_ablation(record: StudyRecord, found: Confirmation) -> WinnerTested:
         told = first_kind in ("base", "winner", "without")  # these rows are in other fields of the verdict
         for role in row.roles:
             own = role.winner == first.winner
-            if role.kind == "beside" and role.study is not None and row.roles[0] == role:
-                others.append(Other(kind="search", name=role.study, row=measured(role)))
-            if role.kind == "without_several" and own and not told and role.axis is not None:
-                others.append(Other(kind="without", name=role.axis, row=measured(role)))
+            if role.kind == "beside" and row.roles[0] == role:
+                others.append(Other(kind="search", row=measured(role)))
+            if role.kind == "without_several" and own and not told:
+                others.append(Other(kind="without", row=measured(role)))
             if role.kind == "without" and own and role.axis is not None:
-                same = {"base": _reversed(winner), "without": measured(role)}
-                without[role.axis] = same.get(first_kind, _unknown("without it, it is another winner"))
+                same = {"base": winner, "without": measured(role)}  # without its only change, the winner is the base
+                changes[role.axis] = role, same.get(first_kind, _unknown("without it, it is another winner"))
             if role.kind == "alone" and own and first_kind in ("without", "alone") and role.axis is not None:
                 alone[role.axis] = measured(role)
+    short, differing = names_by_path(record.space.domains), changed(record.space, point)
     return WinnerTested(
         measure=found.measure,
         split=found.split,
         corpus=corpus if len({row.corpus for row in found.rows}) > 1 else "",
         winner=winner,
-        changes=tuple(_changes(point, without, alone)),
+        changes=tuple(
+            WinnerChange(
+                axis=axis,
+                short=short[axis],
+                value=point[axis],
+                called=change_name(record.space, axis, point[axis]),
+                name=label(record.space, planned, role).name,
+                row=row,
+                alone=alone.get(axis),
+            )
+            for axis, (role, row) in changes.items()
+        ),
         others=tuple(others),
+        kept=tuple(short[axis] for axis in short if axis not in (*differing, CORPUS)) if changes else (),
+        left_out={
+            short[left.role.axis]: left.why
+            for left in planned.left_out
+            if left.role.kind == "without" and left.role.winner == first.winner and left.role.axis in short
+        },
+        seeds_to_show=found.seeds_to_show,
     )
-
-
-def _changes(
-    point: Mapping[str, Json], without: Mapping[str, ConfirmedRow], alone: Mapping[str, ConfirmedRow]
-) -> list[WinnerChange]:
-    return [
-        WinnerChange(axis=axis, value=point[axis], without=row, alone=alone.get(axis)) for axis, row in without.items()
-    ]
 
 
 def _unknown(why: str) -> ConfirmedRow:
     return ConfirmedRow(label="", section="", is_reference=False, why=why)
-
-
-def _reversed(row: ConfirmedRow) -> ConfirmedRow:
-    """Return the row of a winner with one change, with its difference reversed: as the effect of taking it back."""
-    return row if row.difference is None else replace(row, difference=row.difference.reversed)

@@ -6,6 +6,7 @@ The verdict uses the strongest evidence: a finished confirmed table (``decisive_
 from collections import Counter
 from collections.abc import Sequence
 
+from skipstack.search.analysis.confirmation.changes import base_of
 from skipstack.search.analysis.confirmation.designs import Confirmation
 from skipstack.search.analysis.exploration.exploration import Exploration
 from skipstack.search.analysis.exploration.table import BASE, BASELINE, BEST, ValueRow
@@ -14,6 +15,7 @@ from skipstack.search.analysis.verdict.verdicts import Explored, Failed, Others,
 from skipstack.search.statistics.descriptive import mean
 from skipstack.search.statistics.rounding import alike
 from skipstack.search.study.record.study_record import StudyRecord
+from skipstack.spaces.short_names import value_name
 from skipstack.spaces.space import Space
 
 Tables = Sequence[tuple[StudyRecord, Confirmation]]
@@ -51,9 +53,15 @@ def of_table(record: StudyRecord, table: Confirmation) -> Verdict:
     """Return the verdict of a single confirmed table. ``record``: the record of the table's trials."""
     if record.plan is not None:
         return of_ablation(record, table)
-    known = [row for row in table.rows if row.difference is not None and row.p is not None]
+    known = [row for row in table.rows if row.gain is not None and row.p is not None]
     compared = sum(not row.is_reference for row in table.rows)
-    return RowsTested(measure=table.measure, split=table.split, rows=tuple(known), untold=compared - len(known))
+    return RowsTested(
+        measure=table.measure,
+        split=table.split,
+        rows=tuple(known),
+        untold=compared - len(known),
+        base={axis: value_name(record.space.domains[axis], value) for axis, value in base_of(record.space).items()},
+    )
 
 
 def _explored(seen: Exploration, ablation: str) -> Explored | None:

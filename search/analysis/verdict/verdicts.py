@@ -6,69 +6,65 @@
     Unfinished    the study has trials still to run
     Failed        the study is finished and no trial has a score
 
-Scores and differences are those of ``data.tasks.measure``: larger is better.
+Scores and gains are those of ``data.tasks.measure``: larger is better.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Literal
 
 from skipstack.data.tasks.measure import Measure
 from skipstack.search.analysis.confirmation.confirmation import ConfirmedRow
 from skipstack.search.analysis.confirmation.differences import Split
-from skipstack.search.statistics.estimates import NO_CHANCE, Estimate
+from skipstack.search.statistics.estimates import NO_CHANCE
 from skipstack.spaces.domains import Json
 
-Standing = Literal["earns", "harms", "open", "exact", "unknown"]
-"""The result for a change that the winner makes to the base.
+Standing = Literal["helps", "harms", "open", "exact", "unknown"]
+"""The result for a change.
 
-``earns``: the change significantly improves the winner. ``harms``: it makes the winner significantly worse. ``open``:
-the difference is not significant. ``exact``: the difference is the same for all seeds and sentences, so that its
-variation by chance is unknown. ``unknown``: there is no difference, or it has no interval for another reason.
+``helps``, ``harms``: its gain is significantly above, or below, 0. ``open``: the gain is not significant. ``exact``:
+the gain is the same for all seeds and sentences, so that its variation by chance is unknown. ``unknown``: there is no
+gain, or it has no interval for another reason.
 """
+
+
+def standing(row: ConfirmedRow) -> Standing:
+    """Return the result for the change of a row; its significance is corrected for the whole family."""
+    if row.gain is None:
+        return "unknown"
+    if row.p is None:
+        return "exact" if row.gain.why == NO_CHANCE else "unknown"
+    return "helps" if row.helps else "harms" if row.harms else "open"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class WinnerChange:
     """A change of the winner, to ``value`` on ``axis``, with the rows that measure it.
 
-    ``without``: the row of the winner without the change, compared with the winner. If the winner has no other change,
-    this is the winner's row with its difference reversed. ``alone``: the row of the base with the change, compared with
-    the base; None if there is no such row.
+    ``short``: the short name of the axis. ``called``: the change in short, such as ``depth 5``. ``name``: its whole
+    name, as its row has it, such as ``depth 5 beside 1 (with shortcuts into layers 3 and 5)``.
+    ``row``: the gain of the change over the winner without it. If the winner has no other change, this is the winner's
+    row. ``alone``: the gain of the change over the base; None if there is no such row.
     """
 
     axis: str
+    short: str
     value: Json
-    without: ConfirmedRow
+    called: str
+    name: str
+    row: ConfirmedRow
     alone: ConfirmedRow | None = None
-
-    @property
-    def difference(self) -> Estimate | None:
-        """The gain from adding the change to the winner without it; None if the gain was not measured."""
-        return None if self.without.difference is None else self.without.difference.reversed
-
-    @property
-    def standing(self) -> Standing:
-        """The result for the change, from ``without``; its significance is corrected for the whole family."""
-        difference = self.without.difference
-        if difference is None:
-            return "unknown"
-        if self.without.p is None:
-            return "exact" if difference.why == NO_CHANCE else "unknown"
-        if not self.without.marked:
-            return "open"
-        return "earns" if difference.value < 0 else "harms"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Other:
-    """Another config that an ablation compares with the winner, with its confirmed ``row``.
+    """Another question of an ablation, with its confirmed ``row``.
 
-    ``kind``, ``name``: for ``search``, the best config of the search called ``name``; for ``without``, the winner
-    without all its changes at the paths ``name``.
+    ``kind``: for ``search``, the row is the best config of another search, over the winner; for ``without``, it is
+    several changes of the winner, over the winner without them.
     """
 
     kind: Literal["search", "without"]
-    name: str
     row: ConfirmedRow
 
 
@@ -78,6 +74,9 @@ class WinnerTested:
 
     ``corpus``: the corpus of all numbers; empty if there is a single corpus. Otherwise it is the text for the mean over
     all corpora. If no row has such a mean, it is the last corpus.
+    ``kept``: the short names of the axes on which the winner does not differ from the base, so that nothing was tested.
+    ``left_out``: the reasons why changes of the winner were not taken back, by the short names of their axes.
+    ``seeds_to_show``: as in ``Confirmation``.
     """
 
     measure: Measure
@@ -86,33 +85,38 @@ class WinnerTested:
     winner: ConfirmedRow
     changes: tuple[WinnerChange, ...]
     others: tuple[Other, ...]
+    kept: tuple[str, ...] = ()
+    left_out: Mapping[str, str] = field(default_factory=dict)
+    seeds_to_show: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RowsTested:
     """The verdict on rows that were fixed in advance, each compared with the base.
 
-    ``rows``: the rows with an interval. ``untold``: the number of rows without an interval.
+    ``rows``: the rows with an interval. ``untold``: the number of rows without an interval. ``base``: the base's value
+    on each axis, as text.
     """
 
     measure: Measure
     split: Split
     rows: tuple[ConfirmedRow, ...]
     untold: int
+    base: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def better(self) -> list[ConfirmedRow]:
         """The rows that are significantly better than the base, the best first."""
-        return sorted((row for row in self.rows if row.marked and _value(row) > 0), key=_value, reverse=True)
+        return sorted((row for row in self.rows if row.helps), key=_gain, reverse=True)
 
     @property
     def worse(self) -> list[ConfirmedRow]:
         """The rows that are significantly worse than the base, the worst first."""
-        return sorted((row for row in self.rows if row.marked and _value(row) < 0), key=_value)
+        return sorted((row for row in self.rows if row.harms), key=_gain)
 
     @property
     def open(self) -> list[ConfirmedRow]:
-        """The rows without a significant difference."""
+        """The rows without a significant gain or loss."""
         return [row for row in self.rows if not row.marked]
 
 
@@ -209,6 +213,6 @@ class Failed:
 Verdict = WinnerTested | RowsTested | Explored | Unfinished | Failed
 
 
-def _value(row: ConfirmedRow) -> float:
-    assert row.difference is not None, "rows of a verdict have a difference"
-    return row.difference.value
+def _gain(row: ConfirmedRow) -> float:
+    assert row.gain is not None, "rows of a verdict have a gain"
+    return row.gain.value

@@ -9,8 +9,8 @@ from skipstack.data.corpora.config import Corpus, title_of
 from skipstack.search.ledger.events import Placed, Usage
 from skipstack.search.publishing.tracking.names import LONGEST, stored_name, stored_value
 from skipstack.search.study.code_version import code_version
-from skipstack.search.study.record.domain_parts import value_text
 from skipstack.spaces.domains import Domain, Json
+from skipstack.spaces.short_names import value_name
 
 if TYPE_CHECKING:
     from mlflow.entities import Run
@@ -53,15 +53,15 @@ class Entry:
     """The content to write into one run.
 
     ``name``, ``start``: the name and the start of a run that is yet to be created. For an existing run, they are empty
-    and None. ``formerly``: the name that an earlier version of skipstack gave to the run. A run that still has this
-    name is renamed to ``name``. ``tags``, ``params``: texts by name. ``metrics``: values with their times, by name and
+    and None. ``formerly``: the names that the run had before. A run that still has one of them is renamed to ``name``.
+     ``tags``, ``params``: texts by name. ``metrics``: values with their times, by name and
     step. ``files``: texts, by their names among the run's artifacts. ``log``: whether the log of the trial and the
     artifacts of its function are written as well. ``corpus``: the corpus that the run reads. ``status``: the new
     status; None leaves it unchanged. ``end``: the run's end. Times are Unix milliseconds.
     """
 
     name: str = ""
-    formerly: str = ""
+    formerly: tuple[str, ...] = ()
     start: int | None = None
     tags: dict[str, str] = field(default_factory=dict)
     params: dict[str, str] = field(default_factory=dict)
@@ -177,7 +177,7 @@ def column_of(axis: str, between: str = "/") -> str:
 
 def axis_value(domain: Domain, value: Json) -> str:
     """Return the text of an axis's value in MLflow: the name of the value if it has one, otherwise the value itself."""
-    return (domain.name(value) or value_text(value))[:LONGEST]
+    return value_name(domain, value)[:LONGEST]
 
 
 def as_file(value: Any) -> str:

@@ -168,7 +168,7 @@ class ExpectedRuns:
             case Renamed():
                 entry = self._entry()
                 entry.name = event.title[:LONGEST_NAME]
-                entry.formerly = entry.formerly or earlier[:LONGEST_NAME]
+                entry.formerly = entry.formerly or (earlier[:LONGEST_NAME],)
             case Finished():
                 entry = self._entry()
                 entry.status, entry.end = "FINISHED", time
@@ -230,13 +230,15 @@ class ExpectedRuns:
 
     def _name(self, entry: Entry, trial: TrialRecord) -> None:
         """Name a trial's ``entry`` after its first row, and create entries for the runs of its further rows."""
-        entry.formerly = f"ablation {self._ablation}, trial {trial.number}"
+        before = f"ablation {self._ablation}, trial {trial.number}"
         own = [row for row in compared(self.record) if row.trials[0] is trial]
         if not own:
-            entry.name, entry.tags["skipstack.role"] = in_words(self.record, trial.point), "ablation step"
+            entry.name, entry.formerly = in_words(self.record, trial.point), (before,)
+            entry.tags["skipstack.role"] = "ablation step"
             return
         first, *further = own
-        entry.name, entry.tags = self._named(first), entry.tags | _row_tags(first)
+        entry.name, entry.formerly = self._named(first), (before, self._named(first, first.row))
+        entry.tags |= _row_tags(first)
         self._further[trial.number] = further
         for row in further:
             assert entry.start is not None, "it was just proposed"
@@ -248,7 +250,7 @@ class ExpectedRuns:
         milliseconds. ``end`` is given for a mean over corpora, which is finished at once.
         """
         trial, entry = row.trials[0], self._part(row)
-        entry.name, entry.start = self._named(row), start
+        entry.name, entry.formerly, entry.start = self._named(row), (self._named(row, row.row),), start
         entry.tags = self._tags(ROW) | _row_tags(row)
         if end is None:
             entry.params = self._params(trial)
@@ -262,12 +264,15 @@ class ExpectedRuns:
         assert self._ablation is not None, "only ablations have rows"
         return self.pending.setdefault((self._ablation, trial, part_of(row.row, row.reference)), Entry())
 
-    def _named(self, row: RowComparison) -> str:
-        """Return the name of a row's run: the row in words, and its corpus if the ablation has several."""
+    def _named(self, row: RowComparison, called: str = "") -> str:
+        """Return the name of a row's run: what the row is ``called`` (by default, the label's name of a run), and its
+        corpus if the ablation has several.
+        """
+        name = called or row.label.run
         if len(row.trials) > 1:
-            return f"{row.row}, mean of {len(row.trials)} corpora"
+            return f"{name}, mean of {len(row.trials)} corpora"
         several = self.record.plan is not None and len(self.record.plan.corpora) > 1
-        return f"{row.row} on {row.corpus}" if several else row.row
+        return f"{name} on {row.corpus}" if several else name
 
     def _params(self, trial: TrialRecord, without: str | None = None) -> dict[str, str]:
         """Return a trial's config and axis values as parameters, without the part at the path ``without``."""
@@ -365,8 +370,11 @@ def _columns(paths: tuple[str, ...], between: str) -> dict[str, str]:
 
 
 def _row_tags(row: RowComparison) -> dict[str, str]:
-    """Return the tags of a run that identify its row of an ablation."""
-    tags = {"row": row.row, "reference": row.reference, "corpus": row.corpus, "role": "ablation row"}
+    """Return the tags of a run that name its row of an ablation. The configs ``row`` and ``reference`` identify it;
+    ``change`` says what the gain is the gain of, and ``over`` what it is measured over.
+    """
+    named = {"change": row.label.name, "over": row.label.over}
+    tags = {"row": row.row, "reference": row.reference, **named, "corpus": row.corpus, "role": "ablation row"}
     return {f"skipstack.{name}": value for name, value in tags.items() if value}
 
 

@@ -2,7 +2,7 @@
 
 A view is stored as a tag of the experiment: JSON with a name and the state of the page. An address that names the view
 opens the page in this state. A study has a view of the search's trials (the best first), a view of their charts, and a
-view of each ablation's rows (sorted by their differences). Trials, rows and their parent runs are never ranked
+view of each ablation's rows (sorted by their gains). Trials, rows and their parent runs are never ranked
 together. The names in the state of the page are those of MLflow 3.17.
 """
 
@@ -36,8 +36,8 @@ PORTS: Final = 100
 LONGEST: Final = 15_000
 """The maximum number of characters of a view. MLflow accepts 20,000 in a tag of an experiment."""
 
-DIFFERENCE: Final = ("difference", "low", "high", "p")
-"""The metrics that compare a row (or a trial of a fixed design) with its reference: difference, interval, p value."""
+GAIN: Final = ("gain", "gain_low", "gain_high", "p")
+"""The metrics of what a row (or a trial of a fixed design) adds: gain, the interval that decides its mark, and p."""
 
 ViewName = Literal["trials", "charts"] | int
 """A view of a study. A number means the view of the ablation with this number."""
@@ -128,19 +128,20 @@ def _state(record: StudyRecord, name: ViewName, study_id: str, axes: list[str]) 
 def _trials(record: StudyRecord, study_id: str, axes: Iterable[str]) -> Mapping[str, Any]:
     """Return the page state for a table of the search's trials. ``axes``: the parameters to show."""
     # MLflow shows metrics first: on a narrow screen each further one pushes the axes out of sight.
-    metrics = ["best_score", f"test_{record.measure.name}", *(DIFFERENCE if _designed(record) else ())]
-    columns = [*_of("metrics", metrics), *_of("params", axes), *_of("tags", ["skipstack.end_reason"])]
+    metrics = ["best_score", f"test_{record.measure.name}", *(GAIN if _designed(record) else ())]
+    tags = [*(["skipstack.over"] if _designed(record) else []), "skipstack.end_reason"]
+    columns = [*_of("metrics", metrics), *_of("params", axes), *_of("tags", tags)]
     # Columns of attributes, such as the source, are left out, since the page shows them first and they would fill it.
     return {**_page(of_role(study_id, "trial"), "best_score"), "selectedColumns": columns}
 
 
 def _rows(record: StudyRecord, number: int, study_id: str, axes: Iterable[str]) -> Mapping[str, Any]:
-    """Return the page state for a table of an ablation's rows by difference. ``axes``: the parameters to show."""
-    metrics = [*DIFFERENCE, f"test_{record.measure.name}" if record.study.space.base.keeps_weights else "best_score"]
-    tags = ["skipstack.reference", *(["skipstack.corpus"] if _corpora(record) > 1 else [])]
+    """Return the page state for a table of an ablation's rows by gain. ``axes``: the parameters to show."""
+    metrics = [*GAIN, f"test_{record.measure.name}" if record.study.space.base.keeps_weights else "best_score"]
+    tags = ["skipstack.change", "skipstack.over", *(["skipstack.corpus"] if _corpora(record) > 1 else [])]
     columns = [*_of("metrics", metrics), *_of("tags", tags), *_of("params", axes)]
     asked = f"{of_role(study_id, 'ablation row')} AND tags.`skipstack.ablation` = '{number}'"
-    return {**_page(asked, "difference"), "selectedColumns": columns}
+    return {**_page(asked, "gain"), "selectedColumns": columns}
 
 
 def _drawn(record: StudyRecord, study_id: str, axes: list[str]) -> Mapping[str, Any]:
@@ -176,7 +177,7 @@ def _page(asked: str, best: str) -> Mapping[str, Any]:
 
 
 def _designed(record: StudyRecord) -> bool:
-    """Whether the search is a fixed design without early stopping. If so, its differences may have been tested."""
+    """Whether the search is a fixed design without early stopping. If so, its gains may have been tested."""
     search = record.study.search
     return search.stops_nothing and search.proposer.kind in FIXED_DESIGNS
 

@@ -56,8 +56,8 @@ class _Had(NamedTuple):
     """The content of a finished trial's run when the store was read. Its metrics have all their steps.
 
     ``names``: the names of its metrics, parameters and tags, each after its kind, as in ``metric score``. ``named``:
-    the run's name if an earlier version of skipstack gave it; empty otherwise. ``corpus``: whether the run names its
-    corpus. ``texts``: whether its text files are among its artifacts.
+    the run's name if it may be that of an earlier version of skipstack; empty otherwise. ``corpus``: whether the run
+    names its corpus. ``texts``: whether its text files are among its artifacts.
     """
 
     names: frozenset[str]
@@ -313,7 +313,9 @@ def _had(run: "Run") -> _Had:
         ("tag", run.data.tags),
     ]
     names = frozenset(f"{of} {name}" for of, names in held for name in names)
-    named = run.info.run_name if _FORMERLY.fullmatch(run.info.run_name or "") else ""
+    name = run.info.run_name or ""
+    row = run.data.tags.get("skipstack.row") if "skipstack.change" not in run.data.tags else None
+    named = name if _FORMERLY.fullmatch(name) or (row is not None and name.startswith(row)) else ""
     return _Had(names, named, has_corpus(run), has_texts(run))
 
 
@@ -323,7 +325,7 @@ def _leave_out_names(entry: Entry, had: _Had) -> None:
     entry.params = {name: value for name, value in entry.params.items() if f"param {name}" not in had.names}
     entry.metrics = {at: value for at, value in entry.metrics.items() if f"metric {at[0]}" not in had.names}
     entry.status, entry.log = None, False
-    entry.formerly = entry.formerly if entry.formerly == had.named else ""
+    entry.formerly = entry.formerly if had.named in entry.formerly else ()
     entry.files = {} if had.texts else entry.files
     entry.corpus = None if had.corpus else entry.corpus
 
@@ -342,6 +344,6 @@ def _leave_out(entry: Entry, stands: _Stands) -> None:
     entry.metrics = {point: value for point, value in entry.metrics.items() if point not in stands.points}
     entry.files = {} if has_texts(run) else entry.files
     entry.corpus = None if has_corpus(run) else entry.corpus
-    entry.formerly = entry.formerly if entry.formerly == run.info.run_name else ""
+    entry.formerly = entry.formerly if run.info.run_name in entry.formerly else ()
     if entry.status == stands.status and entry.end in (None, stands.end):
         entry.status = None

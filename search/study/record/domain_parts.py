@@ -8,6 +8,7 @@ from itertools import pairwise
 
 from skipstack.data.basis.frozen import canonical_json
 from skipstack.spaces.domains import Domain, Json, Numeric, Range
+from skipstack.spaces.short_names import value_text
 
 RANGES = 3
 """The number of ranges into which a continuous domain, or a range of more than ``LISTED`` values, is divided."""
@@ -49,21 +50,6 @@ def parts(domain: Domain) -> tuple[DomainPart, ...]:
     return tuple(
         DomainPart(f"{_short(first)} – {_short(last)}", partial(_between, first, _after(last))) for first, last in ends
     )
-
-
-def value_text(value: Json) -> str:
-    """Format a value for a table: a printable text as it is, any other value as its complete JSON."""
-    return value if isinstance(value, str) and value.isprintable() else canonical_json(value)
-
-
-def short_text(value: Json) -> str:
-    """Format a value as ``value_text`` does, but floats with four significant digits."""
-    return f"{value:.4g}" if isinstance(value, float) else value_text(value)
-
-
-def short_name(domain: Domain, value: Json) -> str:
-    """Return a short label for a value of an axis: its name in the ``domain``, or its ``short_text`` if unnamed."""
-    return domain.name(value) or short_text(value)
 
 
 def _single(value: Json, name: str | None = None) -> DomainPart:

@@ -161,12 +161,12 @@ def test_trials_without_a_score_or_a_cost_and_those_beyond_the_most_are_counted(
     assert len(Drawing(chart).marks("symbol")) == 749 + 1
 
 
-def test_marked_differences_are_filled_open_ones_hollow_and_exploratory_effects_are_diamonds() -> None:
+def test_marked_gains_are_filled_open_ones_hollow_and_exploratory_effects_are_diamonds() -> None:
     frame = pd.DataFrame(
         {
             "axis": ["a", "a", "b", "b", "b"],
             "value": ["1", "2", "1", "none", "x"],
-            "effect": [-0.02, 0.01, 0.03, 0.0, NAN],
+            "effect": [-0.02, 0.01, 0.03, 0.005, NAN],
             "low": [-0.03, -0.01, 0.01, NAN, NAN],
             "high": [-0.01, 0.02, 0.04, NAN, NAN],
             "marked": [True, False, False, True, False],
@@ -179,10 +179,13 @@ def test_marked_differences_are_filled_open_ones_hollow_and_exploratory_effects_
     assert len(drawing.coloured("rule", BLUE)) == 1
     lowest, highest = min(symbols, key=place), max(symbols, key=place)
     assert [lowest.get("fill"), highest.get("fill")] == [BLUE, None]
-    assert words(chart) == "2 differences of 4 are beyond chance. Not drawn: 1 value without an effect."
-    assert "effect on accuracy (points)" in drawing.words
+    assert words(chart) == "Of 4 changes, 1 helps and 1 harms beyond chance. Not drawn: 1 value without an effect."
+    assert "gain in accuracy (points; + helps)" in drawing.words
+    perplexity = Drawing(effects(frame, PERPLEXITY))
+    assert "gain in perplexity (+ helps, and lowers it)" in perplexity.words
     explored = frame.drop(columns="marked")
     looked = Drawing(chart := effects(explored, ACCURACY, apart=["a", "b"]))
+    assert "effect on accuracy (points)" in looked.words
     assert looked.coloured("rule", BLUE) == []
     assert words(chart).startswith("The largest exploratory effect: b 1, +3.00 points.")
     assert words(effects(explored, ACCURACY, apart=["a"])).startswith(
@@ -242,7 +245,7 @@ def _height(mark: Any) -> float:
     return abs(float(found[1])) if found else 0.0
 
 
-def test_a_papers_differences_stand_beside_ours() -> None:
+def test_a_papers_gains_stand_beside_ours() -> None:
     frame = pd.DataFrame(
         {
             "row": ["base", "same", "other", "ours alone", "neither"],
@@ -256,9 +259,9 @@ def test_a_papers_differences_stand_beside_ours() -> None:
     by_colour = [mark.get("stroke") for mark in drawing.marks("symbol")]
     assert sorted(filter(None, by_colour)) == sorted([INK, INK, BLUE, ORANGE, ORANGE])
     assert len(drawing.coloured("rule", BLUE)) == 1
-    assert words(chart).startswith("1 of 2 differences have the sign of the paper's.")
-    assert words(chart).endswith("Not drawn: 1 row without a difference.")
-    assert "difference in accuracy on test (points)" in drawing.words
+    assert words(chart).startswith("1 of 2 gains have the sign of the paper's.")
+    assert words(chart).endswith("Not drawn: 1 row without a gain.")
+    assert "gain in accuracy on test (points; + helps)" in drawing.words
 
 
 def test_studies_of_unequal_size_share_a_picture() -> None:
@@ -310,11 +313,11 @@ def layers(chart: dict[str, Any], named: dict[str, Any], rows: Any = None) -> It
 def test_no_layer_is_empty_for_its_scales_would_have_no_extent(known: list[float]) -> None:
     ends = {"low": known, "high": known}
     values = pd.DataFrame({"axis": ["a", "b"], "value": ["1", "2"], "effect": [0.1, 0.2], **ends})
-    differences = pd.DataFrame({"row": ["1", "2"], "paper": known[::-1], "ours": [0.1, 0.2], **ends})
+    gains = pd.DataFrame({"row": ["1", "2"], "paper": known[::-1], "ours": [0.1, 0.2], **ends})
     places = pd.DataFrame({"trial": [0, 1], "x": [0.1, 0.2], "y": [0.1, 0.2]})
     for chart in (
         effects(values, ACCURACY),
-        against_paper(differences, ACCURACY),
+        against_paper(gains, ACCURACY),
         footprint(places, pd.DataFrame({"dev": known}), ACCURACY),
     ):
         spec = chart.to_dict()
@@ -326,7 +329,7 @@ NAMES = ("</script><b>", "__proto__", "constructor", "a.b[0]", "\\n", "datum.val
 
 
 def test_an_interval_that_dwarfs_the_others_ends_in_an_arrow_and_long_labels_are_whole() -> None:
-    """The interval of a mean over two corpora may be a hundred times that of each difference."""
+    """The interval of a mean over two corpora may be a hundred times that of each gain."""
     long = "a.very.long.path.of.an.axis.learning_rate: from 0.000001 to 0.000002"
     frame = pd.DataFrame(
         {

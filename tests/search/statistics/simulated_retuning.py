@@ -101,10 +101,10 @@ def _helps(path: Path, planned: Experiment, worker: Workers) -> bool:
     record = read_study(path)
     whole = with_rounds(record)[max(with_rounds(record))]
     for row in ablated(whole).rows:
-        if row.trial is None or row.difference is None or row.reference is None or not row.marked:
+        if row.trial is None or row.gain is None or row.reference is None or not row.marked:
             continue
         ours, theirs = (whole.trials[number].point[DEPTH] for number in (row.trial, row.reference))
-        if ours != theirs and (row.difference.value > 0) == (ours == 2):
+        if ours != theirs and (row.gain.value > 0) == (ours == 2):
             return True
     return False
 

@@ -73,10 +73,7 @@ def test_a_row_whose_depth_brings_a_shortcut_says_so(tmp_path: Path) -> None:
     planned = made(tmp_path / "study").plan
     space = Space(StudyConfig.model_validate(tree).space)
     labels = [label(space, planned, role).name for row in planned.rows for role in row.roles if role.axis == DEPTH]
-    assert labels == [
-        f"{DEPTH}: 1 → 3 (layer 3 takes a shortcut)",
-        f"{DEPTH}: 3 → 1 (layer 3 has no shortcut any more)",
-    ]
+    assert labels == ["depth 1 beside 3 (without the shortcut into layer 3)"] * 2, "in the winner, and in the base"
 
 
 def test_a_mean_has_a_trial_and_a_reference_on_each_corpus(two: StudyRecord) -> None:
@@ -85,7 +82,8 @@ def test_a_mean_has_a_trial_and_a_reference_on_each_corpus(two: StudyRecord) -> 
     assert {each.corpus for each in found} == {"2 corpora, the mean"}
     (deeper,) = (each for each in found if each.row == "without depth")
     alone = [each for each in compared(two) if each.row == "without depth"]
-    assert deeper.numbers == tuple(each.numbers[0] for each in alone)
+    assert deeper.trials == tuple(each.trials[0] for each in alone)
+    assert deeper.references == tuple(each.references[0] for each in alone)
     assert [trial.config.title for trial in deeper.trials] == ["grammar", "atis"]
 
 
@@ -101,8 +99,28 @@ def test_several_changes_and_other_searches_have_names(two: StudyRecord) -> None
     best = two.plan.rows[1].roles[0].winner
     several = Role(kind="without_several", winner=best, axis="model.stack, training.batch_size")
     assert row_name(two.space, two.plan, several) == "without stack and batch_size"
+    named = label(two.space, two.plan, several)
+    assert (named.name, named.over) == ("all changes of stack and batch_size", "winner without them")
     beside = Role(kind="beside", winner=3, study="tagger")
     assert row_name(two.space, two.plan, beside) == "tagger, trial 3"
+    assert (label(two.space, two.plan, beside).name, label(two.space, two.plan, beside).over) == (
+        "the best of tagger",
+        "winner",
+    )
+
+
+def test_a_change_is_named_alike_wherever_it_is_measured_and_its_run_says_what_was_trained(two: StudyRecord) -> None:
+    called = {(each.row, each.reference): each.label for each in compared(two)}
+    shown = {named: (label.name, label.over, label.run) for named, label in called.items()}
+    assert shown["without depth", "winner"] == ("depth 1 beside 3", "winner without it", "depth 1: winner without it")
+    assert shown["base + depth 1", "base"] == ("depth 1 beside 3", "base", "depth 1: base with it")
+    assert shown["number 2 without depth", "number 2"] == (
+        "depth 1 beside 3",
+        "number 2 without it",
+        "depth 1: number 2 without it",
+    )
+    assert shown["number 2", "base"] == ("number 2", "base", "number 2")
+    assert shown["base", ""] == ("base", "", "base")
 
 
 @pytest.mark.parametrize(("winners", "names"), [((3, 7), ["number 2", "winner"]), ((), ["winner", "number 2"])])

@@ -37,7 +37,7 @@ def studies(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_what_another_search_found_is_a_row_beside_the_winner(studies: Path, tmp_path: Path) -> None:
-    """Its difference is that of their planted scores, to the last bit: 23 of 25 tags with one layer, 15 with three."""
+    """Its gain is that of their planted scores, to the last bit: 23 of 25 tags with one layer, 15 with three."""
     path = shutil.copytree(studies / "deep", tmp_path / "deep")
     planned = made(path, beside=searches_beside([studies / "flat"]), parts=False, seeds=4)
     record = run_ablation(path, planned.number, beginning(path, planned), worker=PlantedWorker)
@@ -56,13 +56,13 @@ def test_what_another_search_found_is_a_row_beside_the_winner(studies: Path, tmp
     assert base.seeds == winner.seeds == beside.seeds
     assert not {*beside.seeds} & {*best["flat"].seeds, *best["deep"].seeds}
     _, of_winner, of_beside = ablated(record).rows
-    assert of_winner.difference is not None
-    assert of_beside.difference is not None
-    assert of_winner.difference.value == pytest.approx(_mean(winner.test) - _mean(base.test), abs=1e-12)
-    assert of_beside.difference.value == pytest.approx(_mean(beside.test) - _mean(winner.test), abs=1e-12)
-    assert of_beside.section == f"the best of another search, measured from winner, trial {best['deep'].number}"
-    assert of_beside.label == f"flat, trial {best['flat'].number}"
-    assert of_beside.marked
+    assert of_winner.gain is not None
+    assert of_beside.gain is not None
+    assert of_winner.gain.value == pytest.approx(_mean(winner.test) - _mean(base.test), abs=1e-12)
+    assert of_beside.gain.value == pytest.approx(_mean(beside.test) - _mean(winner.test), abs=1e-12)
+    assert (of_beside.section, of_beside.label) == ("the best of other searches", "the best of flat")
+    assert of_beside.over == "winner"
+    assert of_beside.helps
     assert in_a_sentence(of_table(record, ablated(record))).count("the best of flat is ahead of the winner") == 1
 
 

@@ -259,7 +259,8 @@ def test_a_row_that_is_two_rows_answers_both_questions_and_rows_of_one_kind_stan
         ["without", "alone"],
     ]
     rows = ablated(read_study(folder.path).ablations[1]).rows
-    assert [(row.trial, row.reference) for row in rows] == [(0, None), (1, 0), (2, 1), (3, 1), (3, 0), (2, 0)]
+    assert [(row.trial, row.reference) for row in rows] == [(0, None), (1, 0), (1, 2), (1, 3), (3, 0), (2, 0)]
+    assert [row.own for row in rows] == [0, 1, 2, 3, 3, 2]
 
 
 def test_what_cannot_be_asked_for_is_said_in_one_line(study: Path) -> None:

@@ -23,18 +23,18 @@ def test_the_row_is_measured_from_the_winner_and_told(tmp_path: Path, parts: boo
     """
     record = planted(tmp_path / "study", AXES, without=("model.stack",), parts=parts, seeds=4)
     by_role = {role.kind: row for row in trained_rows(record) for role in row.row.roles}
-    winner = read_study(tmp_path / "study").ranked()[0]
-    assert by_role["without_several"].row.point == {DEPTH: 3, HIDDEN: 8, RATE: winner.point[RATE]}
+    best = read_study(tmp_path / "study").ranked()[0]
+    assert by_role["without_several"].row.point == {DEPTH: 3, HIDDEN: 8, RATE: best.point[RATE]}
     found = ablated(record)
     (row,) = (row for row in found.rows if row.axis == "model.stack")
-    assert row.section == f"several changes taken back, measured from winner, trial {winner.number}"
-    assert row.label == "model.stack: as in the base"
+    assert (row.section, row.label) == ("several changes in the winner, together", "all changes of stack")
+    assert row.over == "winner without them"
     means = {kind: sum(each.trial.test.values()) / 4 for kind, each in by_role.items() if each.trial is not None}
-    assert row.difference is not None
-    assert row.difference.value == pytest.approx(means["without_several"] - means["winner"], abs=1e-12)
-    assert row.marked
+    assert row.gain is not None
+    assert row.gain.value == pytest.approx(means["winner"] - means["without_several"], abs=1e-12)
+    assert row.helps
     verdict = in_a_sentence(of_table(record, found))
-    assert verdict.count("the winner without its changes of model.stack is behind the winner") == 1
+    assert verdict.count("all changes of stack together help, +") == 1
 
 
 @pytest.mark.parametrize("paths", ["model.stak", f"{RATE}, model.stak"])

@@ -8,6 +8,7 @@ from pydantic import JsonValue
 from scipy.stats import ttest_1samp
 from statsmodels.stats.multitest import multipletests
 
+from skipstack.search.analysis.ablation.labels import winners_in_words
 from skipstack.search.analysis.ablation.trained import TrainedRow, trained_rows
 from skipstack.search.analysis.confirmation.ablated import ablated, questions
 from skipstack.search.analysis.confirmation.figures import confirmed_figures
@@ -120,7 +121,7 @@ def reached(record: StudyRecord, number: int | None) -> float:
     return fmean(record.trials[number].tested["test_accuracy"])
 
 
-def test_the_mean_over_corpora_is_that_of_the_differences_on_each(two: StudyRecord) -> None:
+def test_the_mean_over_corpora_is_that_of_the_gains_on_each(two: StudyRecord) -> None:
     rows = ablated(two).rows
     means = [row for row in rows if row.corpus == "2 corpora, the mean"]
     gaps: dict[tuple[str, str], list[float]] = {}
@@ -132,44 +133,48 @@ def test_the_mean_over_corpora_is_that_of_the_differences_on_each(two: StudyReco
     tests = [ttest_1samp(each, 0.0) for each in gaps.values()]
     corrected = multipletests([found.pvalue for found in tests], method="holm")[1]
     for row, each, found, p in zip(means, gaps.values(), tests, corrected, strict=True):
-        assert row.difference is not None
-        assert (row.difference.value, row.difference.corpora) == (pytest.approx(fmean(each)), 2)
-        assert (row.difference.low, row.difference.high) == pytest.approx(tuple(found.confidence_interval(0.95)))
-        assert (row.difference.p, row.p) == pytest.approx((found.pvalue, p))
+        assert row.gain is not None
+        assert (row.gain.value, row.gain.corpora) == (pytest.approx(fmean(each)), 2)
+        assert (row.gain.low, row.gain.high) == pytest.approx(tuple(found.confidence_interval(0.95)))
+        assert (row.gain.p, row.p) == pytest.approx((found.pvalue, p))
         assert row.marked == (p < 0.05)
-    deep = next(row for row in means if row.label == f"{DEPTH}: 1 → 3")
-    assert deep.difference is not None
-    assert deep.difference.value == pytest.approx(-(0.32 + 0.12) / 2, abs=0.02)  # as planted on either corpus
+    depths = [row for row in means if row.label == "depth 1 beside 3"]
+    assert {row.over for row in depths} == {"winner without it", "number 2 without it", "base"}
+    for row in depths:  # taken out of the winner or put into the base, it helps
+        assert row.gain is not None
+        assert row.gain.value == pytest.approx((0.32 + 0.12) / 2, abs=0.02)  # as planted on either corpus
 
 
 def test_each_of_several_winners_is_taken_apart_from_itself(two: StudyRecord) -> None:
     assert two.plan is not None
     first, second = (role.winner for row in two.plan.rows for role in row.roles if role.kind == "winner")
+    assert winners_in_words(two.plan) == f"The winner is trial {first} of the search, number 2 is trial {second}."
     rows = [row for row in ablated(two).rows if row.corpus == "own"]
-    points = {row.trial: two.trials[row.trial].point for row in rows if row.trial is not None}
     base, winner, number_two = rows[:3]
-    assert [base.label, winner.label, number_two.label] == [
-        "base",
-        f"winner, trial {first}",
-        f"number 2, trial {second}",
-    ]
+    assert [base.label, winner.label, number_two.label] == ["base", "winner", "number 2"]
     assert {winner.reference, number_two.reference} == {base.trial}
+    assert {winner.over, number_two.over} == {"base"}
     for row in rows[3:]:
-        whose, (before, after) = row.section.partition(", trial")[0], row.label.partition(": ")[2].split(" → ")
-        reference = base if "alone" in row.section else winner if whose.endswith("winner") else number_two
-        assert row.reference == reference.trial
-        own, theirs = points[row.trial], points[reference.trial]
-        assert (str(theirs[row.axis]), str(own[row.axis])) == (before, after)
-        assert {**own, row.axis: None} == {**theirs, row.axis: None}
+        after, before = row.label.split()[1::2]
+        if row.taken_back:
+            whole = winner if row.over == "winner without it" else number_two
+            assert (row.trial, row.own) == (whole.trial, row.reference)
+        else:
+            assert (row.reference, row.own, row.over) == (base.trial, row.trial, "base")
+        assert row.trial is not None
+        assert row.reference is not None
+        having, lacking = two.trials[row.trial].point, two.trials[row.reference].point
+        assert (str(having[row.axis]), str(lacking[row.axis])) == (after, before)
+        assert {**having, row.axis: None} == {**lacking, row.axis: None}
     assert len({row.section for row in rows[3:]}) == 4
 
 
 def test_a_change_that_two_winners_share_is_asked_once(two: StudyRecord) -> None:
     for corpus in ("own", "atis"):
         found = {
-            (row.trial, row.reference): (row.difference.p, row.p)
+            (row.trial, row.reference): (row.gain.p, row.p)
             for row in ablated(two).rows
-            if row.corpus == corpus and row.difference
+            if row.corpus == corpus and row.gain
         }
         alone, corrected = zip(*found.values(), strict=True)
         assert len(found) == 9  # of 11 rows: both winners have another depth and another rate than the base

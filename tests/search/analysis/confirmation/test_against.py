@@ -54,19 +54,19 @@ def test_each_row_has_the_papers_figures_and_ours_as_shares() -> None:
     record = record_of(CONFIG, *trial(0, 3, 0.80, 0.82), *trial(1, 5, 0.90, 0.94), measured(1, 0.7, 0.8))
     made = against(record, depth(5, 94.73, test=94.1), depth(7, 94.49), {"label": "another", "dev": 90.0})
     base, five, seven, another = made.rows
-    assert (base.ours.is_reference, base.ours.trial, base.ours.difference) == (True, 0, None)
-    assert (base.paper_difference, base.disagrees) == (None, False)
-    assert (five.paper_dev, five.paper_test, five.paper_difference) == (0.9473, 0.941, 0.0023)
+    assert (base.ours.is_reference, base.ours.trial, base.ours.gain) == (True, 0, None)
+    assert (base.paper_gain, base.disagrees) == (None, False)
+    assert (five.paper_dev, five.paper_test, five.paper_gain) == (0.9473, 0.941, 0.0023)
     assert five.ours.dev is not None
     assert five.ours.test is not None
-    assert five.ours.difference is not None
+    assert five.ours.gain is not None
     assert (five.ours.trial, five.ours.seeds) == (1, (0, 1))
     assert (five.ours.dev.value, five.ours.test.value) == pytest.approx((0.92, 0.75))
-    assert five.ours.difference.value == pytest.approx(0.11)
-    assert five.ours.difference.half == pytest.approx(0.01 * float(t_distribution(1).isf(0.025)))
-    assert (seven.paper_difference, seven.ours.trial, seven.ours.dev) == (-0.0001, None, None)
-    assert (seven.ours.difference, seven.ours.why) == (None, "not trained")
-    assert (another.paper_dev, another.paper_difference, another.ours.trial) == (0.9, -0.045, None)
+    assert five.ours.gain.value == pytest.approx(0.11)
+    assert five.ours.gain.half == pytest.approx(0.01 * float(t_distribution(1).isf(0.025)))
+    assert (seven.paper_gain, seven.ours.trial, seven.ours.dev) == (-0.0001, None, None)
+    assert (seven.ours.gain, seven.ours.why) == (None, "not trained")
+    assert (another.paper_dev, another.paper_gain, another.ours.trial) == (0.9, -0.045, None)
     assert (made.study, made.corpus, made.table, made.title, made.split) == (
         "made-up",
         "grammar",
@@ -147,9 +147,9 @@ def test_one_seed_has_no_interval_and_disagrees_with_nobody() -> None:
     config = study(AXES, seeds=1, proposer="grid", scheduler="none")
     record = record_of(config, *trial(0, 3, 0.8, config=config), *trial(1, 5, 0.9, config=config))
     row = rows_of(against(record, depth(5, 94.0)))["depth 5"]
-    assert row.ours.difference is not None
-    assert row.ours.difference.value == pytest.approx(0.1)
-    assert (row.ours.difference.half, row.ours.difference.why) == (None, ONE_SEED)
+    assert row.ours.gain is not None
+    assert row.ours.gain.value == pytest.approx(0.1)
+    assert (row.ours.gain.half, row.ours.gain.why) == (None, ONE_SEED)
     assert not row.disagrees
 
 
@@ -159,11 +159,11 @@ def test_trials_without_a_score_stand_for_no_row() -> None:
     assert rows_of(against(record, depth(5, 94.0)))["depth 5"].ours.dev is None
 
 
-def test_without_a_trial_of_the_papers_base_there_are_accuracies_and_no_differences() -> None:
+def test_without_a_trial_of_the_papers_base_there_are_accuracies_and_no_gains() -> None:
     record = record_of(CONFIG, *trial(0, 5, 0.9, 0.9), *trial(1, 7, 0.8, 0.8))
     made = against(record, depth(5, 94.0), depth(7, 93.0))
     assert [row.ours.dev.value if row.ours.dev else None for row in made.rows] == [None, 0.9, 0.8]
-    assert [row.ours.difference for row in made.rows] == [None, None, None]
+    assert [row.ours.gain for row in made.rows] == [None, None, None]
     assert (made.shared, made.correlation) == (2, pytest.approx(1.0))
 
 
@@ -179,13 +179,13 @@ def test_a_trial_that_was_not_trained_to_its_end_is_shown_and_neither_subtracted
         assert (base.ours.state, five.ours.state, seven.ours.state) == ("completed", "completed", state)
         assert seven.ours.dev is not None
         assert (seven.ours.dev.value, seven.ours.dev.half) == (pytest.approx(0.605), None)
-        assert (seven.ours.difference, seven.disagrees) == (None, False)
+        assert (seven.ours.gain, seven.disagrees) == (None, False)
         assert seven.ours.why == f"trial 2 is {state}, not trained to its end"
-        assert five.ours.difference is not None
+        assert five.ours.gain is not None
         assert made.shared == 2
         assert made.correlation == pytest.approx(-1.0)
     first = [*trial(0, 3, 0.80, 0.82)[:2], *trial(1, 5, 0.70, 0.72)]
-    assert rows_of(against(record_of(CONFIG, *first), depth(5, 95.0)))["depth 5"].ours.difference is None
+    assert rows_of(against(record_of(CONFIG, *first), depth(5, 95.0)))["depth 5"].ours.gain is None
 
 
 @pytest.mark.parametrize(
@@ -201,9 +201,9 @@ def test_what_a_search_chose_or_stopped_is_only_described(search: dict[str, Any]
     made = against(record_of(config, *trials), depth(5, 94.4))
     row = rows_of(made)["depth 5"]
     assert made.only_described == why
-    assert row.ours.difference is not None
-    assert row.ours.difference.value == pytest.approx(0.0105)
-    assert (row.ours.difference.half, row.ours.p, row.ours.marked, row.disagrees) == (None, None, False, False)
+    assert row.ours.gain is not None
+    assert row.ours.gain.value == pytest.approx(0.0105)
+    assert (row.ours.gain.half, row.ours.p, row.ours.marked, row.disagrees) == (None, None, False, False)
 
 
 def test_it_is_on_test_where_the_paper_has_it_and_all_of_ours_were_measured_there() -> None:
@@ -212,7 +212,7 @@ def test_it_is_on_test_where_the_paper_has_it_and_all_of_ours_were_measured_ther
         made = against(record_of(CONFIG, *trials, *tested), depth(5, 94.4, test=94.3))
         assert made.split == split
         row = rows_of(made)["depth 5"]
-        assert row.paper_difference == (-0.001 if split == "dev" else 0.003)
+        assert row.paper_gain == (-0.001 if split == "dev" else 0.003)
         assert row.disagrees
 
 
@@ -229,10 +229,10 @@ def test_a_table_without_dev_figures_is_compared_on_test() -> None:
     made = compare(record, "made-up/table-6", paper)
     assert made.split == "test"
     five, seven = made.rows[1:]
-    assert five.paper_difference == 0.0005
-    assert five.ours.difference is not None
-    assert five.ours.difference.value == pytest.approx(0.15)
-    assert (seven.ours.trial, seven.ours.test, seven.ours.difference) == (2, None, None)  # it was not measured on test
+    assert five.paper_gain == 0.0005
+    assert five.ours.gain is not None
+    assert five.ours.gain.value == pytest.approx(0.15)
+    assert (seven.ours.trial, seven.ours.test, seven.ours.gain) == (2, None, None)  # it was not measured on test
     assert (made.shared, made.correlation) == (2, pytest.approx(1.0))
 
 
@@ -251,7 +251,7 @@ def test_on_the_papers_own_test_set_sentences_are_no_source_of_chance(test_set: 
     made = compare(record, "made-up/table-1", asked)
     assert (made.split, made.same_test_set) == ("test", test_set == "atis")
     by_seed = np.mean(right_RS[1], axis=1) - np.mean(right_RS[0], axis=1)
-    found = rows_of(made)["depth 5"].ours.difference
+    found = rows_of(made)["depth 5"].ours.gain
     assert found is not None
     assert found.value == pytest.approx(by_seed.mean())
     half = float(t_distribution(1).isf(0.025)) * by_seed.std(ddof=1) / 2**0.5

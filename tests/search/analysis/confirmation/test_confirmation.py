@@ -77,9 +77,9 @@ def test_of_billions_of_integers_those_that_were_tried_are_rows(proposer: str) -
 def test_of_two_sentences_the_chance_of_sentences_can_be_told(sentences: int, counted: int | None) -> None:
     events = [event for event in trials(tested_too=False) if getattr(event, "trial", 0) < 2]
     events += [on_test(number, COUNTS[number][:, :sentences]) for number in (0, 1)]
-    difference = rows_of(by_design(record_of(CONFIG, *events)))["1"].difference
-    assert difference is not None
-    assert difference.sentences == counted
+    gain = rows_of(by_design(record_of(CONFIG, *events)))["1"].gain
+    assert gain is not None
+    assert gain.sentences == counted
 
 
 def test_sentences_of_two_corpora_are_not_paired() -> None:
@@ -90,12 +90,12 @@ def test_sentences_of_two_corpora_are_not_paired() -> None:
         events += [on_test(number, COUNTS[number])]
     one, other = record_of(config, *events).trials.values()
     (row,) = confirm([RowToConfirm(label="other", trial=other, reference=one)], randomise=True)
-    assert row.difference is not None
-    assert (row.difference.sentences, row.difference.seeds, row.p_randomised) == (None, SEEDS, None)
+    assert row.gain is not None
+    assert (row.gain.sentences, row.gain.seeds, row.p_randomised) == (None, SEEDS, None)
     assert difference_table(other, one) is None
     (row,) = confirm([RowToConfirm(label="other", trial=other, reference=one, same_sentences=True)])
-    assert row.difference is not None
-    assert (row.difference.sentences, row.p_randomised) == (SENTENCES, None)  # as nobody asked for it
+    assert row.gain is not None
+    assert (row.gain.sentences, row.p_randomised) == (SENTENCES, None)  # as nobody asked for it
 
 
 def test_a_row_is_the_base_with_that_value_and_nothing_else() -> None:
@@ -111,16 +111,16 @@ def test_a_row_is_the_base_with_that_value_and_nothing_else() -> None:
     assert (made.study, made.corpus, made.measure.name) == ("made-up", "grammar", "accuracy")
 
 
-def test_a_difference_has_the_chance_of_seeds_and_sentences_and_the_family_its_correction() -> None:
+def test_a_gain_has_the_chance_of_seeds_and_sentences_and_the_family_its_correction() -> None:
     found = rows_of(by_design(record_of(CONFIG, *trials())))
     gaps = {"1": COUNTS[1] - COUNTS[0], "5": COUNTS[2] - COUNTS[0], "none": COUNTS[3] - COUNTS[0]}
     for label, gap in gaps.items():
         table_RS = gap[..., 0] / 10  # sentences of one length are worth their own accuracy
-        estimate = found[label].difference
+        estimate = found[label].gain
         assert estimate is not None
         assert (estimate.value, estimate.error) == pytest.approx((table_RS.mean(), float(error(chance(table_RS)))))
         assert (estimate.seeds, estimate.sentences) == (SEEDS, SENTENCES)
-    p = sorted(row.difference.p for row in found.values() if row.difference is not None and row.difference.p)
+    p = sorted(row.gain.p for row in found.values() if row.gain is not None and row.gain.p)
     assert found["1"].p == pytest.approx(3 * p[0])
     assert [label for label, row in found.items() if row.marked] == ["1"]
     assert found["1"].effect_size is not None
@@ -134,12 +134,40 @@ def test_a_difference_has_the_chance_of_seeds_and_sentences_and_the_family_its_c
 
 def test_without_counts_by_sentence_it_is_the_t_test_of_pairs() -> None:
     old = [event.model_copy(update={"sentences": None}) if event.kind == "tested" else event for event in trials()]
-    estimate = rows_of(by_design(record_of(CONFIG, *old)))["1"].difference
+    rows = rows_of(by_design(record_of(CONFIG, *old)))
+    estimate = rows["1"].gain
     assert estimate is not None
     by_seed = [(each[..., 0].mean(axis=1) / 10).tolist() for each in COUNTS[:2]]
     theirs = ttest_rel(by_seed[1], by_seed[0])
     assert (estimate.p, estimate.sentences) == (pytest.approx(theirs.pvalue), None)
     assert (estimate.low, estimate.high) == pytest.approx(tuple(theirs.confidence_interval(0.95)))
+    assert rows["1"].corrected == pytest.approx(tuple(theirs.confidence_interval(1 - 0.05 / 3))), "the least p of three"
+    assert [row.half is not None and abs(gain.value) > row.half for row in rows.values() if (gain := row.gain)] == [
+        row.marked for row in rows.values() if row.gain
+    ], "± decides the mark"
+
+
+def test_a_gain_is_that_of_the_change_whichever_of_the_two_was_trained_for_the_row() -> None:
+    having, lacking = (record_of(CONFIG, *trials()).trials[number] for number in (0, 1))
+    made, undone = confirm(
+        [
+            RowToConfirm(label="made", trial=having, reference=lacking, family="one"),
+            RowToConfirm(label="undone", trial=having, reference=lacking, taken_back=True, family="other"),
+        ]
+    )
+    assert made.gain is not None
+    assert made.gain.value == pytest.approx((COUNTS[0] - COUNTS[1])[..., 0].mean() / 10)
+    assert (made.gain, made.corrected, made.effect_size, made.helps) == (
+        undone.gain,
+        undone.corrected,
+        undone.effect_size,
+        True,
+    )
+    assert (made.own, undone.own) == (having.number, lacking.number)
+    assert (made.own_scores, undone.own_scores) == (
+        (made.dev, made.test),
+        (made.reference_dev, made.reference_test),
+    )
 
 
 @pytest.mark.parametrize(
@@ -157,12 +185,10 @@ def test_only_studies_settled_beforehand_are_confirmations(search: dict[str, Any
     assert (by_design(record) is None) == bool(why)
     both = [RowToConfirm(label="1", trial=record.trials[1], reference=record.trials[0])]
     (row,) = confirm(both, only_described=why)
-    assert row.difference is not None
-    assert row.difference.value == pytest.approx((COUNTS[1] - COUNTS[0])[..., 0].mean() / 10)
-    assert (row.difference.half is None, row.p is None, row.marked) == (
-        (True, True, False) if why else (False, False, True)
-    )
-    assert row.difference.why == why
+    assert row.gain is not None
+    assert row.gain.value == pytest.approx((COUNTS[1] - COUNTS[0])[..., 0].mean() / 10)
+    assert (row.gain.half is None, row.p is None, row.marked) == ((True, True, False) if why else (False, False, True))
+    assert row.gain.why == why
 
 
 def test_of_a_grid_other_combinations_are_no_rows() -> None:
@@ -181,7 +207,7 @@ def test_what_is_not_there_says_why() -> None:
     found = rows_of(by_design(record_of(CONFIG, *(each for each in events if not _is_test(each, 2)))))
     assert found["1"].why == "trial 1 is running, not trained to its end"
     assert found["5"].why == "not measured on test"
-    assert {row.difference for row in found.values()} == {None}
+    assert {row.gain for row in found.values()} == {None}
     begun = rows_of(by_design(record_of(CONFIG, *trials()[:4])))
     assert begun["5"].why == "not trained"
     unfounded = [event for event in trials() if getattr(event, "trial", None) != 0]
@@ -192,7 +218,7 @@ def _is_test(event: Event, number: int) -> bool:
     return event.kind == "tested" and event.trial == number
 
 
-def test_one_seed_has_differences_and_no_interval() -> None:
+def test_one_seed_has_gains_and_no_interval() -> None:
     config = study(AXES, proposer="grid", scheduler="none", seeds=1)
     events: list[Event] = []
     for number, point in enumerate(POINTS[:2]):
@@ -200,9 +226,9 @@ def test_one_seed_has_differences_and_no_interval() -> None:
         events += [proposed(config, number, point), reported(number, 1, 0.7), ended(number), one]
     made = by_design(record_of(config, *events))
     row = rows_of(made)["1"]
-    assert row.difference is not None
-    assert row.difference.value == pytest.approx((COUNTS[1][:1] - COUNTS[0][:1])[..., 0].mean() / 10)
-    assert (row.difference.half, row.difference.why, row.marked, row.effect_size) == (None, ONE_SEED, False, None)
+    assert row.gain is not None
+    assert row.gain.value == pytest.approx((COUNTS[1][:1] - COUNTS[0][:1])[..., 0].mean() / 10)
+    assert (row.gain.half, row.gain.why, row.marked, row.effect_size) == (None, ONE_SEED, False, None)
     assert made is not None
     assert made.reach is None
 

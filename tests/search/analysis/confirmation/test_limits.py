@@ -57,8 +57,8 @@ def in_documents() -> list[NDArray[np.int64]]:
 
 def test_where_documents_are_told_apart_they_are_what_is_drawn() -> None:
     counts, names = in_documents(), ("correct", "tags")
-    with_documents = row(record(counts, names, documents=(EACH,) * DOCUMENTS)).difference
-    by_sentences = row(record(counts, names)).difference
+    with_documents = row(record(counts, names, documents=(EACH,) * DOCUMENTS)).gain
+    by_sentences = row(record(counts, names)).gain
     assert with_documents is not None
     assert by_sentences is not None
     means_RD = [each[..., 0].reshape(SEEDS, DOCUMENTS, EACH).mean(axis=2) / 10 for each in counts]
@@ -95,10 +95,10 @@ def test_few_spans_have_no_interval_and_no_mark(spans: int) -> None:
             np.stack([np.broadcast_to(gold_S, right.shape), np.maximum(right, gold_S), right, right], axis=-1)
         )
     found = row(record(counts, F1.counted, measure="f1"))
-    assert found.difference is not None
+    assert found.gain is not None
     assert found.test is not None
     known = spans >= FEWEST_SPANS
     assert found.marked == known
-    assert (found.test.half is not None) == (found.difference.half is not None) == known
-    assert found.difference.value < -0.5
-    assert ("29 spans in the test set are too few" in found.difference.why) != known
+    assert (found.test.half is not None) == (found.gain.half is not None) == known
+    assert found.gain.value < -0.5
+    assert ("29 spans in the test set are too few" in found.gain.why) != known

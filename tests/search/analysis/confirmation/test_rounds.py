@@ -111,11 +111,11 @@ def test_marks_and_intervals_spend_at_each_look_its_share_of_the_level(study: tu
     at, found = looks(3, 20), dict[str, list[float]]()
     for count in range(1, len(study[1]) + 1):
         for row in ablated(after(study, count)).rows:
-            if row.difference is not None and row.difference.seeds == at[count - 1]:
-                assert row.difference.p is not None
-                found.setdefault(row.label, []).append(row.difference.p * 20 / (at[count - 1] - (0, *at)[count - 1]))
+            if row.gain is not None and row.gain.seeds == at[count - 1]:
+                assert row.gain.p is not None
+                found.setdefault(row.label, []).append(row.gain.p * 20 / (at[count - 1] - (0, *at)[count - 1]))
     by_hand = multipletests([min(1.0, *values) for values in found.values()], method="holm")[1]
-    table = [row for row in ablated(whole(study)).rows if row.difference is not None]
+    table = [row for row in ablated(whole(study)).rows if row.gain is not None]
     assert len(table) == len(found) == 5
     for row, p in zip(table, by_hand, strict=True):
         assert row.p == pytest.approx(p)

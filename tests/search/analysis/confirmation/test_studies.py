@@ -36,7 +36,7 @@ def test_what_both_confirmed_is_compared_with_intervals_config_by_config() -> No
         for number, section in enumerate(("base", f"{DEPTH}=1", f"{DEPTH}=5", "model.stack.shortcut.gate=none"))
         for label in ("a", "b")
     ]
-    first = made.rows[1].difference
+    first = made.rows[1].gain
     assert first is not None
     assert first.value == pytest.approx(0.0)
     assert first.error == pytest.approx(float(error(chance(*[COUNTS[0][..., 0] / 10] * 2))))
@@ -85,7 +85,7 @@ def test_the_best_of_each_is_compared_as_its_ablation_trained_it_anew(tmp_path: 
         best[row.label] = fmean(trial.tested["test_accuracy"])
         assert row.test is not None
         assert row.test.value == pytest.approx(best[row.label])
-    gaps = [row.difference.value for row in rows[1:] if row.difference is not None]
+    gaps = [row.gain.value for row in rows[1:] if row.gain is not None]
     assert gaps == pytest.approx([best["b"] - best["a"], best["c"] - best["a"]])
     assert gaps[1] == pytest.approx(-0.32, abs=0.02)  # as planted: its base has three layers, and so have all of it
     assert [row.marked for row in rows] == [False, False, True]

@@ -5,8 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from skipstack.search.study.record.domain_parts import LISTED, RANGES, parts, value_text
+from skipstack.search.study.record.domain_parts import LISTED, RANGES, parts
 from skipstack.spaces.domains import Choice, Domain, Integer, Json, Log, Normal, Ordinal, Range, Real
+from skipstack.spaces.short_names import value_text
 
 
 def _domains() -> some.SearchStrategy[Domain]:
