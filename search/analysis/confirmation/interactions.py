@@ -11,7 +11,6 @@ from itertools import combinations
 
 from skipstack.data.basis.frozen import canonical_json
 from skipstack.search.analysis.confirmation.changes import base_of, values_of
-from skipstack.search.analysis.confirmation.confirmation import corrected_interval
 from skipstack.search.analysis.confirmation.differences import Split, interaction
 from skipstack.search.statistics.estimates import Estimate
 from skipstack.search.statistics.multiple_testing import LEVEL, holm, levels
@@ -57,7 +56,12 @@ def interactions(record: StudyRecord, split: Split) -> tuple[Interaction, ...]:
     found = list(_interactions(record, split))
     answers = [each.estimate.p for each in found]
     return tuple(
-        replace(each, p=p, marked=p is not None and p < LEVEL, corrected=corrected_interval(each.estimate, level))
+        replace(
+            each,
+            p=p,
+            marked=p is not None and p < LEVEL,
+            corrected=None if level is None else each.estimate.interval(level),
+        )
         for each, p, level in zip(found, holm(answers), levels(answers), strict=True)
     )
 
