@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from skipstack.dashboards.commands.next_steps import of_registered
 from skipstack.dashboards.commands.options import BundlePath, Code, ComputeDevice, StudyPath, whole
 from skipstack.dashboards.commands.plain_text import sentences
 from skipstack.dashboards.reports.printing import say, write_utf8
 from skipstack.data.basis.atomic_files import refused_where_unwritable, write_atomically
 from skipstack.data.basis.errors import UserError
+from skipstack.data.corpora.config import TokenVectors
 from skipstack.data.tasks.measures import measure_in
 from skipstack.data.tasks.task import Form
 from skipstack.search.study.record.folder import StudyFolder
@@ -161,7 +163,24 @@ def export(
         written = replace(left, name=left.name + recipe.suffix, write=partial(copy_bundle, to), scores=scores)
         where = execution(study, engine="serial", tracking_uri=tracking_uri)
         version = where.register(folder, record, written, register)
-        say(f"registered in MLflow: models:/{register}/{version}, with the alias {written.alias}")
+        model = f"models:/{register}/{version}"
+        say(f"registered in MLflow: {model}, with the alias {written.alias}")
+        say(of_registered(where.runs(folder), model, is_served=_is_served_by_mlflow(to)))
+
+
+def _is_served_by_mlflow(bundle: Path) -> bool:
+    """Whether MLflow can serve a bundle. Of functions' models, it can serve its own; of networks, those that need neither
+    own code nor vectors of tokens.
+    """
+    from skipstack.search.publishing.bundles.bundle import bundle_config
+    from skipstack.search.publishing.bundles.files import is_own
+    from skipstack.search.publishing.bundles.own_export import is_mlflow_model
+    from skipstack.search.publishing.bundles.own_model import load_own
+
+    if is_own(bundle):
+        return is_mlflow_model(load_own(bundle).files)
+    config = bundle_config(bundle)
+    return not config.network_code and not isinstance(config.data.vectors, TokenVectors)
 
 
 def _in_optuna(record: "StudyRecord", study: Path, uri: str) -> str:
