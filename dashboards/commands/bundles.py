@@ -169,8 +169,8 @@ def export(
 
 
 def _is_served_by_mlflow(bundle: Path) -> bool:
-    """Whether MLflow can serve a bundle. Of functions' models, it can serve its own; of networks, those that need neither
-    own code nor vectors of tokens.
+    """Whether MLflow can serve a bundle: a network without own code and vectors of tokens, or a function's model that
+    is one of MLflow's.
     """
     from skipstack.search.publishing.bundles.bundle import bundle_config
     from skipstack.search.publishing.bundles.files import is_own

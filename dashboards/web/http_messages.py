@@ -1,4 +1,4 @@
-"""What all answers and requests over HTTP have in common: the headers of answers, and the limit of a body."""
+"""The headers of every answer over HTTP, and the body of a request up to a limit of its size."""
 
 from typing import Final
 
