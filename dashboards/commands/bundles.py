@@ -1,5 +1,6 @@
 """``skipstack export``, ``verify`` and ``predict``: write, check and use bundles."""
 
+import shlex
 import sys
 from dataclasses import replace
 from functools import partial
@@ -8,10 +9,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from skipstack.dashboards.commands.options import BundlePath, Code, ComputeDevice, StudyPath
+from skipstack.dashboards.commands.next_steps import of_registered
+from skipstack.dashboards.commands.options import BundlePath, Code, ComputeDevice, StudyPath, whole
 from skipstack.dashboards.commands.plain_text import sentences
 from skipstack.dashboards.reports.printing import say, write_utf8
+from skipstack.data.basis.atomic_files import refused_where_unwritable, write_atomically
 from skipstack.data.basis.errors import UserError
+from skipstack.data.corpora.config import TokenVectors
 from skipstack.data.tasks.measures import measure_in
 from skipstack.data.tasks.task import Form
 from skipstack.search.study.record.folder import StudyFolder
@@ -60,6 +64,10 @@ def export(
             "all for an ensemble.",
         ),
     ] = False,
+    epochs: Annotated[
+        int | None,
+        typer.Option(help="With --retrain: how many epochs, in place of up to the best.", parser=whole, metavar="N"),
+    ] = None,
     torch_export: Annotated[
         Path | None,
         typer.Option(
@@ -74,6 +82,15 @@ def export(
             "--optuna",
             metavar="URI",
             help="Write no bundle, but all trials into this Optuna storage, such as sqlite:///optuna.db.",
+        ),
+    ] = None,
+    to_study: Annotated[
+        Path | None,
+        typer.Option(
+            "--study",
+            metavar="FILE.yaml",
+            help="Write no bundle, but the trial's config as a new study file, which trains it alone or is the base of "
+            "another search. Relative paths start at its folder.",
         ),
     ] = None,
 ) -> None:
@@ -92,22 +109,31 @@ def export(
         raise UserError("--torch-export: got several models for one file (allowed: one, by --best 1 or --trial N)")
     if tracking_uri is not None and register is None:
         raise UserError("--tracking-uri: got nothing to register there (allowed: with --register NAME)")
-    if (to is None) == (to_optuna is None):
-        got = "neither --to nor --optuna" if to is None else "--to and --optuna"
-        raise UserError(f"got {got} (allowed: one of them)")
+    outputs = {"--to": to, "--optuna": to_optuna, "--study": to_study}
+    asked = [option for option, value in outputs.items() if value is not None]
+    if len(asked) != 1:
+        raise UserError(f"got {' and '.join(asked) or 'none of --to, --optuna and --study'} (allowed: one of them)")
     from skipstack.search.study.record.reading import read_study
 
     record = read_study(study)  # raises for a folder without a study, before the slow imports
+    of_bundles = (pareto or None, register, ensemble or None, retrain or None, epochs, torch_export)
     if to_optuna is not None:
-        given = (best, trial, pareto or None, register, ensemble or None, retrain or None, torch_export)
-        if any(each is not None for each in given):
+        if any(each is not None for each in (best, trial, *of_bundles)):
             raise UserError(
-                "--optuna excludes --best, --trial, --pareto, --ensemble, --retrain, --torch-export and --register "
-                "(allowed: without; it takes all trials as they are)"
+                "--optuna excludes --best, --trial, --pareto, --ensemble, --retrain, --epochs, --torch-export and "
+                "--register (allowed: without; it takes all trials as they are)"
             )
         print(_in_optuna(record, study, to_optuna))
         return
-    assert to is not None, "one of the two is given"
+    if to_study is not None:
+        if (best or 1) > 1 or any(each is not None for each in of_bundles):
+            raise UserError(
+                "--study excludes several trials, --pareto, --ensemble, --retrain, --epochs, --torch-export and "
+                "--register (allowed: --trial N, or the best trial; it writes a config, and no network)"
+            )
+        _write_study(record, to_study, best, trial)
+        return
+    assert to is not None, "one of the three is given"
     from skipstack.search.analysis.confirmation.figures import confirmed_figures
     from skipstack.search.api.recorded_options import load_code
     from skipstack.search.publishing.bundles.export import Recipe, chosen_trials, code_of_trials, export_bundles
@@ -115,7 +141,7 @@ def export(
     chosen = chosen_trials(record, best=best, trial=trial, pareto=pareto)
     load_code(study, code_of_trials(chosen), code or ())
     folder, figures = StudyFolder(study), partial(confirmed_figures, record)
-    recipe = Recipe(ensemble=ensemble, retrain=retrain, tell=say)
+    recipe = Recipe(ensemble=ensemble, retrain=retrain, epochs=epochs, tell=say)
     if torch_export is not None:
         from skipstack.search.publishing.bundles.programs import check_program
         from skipstack.spaces.trial import as_network
@@ -137,7 +163,24 @@ def export(
         written = replace(left, name=left.name + recipe.suffix, write=partial(copy_bundle, to), scores=scores)
         where = execution(study, engine="serial", tracking_uri=tracking_uri)
         version = where.register(folder, record, written, register)
-        say(f"registered in MLflow: models:/{register}/{version}, with the alias {written.alias}")
+        model = f"models:/{register}/{version}"
+        say(f"registered in MLflow: {model}, with the alias {written.alias}")
+        say(of_registered(where.runs(folder), model, is_served=_is_served_by_mlflow(to)))
+
+
+def _is_served_by_mlflow(bundle: Path) -> bool:
+    """Whether MLflow can serve a bundle: a network without own code and vectors of tokens, or a function's model that
+    is one of MLflow's.
+    """
+    from skipstack.search.publishing.bundles.bundle import bundle_config
+    from skipstack.search.publishing.bundles.files import is_own
+    from skipstack.search.publishing.bundles.own_export import is_mlflow_model
+    from skipstack.search.publishing.bundles.own_model import load_own
+
+    if is_own(bundle):
+        return is_mlflow_model(load_own(bundle).files)
+    config = bundle_config(bundle)
+    return not config.network_code and not isinstance(config.data.vectors, TokenVectors)
 
 
 def _in_optuna(record: "StudyRecord", study: Path, uri: str) -> str:
@@ -146,6 +189,24 @@ def _in_optuna(record: "StudyRecord", study: Path, uri: str) -> str:
     from skipstack.search.publishing.tracking.optuna_storage import write_study
 
     return write_study(record, Ledger(StudyFolder(study).ledger).only("started", "ended"), uri)
+
+
+def _write_study(record: "StudyRecord", to: Path, best: int | None, trial: int | None) -> None:
+    """Write a trial's config to the new file ``to``, as a study file, and print commands that read the file."""
+    from skipstack.search.publishing.bundles.export import chosen_trials
+    from skipstack.search.study.study_files.study_file import SUFFIXES
+    from skipstack.search.study.study_files.written_study import study_of_trial
+
+    if to.suffix not in SUFFIXES:
+        raise UserError(f"--study {to}: got a name for another format (allowed: one that ends in {SUFFIXES[0]})")
+    [chosen] = chosen_trials(record, best=best, trial=trial)
+    text = study_of_trial(record.study, chosen)
+    with refused_where_unwritable(to):
+        if to.exists():
+            raise UserError(f"--study {to}: exists (allowed: a new file)")
+        write_atomically(to, text.encode())
+    print(to)
+    say(f"`{shlex.join(['skipstack', 'plan', str(to)])}` says what training it takes, and `search` trains it")
 
 
 def _as_program(record: "StudyRecord", folder: StudyFolder, bundle: Path, to: Path, device: str) -> None:

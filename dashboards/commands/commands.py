@@ -29,6 +29,7 @@ GROUPS: Final[Mapping[str, Mapping[str, str]]] = {
         "export": "bundles",
         "verify": "bundles",
         "predict": "bundles",
+        "serve": "serve",
         "inspect": "inspect",
         "draw": "draw",
     },

@@ -6,7 +6,7 @@ from typing import Annotated, Final
 
 import typer
 
-from skipstack.dashboards.commands.options import StoreOfStudy, located
+from skipstack.dashboards.commands.options import Hosts, Port, StoreOfStudy, located
 from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.parts import need
 
@@ -28,16 +28,8 @@ def dashboard(
             "studies of a store. Left out: all of --tracking-uri; without it, the folder runs, or else this one.",
         ),
     ] = None,
-    port: Annotated[
-        int | None, typer.Option(min=1, max=65535, help="The port; by default the first free one from 8501 on.")
-    ] = None,
-    host: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME",
-            help="A name under which a proxy shows the pages, besides localhost and 127.0.0.1; may be repeated.",
-        ),
-    ] = None,
+    port: Port = None,
+    host: Hosts = None,
     no_browser: Annotated[
         bool, typer.Option("--no-browser", help="Open no browser. Without a terminal, none is opened anyway.")
     ] = False,

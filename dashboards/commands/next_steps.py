@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from skipstack.data.corpora.config import TokenVectors
-from skipstack.search.publishing.tracking.stores import sqlite_uri
+from skipstack.search.publishing.tracking.stores import URI, sqlite_uri
 from skipstack.search.publishing.tracking.views import UI_PORT, ui_port
 from skipstack.search.study.record.call_models import models_of
 from skipstack.search.study.record.folder import StudyFolder
@@ -60,6 +60,17 @@ def to_look_at(path: Path, *, private_runs: bool, pages: Mapping[str, str] = NO_
     """
     looks = [*_typed([_served(path)] if private_runs else []), *seen(pages)]
     return [ALSO, *looks] if looks else []
+
+
+def of_registered(store: str, model: str, *, is_served: bool) -> str:
+    """A line with the command that serves a registered model or, if MLflow cannot serve it, fetches its files.
+
+    ``store``: the URI of the MLflow store with the registry. ``model``: the URI of the model's version.
+    """
+    served = ["models", "serve", "--model-uri", model, "--env-manager", "local"]
+    typed = ["mlflow", *(served if is_served else ["artifacts", "download", "--artifact-uri", model])]
+    variable = f"{URI}={shlex.quote(store)}"
+    return f"to {'serve it' if is_served else 'fetch its files'}: {variable} {shlex.join(typed)}"
 
 
 def seen(pages: Mapping[str, str]) -> Iterator[str]:

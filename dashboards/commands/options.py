@@ -112,6 +112,16 @@ StoreOfStudy = Annotated[
     ),
 ]
 BundlePath = Annotated[Path, typer.Argument(help="A bundle: its folder, or its .zip.")]
+Port = Annotated[
+    int | None, typer.Option(min=1, max=65535, help="The port; by default the first free one from 8501 on.")
+]
+Hosts = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAME",
+        help="A name under which a proxy shows the pages, besides localhost and 127.0.0.1; may be repeated.",
+    ),
+]
 
 
 KINDS: Final[Mapping[str, tuple[Any, Option]]] = {

@@ -16,6 +16,7 @@ from starlette.responses import RedirectResponse
 
 from skipstack.dashboards.web.elements import button, heading, kept, request_form, sentence, text_field
 from skipstack.dashboards.web.hosts import LOCAL
+from skipstack.dashboards.web.http_messages import body_of
 from skipstack.dashboards.web.page_names import TOKEN
 from skipstack.dashboards.web.section import Element
 from skipstack.dashboards.web.view import View
@@ -59,11 +60,7 @@ def _cookie(request: Request) -> str:
 
 async def choices_of(request: Request) -> dict[str, str]:
     """The values that a form sent. Raises UserError if they are too long."""
-    body = b""
-    async for part in request.stream():
-        body += part
-        if len(body) > LARGEST:
-            raise UserError(f"got more than {LARGEST:,} bytes (allowed: a form of this page)")
+    body = await body_of(request, LARGEST)
     sent = parse_qs(body.decode(errors="replace"), keep_blank_values=True)
     return {name: values[-1] for name, values in sent.items()}
 

@@ -26,6 +26,7 @@ from skipstack.dashboards.web.document import chart_of, document, refused, secti
 from skipstack.dashboards.web.downloads import File, file_of
 from skipstack.dashboards.web.effects_page import effects_page
 from skipstack.dashboards.web.export_page import export_page
+from skipstack.dashboards.web.http_messages import HEADERS
 from skipstack.dashboards.web.page_names import ACT, BELIEVE, GOING, STUDIES, TAKE, TOKEN, TRIAL, WORKS
 from skipstack.dashboards.web.running_page import running_page
 from skipstack.dashboards.web.section import Section
@@ -47,15 +48,6 @@ PAGES: Final[Mapping[str, Page]] = {
     TRIAL: trial_page,
 }
 """The pages by their paths, in the order of the navigation."""
-
-HEADERS: Final = {
-    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; "
-    "img-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
-    "Cache-Control": "no-store",
-    "Referrer-Policy": "same-origin",  # a form that is sent says where it comes from
-    "X-Content-Type-Options": "nosniff",
-}
-"""The headers of every answer. A page runs our scripts alone, and no other page can show or read it."""
 
 KEPT: Final = {"Cache-Control": "max-age=31536000, immutable"}
 """The header of files whose address has their version."""

@@ -151,14 +151,16 @@ def shown_lines(text: str) -> str:
     return "\n".join(shown(line) for line in text.splitlines())
 
 
-def form(*fields: str, name: str, action: str = "") -> str:
+def form(*fields: str, name: str, action: str = "", submit: str = "") -> str:
     """A form of choices, which become parameters of the page's address as soon as they are made.
 
     ``name``: its name for screen readers. ``action``: the page that gets the choices, or the place on this page to
-    which it returns, such as ``#log``; by default this page.
+    which it returns, such as ``#log``; by default this page. ``submit``: the text of a button that sends the form, on a
+    page without script; empty for no button.
     """
     to = f' action="{shown(action)}"' if action else ""
-    button = '<noscript><button type="submit">Show</button></noscript>'
+    button = f'<button type="submit">{shown(submit or "Show")}</button>'
+    button = button if submit else f"<noscript>{button}</noscript>"
     return f'<form class="choices" method="get"{to} aria-label="{shown(name)}">{"".join(fields)}{button}</form>'
 
 

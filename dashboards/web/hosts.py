@@ -1,4 +1,5 @@
-"""Serves the dashboard under allowed host names only, so that no foreign web page can read studies by DNS rebinding.
+"""Serves an application under allowed host names only, so that no foreign web page can read studies, or make a network
+predict, by DNS rebinding.
 
 In this attack, a foreign page maps its own host name to 127.0.0.1. Its requests then reach this server, as if the
 server were the page's own. The browser still sends the foreign name as ``Host`` and ``Origin``. A request with a name
@@ -17,7 +18,7 @@ Application = Callable[[Message, Receive, Send], Awaitable[None]]
 LOCAL: Final = ("localhost", "127.0.0.1", "::1")
 """The names of this machine, which are always allowed."""
 
-REFUSED: Final = b"403: this dashboard is not served under that name (allowed: localhost, 127.0.0.1, --host NAME)\n"
+REFUSED: Final = b'{"error":"that name is not served (allowed: localhost, 127.0.0.1, --host NAME)"}\n'
 
 
 def only_for(application: Application, hosts: Collection[str] = ()) -> Application:
@@ -31,7 +32,7 @@ def only_for(application: Application, hosts: Collection[str] = ()) -> Applicati
             await receive()
             await send({"type": "websocket.close"})  # before the connection is accepted, so the server answers 403
         else:
-            headers = [(b"content-type", b"text/plain"), (b"content-length", b"%d" % len(REFUSED))]
+            headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(REFUSED))]
             await send({"type": "http.response.start", "status": 403, "headers": headers})
             await send({"type": "http.response.body", "body": REFUSED})
 

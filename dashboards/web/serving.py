@@ -1,4 +1,4 @@
-"""Serves the dashboard in this process, to this machine only, until Ctrl-C."""
+"""Serves the dashboard, or another application, in this process, to this machine only, until Ctrl-C."""
 
 import logging
 import re
@@ -15,7 +15,7 @@ from threading import Thread
 from typing import Final
 
 from skipstack.dashboards.reports.pictures.drawing_process import UndrawnError
-from skipstack.dashboards.web.hosts import only_for
+from skipstack.dashboards.web.hosts import Application, only_for
 from skipstack.dashboards.web.page_names import TOKEN
 from skipstack.data.basis.errors import UserError
 
@@ -51,27 +51,42 @@ def serve(
 
     Raises UserError if no port is free, or a host is not a valid name.
     """
-    for host in hosts:
-        if not NAME.fullmatch(host):
-            raise UserError(f"--host {host}: no name of a host (allowed: such as lab.example.org, without port)")
+    check_hosts(hosts)
     with listening(port) as listener:
-        address = f"http://{HOST}:{listener.getsockname()[1]}"
+        address = address_of(listener)
         token = secrets.token_urlsafe()
         own = f"{address}/?{TOKEN}={token}"
         print(address, flush=True)
         print(f"to change something from the pages: {own}", file=sys.stderr, flush=True)
-        import uvicorn
-
         from skipstack.dashboards.web.application import application
 
         Thread(target=_make_ready, daemon=True).start()
-        guarded = only_for(application(folders, received, token), hosts)
-        logging.getLogger("uvicorn.error").addFilter(_is_an_error)
-        server = uvicorn.Server(uvicorn.Config(guarded, log_level="error", timeout_graceful_shutdown=1))
         if browser:
             webbrowser.open(own)
-        with suppress(KeyboardInterrupt):  # the normal end
-            server.run(sockets=[listener])
+        serve_until_interrupted(application(folders, received, token), listener, hosts)
+
+
+def check_hosts(hosts: Sequence[str]) -> None:
+    """Raise UserError for a name in ``--host`` that no host can have."""
+    for host in hosts:
+        if not NAME.fullmatch(host):
+            raise UserError(f"--host {host}: no name of a host (allowed: such as lab.example.org, without port)")
+
+
+def address_of(listener: socket.socket) -> str:
+    """The address of a server that listens on this socket."""
+    return f"http://{HOST}:{listener.getsockname()[1]}"
+
+
+def serve_until_interrupted(application: Application, listener: socket.socket, hosts: Sequence[str]) -> None:
+    """Serve an application on a socket until Ctrl-C, to this machine and to proxies with the names ``hosts``."""
+    import uvicorn
+
+    logging.getLogger("uvicorn.error").addFilter(_is_an_error)
+    guarded = only_for(application, hosts)
+    server = uvicorn.Server(uvicorn.Config(guarded, log_level="error", timeout_graceful_shutdown=1))
+    with suppress(KeyboardInterrupt):  # the normal end
+        server.run(sockets=[listener])
 
 
 def _is_an_error(record: logging.LogRecord) -> bool:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from skipstack.search.analysis.exploration.exploration import Exploration
     from skipstack.spaces.domains import Json
+    from skipstack.spaces.subject import Subject
 
 
 @final
@@ -50,6 +51,29 @@ class Study:
     def best(self, n: int = 1) -> "pd.DataFrame":
         """The ``n`` best trials, the best first, as rows of ``trials``; fewer if fewer trials have a score."""
         return self.frames.trials.loc[[trial.number for trial in self.record.ranked()[:n]]]
+
+    @property
+    def best_params(self) -> "dict[str, Json]":
+        """The values of the best trial, by axis. Axes that are inactive in it are left out. Raises UserError if no
+        trial has a score, as ``best_config`` and ``best_score`` do.
+        """
+        return dict(self.record.best.point)
+
+    @property
+    def best_config(self) -> "Subject":
+        """The config of the best trial: the base's, with the values of ``best_params``. Of a function,
+        ``best_config.values`` has all arguments.
+        """
+        return self.record.best.config
+
+    @property
+    def best_score(self) -> float:
+        """The score of the best trial, as in the column ``score`` of ``trials``: the larger the better. The column
+        ``dev`` has it in the unit of its measure, in which smaller may be better.
+        """
+        score = self.record.best.score
+        assert score is not None, "the best trial has a score"
+        return score
 
     def front(self) -> "pd.DataFrame":
         """The trials on the Pareto front, the best score first, as rows of ``trials``. Empty for one objective."""
@@ -117,6 +141,7 @@ class Study:
         pareto: bool = False,
         ensemble: bool = False,
         retrain: bool = False,
+        epochs: int | None = None,
         device: str = "auto",
         code: Sequence[str | Path] = (),
     ) -> Path:
@@ -127,15 +152,16 @@ class Study:
         ``to``: the path of the bundle; for several trials, the path of a folder with a bundle for each. ``best``:
         export this many of the best trials. ``trial``: export the trial with this number. ``pareto``: export all trials
         on the Pareto front of several objectives. ``ensemble``: export all seeds of a trial together instead of the
-        best seed. ``retrain``: train the network again on the training split and dev. ``device``: where to compute.
-        ``code``: the files of the user's own code that the network needs. They are executed. Empty means the files of
-        the last run.
+        best seed. ``retrain``: train the network again on the training split and dev. ``epochs``: the number of epochs
+        of the retraining; None means up to the trial's best one. ``device``: where to compute. ``code``: the files of
+        the user's own code that the network needs. They are executed. Empty means the files of the last run.
 
         Raises UserError if ``to`` exists, if there is no such trial, or if more than one of ``best``, ``trial`` and
         ``pareto`` is given. Raises it also if the files in ``code`` differ from the recorded files, for a trial without
-        kept weights (unless ``retrain``) or without a reported model, and for an ensemble of one seed.
+        kept weights (unless ``retrain``) or without a reported model, for an ensemble of one seed, and for ``epochs``
+        without ``retrain`` or beyond those that the study recorded.
         """
-        check_arguments(out=to, code=code)
+        check_arguments(out=to, code=code, epochs=epochs)
         need("torch", "bundles")
         from functools import partial
 
@@ -153,7 +179,7 @@ class Study:
             trial=trial,
             device=device,
             pareto=pareto,
-            recipe=Recipe(ensemble=ensemble, retrain=retrain),
+            recipe=Recipe(ensemble=ensemble, retrain=retrain, epochs=epochs),
             confirmed=partial(confirmed_figures, self.record),
         )
         return Path(to)

@@ -1,21 +1,27 @@
 """Raw text in, words out: bundles of characters, from a small corpus to the command line."""
 
+import asyncio
+import json
 import os
 import random
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from urllib.parse import quote
 
 import pandas as pd
 import pytest
 import torch
+from jsonschema import Draft202012Validator
 from typer.testing import CliRunner, Result
 
 from skipstack.dashboards.cli import app
+from skipstack.dashboards.web.predictions import predictions
 from skipstack.data.tasks.f1 import span_counts
 from skipstack.search.publishing.bundles.bundle import load_bundle
 from skipstack.search.publishing.bundles.served import Served
+from tests.dashboards.web.shown import answered
 from tests.search.finished import exported
 
 STUDY = """
@@ -140,6 +146,21 @@ def test_words_are_cut_as_the_readers_cut_them(bundles: Callable[[str], Path], t
     assert served.predict(pd.DataFrame({"text": [text.replace("\t", "\n")]}))["words"].tolist() == [words[:3]]
     (tmp_path / "old.txt").write_bytes(f"\ufeff{text}\r好\r".encode())
     assert predict(bundles("word by word"), "", str(tmp_path / "old.txt")).stdout.count("\n\n") == 2
+
+
+def test_the_served_segments_are_the_words_that_predict_writes(bundles: Callable[[str], Path]) -> None:
+    texts = ["中国人民好", "共和国 爱\u3000人民", ""]
+    lines = predict(bundles("tagged"), "".join(f"{text}\n" for text in texts)).stdout.split("\n")[:-1]
+    application = predictions(load_bundle(bundles("tagged"), torch.device("cpu")))
+    body = json.dumps({"texts": texts}).encode()
+    found = json.loads(asyncio.run(answered(application, "/predict", method="POST", body=body)).content)["predictions"]
+    assert [[tuple(segment) for segment in each["segments"]] for each in found] == [read(line) for line in lines]
+    assert ["".join(each["words"]) for each in found] == ["中国人民好", "共和国爱人民", ""]
+    page = asyncio.run(answered(application, f"/?text={quote(texts[0])}")).text
+    assert f"<code>{lines[0]}</code>" in page
+    described = json.loads(asyncio.run(answered(application, "/schema")).content)["paths"]["/predict"]["post"]
+    schema = described["responses"]["200"]["content"]["application/json"]["schema"]
+    Draft202012Validator(schema).validate({"predictions": found})
 
 
 def test_what_goes_in_as_utf_8_comes_out_as_utf_8(bundles: Callable[[str], Path]) -> None:

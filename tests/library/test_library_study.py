@@ -3,6 +3,7 @@
 import json
 import math
 import threading
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,10 @@ import pytest
 import skipstack
 from skipstack.search.analysis.exploration.exploration_frame import COLUMNS as TABLE
 from skipstack.search.analysis.frames.columns import COLUMNS
-from skipstack.search.ledger.events import Reported
+from skipstack.search.ledger.events import Proposed, Reported
 from skipstack.search.ledger.ledger import Ledger
 from tests.formats.before_files import BEFORE, copied, said
+from tests.search.made_up import opening, study
 
 SMALL: dict[str, Any] = {
     "extends": "quickstart",
@@ -140,12 +142,47 @@ def test_curves_are_what_was_reported_and_trials_their_best(tmp_path: Path) -> N
     assert set(trials["model.stack.depth"]) <= {1, 3}
 
 
+def test_the_best_values_and_score_are_those_of_the_trial_with_the_largest_score_in_the_ledger(tmp_path: Path) -> None:
+    study = skipstack.open(copied("asha", tmp_path))
+    events = list(Ledger(study.folder / "ledger").read())
+    first = max((event for event in events if isinstance(event, Reported)), key=lambda event: event.score)
+    (proposed,) = (event for event in events if isinstance(event, Proposed) and event.trial == first.trial)
+    assert study.best_score == first.score
+    assert study.best_params == proposed.point
+    flat = study.best_config.flatten()
+    assert {path: flat[path] for path in proposed.point} == proposed.point
+
+
+def test_of_what_is_minimised_the_best_score_is_negative_as_in_the_frames(tmp_path: Path) -> None:
+    space = skipstack.Space(x=skipstack.choice(0.25, 2.0))
+    study = skipstack.search(space, _squared, direction="minimize", trials=2, engine="serial", out=tmp_path / "study")
+    assert study.best_params == {"x": 0.25}
+    assert json.loads(study.best_config.model_dump_json())["x"] == 0.25
+    assert study.best_score == study.best()["score"].iloc[0] == -0.0625
+
+
+def test_without_a_score_the_best_is_an_error_in_one_line(tmp_path: Path) -> None:
+    with Ledger(tmp_path / "ledger") as ledger:
+        ledger.append(*opening(made_up := study()))
+    begun = skipstack.open(tmp_path)
+    for name in ("best_params", "best_config", "best_score"):
+        with pytest.raises(skipstack.UserError) as refused:
+            getattr(begun, name)
+        assert str(refused.value) == (f"study {made_up.name!r}: no trial has a score yet (allowed: a study with one)")
+
+
+def _squared(config: Mapping[str, float]) -> float:
+    return (config["x"] - 0.5) ** 2
+
+
 def test_the_best_trial_is_exported_loaded_and_asked(tmp_path: Path) -> None:
     study = skipstack.open(copied("asha", tmp_path))
     assert repr(study).startswith(f"Study({str(study.folder)!r}: 5 trials, finished, best accuracy ")
     path = study.export(tmp_path / "best.zip", device="cpu")
     sentences = [["the", "cats", "sleep"], ["she", "knows", "that", "they", "saw", "a", "dog"]]
-    tagged = skipstack.load(path, device="cpu").predict(sentences)
+    tagger = skipstack.load(path, device="cpu")
+    assert tagger.config == study.best_config
+    tagged = tagger.predict(sentences)
     lines = "".join(
         "".join(f"{word}\t{tag}\n" for word, tag in zip(each.words, each.tags, strict=True)) + "\n" for each in tagged
     )

@@ -1,10 +1,16 @@
 """What a function tells MLflow within its trials stands in the runs that the study writes, and so does its model."""
 
+import json
+import os
+import re
 import shutil
+import subprocess
+import sys
 import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+from urllib.request import Request, urlopen
 
 import mlflow
 import numpy as np
@@ -14,6 +20,7 @@ from sklearn.linear_model import SGDClassifier
 
 import skipstack
 from tests.command_line import typed
+from tests.search.publishing.tracking.servers import served_as_printed
 
 pytestmark = pytest.mark.slow
 
@@ -101,10 +108,38 @@ def test_the_best_model_is_registered_in_its_own_flavour(tmp_path: Path) -> None
     place = Path(version.source.removeprefix("file://"))
     loaded = mlflow.sklearn.load_model(str(place))
     expected = trained({"alpha": best["axis.alpha"], "seed": origin.seed}, 1)
+    with served_as_printed(tmp_path / "served", said) as address:
+        asked = json.dumps({"inputs": X.tolist()}).encode()
+        with urlopen(Request(f"{address}/invocations", asked, {"Content-Type": "application/json"})) as answer:
+            assert json.loads(answer.read())["predictions"] == expected.predict(X).tolist()
     assert (loaded.coef_ == expected.coef_).all()
     assert (place / "skipstack" / "README.md").read_bytes() == (bundle / "README.md").read_bytes()
     given = bundle / "model" / "epoch-1"
     assert all((place / path.relative_to(given)).read_bytes() == path.read_bytes() for path in given.rglob("*.*"))
+
+
+def test_files_that_are_no_model_of_mlflows_are_fetched_as_printed(tmp_path: Path) -> None:
+    study = skipstack.search(SPACE, writes, trials=2, seeds=1, engine="serial", out=tmp_path / "study")
+    said = typed("export", study.folder, "--to", tmp_path / "bundle", "--register", "words").error
+    (printed,) = re.findall("^to fetch its files: (.*)$", said, re.MULTILINE)
+    path = os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"]))
+    fetched = subprocess.run(
+        ["bash", "-c", f"{printed} --dst-path fetched"],
+        cwd=tmp_path,
+        env={**os.environ, "PATH": path},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert fetched.returncode == 0, fetched.stderr
+    (file,) = (tmp_path / "fetched").rglob("words.txt")
+    assert file.read_bytes() == (tmp_path / "bundle" / "model" / "words.txt").read_bytes()
+
+
+def writes(config: Mapping[str, Any], report: skipstack.Report) -> None:
+    model = report.folder / "words.txt"
+    model.write_text(str(config["alpha"]))
+    report(score=config["alpha"], model=model)
 
 
 def test_runs_that_a_function_leaves_active_are_ended_and_its_callers_is_not(

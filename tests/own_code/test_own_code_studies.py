@@ -68,7 +68,7 @@ def test_a_study_is_searched_and_read_and_its_network_exported_and_verified(
         assert typed("export", "runs", "--trial", SOFT, "--to", "soft", "--code", aside).code == 0
     with another_process():
         wanted = r"\(allowed: --code FILE, the file of SHA-256 [0-9a-f]{64}\)"
-        for command in ("verify", "predict", "inspect"):
+        for command in ("verify", "predict", "serve", "inspect"):
             assert re.search(
                 rf"own/right.py has .*code is run only if you ask for it {wanted}", refusal(command, "soft")
             )

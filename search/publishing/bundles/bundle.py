@@ -51,7 +51,7 @@ from skipstack.search.publishing.bundles.checks import (
     checked,
     validated,
 )
-from skipstack.search.publishing.bundles.files import WEIGHTS, parsed, read_files
+from skipstack.search.publishing.bundles.files import WEIGHTS, card_of, parsed, read_files
 from skipstack.spaces.trial import TrialConfig
 
 SENTENCES_AT_ONCE = 64
@@ -73,7 +73,7 @@ class Bundle:
     ``path``: the path of the bundle. ``config``: the trial's config. ``vocabulary``: the words and characters that the
     network knows. ``tags``: the labels that it predicts, in the order of their ids. ``model``: the network.
     ``metrics``: its metrics on dev (unless it was trained on dev) and test. ``provenance``: its study, trial, seeds and
-    corpus. ``device``: the device on which it computes.
+    corpus. ``card``: the model card, in Markdown. ``device``: the device on which it computes.
     """
 
     path: Path
@@ -83,6 +83,7 @@ class Bundle:
     model: Network
     metrics: Metrics
     provenance: dict[str, Any]
+    card: str
     device: torch.device
 
     @property
@@ -212,6 +213,7 @@ def load_bundle(path: Path, device: torch.device, code: Sequence[Path] = (), *, 
         raise UserError(f"{path / 'vocabulary.json'}: {error}") from None
     tags = checked(path, files, "tags.json", Tags).root
     metrics = checked(path, files, "metrics.json", CheckedMetrics).root
+    card = card_of(path, files)
     task = TASKS[provenance.task]
     task.check_cut_off(config.data.minimum_tag_count)
     task.check_longest(config.data.longest)
@@ -228,7 +230,7 @@ def load_bundle(path: Path, device: torch.device, code: Sequence[Path] = (), *, 
         raise UserError(f"{path}: the weights do not fit the config ({_first_line(error)})") from None
     if not all(bool(torch.isfinite(weight).all()) for weight in weights.values()):
         raise UserError(f"{path / WEIGHTS}: got a weight that is no number (allowed: finite ones)")
-    return Bundle(path, config, vocabulary, tags, model, metrics, provenance.model_dump(), device)
+    return Bundle(path, config, vocabulary, tags, model, metrics, provenance.model_dump(), card, device)
 
 
 def bundle_config(path: Path) -> TrialConfig:

@@ -14,15 +14,22 @@ from skipstack.search.publishing.bundles.bundle import Bundle
 
 
 def model_card(
-    bundle: Bundle, measure: Measure, *, scored: int, searched: Sequence[float], confirmed: Sequence[Confirmed]
+    bundle: Bundle,
+    measure: Measure,
+    *,
+    scored: int,
+    searched: Sequence[float],
+    confirmed: Sequence[Confirmed],
+    given_epochs: int | None = None,
 ) -> str:
     """Return the model card of a network's bundle, in Markdown.
 
     ``measure``: the measure by which the study ranks trials. ``scored``: the number of trials with a score, from which
     the network's trial was chosen. ``searched``: the dev scores of this trial's seeds in the search. ``confirmed``: the
-    confirmed scores of its config.
+    confirmed scores of its config. ``given_epochs``: the number of epochs of the retraining; None if it was that of the
+    search.
     """
-    figures = _figures(bundle, measure, scored, searched, confirmed)
+    figures = _figures(bundle, measure, scored, searched, confirmed, given_epochs)
     return "\n".join([*_what(bundle), *figures, *_data(bundle), *_limits(bundle)])
 
 
@@ -41,7 +48,12 @@ def _what(bundle: Bundle) -> Iterator[str]:
 
 
 def _figures(
-    bundle: Bundle, measure: Measure, scored: int, searched: Sequence[float], confirmed: Sequence[Confirmed]
+    bundle: Bundle,
+    measure: Measure,
+    scored: int,
+    searched: Sequence[float],
+    confirmed: Sequence[Confirmed],
+    given_epochs: int | None,
 ) -> Iterator[str]:
     yield "## Figures"
     yield ""
@@ -50,7 +62,7 @@ def _figures(
     yield ""
     retrained, several = bundle.provenance["trained_on"] != "train", len(bundle.provenance["seeds"]) > 1
     if retrained:
-        yield from _of_retrained(measure, scored, searched, several=several)
+        yield from _of_retrained(measure, scored, searched, given_epochs, several=several)
     else:
         yield from _of_chosen(scored, several=several)
     what = ("one network of this config" if several else "this config") + ", trained on train alone" * retrained
@@ -78,11 +90,14 @@ def _of_chosen(scored: int, *, several: bool) -> Iterator[str]:
     yield f"chosen on dev out of {scored} with a score: its figure on dev is too good by what the choice gained."
 
 
-def _of_retrained(measure: Measure, scored: int, searched: Sequence[float], *, several: bool) -> Iterator[str]:
+def _of_retrained(
+    measure: Measure, scored: int, searched: Sequence[float], given_epochs: int | None, *, several: bool
+) -> Iterator[str]:
     mean = measure.factor * sum(searched) / len(searched)
     seeds = "its one seed" if len(searched) == 1 else f"the mean of its {len(searched)} seeds"
     yield f"The {'networks were' if several else 'network was'} trained again on train and dev together, for as many"
-    yield "epochs as were best in the search and at their learning rates. Nothing was chosen by what came out: the"
+    which = "were best in the search" if given_epochs is None else f"the export asked for ({given_epochs})"
+    yield f"epochs as {which} and at their learning rates. Nothing was chosen by what came out: the"
     yield "figure on test is its own, without an interval. On dev, which was learnt from, there is the search's alone."
     yield f"Trained on train alone, the trial reached {measure.label} {mean:.2f} there, {seeds}. It was chosen on dev"
     yield f"out of {scored} with a score: that figure is too good by what the choice gained."

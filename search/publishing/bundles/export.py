@@ -56,19 +56,28 @@ class Recipe:
     """Options for exporting a trial.
 
     ``retrain``: whether to train the network again on the training split and dev
-    (``search/publishing/bundles/retraining.py``) instead of exporting the saved weights. ``ensemble``: whether to
-    export all seeds as an ensemble (``models/networks/ensemble.py``) instead of one seed. ``tell``: receives lines
-    about the progress of the retraining.
+    (``search/publishing/bundles/retraining.py``) instead of exporting the saved weights. ``epochs``: the number of
+    epochs of the retraining; None means up to the best one. ``ensemble``: whether to export all seeds as an ensemble
+    (``models/networks/ensemble.py``) instead of one seed. ``tell``: receives lines about the progress of the
+    retraining.
+
+    Raises UserError for ``epochs`` without ``retrain``.
     """
 
     retrain: bool = False
+    epochs: int | None = None
     ensemble: bool = False
     tell: Say = unsaid
+
+    def __post_init__(self) -> None:
+        if self.epochs is not None and not self.retrain:
+            raise UserError(f"--epochs: got {self.epochs} without --retrain (allowed: with it)")
 
     @property
     def suffix(self) -> str:
         """A suffix that gives different names to a trial's exports by different recipes."""
-        return "/retrained" * self.retrain + "/ensemble" * self.ensemble
+        epochs = "" if self.epochs is None else f"-{self.epochs}"
+        return f"/retrained{epochs}" * self.retrain + "/ensemble" * self.ensemble
 
 
 AS_LEFT = Recipe()
@@ -93,9 +102,7 @@ def chosen_trials(
     if pareto and record.ranked():
         return record.front()
     if trial is None:
-        if not record.ranked():
-            raise UserError(f"study {record.study.name!r}: no trial has a score yet (allowed: a study with one)")
-        return record.ranked()[: 1 if best is None else best]
+        return [record.best] if best is None else [record.best, *record.ranked()[1:best]]
     if trial not in record.trials or record.trials[trial].score is None:
         numbers = ", ".join(str(each.number) for each in sorted(record.ranked(), key=lambda each: each.number))
         raise UserError(f"--trial {trial}: no such trial with a score (allowed: {numbers or 'none yet'})")
@@ -196,7 +203,7 @@ def _fill(
     """Write the bundle of a network into the folder ``to``."""
     if recipe.retrain:
         seeds = trial.seeds if recipe.ensemble else trial.seeds[:1]
-        members = retrained(record, folder, trial, seeds, device=device, tell=recipe.tell)
+        members = retrained(record, folder, trial, seeds, epochs=recipe.epochs, device=device, tell=recipe.tell)
     else:
         members = left_by(record, folder, trial, ensemble=recipe.ensemble)
     corpus = members.corpus
@@ -212,7 +219,9 @@ def _fill(
     measured = replace(bundle, metrics=bundle.measure(corpus))
     write_json(to / "metrics.json", measured.metrics)
     own, scored, searched = confirmed(trial.config), len(record.ranked()), list(trial.dev.values())
-    card = model_card(measured, record.measure, scored=scored, searched=searched, confirmed=own)
+    card = model_card(
+        measured, record.measure, scored=scored, searched=searched, confirmed=own, given_epochs=recipe.epochs
+    )
     (to / CARD).write_text(card, encoding="utf-8")
     seal(to)
 

@@ -143,6 +143,14 @@ def read_files(path: Path) -> dict[str, bytes]:
         return {name: unsealed(path, name, source, sealed) for name, sealed in manifest.files.items()}
 
 
+def card_of(path: Path, files: Mapping[str, bytes]) -> str:
+    """Return the card among the ``files`` of the bundle at ``path``. Raises UserError if it is not UTF-8."""
+    try:
+        return files[CARD].decode("utf-8")
+    except UnicodeDecodeError:
+        raise UserError(f"{path / CARD}: got text in another encoding (allowed: UTF-8)") from None
+
+
 def is_own(path: Path) -> bool:
     """Whether the bundle at ``path`` is of kind ``own``. Raises UserError if it has no valid manifest."""
     with source_at(path) as source:

@@ -55,7 +55,12 @@ def course_of(trial: TrialRecord, seed: int) -> list[Reported]:
     """Return the reports of a seed up to its best epoch. The trial must have a score. If seeds race, seeds that were
     trained together form a group, and each group has its own best epoch.
     """
-    own = next(group for group in groups(trial.reports) if seed in (group[0].seeds or trial.seeds))
+    own = reports_of(trial, seed)
     best = best_of(own)
     assert best is not None, "seeds that count in a score have a best epoch"
     return [report for report in own if report.epoch <= best.epoch]
+
+
+def reports_of(trial: TrialRecord, seed: int) -> list[Reported]:
+    """Return all reports of a seed: those of its group, if seeds race."""
+    return next(group for group in groups(trial.reports) if seed in (group[0].seeds or trial.seeds))

@@ -1,6 +1,6 @@
 """Writes bundles of kind ``own``: the models that users' functions reported."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from math import isfinite
 from pathlib import Path
 from typing import Any
@@ -102,7 +102,7 @@ def own_card(model: OwnModel, measure: Measure, confirmed: Sequence[Confirmed]) 
     yield "## Files"
     yield ""
     yield from (f"- `{MODEL}/{visible(name)}`: {size:,} bytes" for name, size in model.files.items())
-    if any(name.partition("/")[2] == FLAVOURS for name in model.files):
+    if is_mlflow_model(model.files):
         yield ""
         yield "It is a model of MLflow's: `mlflow.pyfunc.load_model` and the loaders of its flavours take the folder."
     yield ""
@@ -132,6 +132,11 @@ def own_card(model: OwnModel, measure: Measure, confirmed: Sequence[Confirmed]) 
     yield f"- digest of its source: {origin.function.source}"
     yield f"- Python {model.versions['python']}; `versions.json` has the packages that its process had loaded"
     yield ""
+
+
+def is_mlflow_model(files: Iterable[str]) -> bool:
+    """Whether the files of a function's model are a model of MLflow's. ``files``: their paths in the bundle's model."""
+    return any(name.partition("/")[2] == FLAVOURS for name in files)
 
 
 def _values(model: OwnModel) -> list[tuple[str, Any]]:

@@ -18,7 +18,7 @@ from skipstack.data.basis.atomic_files import atomic_folder, refused_where_unwri
 from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.frozen import Frozen
 from skipstack.search.publishing.bundles.checks import checked
-from skipstack.search.publishing.bundles.files import CARD, MODEL, OWN_FILES, check_sealed, manifest_of, unsealed
+from skipstack.search.publishing.bundles.files import MODEL, OWN_FILES, card_of, check_sealed, manifest_of, unsealed
 from skipstack.search.publishing.bundles.sources import source_at
 from skipstack.spaces.function import FunctionConfig, FunctionSource
 
@@ -118,16 +118,12 @@ def load_own(path: Path) -> OwnModel:
             raise UserError(f"{path}: has no file of a model (allowed: one or more below {MODEL}/)")
         for name, sealed in files.items():
             check_sealed(path, name, source, sealed)
-    try:
-        card = texts[CARD].decode("utf-8")
-    except UnicodeDecodeError:
-        raise UserError(f"{path / CARD}: got text in another encoding (allowed: UTF-8)") from None
     return OwnModel(
         path=path,
         config=checked(path, texts, "config.json", FunctionConfig),
         scores=checked(path, texts, "scores.json", Scores).root,
         provenance=checked(path, texts, "provenance.json", OwnProvenance),
         versions=checked(path, texts, "versions.json", Versions).root,
-        card=card,
+        card=card_of(path, texts),
         files={name.removeprefix(f"{MODEL}/"): sealed.bytes for name, sealed in files.items()},
     )

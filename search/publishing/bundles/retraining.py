@@ -1,4 +1,6 @@
-"""Trains a trial again on the training split and dev, up to its best epoch. Nothing is selected by the result."""
+"""Trains a trial again on the training split and dev, up to its best epoch or for a given number of epochs. Nothing is
+selected by the result.
+"""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,7 +20,7 @@ from skipstack.models.ground.device import choose_device
 from skipstack.models.layers.lanes import Lane
 from skipstack.models.training.loop import Training
 from skipstack.search.execution.workers.worker import stored_in
-from skipstack.search.publishing.bundles.members import Members, course_of
+from skipstack.search.publishing.bundles.members import Members, course_of, reports_of
 from skipstack.search.study.record.folder import StudyFolder
 from skipstack.search.study.record.study_record import StudyRecord
 from skipstack.search.study.record.trial_record import TrialRecord
@@ -32,25 +34,27 @@ def retrained(
     trial: TrialRecord,
     seeds: Sequence[int],
     *,
+    epochs: int | None = None,
     device: str,
     tell: Say,
 ) -> Members:
-    """Train ``seeds`` of a trial again on the training split and dev, and return the final weights. Each seed is
-    trained up to its best epoch in the study.
+    """Train ``seeds`` of a trial again on the training split and dev, and return the final weights. ``epochs``: the
+    number of epochs; None trains each seed up to its best epoch in the study.
 
     The learning rates are those that the study recorded for the seed. A schedule that depends on dev scores cannot be
     applied, since dev is trained on. The study does not change. ``tell``: receives a line for each epoch. Raises
-    UserError if the network cannot be trained on dev, if the vocabulary has no capacity for the words of both splits,
-    and if a seed diverges.
+    UserError if the study recorded fewer ``epochs`` of a seed, if the network cannot be trained on dev, if the
+    vocabulary has no capacity for the words of both splits, and if a seed diverges.
     """
     torch.set_num_threads(1)  # so that sums are computed in the same order on every machine
+    rates = [_rates(trial, seed, epochs) for seed in seeds]
     task = trial_task(record, folder, trial.config, number=trial.number, seeds=tuple(seeds), device=device)
     corpus = _corpus(task, tell)
-    weights = [_trained(task, corpus, seed, _rates(trial, seed), tell) for seed in seeds]
+    weights = [_trained(task, corpus, seed, own, tell) for seed, own in zip(seeds, rates, strict=True)]
     return Members(
         weights_R={name: torch.cat([each[name] for each in weights]) for name in weights[0]},
         seeds=tuple(seeds),
-        epochs=tuple(len(_rates(trial, seed)) for seed in seeds),
+        epochs=tuple(map(len, rates)),
         corpus=corpus,
         trained_on="train and dev",
     )
@@ -78,11 +82,17 @@ def _corpus(task: TrialTask, tell: Say) -> PreparedCorpus:
     return corpus
 
 
-def _rates(trial: TrialRecord, seed: int) -> list[float]:
-    """Return the learning rates that the study recorded for a seed: a rate for each epoch up to the seed's best."""
-    return [
-        report.metrics["learning_rate"][(report.seeds or trial.seeds).index(seed)] for report in course_of(trial, seed)
-    ]
+def _rates(trial: TrialRecord, seed: int, epochs: int | None) -> list[float]:
+    """Return the learning rates that the study recorded for a seed: of the first ``epochs``, or up to the seed's best.
+    Raises UserError if it recorded fewer.
+    """
+    reports = course_of(trial, seed) if epochs is None else reports_of(trial, seed)
+    if epochs is not None and not 1 <= epochs <= len(reports):
+        raise UserError(
+            f"--epochs: got {epochs} (allowed: 1 to {len(reports)}, the epochs of trial {trial.number} whose learning "
+            "rates the study recorded)"
+        )
+    return [report.metrics["learning_rate"][(report.seeds or trial.seeds).index(seed)] for report in reports[:epochs]]
 
 
 def _trained(

@@ -318,6 +318,13 @@ class StudyRecord:
             (trial for trial in self.trials.values() if trial.score is not None), key=lambda each: each.rank_key
         )
 
+    @property
+    def best(self) -> TrialRecord:
+        """The first trial of ``ranked``. Raises UserError if no trial has a score."""
+        if not (ranked := self.ranked()):
+            raise UserError(f"study {self.study.name!r}: no trial has a score yet (allowed: a study with one)")
+        return ranked[0]
+
     def front(self) -> list[TrialRecord]:
         """Return the trials on the Pareto front of the study's objectives, in the order of ``ranked``. Empty if the
         score is the only objective. A stopped trial counts with its best score.

@@ -1,4 +1,4 @@
-"""Reads YAML as plain data, with the line of each value.
+"""Reads YAML as plain data, with the line of each value, and writes plain data as YAML.
 
 Only the part of YAML that corresponds to JSON is accepted. Scalars are read as in YAML 1.2. So ``no``, ``off`` and
 ``none`` are text, and ``1e-3`` is a number. Unlike in YAML 1.2, hexadecimal, octal and infinite numbers are text.
@@ -14,6 +14,7 @@ import yaml
 
 from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.explain import shown
+from skipstack.data.basis.printable import UNSEEN
 
 Lines = dict[tuple[str | int, ...], int]
 """The line of each path, counted from 1. For a value in a mapping, it is the line of its key."""
@@ -47,6 +48,23 @@ _Loader.add_implicit_resolver(
 _Loader.add_implicit_resolver(_TRUTH, re.compile(r"(true|True|TRUE|false|False|FALSE)$"), list("tTfF"))
 _Loader.add_implicit_resolver(_NULL, re.compile(r"(null|Null|NULL|~|)$"), ["n", "N", "~", ""])
 
+
+class _Dumper(yaml.SafeDumper):
+    """PyYAML's writer, but without aliases, and with quotes around each text that ``_Loader`` reads as something else
+    or that has characters which cannot be seen.
+    """
+
+    yaml_implicit_resolvers = _Loader.yaml_implicit_resolvers
+
+    def ignore_aliases(self, data: Any) -> bool:
+        return True
+
+
+def _represent_text(dumper: yaml.SafeDumper, text: str) -> yaml.Node:
+    return dumper.represent_scalar(_TEXT, text, style='"' if UNSEEN.search(text) else None)
+
+
+_Dumper.add_representer(str, _represent_text)
 
 PROBLEMS = {
     "found character '\\t' that cannot start any token": "got a tab (allowed: blanks to indent, quotes around a tab)",
@@ -85,6 +103,14 @@ def read_yaml(text: str, file: str) -> tuple[Any, Lines]:
     except RecursionError:
         raise UserError(f"{file}: broken YAML: mappings and lists lie too deep in one another") from None
     return data, lines
+
+
+def write_yaml(data: Any) -> str:
+    """Write plain data (JSON values) as YAML. ``read_yaml`` reads the same data. Innermost mappings and lists take a
+    line each.
+    """
+    text: str = yaml.dump(data, Dumper=_Dumper, sort_keys=False, allow_unicode=True, default_flow_style=None, width=110)
+    return text
 
 
 def _plain(node: yaml.Node, path: tuple[str | int, ...], lines: Lines, file: str) -> Any:

@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import urlencode, urlsplit
 
 from skipstack.dashboards.web.application import application
-from skipstack.dashboards.web.hosts import only_for
+from skipstack.dashboards.web.hosts import Application, only_for
 from skipstack.dashboards.web.page_names import STUDIES
 from skipstack.dashboards.web.study_folders import all_studies
 from skipstack.search.ledger.events import Event
@@ -47,32 +47,36 @@ class Client:
 
     def get(self, address: str, *, method: str = "GET", body: bytes = b"", **headers: str) -> Answer:
         """The answer to a request."""
-        parts = urlsplit(address)
-        scope = {
-            "type": "http",
-            "method": method,
-            "path": parts.path,
-            "query_string": parts.query.encode(),
-            "headers": [(name.encode(), value.encode()) for name, value in ({"host": "127.0.0.1"} | headers).items()],
-            "http_version": "1.1",
-            "scheme": "http",
-            "root_path": "",
-        }
-        sent = list[Any]()
+        return asyncio.run(answered(self._application, address, method=method, body=body, **headers))
 
-        async def receive() -> Any:
-            return {"type": "http.request", "body": body, "more_body": False}
 
-        async def send(message: Any) -> None:
-            sent.append(message)
+async def answered(
+    application: Application, address: str, *, method: str = "GET", body: bytes = b"", **headers: str
+) -> Answer:
+    """The answer of an application to a request."""
+    parts = urlsplit(address)
+    scope = {
+        "type": "http",
+        "method": method,
+        "path": parts.path,
+        "query_string": parts.query.encode(),
+        "headers": [(name.encode(), value.encode()) for name, value in ({"host": "127.0.0.1"} | headers).items()],
+        "http_version": "1.1",
+        "scheme": "http",
+        "root_path": "",
+    }
+    sent = list[Any]()
 
-        async def answered() -> None:
-            await self._application(scope, receive, send)
+    async def receive() -> Any:
+        return {"type": "http.request", "body": body, "more_body": False}
 
-        asyncio.run(answered())
-        first, *bodies = sent
-        headers = {name.decode(): value.decode() for name, value in first["headers"]}
-        return Answer(first["status"], headers, b"".join(each.get("body", b"") for each in bodies))
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    await application(scope, receive, send)
+    first, *bodies = sent
+    told = {name.decode(): value.decode() for name, value in first["headers"]}
+    return Answer(first["status"], told, b"".join(each.get("body", b"") for each in bodies))
 
 
 class Opened:

@@ -32,6 +32,7 @@ from skipstack.search.study.record.folder import BEST, StudyFolder
 from skipstack.search.study.record.reading import read_study
 from skipstack.spaces.config import SpaceConfig
 from skipstack.spaces.space import Space
+from tests.command_line import refusal
 from tests.search.finished import opened, run, trained
 
 STUDY = """
@@ -138,6 +139,7 @@ def test_vectors_of_tokens_are_read_in_training_in_test_and_from_a_bundle_of_a_c
     assert verify_bundle(bundle, data_dir=folder, device="cpu")["test"]["correct"] == 3
     with pytest.raises(UserError, match=r"reads a vector for each token .* which text has not"):
         load_bundle(bundle, torch.device("cpu")).predict([["cats", "run"]])
+    assert "which text has not" in refusal("serve", bundle, "--device", "cpu")
 
 
 @pytest.mark.parametrize(

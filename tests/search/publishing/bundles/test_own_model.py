@@ -133,6 +133,10 @@ def test_an_archive_has_no_file_that_its_manifest_lacks(study: StudyFolder, bund
     ("command", "says"),
     [
         (("predict", "bundle"), "has the model of a function, which skipstack never runs"),
+        (
+            ("serve", "bundle"),
+            "has the model of a function, which skipstack never runs (allowed: a bundle of a network",
+        ),
         (("inspect", "bundle"), "has the model of a function, which skipstack never runs"),
         (("verify", "bundle", "--data-dir", "."), "--data-dir: got a function's model, which is not run"),
         (("export", "STUDY", "--to", "more", "--retrain"), "--retrain: pickling in test_own_model.py is a function"),

@@ -81,21 +81,10 @@ def retrained(study: StudyFolder) -> Path:
 
 
 def test_it_is_what_training_on_both_files_gives(study: StudyFolder, retrained: Path, tmp_path: Path) -> None:
-    """By the whole loop with a schedule that needs no dev, from a file that train and dev stand in."""
-    trial = read_study(study.path).trials[0]
+    trial, twin = read_study(study.path).trials[0], twin_of(study, tmp_path)
     assert trial.best is not None
-    epochs, config = trial.best.epoch, trial.config
+    epochs = trial.best.epoch
     assert epochs > 2, "or no rate was ever halved"
-    own = ColumnCorpus(train="both.tsv", dev="dev.tsv", test="test.tsv")
-    stored = open_store(store(own, root=tmp_path, data_dir=None, folder=study.path.parent))
-    twin = Training(
-        model=config.model,
-        training=config.training.model_copy(update={"schedule": HALVED}),
-        corpus=prepare(stored, config.data, LONGEST_AFFIX),
-        lanes=[Lane(seed=3)],
-        order_seed=0,
-        device=CPU,
-    )
     rates = [twin.run_epoch().learning_rate[0] for _ in range(epochs)]
     assert rates[-1] < rates[0]
     ours, theirs = load((retrained / WEIGHTS).read_bytes()), twin.model.state_dict()
@@ -106,6 +95,48 @@ def test_it_is_what_training_on_both_files_gives(study: StudyFolder, retrained: 
     assert bundle.provenance["epochs"] == (epochs,)
     evaluation = twin.evaluate("test")
     assert bundle.metrics == {"test": {"correct": evaluation.correct[0], "total": evaluation.total}}
+
+
+def twin_of(study: StudyFolder, root: Path) -> Training:
+    """The whole loop with a schedule that needs no dev, from a file that train and dev stand in."""
+    config = read_study(study.path).trials[0].config
+    own = ColumnCorpus(train="both.tsv", dev="dev.tsv", test="test.tsv")
+    stored = open_store(store(own, root=root, data_dir=None, folder=study.path.parent))
+    return Training(
+        model=config.model,
+        training=config.training.model_copy(update={"schedule": HALVED}),
+        corpus=prepare(stored, config.data, LONGEST_AFFIX),
+        lanes=[Lane(seed=3)],
+        order_seed=0,
+        device=CPU,
+    )
+
+
+def test_it_trains_for_as_many_epochs_as_are_asked_for(study: StudyFolder, tmp_path: Path) -> None:
+    best = read_study(study.path).trials[0].best
+    assert best is not None
+    for epochs in {1, 5, best.epoch}:
+        to, twin = tmp_path / f"{epochs}", twin_of(study, tmp_path)
+        for _ in range(epochs):
+            twin.run_epoch()
+        answer = typed("export", study.path, "--retrain", "--epochs", epochs, "--to", to, "--device", "cpu")
+        assert answer.code == 0, answer
+        ours, theirs = load((to / WEIGHTS).read_bytes()), twin.model.state_dict()
+        assert all(torch.equal(ours[name], theirs[name]) for name in theirs)
+        assert load_bundle(to, CPU).provenance["epochs"] == (epochs,)
+        assert f"for as many\nepochs as the export asked for ({epochs}) and at their" in (to / CARD).read_text()
+
+
+@pytest.mark.parametrize("epochs", [0, -1, 6])
+def test_epochs_that_the_study_did_not_record_are_refused(study: StudyFolder, epochs: int, tmp_path: Path) -> None:
+    says = refusal("export", study.path, "--retrain", "--epochs", epochs, "--to", tmp_path / "to", "--device", "cpu")
+    assert says.startswith(f"skipstack: --epochs: got {epochs} (allowed: 1 to 5, the epochs of trial 0 whose ")
+    assert not list(tmp_path.iterdir())
+
+
+def test_epochs_without_a_retraining_are_refused(study: StudyFolder, tmp_path: Path) -> None:
+    says = refusal("export", study.path, "--epochs", 3, "--to", tmp_path / "to")
+    assert says == "skipstack: --epochs: got 3 without --retrain (allowed: with it)\n"
 
 
 def test_each_member_of_a_retrained_ensemble_is_what_its_seed_gives_alone(

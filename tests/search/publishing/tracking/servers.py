@@ -2,7 +2,9 @@
 
 import json
 import os
+import re
 import secrets
+import shlex
 import shutil
 import signal
 import socket
@@ -41,6 +43,16 @@ def served(folder: Path, model: str, store: str, python: Path = Path(sys.executa
     """`mlflow models serve` of a model that lies in the store, in the environment of an interpreter; its address."""
     own = ["models", "serve", "--model-uri", model, "--env-manager", "local"]
     with _mlflow(folder, *own, port=free_port(), python=python, MLFLOW_TRACKING_URI=store) as address:
+        yield address
+
+
+@contextmanager
+def served_as_printed(folder: Path, said: str) -> Iterator[str]:
+    """The command that ``export --register`` printed to serve a model, on a free port; its address."""
+    (printed,) = re.findall("^to serve it: (.*)$", said, re.MULTILINE)
+    variable, program, *arguments = shlex.split(printed)
+    assert program == "mlflow"
+    with _mlflow(folder, *arguments, port=free_port(), **dict([variable.split("=", 1)])) as address:
         yield address
 
 

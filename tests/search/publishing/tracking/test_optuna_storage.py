@@ -168,4 +168,4 @@ def test_the_command_writes_a_study_of_the_version_before(tmp_path: Path) -> Non
     assert len(optuna.load_study(study_name=written.out.strip(), storage=uri).trials) == 5
     assert "already" in refusal("export", folder, "--optuna", uri)
     assert "--optuna excludes" in refusal("export", folder, "--optuna", uri, "--best", 1)
-    assert "got neither --to nor --optuna" in refusal("export", folder)
+    assert "got none of --to, --optuna and --study" in refusal("export", folder)

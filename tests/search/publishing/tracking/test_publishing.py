@@ -50,6 +50,7 @@ from tests.pages import GUIDE, Page
 from tests.search.analysis.ablation.toys import planted
 from tests.search.finished import trained
 from tests.search.publishing.tracking.here import TrackingHere
+from tests.search.publishing.tracking.servers import answered, served_as_printed
 from tests.search.publishing.tracking.test_recording import KILLED, Call, Calls, Killed
 from tests.search.toy import open_toy, run_toy, toy_study
 
@@ -631,6 +632,22 @@ def test_the_best_network_is_a_model_that_predicts_as_its_bundle_does(
     assert loaded.input_example["text"].tolist() == ["the old dogs sleep"]
     assert loaded.predict(loaded.input_example)["words"].tolist() == [["the", "old", "dogs", "sleep"]]
     _is_what_mlflow_itself_writes(bundle, loaded.metadata.signature, tmp_path)
+
+
+@pytest.mark.slow
+def test_the_printed_command_serves_the_registered_model(
+    small: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """From a store that is a file, with a `$` and a blank in its path and a blank in the model's name."""
+    (tmp_path / "a $store").mkdir()
+    uri, bundle = f"sqlite:///{tmp_path / 'a $store' / 'mlflow.db'}", tmp_path / "bundle"
+    sync(small, uri)
+    typed("export", str(small), "--to", str(bundle), "--register", "my tagger", "--tracking-uri", uri)
+    texts = ["the old dogs sleep", "cats"]
+    expected = skipstack.load(bundle).predict([text.split() for text in texts])
+    with served_as_printed(tmp_path / "served", capsys.readouterr().err) as address:
+        found = answered(address, texts)
+    assert found == [[[word, tag] for word, tag in zip(each.words, each.tags, strict=True)] for each in expected]
 
 
 def _belongs_to_its_trial(client: Any, model: Any, runs: Mapping[Any, Any], record: StudyRecord, bundle: Path) -> None:

@@ -2,11 +2,11 @@ import json
 
 import pytest
 import yaml
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from skipstack.data.basis.errors import UserError
-from skipstack.search.study.study_files.yaml_lines import read_yaml
+from skipstack.search.study.study_files.yaml_lines import read_yaml, write_yaml
 
 TEXT = """\
 about: a study
@@ -105,6 +105,14 @@ JSON = st.recursive(
 @given(JSON)
 def test_json_is_read_as_json(value: object) -> None:
     assert read_yaml(json.dumps(value), "a.yaml")[0] == value
+
+
+@given(JSON)
+@example(["1e3", "1_000", "12:30", "null", "True", "é\x85 x", "\ufeff", "a: b # c", ""])
+def test_what_is_written_is_read_back_and_is_yaml_for_others(value: object) -> None:
+    text = write_yaml({"key": value})
+    assert read_yaml(text, "a.yaml")[0] == {"key": value}
+    assert yaml.compose(text, Loader=yaml.SafeLoader) is not None
 
 
 @given(JSON)

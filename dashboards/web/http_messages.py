@@ -1,0 +1,33 @@
+"""The headers of every answer over HTTP, and the body of a request up to a limit of its size."""
+
+from typing import Final
+
+from starlette.requests import Request
+
+from skipstack.data.basis.errors import UserError
+
+HEADERS: Final = {
+    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; "
+    "img-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+    "Cache-Control": "no-store",
+    "Referrer-Policy": "same-origin",  # a form that is sent says where it comes from
+    "X-Content-Type-Options": "nosniff",
+}
+"""The headers of every answer. A page runs our scripts alone, and no other page can show or read it."""
+
+
+class TooLargeError(UserError):
+    """Raised for a request beyond a limit of size. HTTP has a status of its own for it, 413."""
+
+
+async def body_of(request: Request, most: int) -> bytes:
+    """The body of a request. Raises TooLargeError if it has more than ``most`` bytes, once it has all been sent: a
+    client that still sends would not read the answer.
+    """
+    body, size = b"", 0
+    async for part in request.stream():
+        size += len(part)
+        body += part if size <= most else b""
+    if size > most:
+        raise TooLargeError(f"got a body of {size:,} bytes (allowed: {most:,})")
+    return body
