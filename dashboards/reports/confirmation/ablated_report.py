@@ -14,6 +14,7 @@ from skipstack.search.analysis.ablation.labels import winners_in_words
 from skipstack.search.analysis.ablation.trained import walked
 from skipstack.search.analysis.confirmation.designs import Confirmation
 from skipstack.search.analysis.verdict.of_study import of_table
+from skipstack.search.ledger.events import AblationPlanned
 from skipstack.search.study.record.study_record import StudyRecord
 from skipstack.spaces.short_names import names_by_path
 
@@ -55,12 +56,37 @@ def _cost(record: StudyRecord) -> Iterator[Sentence]:
     if record.plan is None:
         return
     trials = record.trials.values()
-    seeds = record.study.search.repeated.counted(record.study.search.seeds)
-    epochs, seconds = sum(trial.epochs for trial in trials), sum(trial.seconds for trial in trials)
+    seconds = duration(sum(trial.seconds for trial in trials))
+    if record.plan.looks:
+        seeds = [len(trial.seeds) for trial in trials]
+        trained = f"{counted(len(trials), 'config')} with {min(seeds)} to {max(seeds)} seeds: {seconds}"
+    else:
+        each = record.study.search.repeated.counted(record.study.search.seeds)
+        epochs = counted(sum(trial.epochs for trial in trials), "epoch")
+        trained = f"{counted(len(trials), 'trial')} with {each}: {epochs}, {seconds}"
     yield Sentence(
-        f"{winners_in_words(record.plan)} The ablation trained {counted(len(trials), 'trial')} with {seeds}: "
-        f"{counted(epochs, 'epoch')}, {duration(seconds)} of training and evaluation."
+        f"{winners_in_words(record.plan)} The ablation trained {trained} of training and evaluation. "
+        f"{' '.join(_design(record.plan))}".strip()
     )
+
+
+def _design(plan: AblationPlanned) -> Iterator[str]:
+    """Yield how an ablation differs from rows as they are with a fixed number of seeds and a level of their own."""
+    if plan.looks:
+        *some, last = map(str, plan.looks)
+        yield (
+            f"Rows were compared at {', '.join(some)} and {last} seeds until each was decided; p and ± are corrected "
+            "for that, too."
+        )
+    if plan.tuning is not None:
+        trials, axes = counted(plan.tuning.trials, "trial"), ", ".join(plan.tuning.axes)
+        yield f"Before, each row was tuned again over {axes} with {trials}."
+    if plan.family:
+        part = plan.place * (plan.place + 1)
+        yield (
+            f"It is ablation {plan.place} of the family {plan.family}, which shares one error budget: p and ± are "
+            f"those of one part in {part} of it."
+        )
 
 
 def _path(record: StudyRecord) -> Iterator[Sentence]:
