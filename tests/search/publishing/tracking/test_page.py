@@ -21,7 +21,7 @@ from skipstack.search.publishing.tracking.views import address
 from skipstack.search.study.record.reading import read_study
 from tests.search.analysis.ablation.toys import planted
 from tests.search.publishing.tracking.servers import mlflow_server
-from tests.search.publishing.tracking.test_publishing import AXES, BESIDE, runs_of, shown
+from tests.search.publishing.tracking.test_publishing import AXES, BESIDE, CALLED, runs_of, shown
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -111,25 +111,27 @@ def test_the_link_opens_the_runs_of_a_running_study_with_the_columns_that_matter
     assert [error for error in errors if ACCOUNTS not in error] == []
 
 
-def test_the_link_of_an_ablation_opens_its_rows_sorted_by_difference_with_intervals(
+def test_the_link_of_an_ablation_opens_its_rows_sorted_by_gain_with_intervals(
     ablation: tuple[str, str, Path], page: "Page"
 ) -> None:
     _, link, study = ablation
     page.goto(link)
     page.get_by_role("link", name="winner", exact=True).wait_for(timeout=120_000)
-    for column in ("difference", "low", "high", "p"):
+    for column in ("gain", "gain_low", "gain_high", "p"):
         page.get_by_role("columnheader", name=column, exact=True).first.wait_for(timeout=60_000)
-    names = {trials: row for (row, _), trials in BESIDE.items()}
+    names = {(own, row.startswith("without")): CALLED[row] for (row, _), (own, _) in BESIDE.items()}
     rows = list(ablated(read_study(study).ablations[1]).rows)
-    rows.sort(key=lambda row: -row.difference.value if row.difference else math.inf)
-    expected = [names[row.trial, row.reference] for row in rows if row.trial is not None]
+    rows.sort(key=lambda row: -row.gain.value if row.gain else math.inf)
+    expected = [names[row.own, row.taken_back] for row in rows if row.own is not None]
     there = page.get_by_role("link", name=re.compile(f"^({'|'.join(map(re.escape, expected))})$"))
     assert there.all_inner_texts() == expected
-    best = rows[0].difference
-    assert best is not None
-    for value in (best.value, best.low, best.high):
-        assert value is not None
-        assert page.get_by_text(str(value)[:7]).count(), "the interval stands beside the difference"
+    best = rows[0]
+    assert best.gain is not None
+    assert best.corrected is not None
+    for value in (best.gain.value, *best.corrected):
+        assert page.get_by_text(str(value)[:7]).count(), "the interval stands beside the gain"
+    for column in ("change", "over"):
+        assert page.get_by_role("columnheader", name=f"skipstack.{column}").count()
 
 
 def test_comparing_two_rows_shows_the_change_between_them(ablation: tuple[str, str, Path], page: "Page") -> None:

@@ -177,7 +177,17 @@ BESIDE = {
     ("without composition", "winner"): (3, 1),
     ("base + depth 1", "base"): (3, 0),
 }
-"""What the rows of the ablation are called, beside which reference, and the trials of both: two play two parts."""
+"""What was trained for the rows of the ablation, beside which reference, and the trials of both: two play two parts."""
+
+CALLED = {
+    "base": "base",
+    "winner": "winner",
+    "without depth": "depth 1: winner without it",
+    "base + composition 0": "composition 0: base with it",
+    "without composition": "composition 0: winner without it",
+    "base + depth 1": "depth 1: base with it",
+}
+"""The names of their runs: what the gain is the gain of, and what was trained."""
 
 
 def test_every_number_of_an_ablation_is_in_one_run_that_says_in_words_what_it_is(uri: str, folder: Path) -> None:
@@ -187,38 +197,41 @@ def test_every_number_of_an_ablation_is_in_one_run_that_says_in_words_what_it_is
     asked = (
         f"tags.`skipstack.study` = '{study.data.tags['skipstack.study']}' AND tags.`skipstack.role` = 'ablation row'"
     )
-    found = client.search_runs([study.info.experiment_id], asked, order_by=["metrics.difference DESC"])
+    found = client.search_runs([study.info.experiment_id], asked, order_by=["metrics.gain DESC"])
     by_row = {(run.data.tags["skipstack.row"], run.data.tags.get("skipstack.reference", "")): run for run in found}
     assert by_row.keys() == BESIDE.keys()
     assert len(by_row) == len(found)
-    table = {(row.trial, row.reference): row for row in ablated(read_study(folder).ablations[1]).rows}
+    table = {(row.own, row.taken_back): row for row in ablated(read_study(folder).ablations[1]).rows}
     assert len(table) == len(BESIDE)
     for named, trials in BESIDE.items():
-        row, run = table[trials], by_row[named]
-        assert row.test is not None
-        assert row.dev is not None
-        difference = row.difference
+        taken_back = named[0].startswith("without")
+        row, run = table[trials[0], taken_back], by_row[named]
+        assert (row.trial, row.reference) == (trials[::-1] if taken_back else trials)
+        dev, test = row.own_scores
+        assert test is not None
+        assert dev is not None
         numbers = {
-            "difference": difference and difference.value,
-            "low": difference and difference.low,
-            "high": difference and difference.high,
+            "gain": row.gain and row.gain.value,
+            "gain_low": row.corrected and row.corrected[0],
+            "gain_high": row.corrected and row.corrected[1],
             "p": row.p,
             "effect_size": row.effect_size,
-            "test_accuracy": row.test.value,
-            "test_accuracy_low": row.test.low,
-            "test_accuracy_high": row.test.high,
-            "best_score": row.dev.value,
-            "best_score_low": row.dev.low,
-            "best_score_high": row.dev.high,
+            "test_accuracy": test.value,
+            "test_accuracy_low": test.low,
+            "test_accuracy_high": test.high,
+            "best_score": dev.value,
+            "best_score_low": dev.low,
+            "best_score_high": dev.high,
         }
         expected = {name: pytest.approx(value, abs=1e-12) for name, value in numbers.items() if value is not None}
         assert {name: run.data.metrics[name] for name in numbers if name in run.data.metrics} == expected
-        assert run.info.run_name == named[0]
+        assert run.info.run_name == CALLED[named[0]]
         tags = {"skipstack.corpus": "grammar", "skipstack.ablation": "1", "skipstack.trial": str(trials[0])}
+        tags |= {"skipstack.change": row.label, **({"skipstack.over": row.over} if row.over else {})}
         assert tags.items() <= run.data.tags.items()
-    differences = [run.data.metrics["difference"] for run in found if "difference" in run.data.metrics]
-    assert differences == sorted(differences, reverse=True)
-    assert found[-1] is by_row["base", ""], "what has no difference comes last"
+    gains = [run.data.metrics["gain"] for run in found if "gain" in run.data.metrics]
+    assert gains == sorted(gains, reverse=True)
+    assert found[-1] is by_row["base", ""], "what has no gain comes last"
 
 
 def test_trials_rows_and_what_is_above_them_are_never_in_one_ranking(uri: str, folder: Path) -> None:
@@ -226,7 +239,7 @@ def test_trials_rows_and_what_is_above_them_are_never_in_one_ranking(uri: str, f
     roles = Counter(run.data.tags["skipstack.role"] for run in runs_of(uri, folder).values())
     assert roles == {"study": 1, "trial": len(record.trials), "ablation": 1, "ablation row": len(BESIDE)}
     explored = [run for run in runs_of(uri, folder).values() if run.data.tags["skipstack.role"] != "ablation row"]
-    assert not [name for run in explored for name in run.data.metrics if name in ("difference", "low", "high", "p")]
+    assert not [name for run in explored for name in run.data.metrics if name in ("gain", "gain_low", "gain_high", "p")]
 
 
 def test_two_rows_of_one_trial_have_one_config_so_that_comparing_them_shows_no_difference(
@@ -250,7 +263,7 @@ def test_an_ablation_has_its_forest_plot_and_its_table_to_paste(uri: str, folder
     files = {name: Path(client.download_artifacts(run.info.run_id, name, str(tmp_path))).read_text() for name in names}
     frame = pd.read_csv(tmp_path / "table.csv")
     assert list(frame["row"]) == [row.label for row in ablated(read_study(folder).ablations[1]).rows]
-    assert "without a difference" not in files["table.md"]
+    assert "without a gain" not in files["table.md"]
     assert files["forest.svg"].lstrip().startswith("<svg")
     assert "\\begin{tabular" in files["table.tex"]
     assert run.data.tags["skipstack.axis.learning_rate"] == "training.optimiser.learning_rate"
@@ -264,11 +277,11 @@ def test_means_over_corpora_are_runs_of_their_own(tmp_path: Path) -> None:
     sync(path, own)
     means = {run.info.run_name: run for key, run in runs_of(own, path).items() if len(key) > 2 and key[1] is None}
     (row,) = (row for row in ablated(record).rows if row.trial is None)
-    assert row.difference is not None
+    assert row.gain is not None
     (run,) = means.values()
     assert run.info.run_name == "winner, mean of 2 corpora"
-    assert run.data.metrics["difference"] == row.difference.value
-    assert (run.data.metrics.get("low"), run.data.metrics.get("high")) == (row.difference.low, row.difference.high)
+    assert run.data.metrics["gain"] == row.gain.value
+    assert (run.data.metrics.get("gain_low"), run.data.metrics.get("gain_high")) == (row.corrected or (None, None))
     assert not [name for name in run.data.params if name.startswith("data.corpus")]
     before = held(own, path)
     sync(path, own)
@@ -293,8 +306,8 @@ def test_the_page_of_the_experiment_has_views_of_the_study(uri: str, folder: Pat
         shown[own]["selectedColumns"]
     )
     rows = shown[f"{own}-ablation-1"]
-    assert rows["orderByKey"] == "metrics.`difference`"
-    assert {f"metrics.`{name}`" for name in ("difference", "low", "high", "p")} < set(rows["selectedColumns"])
+    assert rows["orderByKey"] == "metrics.`gain`"
+    assert {f"metrics.`{name}`" for name in ("gain", "gain_low", "gain_high", "p")} < set(rows["selectedColumns"])
     charts = json.loads(json.loads(tags[f"mlflow.sharedViewState.{own}-charts"])["state"])["compareRunCharts"]
     (lines,) = (each for each in charts if each["type"] == "PARALLEL")
     always = [
@@ -313,13 +326,13 @@ def as_before(database: Path, folder: Path, people: str) -> None:
 
     client, runs = MlflowClient(f"sqlite:///{database}"), runs_of(f"sqlite:///{database}", folder)
     ids = {key: run.info.run_id for key, run in runs.items()}
-    to_base = runs["1", "2", "base + composition 0"].data.metrics["difference"]
+    to_base = runs["1", "2", "base + composition 0"].data.metrics["gain"]
     for key, run_id in ids.items():
         if len(key) > 2:
             client.delete_run(run_id)
     with closing(sqlite3.connect(database, isolation_level=None)) as store:
         store.execute("delete from experiment_tags where key like 'mlflow.sharedViewState.%'")
-        for name in ("role", "row", "reference", "corpus", "axis.%", "files"):
+        for name in ("role", "row", "reference", "change", "over", "corpus", "axis.%", "files"):
             store.execute("delete from tags where key like ?", (f"skipstack.{name}",))
         for path in AXES:
             own = (f"axis.{path}", f"axis.{path.rpartition('.')[2]}")
@@ -328,8 +341,9 @@ def as_before(database: Path, folder: Path, people: str) -> None:
             store.execute(
                 f"delete from {table} where key in ('effect_size') or key like 'test_accuracy\\__%' escape '\\'"
             )
-            for name in ("low", "high", "p"):
-                store.execute(f"update {table} set key = ? where key = ?", (f"difference_{name}", name))
+            for name in ("gain", "gain_low", "gain_high", "p"):
+                old = "difference_p" if name == "p" else name.replace("gain", "difference")
+                store.execute(f"update {table} set key = ? where key = ?", (old, name))
             changed = f"update {table} set value = ? where key = 'difference' and run_uuid = ?"
             store.execute(changed, (to_base, ids["1", "2"]))
         for key, run_id in ids.items():
@@ -380,22 +394,47 @@ def test_sync_brings_a_store_that_an_earlier_version_wrote_up_to_date(uri: str, 
 
 
 @pytest.mark.slow
+def test_runs_that_were_named_after_what_was_trained_are_named_after_their_change(
+    uri: str, folder: Path, tmp_path: Path
+) -> None:
+    """As they were between versions 0.2.0 and 0.3.0; what somebody has called a run stays."""
+    database = tmp_path / "mlflow.db"
+    shutil.copyfile(uri.removeprefix("sqlite:///"), database)
+    expected, other = runs_of(uri, folder), f"sqlite:///{database}"
+    rows = {key: run for key, run in expected.items() if "skipstack.row" in run.data.tags}
+    with closing(sqlite3.connect(database, isolation_level=None)) as store:
+        store.execute("delete from tags where key in ('skipstack.change', 'skipstack.over', 'skipstack.files')")
+        for table in ("metrics", "latest_metrics"):
+            store.execute(f"delete from {table} where key like 'gain%'")
+        for key, run in rows.items():
+            name = "the wide one" if key == ("1", "3") else run.data.tags["skipstack.row"]
+            store.execute("update runs set name = ? where run_uuid = ?", (name, run.info.run_id))
+    sync(folder, other)
+    after = runs_of(other, folder)
+    assert after.keys() == expected.keys()
+    for key, run in rows.items():
+        assert after[key].info.run_name == ("the wide one" if key == ("1", "3") else run.info.run_name)
+        assert run.data.metrics.items() <= after[key].data.metrics.items()
+        assert {name: after[key].data.tags.get(name) for name in ("skipstack.change", "skipstack.over")} == {
+            name: run.data.tags.get(name) for name in ("skipstack.change", "skipstack.over")
+        }
+
+
+@pytest.mark.slow
 def test_the_guide_reads_an_ablation_as_a_table(uri: str, folder: Path) -> None:
     code = Page(GUIDE / "tracking.md").script("rows = mlflow.search_runs(")
     shown = code.replace("sqlite:///runs/quickstart/mlflow.db", uri)
     assert uri in shown
     ran = subprocess.run([sys.executable, "-c", shown], capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stderr
-    rows = [row for row in ablated(read_study(folder).ablations[1]).rows if row.difference is not None]
-    rows.sort(key=lambda row: -row.difference.value if row.difference else 0)
-    names = {trials: name for name, trials in BESIDE.items()}
+    rows = [row for row in ablated(read_study(folder).ablations[1]).rows if row.gain is not None]
+    rows.sort(key=lambda row: -row.gain.value if row.gain else 0)
     lines = ran.stdout.splitlines()[1:]
     for line, row in zip(lines, rows, strict=False):
-        row_name, reference = names[row.trial, row.reference]  # type: ignore[index]
-        assert row.difference is not None
-        assert f" {row_name} " in f" {line} "
-        assert f" {reference} " in line
-        assert f"{row.difference.value:.3f}" in line
+        assert row.gain is not None
+        assert f" {row.label} " in f" {line} "
+        assert f" {row.over} " in line
+        assert f"{row.gain.value:.3f}" in line
     assert len(lines) == len(BESIDE)
     assert " base " in lines[-1]
 

@@ -320,8 +320,8 @@ def test_the_second_part_of_a_trial_begins_is_killed_and_ends_with_it(tmp_path: 
         assert (trial.params, trial.corpus) == (part.params, part.corpus)
         same = ("skipstack.trial", "skipstack.seeds", "skipstack.identity", "skipstack.role", "skipstack.corpus")
         assert {name: trial.tags[name] for name in same}.items() <= part.tags.items()
-        parts |= {trial.name: trial.tags["skipstack.reference"], part.name: part.tags["skipstack.reference"]}
-    assert parts == {"without depth": "winner", "base + composition 0": "base"}
+        parts |= {each.name: each.tags["skipstack.over"] for each in (trial, part)}
+    assert parts == {"depth 1: winner without it": "winner without it", "composition 0: base with it": "base"}
 
 
 def is_end(event: Event, trial: int) -> bool:
@@ -346,4 +346,4 @@ def test_notes_are_tags_and_the_last_title_is_the_run_s_name_in_place_of_the_fir
     study, trial = runs.pending[None, None], runs.pending[None, 0]
     assert study.tags["skipstack.note"] == "to repeat"
     assert trial.tags["skipstack.note"] == "noisy"
-    assert (study.name, study.formerly) == ("Second warm-up", first)
+    assert (study.name, study.formerly) == ("Second warm-up", (first,))

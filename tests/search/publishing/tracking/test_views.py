@@ -69,10 +69,11 @@ def test_a_ranking_holds_trials_alone_or_the_rows_of_one_ablation() -> None:
     }
     assert [state["orderByKey"] for state in found.values()] == [
         *["metrics.`best_score`"] * 2,
-        *["metrics.`difference`"] * 2,
+        *["metrics.`gain`"] * 2,
     ]
     assert found[f"{OWN}-ablation-1"]["selectedColumns"] == [
-        *(f"metrics.`{name}`" for name in ("difference", "low", "high", "p", "test_accuracy")),
-        "tags.`skipstack.reference`",
+        *(f"metrics.`{name}`" for name in ("gain", "gain_low", "gain_high", "p", "test_accuracy")),
+        "tags.`skipstack.change`",
+        "tags.`skipstack.over`",
         "params.`axis.depth`",
     ]
