@@ -150,8 +150,8 @@ def fuzz_corpora(damages: int, folder: Path, seed: int) -> None:
         kind = draw.choice(list(CORPORA))
         said, text = CORPORA[kind]
         if kind not in whole:
-            written(folder / kind, said, text)
-            whole[kind] = searched(folder / kind)
+            written(folder / _named(kind), said, text)
+            whole[kind] = searched(folder / _named(kind))
             assert whole[kind][0].code == 0, whole[kind]
         copy = folder / f"copy-{number}"
         written(copy, said, text)
@@ -164,7 +164,7 @@ def fuzz_corpora(damages: int, folder: Path, seed: int) -> None:
             assert not (copy / "runs").exists(), "something half-written was left"
             assert ".tsv" in answer.error or "split" in answer.error or "train" in answer.error, (done, answer)
         elif fingerprint == whole[kind][1]:
-            assert told(answer, copy) == told(whole[kind][0], folder / kind), done
+            assert told(answer, copy) == told(whole[kind][0], folder / _named(kind)), done
         else:
             assert {path: path.read_bytes() for path in files} != before
         shutil.rmtree(copy)
@@ -178,6 +178,11 @@ def written(folder: Path, said: str, text: str) -> None:
     model = "model: {stack: {kind: recurrent, directions: forward}}"  # which is good for all of them
     corpus = f"base: {{data: {{corpus: {{{said}, {paths}}}}}, {model}, training: {{epochs: 1}}}}\n"
     (folder / "study.yaml").write_text(f"extends: quickstart\n{corpus}search: {{trials: 1, scheduler: none}}\n")
+
+
+def _named(kind: str) -> str:
+    """The name of a folder, without blanks: a shell needs quotes around these, which ``told`` would keep."""
+    return kind.replace(" ", "-")
 
 
 def searched(folder: Path) -> tuple[Answer, str]:
