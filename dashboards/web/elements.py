@@ -36,9 +36,10 @@ def sentence(text: str, *, pale: bool = False) -> str:
     return f"<p{' class=pale' if pale else ''}>{_with_code(text)}</p>"
 
 
-def verdict(said: str) -> str:
-    """The verdict on a study, which is the main heading of a page about the study."""
-    return f'<h1 class="verdict">{shown(said).replace(" %", "&nbsp;%")}</h1>'
+def verdict(said: str, answers: Sequence[str] = ()) -> str:
+    """The verdict on a study, which is the main heading of a page about the study. ``answers``: the lines below it."""
+    lines = "".join(f"<li>{shown(each)}</li>" for each in answers)
+    return f'<h1 class="verdict">{shown(said).replace(" %", "&nbsp;%")}</h1>{f"<ul>{lines}</ul>" if lines else ""}'
 
 
 def empty(text: str) -> str:
@@ -92,9 +93,9 @@ def report(made: Report, address: AddressOf, *, titled: bool = True, said: str =
     """The page of a report, without its pictures.
 
     ``address``: returns the address of a trial's page. ``titled``: whether to show the report's title. ``said``: the
-    verdict already shown on the page, which is not repeated.
+    verdict already shown on the page, which is not repeated, nor are its answers.
     """
-    page = made.page if made.page.verdict != said else replace(made.page, verdict="")
+    page = made.page if made.page.verdict != said else replace(made.page, verdict="", answers=())
     title = heading(page.title) if titled and page.title else ""
     return title + "\n".join(as_elements(all_visible(page), address))
 
