@@ -151,25 +151,23 @@ def shown_lines(text: str) -> str:
     return "\n".join(shown(line) for line in text.splitlines())
 
 
-def form(*fields: str, name: str, action: str = "", submit: str = "") -> str:
+def form(*fields: str, name: str, action: str = "") -> str:
     """A form of choices, which become parameters of the page's address as soon as they are made.
 
     ``name``: its name for screen readers. ``action``: the page that gets the choices, or the place on this page to
-    which it returns, such as ``#log``; by default this page. ``submit``: the text of a button that sends the form, on a
-    page without script; empty for no button.
+    which it returns, such as ``#log``; by default this page.
     """
     to = f' action="{shown(action)}"' if action else ""
-    button = f'<button type="submit">{shown(submit or "Show")}</button>'
-    button = button if submit else f"<noscript>{button}</noscript>"
+    button = '<noscript><button type="submit">Show</button></noscript>'
     return f'<form class="choices" method="get"{to} aria-label="{shown(name)}">{"".join(fields)}{button}</form>'
 
 
-def request_form(*fields: str, name: str) -> str:
-    """A form that asks the study for something once the reader presses its button. ``name``: its name for screen
-    readers.
+def request_form(*fields: str, name: str, action: str = ACT) -> str:
+    """A form that asks for something once the reader presses its button. ``name``: its name for screen readers.
+    ``action``: the address that gets the request; by default that of requests to a study.
     """
     inner = "".join(fields)
-    return f'<form class="request" method="post" action="{ACT}" aria-label="{shown(name)}">{inner}</form>'
+    return f'<form class="request" method="post" action="{action}" aria-label="{shown(name)}">{inner}</form>'
 
 
 def button(value: str, text: str) -> str:
