@@ -9,14 +9,12 @@ the token that the command printed. The token then is a cookie that no other sit
 from collections.abc import Iterator, Mapping
 from hmac import compare_digest
 from typing import Final
-from urllib.parse import parse_qs
 
 from starlette.requests import Request
 from starlette.responses import RedirectResponse
 
 from skipstack.dashboards.web.elements import button, heading, kept, request_form, sentence, text_field
 from skipstack.dashboards.web.hosts import LOCAL
-from skipstack.dashboards.web.http_messages import body_of
 from skipstack.dashboards.web.page_names import TOKEN
 from skipstack.dashboards.web.section import Element
 from skipstack.dashboards.web.view import View
@@ -28,9 +26,6 @@ from skipstack.search.study.record.folder import StudyFolder
 from skipstack.search.study.record.requests import Request as Waiting
 from skipstack.search.study.record.requests import Requests
 from skipstack.search.study.study_files.points import typed_point
-
-LARGEST: Final = 1 << 16
-"""The largest body of a request, in bytes."""
 
 POINT: Final = "such as depth=7, learning_rate=0.01"
 
@@ -56,13 +51,6 @@ def admitted(request: Request, token: str, to: str) -> RedirectResponse:
 def _cookie(request: Request) -> str:
     """The name of the cookie. It has the port, since a browser sends a machine's cookies to all its ports."""
     return f"skipstack-{request.url.port}"
-
-
-async def choices_of(request: Request) -> dict[str, str]:
-    """The values that a form sent. Raises UserError if they are too long."""
-    body = await body_of(request, LARGEST)
-    sent = parse_qs(body.decode(errors="replace"), keep_blank_values=True)
-    return {name: values[-1] for name, values in sent.items()}
 
 
 def act(view: View, given: Mapping[str, str]) -> str:

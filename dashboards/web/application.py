@@ -18,7 +18,7 @@ from starlette.routing import Route
 
 from skipstack.dashboards.formats.style import DARK, FONT, LIGHT, PICTURES, TABLES
 from skipstack.dashboards.reports.pictures.drawing_process import UndrawnError
-from skipstack.dashboards.web.acting import act, admitted, choices_of, may_act
+from skipstack.dashboards.web.acting import act, admitted, may_act
 from skipstack.dashboards.web.chart_data import chart_data
 from skipstack.dashboards.web.charts_script import charts_script, charts_version
 from skipstack.dashboards.web.confidence_page import confidence_page
@@ -26,7 +26,7 @@ from skipstack.dashboards.web.document import chart_of, document, refused, secti
 from skipstack.dashboards.web.downloads import File, file_of
 from skipstack.dashboards.web.effects_page import effects_page
 from skipstack.dashboards.web.export_page import export_page
-from skipstack.dashboards.web.http_messages import HEADERS
+from skipstack.dashboards.web.http_messages import HEADERS, choices_of
 from skipstack.dashboards.web.page_names import ACT, BELIEVE, GOING, STUDIES, TAKE, TOKEN, TRIAL, WORKS
 from skipstack.dashboards.web.running_page import running_page
 from skipstack.dashboards.web.section import Section

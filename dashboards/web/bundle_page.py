@@ -2,16 +2,23 @@
 
 from collections.abc import Iterator
 from html import escape
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from skipstack.dashboards.formats.html import END, HEAD, as_elements
 from skipstack.dashboards.formats.page import Block, Heading, Listing, Page, Sentence
 from skipstack.dashboards.formats.rendering import all_visible
 from skipstack.dashboards.formats.style import STYLE
-from skipstack.dashboards.web.elements import code, form, heading, sentence, shown, text_field
+from skipstack.dashboards.web.elements import button, code, heading, request_form, sentence, shown, text_field
 
 if TYPE_CHECKING:
     from skipstack.search.publishing.bundles.bundle import Bundle
+
+FIELD: Final = """\
+form { display: flex; flex-wrap: wrap; gap: 0.6rem; align-items: end; } label { flex: 0 1 32rem; }
+input { display: block; width: 100%; box-sizing: border-box; } input, button { font: inherit; padding: 0.25rem 0.5rem; }
+pre { overflow: auto; background: var(--band); padding: 0.8rem; }
+"""
+"""The CSS of the field and of what is predicted, after that of all pages."""
 
 
 def bundle_page(bundle: "Bundle", address: str, text: str, predicted: str) -> str:
@@ -24,14 +31,14 @@ def bundle_page(bundle: "Bundle", address: str, text: str, predicted: str) -> st
     example = f'curl {address}/predict -d \'{{"texts": ["the old dogs sleep"]}}\''
     body = [
         f"<h1>{shown(title)}</h1>",
-        form(field, name="try a text", submit="Predict"),
+        request_form(field, button("predict", "Predict"), name="try a text", action="/"),
         *([code(predicted)] if predicted else []),
         *as_elements(card),
         heading("For programs"),
         code(example),
         sentence("`/schema` describes requests and answers (OpenAPI)."),
     ]
-    return HEAD.format(title=escape(card.title), style=STYLE) + "\n".join(body) + "\n" + END
+    return HEAD.format(title=escape(card.title), style=STYLE + FIELD) + "\n".join(body) + "\n" + END
 
 
 def _blocks(card: str, title: str) -> Iterator[Block]:

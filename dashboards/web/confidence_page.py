@@ -69,7 +69,7 @@ def confidence_charts(seen: "Exploration") -> Iterator[Drawn]:
 
 
 def _verdict(of: Snapshot) -> Iterator[Element]:
-    yield verdict(of.verdict)
+    yield verdict(of.verdict, of.answers)
     yield from (sentence(f"warning: {line}") for line in of.frames.warnings)
     if not of.frames.confirms:
         yield empty(NOTHING)

@@ -36,7 +36,7 @@ def effects_page(view: View) -> Sequence[Section]:
     asked = asked if asked in QUESTIONS else VALUES
     chosen = chosen_of(view, seen)
     return [
-        Section("verdict", lambda: [verdict(of.verdict), _questions(view, asked)]),
+        Section("verdict", lambda: [verdict(of.verdict, of.answers), _questions(view, asked)]),
         Section("filters", lambda: [filters(view, seen, chosen)]),
         Section("charts", lambda: charts(QUESTIONS[asked](seen, chosen))),
         *([Section("trials", lambda: [trials_table(view, seen, chosen.trials)])] if asked == TRIALS else []),

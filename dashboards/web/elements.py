@@ -36,9 +36,10 @@ def sentence(text: str, *, pale: bool = False) -> str:
     return f"<p{' class=pale' if pale else ''}>{_with_code(text)}</p>"
 
 
-def verdict(said: str) -> str:
-    """The verdict on a study, which is the main heading of a page about the study."""
-    return f'<h1 class="verdict">{shown(said).replace(" %", "&nbsp;%")}</h1>'
+def verdict(said: str, answers: Sequence[str] = ()) -> str:
+    """The verdict on a study, which is the main heading of a page about the study. ``answers``: the lines below it."""
+    lines = "".join(f"<li>{shown(each)}</li>" for each in answers)
+    return f'<h1 class="verdict">{shown(said).replace(" %", "&nbsp;%")}</h1>{f"<ul>{lines}</ul>" if lines else ""}'
 
 
 def empty(text: str) -> str:
@@ -92,9 +93,9 @@ def report(made: Report, address: AddressOf, *, titled: bool = True, said: str =
     """The page of a report, without its pictures.
 
     ``address``: returns the address of a trial's page. ``titled``: whether to show the report's title. ``said``: the
-    verdict already shown on the page, which is not repeated.
+    verdict already shown on the page, which is not repeated, nor are its answers.
     """
-    page = made.page if made.page.verdict != said else replace(made.page, verdict="")
+    page = made.page if made.page.verdict != said else replace(made.page, verdict="", answers=())
     title = heading(page.title) if titled and page.title else ""
     return title + "\n".join(as_elements(all_visible(page), address))
 
@@ -151,25 +152,23 @@ def shown_lines(text: str) -> str:
     return "\n".join(shown(line) for line in text.splitlines())
 
 
-def form(*fields: str, name: str, action: str = "", submit: str = "") -> str:
+def form(*fields: str, name: str, action: str = "") -> str:
     """A form of choices, which become parameters of the page's address as soon as they are made.
 
     ``name``: its name for screen readers. ``action``: the page that gets the choices, or the place on this page to
-    which it returns, such as ``#log``; by default this page. ``submit``: the text of a button that sends the form, on a
-    page without script; empty for no button.
+    which it returns, such as ``#log``; by default this page.
     """
     to = f' action="{shown(action)}"' if action else ""
-    button = f'<button type="submit">{shown(submit or "Show")}</button>'
-    button = button if submit else f"<noscript>{button}</noscript>"
+    button = '<noscript><button type="submit">Show</button></noscript>'
     return f'<form class="choices" method="get"{to} aria-label="{shown(name)}">{"".join(fields)}{button}</form>'
 
 
-def request_form(*fields: str, name: str) -> str:
-    """A form that asks the study for something once the reader presses its button. ``name``: its name for screen
-    readers.
+def request_form(*fields: str, name: str, action: str = ACT) -> str:
+    """A form that asks for something once the reader presses its button. ``name``: its name for screen readers.
+    ``action``: the address that gets the request; by default that of requests to a study.
     """
     inner = "".join(fields)
-    return f'<form class="request" method="post" action="{ACT}" aria-label="{shown(name)}">{inner}</form>'
+    return f'<form class="request" method="post" action="{action}" aria-label="{shown(name)}">{inner}</form>'
 
 
 def button(value: str, text: str) -> str:

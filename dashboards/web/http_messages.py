@@ -1,6 +1,7 @@
 """The headers of every answer over HTTP, and the body of a request up to a limit of its size."""
 
 from typing import Final
+from urllib.parse import parse_qs
 
 from starlette.requests import Request
 
@@ -14,6 +15,9 @@ HEADERS: Final = {
     "X-Content-Type-Options": "nosniff",
 }
 """The headers of every answer. A page runs our scripts alone, and no other page can show or read it."""
+
+LARGEST_FORM: Final = 1 << 16
+"""The largest body of a form, in bytes."""
 
 
 class TooLargeError(UserError):
@@ -31,3 +35,10 @@ async def body_of(request: Request, most: int) -> bytes:
     if size > most:
         raise TooLargeError(f"got a body of {size:,} bytes (allowed: {most:,})")
     return body
+
+
+async def choices_of(request: Request) -> dict[str, str]:
+    """The values that a form sent. Raises TooLargeError if they are longer than ``LARGEST_FORM``."""
+    body = await body_of(request, LARGEST_FORM)
+    sent = parse_qs(body.decode(errors="replace"), keep_blank_values=True)
+    return {name: values[-1] for name, values in sent.items()}

@@ -17,7 +17,7 @@ from starlette.routing import Route
 
 from skipstack.dashboards.web.batching import Batcher
 from skipstack.dashboards.web.bundle_page import bundle_page
-from skipstack.dashboards.web.http_messages import HEADERS, TooLargeError, body_of
+from skipstack.dashboards.web.http_messages import HEADERS, TooLargeError, body_of, choices_of
 from skipstack.data.basis.errors import UserError, one_line
 from skipstack.data.basis.explain import explain
 from skipstack.data.basis.frozen import Frozen
@@ -62,7 +62,8 @@ def predictions(bundle: Bundle) -> Starlette:
         return _json({"predictions": [_answer(bundle, sentence) for sentence in found]})
 
     async def page(request: Request) -> Response:
-        text, predicted, status = request.query_params.get("text", ""), "", 200
+        text = (await choices_of(request)).get("text", "") if request.method == "POST" else ""
+        predicted, status = "", 200
         if text.strip():
             try:
                 [sentence] = await ask(_sentences(bundle, Asked(texts=(text,))))
@@ -75,7 +76,7 @@ def predictions(bundle: Bundle) -> Starlette:
 
     return Starlette(
         routes=[
-            Route("/", page),
+            Route("/", page, methods=["GET", "POST"]),  # a GET does not predict: any page of the web can make one
             Route("/predict", predict, methods=["POST"]),
             Route("/schema", lambda _: _json(schema(bundle))),
             Route("/healthz", lambda _: _json({"status": "ok"})),

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from skipstack.dashboards.formats.page import Report
     from skipstack.search.analysis.exploration.exploration import Exploration
     from skipstack.search.analysis.study_frames import StudyFrames
+    from skipstack.search.analysis.verdict.verdicts import Verdict
     from skipstack.search.study.record.study_record import StudyRecord
 
 MOST: Final = 64
@@ -46,12 +47,24 @@ class Snapshot:
     @cached_property
     def verdict(self) -> str:
         """The verdict on the study, in a sentence."""
-        from skipstack.dashboards.reports.confirmation.reports import confirmed_tables
         from skipstack.dashboards.reports.verdict import in_a_sentence
+
+        return in_a_sentence(self._found)
+
+    @cached_property
+    def answers(self) -> tuple[str, ...]:
+        """The lines below the verdict: what each tested change adds."""
+        from skipstack.dashboards.reports.verdict import answers
+
+        return answers(self._found)
+
+    @cached_property
+    def _found(self) -> "Verdict":
+        from skipstack.dashboards.reports.confirmation.reports import confirmed_tables
         from skipstack.search.analysis.verdict.of_study import verdict
 
         tables = list(confirmed_tables(self.record)) if self.frames.fixed else []
-        return in_a_sentence(verdict(self.explored, tables))
+        return verdict(self.explored, tables)
 
     @cached_property
     def confirmed(self) -> "list[Report]":

@@ -8,7 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from urllib.parse import quote
+from urllib.parse import urlencode
 
 import pandas as pd
 import pytest
@@ -156,7 +156,8 @@ def test_the_served_segments_are_the_words_that_predict_writes(bundles: Callable
     found = json.loads(asyncio.run(answered(application, "/predict", method="POST", body=body)).content)["predictions"]
     assert [[tuple(segment) for segment in each["segments"]] for each in found] == [read(line) for line in lines]
     assert ["".join(each["words"]) for each in found] == ["中国人民好", "共和国爱人民", ""]
-    page = asyncio.run(answered(application, f"/?text={quote(texts[0])}")).text
+    form = urlencode({"text": texts[0]}).encode()
+    page = asyncio.run(answered(application, "/", method="POST", body=form)).text
     assert f"<code>{lines[0]}</code>" in page
     described = json.loads(asyncio.run(answered(application, "/schema")).content)["paths"]["/predict"]["post"]
     schema = described["responses"]["200"]["content"]["application/json"]["schema"]

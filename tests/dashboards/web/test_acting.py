@@ -117,7 +117,7 @@ def test_without_the_token_from_elsewhere_or_for_another_study_nothing_changes(r
         ({"do": "try", "point": "/etc/passwd"}, "point: got no value"),
         ({"do": "note", "trial": "x", "text": "of which trial?"}, "got an incomplete request"),
         ({"do": "delete"}, "got an incomplete request"),
-        ({"do": "try", "point": "x" * 70_000}, "got more than 65,536 bytes"),
+        ({"do": "try", "point": "x" * 70_000}, "bytes (allowed: 65,536)"),
     ],
 )
 def test_a_mistake_is_told_on_the_page(given: dict[str, str], said: str, running: Path) -> None:

@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote, urlsplit
+from urllib.parse import urlencode, urlsplit
 
 import pytest
 import torch
@@ -79,6 +79,11 @@ def post(application: Application, body: object) -> Answer:
 
 def get(application: Application, address: str, method: str = "GET") -> Answer:
     return asyncio.run(answered(application, address, method=method))
+
+
+def tried(application: Application, text: str) -> Answer:
+    """The page after a text was typed."""
+    return asyncio.run(answered(application, "/", method="POST", body=urlencode({"text": text}).encode()))
 
 
 def test_predictions_are_those_of_the_command_and_what_the_schema_describes(bundle: Path) -> None:
@@ -198,12 +203,12 @@ def test_the_page_shows_the_model_card_and_tries_a_text_literally(tagger: Path) 
     assert "<h2>Limits</h2>\n<ul>\n<li>&lt;b&gt;one&lt;/b&gt;</li>" in answer.text
     assert "<p>Task: tagging. Two lines.</p>" in answer.text
     typed_in = "cats <script>alert(1)</script>"
-    shown = get(application, f"/?text={quote(typed_in)}")
+    shown = tried(application, typed_in)
     assert shown.status == 200
     assert "<script" not in shown.text
     (first, second) = predicted(tagger, [typed_in])[0]["tags"]
     assert f"<code>cats\t{first}\n&lt;script&gt;alert(1)&lt;/script&gt;\t{second}\n</code>" in shown.text
-    long = get(application, f"/?text={'a+' * (MOST_TOKENS + 1)}")
+    long = tried(application, "a " * (MOST_TOKENS + 1))
     assert long.status == 413
     assert "got 5,001 tokens (allowed: 5,000)" in long.text
 
