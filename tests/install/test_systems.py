@@ -99,7 +99,7 @@ def test_the_command_line_on_windows_says_in_one_line_that_it_is_not_for_it(
     assert list(tmp_path.iterdir()) == []
 
 
-DESCRIBING = ("choice", "loguniform", "randint", "uniform")
+DESCRIBING = ("choice", "lognormal", "lograndint", "loguniform", "normal", "ordinal", "randint", "uniform")
 """They make values, anywhere."""
 
 FUNCTIONS = [name for name in skipstack.__all__ if name.islower() and name not in ("__version__", *DESCRIBING)]

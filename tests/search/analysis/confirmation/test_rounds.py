@@ -108,12 +108,13 @@ def test_a_row_has_the_scores_of_all_its_seeds(study: tuple[Path, list[Experimen
 
 def test_marks_and_intervals_spend_at_each_look_its_share_of_the_level(study: tuple[Path, list[Experiment]]) -> None:
     """What plain tables say after each round is put together by hand, with the correction of statsmodels."""
-    at, found = looks(3, 20), dict[str, list[float]]()
+    at, found = looks(3, 20), dict[tuple[str, str], list[float]]()
     for count in range(1, len(study[1]) + 1):
         for row in ablated(after(study, count)).rows:
             if row.gain is not None and row.gain.seeds == at[count - 1]:
                 assert row.gain.p is not None
-                found.setdefault(row.label, []).append(row.gain.p * 20 / (at[count - 1] - (0, *at)[count - 1]))
+                named, share = (row.section, row.label), (at[count - 1] - (0, *at)[count - 1]) / 20
+                found.setdefault(named, []).append(row.gain.p / share)
     by_hand = multipletests([min(1.0, *values) for values in found.values()], method="holm")[1]
     table = [row for row in ablated(whole(study)).rows if row.gain is not None]
     assert len(table) == len(found) == 5
