@@ -127,7 +127,7 @@ SEARCH = "search quickstart --engine serial --trials 1 --epochs 1 --out out "
         (SEARCH + "--tracking-uri sqlite:///train.tsv", "--tracking-uri: train.tsv is no SQLite database (allowed: a "),
         (SEARCH + "--tracking-uri http://", "--tracking-uri: got http:// without a host (allowed: as in http://HOST"),
         (SEARCH + "--proposer grid", "the space is infinite: axis training.optimiser.learning_rate has numbers from "
-         "0.003 to 0.03, by their logarithm (allowed where all points are tried, as by proposer grid: choice, ordinal, "),
+         "0.003 to 0.03, by their logarithm (allowed where all points are tried, as by proposer grid: choice, "),
         (SEARCH + "--lanes 0", "--lanes: got '0' (allowed: 1 or more, or auto)"),
         (SEARCH + "--also function.py", "--also: function.py: got no class (allowed: one class of skipstack.Listener)"),
         (SEARCH + "--also train.tsv", "--also: unknown listener 'train.tsv' (allowed: tensorboard, wandb, FILE.py)"),
