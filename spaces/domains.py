@@ -151,7 +151,9 @@ class Domain(ABC):
         return None
 
     def typed(self, value: Json) -> Json:
-        """Return ``value`` in the type of the values: among floats, an integer becomes a float."""
+        """Return ``value`` in the form of the values: among floats, an integer becomes a float, and a number the value
+        that it equals up to rounding errors.
+        """
         return value
 
     def rounded(self, value: Json) -> Json:
@@ -311,8 +313,8 @@ class Numeric(Domain):
         """Return the number nearest to a coordinate."""
 
     def typed(self, value: Json) -> Json:
-        """Return an integer as a float, and any other value as it is."""
-        return float(value) if is_number(value) else value
+        """Return a number as a float (``rounded``), and any other value as it is."""
+        return self.rounded(float(value)) if is_number(value) else value
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from skipstack.search.study.study_files.study_file import load_study
 from skipstack.spaces.config import Axis
 from skipstack.spaces.domains import Choice, Integer, Log, Normal, Ordinal, Real
 from skipstack.spaces.function import FunctionConfig, FunctionSource
+from skipstack.spaces.given_points import given_point
 
 MAXIMISED, MINIMISED = "6a010a7482a5da6a", "516d228d63ef7a78"
 """The identities of a config in each direction, by the version before the names of today."""
@@ -198,3 +199,14 @@ def test_spaces_of_steps_are_enumerated_and_normal_ones_are_not() -> None:
     with pytest.raises(UserError, match=r"axis x has numbers with a normal distribution .*allowed where all points"):
         next(endless.enumerate())
     assert endless.contains(endless.config({"x": 1e6}))
+
+
+def test_numbers_that_were_computed_are_those_of_their_steps() -> None:
+    axes = skipstack.Space(rate=skipstack.uniform(0, 1, step=0.1), n=skipstack.randint(1, 9, step=2))
+    space = skipstack.space(axes, objective)
+    assert given_point(space, {"rate": 0.1 * 3, "n": 3}) == {"rate": 0.3, "n": 3}
+    for wrong, said in (({"rate": 0.35}, "rate: got 0.35 .*in steps of 0.1"), ({"n": 4}, "n: got 4 .*steps of 2")):
+        with pytest.raises(UserError, match=said):
+            given_point(space, wrong)
+    fixed = {"base": {"rate": 0.1 * 7}, "axes": axes.axes}
+    assert skipstack.space(fixed, objective).base_point() == {"rate": 0.7, "n": 5}

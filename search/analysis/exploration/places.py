@@ -24,7 +24,8 @@ def places(column: "pd.Series[Any]", domain: Domain) -> tuple[Array, Array]:
         case Ordinal(values):
             coordinates = {cell(domain, value): domain.coordinate(value) for value in values}
             half = 0.5 / (domain.steps or 1)
-            return np.array([[coordinates[value]] for value in column.tolist()]), np.array([[-half, 1 + half]])
+            found = [coordinates[value] for value in column.tolist()]
+            return np.array(found)[:, None], np.array([[-half, 1 + half]])
         case Choice(numbers) if all(type(number) in (int, float) for number in numbers) and is_numeric_dtype(column):
             tried, codes_N = np.unique(column.to_numpy(float), return_inverse=True)
             return codes_N.astype(float)[:, None], np.array([[-0.5, len(tried) - 0.5]])
@@ -32,6 +33,5 @@ def places(column: "pd.Series[Any]", domain: Domain) -> tuple[Array, Array]:
             codes_N, known = pd.factorize(column)
             return np.eye(len(known))[codes_N], np.tile([0.0, 1.0], (len(known), 1))
         case _:
-            return np.array([[domain.coordinate(value)] for value in column.tolist()], dtype=float), np.array(
-                [[0.0, 1.0]]
-            )
+            found = [domain.coordinate(value) for value in column.tolist()]
+            return np.array(found, dtype=float)[:, None], np.array([[0.0, 1.0]])
