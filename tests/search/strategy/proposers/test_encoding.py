@@ -8,7 +8,18 @@ from skipstack.search.strategy.proposers.encoding import STEPS, Encoding
 from skipstack.search.study.study_files.study_file import load_study
 from skipstack.spaces.domains import Integer
 from skipstack.spaces.space import Space, SpaceConfig
-from tests.search.strategy.proposers.histories import FINITE, HIDDEN, KIND, KINDS, MIXED, MOMENTUM, RATE, WIDE
+from tests.search.strategy.proposers.histories import (
+    COMPOSITION,
+    DEPTH,
+    FINITE,
+    HIDDEN,
+    KIND,
+    KINDS,
+    MIXED,
+    MOMENTUM,
+    RATE,
+    WIDE,
+)
 
 SPACES = {
     "finite": FINITE,
@@ -50,6 +61,14 @@ def test_rows_are_as_far_apart_as_their_values() -> None:
     assert squared_D[axes.index(KIND)] == pytest.approx(1)
     assert squared_D[axes.index(MOMENTUM)] == pytest.approx(0.4**2)
     assert squared_D[axes.index(HIDDEN)] == pytest.approx((one - other)[axes.index(HIDDEN)] ** 2)
+
+
+def test_ordinal_values_are_as_far_apart_as_their_places() -> None:
+    encoding, axis = Encoding(KINDS), list(KINDS.domains).index(DEPTH)
+    rows_ND = np.array([encoding.row({**KINDS.base_point(), KIND: "adam", DEPTH: depth}) for depth in (1, 3, 5)])
+    places_N = encoding.spread(rows_ND)[:, encoding.starts[axis]]
+    assert places_N.tolist() == [0.0, 0.5, 1.0]
+    assert encoding.active(np.nan_to_num(rows_ND))[:, list(KINDS.domains).index(COMPOSITION)].tolist() == [0, 1, 0]
 
 
 def test_values_drawn_and_moves_are_those_of_the_axis() -> None:

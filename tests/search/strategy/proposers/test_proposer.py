@@ -5,8 +5,10 @@ import os
 import random
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from statistics import fmean
 
 import numpy as np
 import pytest
@@ -17,7 +19,7 @@ from skipstack.search.strategy.proposers.evolution import Evolution
 from skipstack.search.strategy.proposers.gaussian_process import GaussianProcess
 from skipstack.search.strategy.proposers.proposer import Grid, OneAtATime, Proposer, Random
 from skipstack.search.strategy.proposers.tpe import Tpe
-from skipstack.spaces.space import Point
+from skipstack.spaces.space import Point, Space, SpaceConfig
 from tests.search.strategy.proposers.histories import (
     BETA1,
     COMPOSITION,
@@ -33,6 +35,7 @@ from tests.search.strategy.proposers.histories import (
     SMALL,
     WIDE,
     Make,
+    climb,
     live,
     objectives,
     tell,
@@ -243,3 +246,18 @@ def test_numbers_are_drawn_each_from_a_stream_of_its_own() -> None:
     proposer = Random(MIXED, seed=3)
     assert [proposer.ask(number) for number in reversed(range(5))] == forward[::-1]
     assert len({canonical_json(point) for point in forward}) == 5
+
+
+@pytest.mark.parametrize("make", [Tpe, lambda space, seed: Evolution(space, seed, SMALL)], ids=["tpe", "evolution"])
+def test_values_in_order_are_sought_near_good_ones(make: Callable[[Space, int], Proposer]) -> None:
+    """Of 60 values, those near the 42nd are good: as an ordinal, they are proposed nearer to it than as a choice."""
+    values = list(range(3, 123, 2))
+
+    def away(kind: str) -> float:
+        space = Space(SpaceConfig.model_validate({"axes": {HIDDEN: {kind: values}}}))
+        scores = [
+            climb(make(space, seed), 18, lambda point: -abs(values.index(point[HIDDEN]) - 41)) for seed in range(20)
+        ]
+        return -fmean(fmean(each[10:]) for each in scores)
+
+    assert away("ordinal") < 0.85 * away("choice")
