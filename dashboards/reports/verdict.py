@@ -108,7 +108,7 @@ def _of_rows(verdict: RowsTested) -> Iterator[str]:
 
 
 def _answer(row: ConfirmedRow, measure: Measure) -> str:
-    """What a change adds, and whether it helps or harms, such as ``+2.10 ± 0.60, helps``."""
+    """The gain of a change, and whether it helps or harms, such as ``+2.10 ± 0.60, helps``."""
     match standing(row):
         case "helps" | "harms" as found:
             return f"{_with_half(row, measure, unit=False)}, {found}"

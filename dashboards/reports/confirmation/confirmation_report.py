@@ -179,7 +179,7 @@ def _gain(numbers: Numbers, measure: Measure) -> str:
 
 
 def _over(split: Split, numbers: Numbers, measure: Measure) -> str:
-    """What the gain is measured over. Where a change was taken back, it has no row of its own: its score stands here,
+    """The config over which the gain is measured. Where a change was taken back, it has no row of its own: its score stands here,
     and the heading of the section names the winner.
     """
     over = str(numbers["over"])

@@ -32,7 +32,7 @@ TAKEN_BACK: Final = ("without", "without_several")
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """What a row is called in every table, chart and run.
+    """The names of a row, the same in every table, chart and run.
 
     ``section``: the heading of its section; empty for the base and the winners. ``name``: what the gain is the gain of.
     ``over``: what the gain is measured over; empty for the base. ``run``: the name of the row's run in MLflow, which

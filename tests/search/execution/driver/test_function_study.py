@@ -584,7 +584,7 @@ def test_studies_of_one_function_are_compared_by_what_both_confirmed(tmp_path: P
     assert found.split == "dev"
     sections = {row.section for row in found.rows}
     assert sections == {"base", "x=1"}
-    assert {row.difference.value for row in found.rows if row.difference is not None} == {0.0}
+    assert {row.gain.value for row in found.rows if row.gain is not None} == {0.0}
     changed = searched(tmp_path / "changed", returning_early, grid, seeds=3)
     with pytest.raises(UserError, match="changed: got a function of fingerprint"):
         compare_studies({"one": one, "changed": changed})

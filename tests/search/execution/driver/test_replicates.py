@@ -110,10 +110,10 @@ def test_rows_are_compared_fold_by_fold_with_the_corrected_interval(tmp_path: Pa
     every = [(seed, fold) for seed in (0, 1) for fold in range(5)]
     apart = np.array([held_out(1, *each) - held_out(0, *each) for each in every])
     error = math.sqrt(apart.var(ddof=1) * (1 / 10 + 1 / 4))
-    assert row.difference is not None
-    assert row.difference.value == pytest.approx(apart.mean())
-    assert row.difference.half == pytest.approx(student.ppf(0.975, 9) * error)
-    assert row.difference.over == "5 folds of each of 2 partitions"
+    assert row.gain is not None
+    assert row.gain.value == pytest.approx(apart.mean())
+    assert row.gain.half == pytest.approx(student.ppf(0.975, 9) * error)
+    assert row.gain.over == "5 folds of each of 2 partitions"
 
 
 def test_values_of_a_list_are_compared_one_by_one_whatever_the_seeds(tmp_path: Path) -> None:
