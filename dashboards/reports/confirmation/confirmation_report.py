@@ -179,8 +179,8 @@ def _gain(numbers: Numbers, measure: Measure) -> str:
 
 
 def _over(split: Split, numbers: Numbers, measure: Measure) -> str:
-    """The config over which the gain is measured. Where a change was taken back, it has no row of its own: its score stands here,
-    and the heading of the section names the winner.
+    """The config over which the gain is measured. Where a change was taken back, it has no row of its own: its score
+    stands here, and the heading of the section names the winner.
     """
     over = str(numbers["over"])
     if not numbers["taken_back"]:
