@@ -131,9 +131,11 @@ def rows_by_themselves(
         Column("trials"): _trials,
     }
     whose = "their numbers" if ablation is None else f"their numbers in ablation {ablation}"
+    halves = (value for numbers in records for name, value in numbers.items() if "half" in name)
+    interval = "±: half of the 95 % interval of the number by itself, uncorrected, as p is. "
     legend = (
-        "±: half of the 95 % interval of the number by itself, uncorrected, as p is. without: the score of what the "
-        "gain is over. g: the gain in standard deviations of a network's score over seeds (Hedges). trials: "
+        f"{interval if any(half is not None for half in halves) else ''}without: the score of what the gain is over. "
+        "g: the gain in standard deviations of a network's score over seeds (Hedges). trials: "
         f"{whose}, first the trial with the change."
     )
     table = Table(
