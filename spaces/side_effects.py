@@ -27,6 +27,9 @@ COMPOSITION: Final = "model.stack.composition"
 CELL: Final = "model.stack.cell"
 SKIP: Final = "model.stack.skip"
 
+LONGEST: Final = 40
+"""The maximum number of characters of a value that is named beside another one."""
+
 VALUES: Final = 50
 """The maximum number of values of an axis that are tried."""
 
@@ -35,11 +38,16 @@ def change_name(space: Space, axis: str, value: Json, effects: Sequence[str] = (
     """Return the name of a change: the axis and its new value, and what the change brings along.
 
     ``effects``: what it brings along, from ``brought_along`` or ``side_effects``. ``beside``: the value without the
-    change, as text; named only if it is given. So a name is ``depth 3``, or ``depth 3 beside 1 (with a shortcut into
-    layer 3)``.
+    change, as text; empty leaves it out. So a name is ``depth 3``, or ``depth 3 beside 1 (with a shortcut into layer
+    3)``.
     """
     name = f"{names_by_path(space.domains)[axis]} {short_name(space.domains[axis], value)}"
-    return with_effects(f"{name} beside {beside}" if beside else name, effects)
+    return with_effects(f"{name}{beside_value(beside)}", effects)
+
+
+def beside_value(text: str) -> str:
+    """Return the clause that names the value without a change; empty for a value whose text is empty or too long."""
+    return f" beside {text}" if 0 < len(text) <= LONGEST else ""
 
 
 def with_effects(name: str, effects: Sequence[str]) -> str:

@@ -22,6 +22,7 @@ from skipstack.search.analysis.verdict.verdicts import (
 )
 from skipstack.search.statistics.estimates import Estimate
 from skipstack.spaces.short_names import names, names_by_path
+from skipstack.spaces.side_effects import beside_value
 
 KINDS: Final[Mapping[type[Verdict], str]] = {
     WinnerTested: "winner tested",
@@ -95,14 +96,15 @@ def _of_rows(verdict: RowsTested) -> Iterator[str]:
     measure, short = verdict.measure, names_by_path((*verdict.base, *(row.axis for row in verdict.rows)))
     for axis in dict.fromkeys(row.axis for row in verdict.rows):
         own = [row for row in verdict.rows if row.axis == axis]
-        beside = f" beside {verdict.base[axis]}" if axis in verdict.base else ""
-        said = [f"{row.label}{beside}, {_answer(row, measure)}" for row in own if row.marked]
+        said = [(row.label, _answer(row, measure)) for row in own if row.marked]
         unclear = [row for row in own if not row.marked]
         if unclear:
-            most = max(map(_farthest, unclear))
             labels = listed([row.label for row in unclear]) if len(unclear) <= OPEN else f"{len(unclear)} values"
-            said.append(f"{labels}{beside}, {_nothing_shown(most, measure)}")
-        yield f"{short[axis]}: {'; '.join(said)}"
+            said.append((labels, _nothing_shown(max(map(_farthest, unclear)), measure)))
+        (first, answer), *others = said
+        beside = beside_value(verdict.base.get(axis, ""))
+        further = "".join(f"; {name}, {found}" for name, found in others)
+        yield f"{short[axis]}: {first}{beside}, {answer}{further}"
 
 
 def _answer(row: ConfirmedRow, measure: Measure) -> str:
@@ -223,7 +225,7 @@ def _untold(verdict: RowsTested) -> Iterator[str]:
 def _marked(rows: Sequence[ConfirmedRow], how: str, measure: Measure) -> Iterator[str]:
     if rows:
         named = [f"{_row_name(row)}: {_with_half(row, measure)}" for row in rows[:NAMED]]
-        most = "the most has " if len(rows) > NAMED else ""
+        most = "above all " if len(rows) > NAMED else ""
         told = "; ".join(named[: 1 if most else NAMED])
         yield f"{len(rows)} {'is' if len(rows) == 1 else 'are'} {how} ({most}{told})"
 

@@ -135,7 +135,7 @@ def test_of_a_perplexity_what_helps_has_a_plus_too() -> None:
     assert signs[:3] == [*"-++"], text
     assert re.findall(r" ([+-])\d+\.\d +[<.]", text) == [*"-++"], "g likewise"
     assert [record["gain"] for record in report.records[1:]] == pytest.approx(gains, abs=1e-4)
-    assert "in perplexity, paired by seed; + helps, which then falls, - harms." in " ".join(text.split())
+    assert "in perplexity, paired by seed; + helps (perplexity falls), - harms." in " ".join(text.split())
 
 
 ABOUT = "How deep & how gated?"

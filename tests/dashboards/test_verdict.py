@@ -452,7 +452,7 @@ def test_rows_fixed_in_advance_are_counted_and_the_largest_named() -> None:
     )
     record = record_of(CONFIG, *trials(), Finished(time=0.0))
     assert answers(verdict(exploration_of(record), list(confirmed_tables(record)))) == (
-        "depth: 1 beside 3, -27.22 ± 4.25, harms; 5 beside 3, nothing shown up to 14.83",
+        "depth: 1 beside 3, -27.22 ± 4.25, harms; 5, nothing shown up to 14.83",
         "gate: none beside sigmoid_below, nothing shown up to 7.05",
     )
 
@@ -474,7 +474,7 @@ def test_rows_of_which_none_is_marked_show_nothing() -> None:
     better = [replace(row(value, 1, marked=True), label=str(value), axis=DEPTH) for value in (2, 4, 3)]
     worse = replace(row(-7, 1, marked=True), label="none", axis=GATE)
     assert of_rows(*better, worse) == (
-        "Of 4 rows compared with the base on test with 5 seeds, 3 are better (the most has depth 4: "
+        "Of 4 rows compared with the base on test with 5 seeds, 3 are better (above all depth 4: "
         "+4.00 ± 1.00 points) and 1 is worse (gate none: -7.00 ± 1.00 points)."
     )
     skips = [

@@ -42,7 +42,7 @@ class Run:
 def coverage() -> str:
     """The table, in Markdown."""
     runs = list(all_runs())
-    lines = ["| paper | shows | run here | scale | version | significant differences |", f"|{'---|' * 6}"]
+    lines = ["| paper | shows | run here | scale | version | significant gains |", f"|{'---|' * 6}"]
     for name, paper in papers().items():
         shown = {**paper.tables, **paper.others}
         labels = sorted(shown, key=lambda each: (each.startswith("figure"), each))
@@ -80,21 +80,21 @@ def all_runs() -> Iterator[Run]:
 
 
 def confirmed(page: PrintedPage, table: str) -> str:
-    """Of the differences to the base how many are significant, with the paper's sign and with the other."""
+    """Of the gains over the base how many are significant, with the paper's sign and with the other."""
     tested = page.compared(table)
     if tested is None:
         return NOT_COMPARED
-    marked = [row for row in tested if row.cells["ours: difference"].endswith("*")]
-    same = sum(row["paper: difference"].value * row["ours: difference"].value > 0 for row in marked)
+    marked = [row for row in tested if row.cells["ours: gain"].endswith("*")]
+    same = sum(row["paper: gain"].value * row["ours: gain"].value > 0 for row in marked)
     others = len(marked) - same
     return f"{same} of {len(tested)} as in the paper" + (f", {others} against it" if others else "")
 
 
 def first_with_these(page: PrintedPage, tables: Sequence[str]) -> str:
-    """The first of a paper's ``tables``, all but the last one, in which the page has the very differences of ours that
-    it has in the last; empty if there is none. A difference that stands beside several tables is one finding.
+    """The first of a paper's ``tables``, all but the last one, in which the page has the very gains of ours that it has
+    in the last; empty if there is none. A gain that stands beside several tables is one finding.
     """
-    *earlier, last = [[row.cells["ours: difference"] for row in page.compared(table) or ()] for table in tables]
+    *earlier, last = [[row.cells["ours: gain"] for row in page.compared(table) or ()] for table in tables]
     return next((table for table, ours in zip(tables, earlier, strict=False) if last and ours == last), "")
 
 

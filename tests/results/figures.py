@@ -18,7 +18,7 @@ from skipstack.dashboards.reports.confirmation.reports import confirmed_tables
 from skipstack.dashboards.reports.pictures.picture import Drawn, pictured
 from skipstack.dashboards.reports.pictures.search_pictures import search_charts
 from skipstack.dashboards.reports.pictures.trend_pictures import trend_charts
-from skipstack.dashboards.reports.wording import with_error
+from skipstack.dashboards.reports.wording import gained, with_error
 from skipstack.data.basis.errors import UserError, unknown
 from skipstack.data.corpora.sources import task_of
 from skipstack.data.tasks.measure import Measure
@@ -60,12 +60,19 @@ class Figure:
         return math.isfinite(self.high - self.low) and self.low <= value <= self.high
 
     @classmethod
-    def of(cls, value: Estimate | float, measure: Measure, sign: str = "") -> "Figure":
-        """An estimate, or a single number; ``sign``: ``+`` for a difference."""
+    def of(cls, value: Estimate | float, measure: Measure) -> "Figure":
+        """An estimate of a score, or a single score."""
         if isinstance(value, float):
-            return cls(measure.factor * value, measure.written(value, sign))
-        text = with_error(value.value, value.half, measure, sign).strip()
-        return cls(measure.factor * value.value, text, *_ends(value.low, value.high, measure))
+            return cls(measure.factor * value, measure.written(value))
+        text = with_error(value.value, value.half, measure).strip()
+        return cls(measure.factor * value.value, text, *_ends(value.low, value.high, measure.factor))
+
+    @classmethod
+    def gain(cls, value: float, low: Any, high: Any, measure: Measure) -> "Figure":
+        """A gain with the ends of its interval: positive where it helps, also of perplexities, which then fall."""
+        half = None if low is None or high is None else (high - low) / 2
+        factor = abs(measure.factor)
+        return cls(factor * value, gained(value, half, measure).strip(), *_ends(low, high, factor))
 
 
 @dataclass(frozen=True)
@@ -110,8 +117,8 @@ class TrialFigures:
         return Figure(share, f"{share:.2f}")
 
     def beside(self, other: "TrialFigures | RowFigures", split: Split = "test") -> Figure:
-        """Its difference to another trial of its study, or of another study that trained the same seeds on the same
-        corpus: paired by seed and by sentence; uncorrected, as a question of its own.
+        """Its gain over another trial of its study, or of another study that trained the same seeds on the same corpus:
+        paired by seed and by sentence; uncorrected, as a question of its own.
         """
         reference = other.own if isinstance(other, RowFigures) else other
         if self.trial.space is not reference.trial.space:
@@ -121,7 +128,7 @@ class TrialFigures:
                 raise UserError(f"got trials of the seeds {self.trial.seeds} and {reference.trial.seeds}")
         found = difference(self.trial, reference.trial, split)
         assert found is not None, "both are measured"
-        return Figure.of(found, self.measure, "+")
+        return Figure.gain(found.value, found.low, found.high, self.measure)
 
     def _score(self, split: Split) -> Figure:
         found = score_of(self.trial, split)
@@ -147,39 +154,40 @@ class RowFigures:
 
     @property
     def dev(self) -> Figure:
-        return self._figure("dev")
+        return self._score("dev")
 
     @property
     def test(self) -> Figure:
-        return self._figure("test")
+        return self._score("test")
 
     @property
-    def difference(self) -> Figure:
-        """To the base, or to what its heading names."""
-        return self._figure("difference", "+")
+    def gain(self) -> Figure:
+        """What it adds to the base, or to what else it is over, with the interval that decides its mark."""
+        value, low, high = (self.numbers[f"gain{end}"] for end in ("", "_low", "_high"))
+        if not isinstance(value, float):
+            raise UserError(f"row {self.numbers['row']}: has no gain")
+        return Figure.gain(value, low, high, self.measure)
 
     @property
     def marked(self) -> bool:
-        """Whether that difference is significant, corrected for all rows of the table."""
+        """Whether that gain is significant, corrected for all rows of the table."""
         return bool(self.numbers["marked"])
 
     def beside(self, other: "TrialFigures | RowFigures", split: Split = "test") -> Figure:
-        """The difference of its trial to another (``TrialFigures.beside``)."""
+        """The gain of its trial over another (``TrialFigures.beside``)."""
         return self.own.beside(other, split)
 
-    def _figure(self, name: str, sign: str = "") -> Figure:
+    def _score(self, name: str) -> Figure:
         value, half, low, high = (self.numbers[f"{name}{end}"] for end in ("", "_half", "_low", "_high"))
         if not isinstance(value, float):
             raise UserError(f"row {self.numbers['row']}: has no {name}")
-        text = with_error(value, half, self.measure, sign).strip()
-        return Figure(self.measure.factor * value, text, *_ends(low, high, self.measure))
+        text = with_error(value, half, self.measure).strip()
+        return Figure(self.measure.factor * value, text, *_ends(low, high, self.measure.factor))
 
 
-def _ends(low: Any, high: Any, measure: Measure) -> tuple[float, ...]:
-    """The ends of an interval of scores, as they are printed."""
-    if low is None or high is None:
-        return ()
-    return tuple(sorted((measure.factor * low, measure.factor * high)))
+def _ends(low: Any, high: Any, factor: float) -> tuple[float, ...]:
+    """The ends of an interval of scores or gains, as they are printed."""
+    return () if low is None or high is None else tuple(sorted((factor * low, factor * high)))
 
 
 class StudyFigures:
@@ -207,11 +215,17 @@ class StudyFigures:
         """What the trials at these values have of an interaction: (both - other) - (one - base)."""
         found = interaction(*(self[values].trial for values in (both, one, other, base)), split)
         assert found is not None, "all four are measured"
-        return Figure.of(found, self.record.measure, "+")
+        return Figure.gain(found.value, found.low, found.high, self.record.measure)
 
     def row(self, name: str, of: str = "") -> RowFigures:
-        """The row called so of its confirmed tables, those of ablations included; ``of``: under this heading."""
-        rows = [each for each in self._rows if each.numbers["row"] == name and of in (each.numbers["section"], "")]
+        """The row called so of its confirmed tables, those of ablations included; ``of``: under this heading. What it
+        brings along, in brackets, need not be named.
+        """
+        rows = [
+            each
+            for each in self._rows
+            if f"{each.numbers['row']} (".startswith(f"{name} (") and of in (each.numbers["section"], "")
+        ]
         if len(rows) != 1:
             allowed = ", ".join(f"{each.numbers['section']}: {each.numbers['row']}" for each in self._rows)
             raise UserError(f"got {len(rows)} rows {name!r} (allowed: one of {allowed})")
@@ -297,7 +311,7 @@ class StudyFigures:
         return [self._row(record, row) for record, table in tables for row in table.rows]
 
     def _row(self, record: StudyRecord, row: ConfirmedRow) -> RowFigures:
-        trial = None if row.trial is None else self._trial(record, row.trial)
+        trial = None if row.own is None else self._trial(record, row.own)
         return RowFigures(confirmed_numbers(row), record.measure, trial)
 
     def _trial(self, record: StudyRecord, number: int) -> TrialFigures:

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import Final
 
 from skipstack.data.basis.errors import UserError, unknown
@@ -48,17 +49,21 @@ class PrintedPage:
     text: str
 
     def row(self, name: str, heading: str) -> PrintedRow:
-        """The row that is called so, of the first table that has it, and a column ``heading``."""
+        """The row that is called so, of the first table that has it, and a column ``heading``. What it brings along, in
+        brackets, need not be named.
+        """
         rows = {row.name: row for row in reversed(list(self.rows())) if heading in row.cells}
-        if name not in rows:
+        found = rows.get(name) or next((row for each, row in rows.items() if each.startswith(f"{name} (")), None)
+        if found is None:
             raise UserError(f"{self.name}: {unknown('row', name, rows)}")
-        return rows[name]
+        return found
 
     def rows(self) -> Iterator[PrintedRow]:
         """All rows of all tables."""
         for table in re.findall(r"(?:^\|.*\n)+", self.text, re.MULTILINE):
             headings, rules, *rows = (_cells(line) for line in table.splitlines())
-            names = max(1, sum(not rule.endswith(":") for rule in rules))
+            headings = [heading.replace("difference", "gain") for heading in headings]  # on pages of before 0.3.0
+            names = max(1, sum(1 for _ in takewhile(lambda rule: not rule.endswith(":"), rules)))
             for cells in rows:
                 mark, name = NAME.fullmatch(cells[names - 1]).groups()
                 yield PrintedRow(
@@ -73,9 +78,9 @@ class PrintedPage:
         return None
 
     def compared(self, table: str) -> "list[PrintedRow] | None":
-        """The rows of its comparison with a paper's table that have both differences; None without that comparison."""
+        """The rows of its comparison with a paper's table that have both gains; None without that comparison."""
         part = self.part(f"against {table}:")
-        both = ("paper: difference", "ours: difference")
+        both = ("paper: gain", "ours: gain")
         return None if part is None else [row for row in part.rows() if all(map(row.has, both))]
 
     @property

@@ -238,7 +238,7 @@ def test_the_coverage_names_every_page_of_a_papers_preset_once() -> None:
     assert "| small | 0.3.0 | 0 of 6 as in the paper |" in rows[0]
 
 
-def test_a_difference_that_stands_beside_several_tables_is_counted_once() -> None:
+def test_a_gain_that_stands_beside_several_tables_is_counted_once() -> None:
     found = [line.split(" | ")[-1].strip(" |") for line in coverage().splitlines() if "chen2017-systems-small" in line]
     assert sorted(found) == ["1 of 1 as in the paper", "not compared", *["the same as in table 4 (ctb)"] * 3]
 
@@ -295,15 +295,17 @@ def test_the_kept_sizes_are_those_of_the_corpora(source: Source, data_dir: Path)
 
 def test_figures_of_a_printed_page_are_taken_by_row_and_column() -> None:
     page = PrintedPage(
-        "x", "| of | row | test % | difference |\n|---|---|---:|---:|\n| `a` | * `b\\_c` | 9.50 | -0.55 ± 0.27 |\n"
+        "x",
+        "| of | row | test % | gain | over |\n|---|---|---:|---:|---|\n"
+        "| `a` | * `b\\_c` | 9.50 | -0.55 ± 0.27 | base |\n",
     )
-    row = page.row("b_c", "difference")
+    row = page.row("b_c", "gain")
     assert row.marked
-    assert str(row["difference"]) == "-0.55 ± 0.27"
-    assert (row["difference"].low, row["difference"].high) == pytest.approx((-0.82, -0.28))
+    assert str(row["gain"]) == "-0.55 ± 0.27"
+    assert (row["gain"].low, row["gain"].high) == pytest.approx((-0.82, -0.28))
     assert row["test %"].low == float("-inf"), "no claim rests on an interval that is not there"
     with pytest.raises(UserError, match="unknown row 'b'"):
-        page.row("b", "difference")
+        page.row("b", "gain")
 
 
 def test_what_networks_do_is_counted_over_texts(tmp_path: Path) -> None:

@@ -202,8 +202,9 @@ def _trials(numbers: Numbers, _: Measure) -> str:
 
 def _sentences(confirmation: Confirmation) -> Iterator[str]:
     told = list(meaning(confirmation.rows, confirmation.split, confirmation.measure))
-    tested = any(row.p is not None for row in confirmation.rows)
-    yield " ".join([*told, *(["p: corrected likewise."] if tested else [])])
+    tested = [row for row in confirmation.rows if row.p is not None]
+    likewise = "p: corrected likewise." if len(tested) > 1 else "p: of the gain."
+    yield " ".join([*told, *([likewise] if tested else [])])
     if confirmation.split == "dev":
         yield f"dev: the score itself, {_measured_on(confirmation)}; no other one was reported."
     if any(row.p_randomised is not None for row in confirmation.rows):

@@ -106,10 +106,10 @@ def meaning(
     families = Counter(row.corpus for row in rows if row.p is not None)
     over = next((each.over for each in with_interval if each.over), "")
     points = ", in points" if measure.in_points else f", in {measure.label}" if measure.factor < 0 else ""
-    lower = ", which then falls" if measure.factor < 0 else ""
+    helps = f"helps ({measure.label} falls)" if measure.factor < 0 else "helps"
     paired = "call by call" if over else "by seed"
     if gains:
-        yield f"gain: {what} on {split}{points}, paired {paired}; + helps{lower}, - harms."
+        yield f"gain: {what} on {split}{points}, paired {paired}; + {helps}, - harms."
     if not with_interval:
         why = next((each.why for each in gains if each.why), "")
         yield f"No intervals{f': {why}' if why else ''}."

@@ -41,7 +41,7 @@ def test_it_begins_with_the_verdict_and_says_it_once(runs: Path, name: str, said
 def test_only_what_is_confirmed_has_intervals_and_a_papers_figures_stand_beside_it(runs: Path) -> None:
     confirmed = Opened(runs, BELIEVE, study="grid")
     assert "±: half of its interval" in confirmed.text
-    line = "depth: 1 beside 3, -27.22 ± 4.25, harms; 5 beside 3, nothing shown up to 14.83"
+    line = "depth: 1 beside 3, -27.22 ± 4.25, harms; 5, nothing shown up to 14.83"
     assert confirmed.text.count(line) == 1
     assert confirmed.text.index(line) < confirmed.text.index("confirmed on test"), "below the verdict"
     (forest,) = [chart for title, chart in confirmed.charts.items() if "beyond chance" in title]
