@@ -6,7 +6,6 @@ from functools import partial
 from typing import Any
 
 from skipstack.dashboards.formats.page import (
-    Block,
     Cell,
     Column,
     FoldedPart,
@@ -44,7 +43,7 @@ def comparison_report(comparison: PaperComparison) -> Report:
     title = f"{comparison.study} on {comparison.corpus}, against {comparison.table}: {comparison.title}"
     groups = ((_table(comparison, records),), tuple(Sentence(each) for each in _sentences(comparison)))
     return Report(
-        page=Page(title, groups, details=(FoldedPart("each row by itself", (_details(comparison, records),)),)),
+        page=Page(title, groups, details=tuple(_details(comparison, records))),
         content=_content(comparison, records),
         records=records,
         names=list(records[0]),
@@ -52,9 +51,11 @@ def comparison_report(comparison: PaperComparison) -> Report:
     )
 
 
-def _details(comparison: PaperComparison, records: Sequence[Numbers]) -> tuple[Block, ...]:
+def _details(comparison: PaperComparison, records: Sequence[Numbers]) -> Iterator[FoldedPart]:
+    """Yield the table of our rows with the intervals of their scores, if there are any."""
     ours = [record for record in records if record["trial"] is not None]
-    return rows_by_themselves(ours, comparison.measure, comparison.split)
+    if any(record[f"{comparison.split}_half"] is not None for record in ours):
+        yield FoldedPart("each row by itself", (rows_by_themselves(ours, comparison.measure, comparison.split),))
 
 
 def _numbers(row: ComparedRow) -> Numbers:
