@@ -225,3 +225,13 @@ def test_studies_without_anything_confirmed_in_both_say_what_it_takes() -> None:
     text = render(studies_report(compare_studies({"a": record, "b": record})), "text", width=80)
     assert NOTHING in " ".join(text.split())
     assert "±" not in text
+
+
+def test_a_study_of_one_config_has_its_score_with_an_interval_and_nothing_to_compare() -> None:
+    config = study({}, proposer="grid", scheduler="none", seeds=SEEDS)
+    (base,) = (event for event in trials() if event.kind == "tested" and event.trial == 0)
+    events: list[Event] = [proposed(config, 0, {}), reported(0, 1, 0.7, 0.7, 0.71), ended(0), base]
+    (report,) = confirmed_reports(record_of(config, *events))
+    text = " ".join(render(report, "text", full=True).split())
+    assert "test % base 67.94 ± 4.56 ±: half of the 95 % interval, which holds the chance of 3 seeds and 60" in text
+    assert "gain" not in text

@@ -28,6 +28,7 @@ from skipstack.search.publishing.tracking.views import UI_PORT
 from skipstack.search.study.record.folder import new_folder
 from skipstack.search.study.record.reading import read_study
 from skipstack.search.study.task import EpochResult
+from skipstack.spaces.config import Axis
 from tests.search.toy import ToyWorker, open_toy, run_toy, toy_study
 
 PLACE = "it's a study"
@@ -87,6 +88,15 @@ def test_more_configs_are_recommended_only_where_some_are_left(
     seen = exploration_of(run_toy(open_toy(tmp_path / PLACE, study)))
     *_, (typed,) = (block.items for block in next_step(verdict(seen, []), seen, PLACE) if isinstance(block, Listing))
     assert shlex.split(typed) == command
+
+
+def test_a_continuous_axis_that_is_never_active_leaves_no_config_to_try(tmp_path: Path) -> None:
+    study = toy_study(trials=1, proposer="random")
+    dropout = Axis(real=(0.0, 0.5), when={"model.stack.depth": (3,)})
+    space = study.space.model_copy(update={"axes": {"model.stack.dropout": dropout}})
+    seen = exploration_of(run_toy(open_toy(tmp_path / PLACE, study.model_copy(update={"space": space}))))
+    *_, (typed,) = (block.items for block in next_step(verdict(seen, []), seen, PLACE) if isinstance(block, Listing))
+    assert shlex.split(typed)[1] == "export"
 
 
 def test_the_views_in_a_browser_stand_below_by_their_names(tmp_path: Path) -> None:

@@ -47,6 +47,7 @@ def confirmation_report(confirmation: Confirmation) -> Report:
     experiment can detect, why some rows have no gain, and what two changes do together.
     """
     measure, split, pairs = confirmation.measure, confirmation.split, confirmation.interactions
+    alone = all(row.is_reference for row in confirmation.rows)
     records = [confirmed_numbers(row) for row in confirmation.rows]
     read, *further = (Sentence(each, style="dim") for each in _sentences(confirmation))
     without = tuple(f"{row.label}: {row.why}" for row in confirmation.rows if row.why)
@@ -55,7 +56,9 @@ def confirmation_report(confirmation: Confirmation) -> Report:
     title = f"{confirmation.study} on {confirmation.corpus}: {how}"
     details = {
         "how far the table reaches": (*further, *missing),
-        "each row by itself": rows_by_themselves(records, measure, split, ablation=confirmation.ablation),
+        "each row by itself": ()
+        if alone
+        else rows_by_themselves(records, measure, split, ablation=confirmation.ablation),
         "two changes together": together(pairs, measure) if pairs else (),
     }
     return Report(
@@ -89,7 +92,8 @@ def confirmation_report(confirmation: Confirmation) -> Report:
 def confirmed_table(
     records: Sequence[Numbers], measure: Measure, *, split: Split = "test", about: str = "", ablation: int | None = None
 ) -> Table:
-    """The table of confirmed rows, with the best score of each corpus in bold. Only gains have an interval in it.
+    """The table of confirmed rows, with the best score of each corpus in bold. Only gains have an interval in it. A
+    table of a single config has no gains; it has the interval of the score.
 
     ``records``: the numbers of the rows. ``split``: the split of the scores. ``about``: the question of the study.
     ``ablation``: the number of the rows' ablation; None if the rows are trials of a search.
@@ -103,6 +107,8 @@ def confirmed_table(
         Column("p"): lambda numbers, _: "" if numbers["is_reference"] else p_text(numbers["p_holm"]),
         **({Column(RANDOMISED): lambda numbers, _: p_text(numbers["p_randomised"])} if asked else {}),
     }
+    if all(numbers["is_reference"] for numbers in records):
+        columns = {score: partial(estimate_text, split)}
     # A row that takes a change back has the score of its own trial beside ``over``.
     own = [{**each, "own": each[f"reference_{split}" if each["taken_back"] else split]} for each in records]
     bold = {place: over if records[place]["taken_back"] else score for place in best_scores(own, "own", measure)}
@@ -117,7 +123,7 @@ def confirmed_table(
 
 
 def rows_by_themselves(
-    records: Sequence[Numbers], measure: Measure, split: Split, *, ablation: int | None = None
+    records: Sequence[Numbers], measure: Measure, split: Split, ablation: int | None = None
 ) -> tuple[Block, ...]:
     """A table of what is known of each row by itself, and its legend: the intervals of scores, the uncorrected interval
     of the gain, its size in deviations, and the numbers of the trials. ``ablation``: as in ``confirmed_table``.

@@ -101,6 +101,15 @@ def meaning(
     ``split``: the split of the scores. ``what``: the words for the gain. ``alone``: the reason why intervals are over
     seeds alone, if they are.
     """
+    if all(row.is_reference for row in rows):
+        scores = [row.test if split == "test" else row.dev for row in rows]
+        known = [each for each in scores if each is not None and each.half is not None]
+        why = next((each.why for each in scores if each is not None and each.why), "no score is known")
+        held = (
+            f"±: half of the 95 % interval, which holds the chance {_chance(known, measure, alone)}." if known else ""
+        )
+        yield held or f"No interval: {why}."
+        return
     gains = [row.gain for row in rows if row.gain is not None]
     with_interval = [each for each in gains if each.half is not None]
     families = Counter(row.corpus for row in rows if row.p is not None)

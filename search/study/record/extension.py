@@ -12,6 +12,7 @@ from skipstack.search.strategy.schedulers.config import RungConfig
 from skipstack.search.study.config import SearchConfig, StudyConfig
 from skipstack.search.study.record.earlier_defaults import completed
 from skipstack.spaces.config import Axis
+from skipstack.spaces.counting import Combinations
 from skipstack.spaces.domains import Json
 from skipstack.spaces.space import Point, Space
 
@@ -105,7 +106,9 @@ def all_tried(study: StudyConfig, tried: Iterable[Point]) -> bool:
         case PlainProposerConfig(kind="one_at_a_time"):
             return not _goes_beyond(space.one_at_a_time(), tried)
         case _:
-            return space.finite and not _goes_beyond(space.enumerate(), tried)
+            found = Combinations(space)  # a continuous axis that is never active adds no config
+            finite = all(space.domains[path].finite for path in found.varying)
+            return finite and not _goes_beyond(filter(space.allowed, found), tried)
 
 
 def check_untried(study: StudyConfig, tried: Sequence[Point]) -> None:
