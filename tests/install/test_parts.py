@@ -100,6 +100,7 @@ def test_without_extras_a_study_trains_and_reports(folder: Path) -> None:
         (["sync", "study"], "sync: mlflow is not installed (allowed: pip install 'skipstack[mlflow]')"),
         (["resume", "study", "--engine", "ray"], "pip install 'skipstack[ray]'"),
         (["dashboard", "study"], "dashboard: starlette is not installed (allowed: pip install 'skipstack[dashboard]')"),
+        (["serve", "bundle"], "serve: starlette is not installed (allowed: pip install 'skipstack[dashboard]')"),
     ],
     ids=lambda value: "" if isinstance(value, str) else value[0],
 )
