@@ -577,8 +577,8 @@ class Tuning(Frozen):
     of their own in the ledger. The ablation after them trains the best config of each with fresh seeds.
 
     ``first``: the number of the first arm. ``arms``: the rows, each with the point at which its search starts, in the
-    space of the study. ``axes``: the axes that are tuned. ``trials``: the number of trials of an arm. ``seeds``,
-    ``looks``: the seeds and looks of the rows that are compared. ``winners``: as in ``AblationPlanned``.
+    space of the study. ``axes``: the axes that are tuned. ``trials``: the number of trials of an arm. ``seeds``:
+    the number of seeds with which rows are compared.
     """
 
     first: PositiveInt
@@ -586,8 +586,6 @@ class Tuning(Frozen):
     axes: tuple[str, ...]
     trials: PositiveInt
     seeds: PositiveInt
-    looks: tuple[PositiveInt, ...] = ()
-    winners: tuple[NonNegativeInt, ...] = ()
 
 
 class AblationPlanned(_Happened):
@@ -603,7 +601,7 @@ class AblationPlanned(_Happened):
     has only the rows that are still open, and their references; None for an ablation of its own.
 
     ``tuning``: how its rows were tuned again; None if they were not. ``arm``: the index of the row that this ablation
-    tunes; None for an ablation that compares rows.
+    tunes; None for an ablation that compares rows. The plan of an arm has all else as the ablation that compares them.
 
     ``family``: the name of the family of ablations that share one error budget; empty if it has its own. ``place``: its
     place in the family, from 1 on.

@@ -111,15 +111,7 @@ def experiment(
             raise UserError(f"--retune: got it with {'--path' if path else '--corpus'} (allowed: without)")
         tuned = tuned_axes(record.space, retune_axes)
         found = Rows(arms(found, tuned), found.left_out)
-        tuning = Tuning(
-            first=number,
-            arms=found.rows,
-            axes=tuned,
-            trials=retune,
-            seeds=seeds,
-            looks=_looks(seeds, at_most),
-            winners=tuple(winners),
-        )
+        tuning = Tuning(first=number, arms=found.rows, axes=tuned, trials=retune, seeds=seeds)
     proposer = _proposer(space, [row.point for row in found.rows], read, winners[best[0].number] if path else None)
     planned = AblationPlanned(
         time=time,
@@ -128,7 +120,7 @@ def experiment(
         corpora=tuple(read),
         path=isinstance(proposer, PathConfig),
         winners=tuple(winners),
-        looks=_looks(seeds, at_most),
+        looks=() if at_most is None else looks(seeds, at_most),
         tuning=tuning,
         family=family,
         place=place,
@@ -153,9 +145,7 @@ def arm_of(record: StudyRecord, before: AblationPlanned, arm: int, *, time: floa
     )
     name = f"{study.name}, ablation {number}, arm {arm + 1} of {len(tuning.arms)}"
     config = space_of_arm(study.space, tuning, arm)
-    plan = before.model_copy(
-        update={"time": time, "rows": (tuning.arms[arm],), "left_out": (), "winners": (), "looks": (), "arm": arm}
-    )
+    plan = before.model_copy(update={"time": time, "rows": (tuning.arms[arm],), "arm": arm})
     return Experiment(number, study.model_copy(update={"name": name, "space": config, "search": search}), plan)
 
 
@@ -167,22 +157,10 @@ def tuned_experiment(record: StudyRecord, before: AblationPlanned, *, time: floa
     assert tuning is not None, "its rows were tuned again"
     config, found = tuned_rows(record, tuning)
     number = max(record.ablations) + 1
-    planned = before.model_copy(
-        update={
-            "time": time,
-            "rows": found.rows,
-            "left_out": found.left_out,
-            "winners": tuning.winners,
-            "looks": tuning.looks,
-            "arm": None,
-        }
-    )
+    left_out = (*before.left_out, *found.left_out)
+    planned = before.model_copy(update={"time": time, "rows": found.rows, "left_out": left_out, "arm": None})
     proposer = ListedConfig(points=tuple(row.point for row in found.rows))
     return _made(record.study, number, config, planned, proposer, tuning.seeds)
-
-
-def _looks(seeds: int, at_most: int | None) -> tuple[int, ...]:
-    return () if at_most is None else looks(seeds, at_most)
 
 
 def _made(

@@ -34,22 +34,22 @@ def tuned_axes(space: Space, given: Iterable[str]) -> tuple[str, ...]:
     for path in paths:
         if not any(inside(axis, path) for axis in space.domains):
             raise UserError(f"--retune-axes: {unknown('axis', path, list(space.domains))}")
-    found = tuple(axis for axis in space.domains if any(inside(axis, path) for path in paths or (TUNED,)))
-    if not paths:
-        found = tuple(axis for axis in space.domains if axis in found or any(part in axis for part in REGULARISATION))
-    if not found:
+    if paths:
+        return tuple(axis for axis in space.domains if any(inside(axis, path) for path in paths))
+    found = (axis for axis in space.domains if inside(axis, TUNED) or any(part in axis for part in REGULARISATION))
+    if not (usual := tuple(found)):
         raise UserError(
             f"--retune: the study has no axis of training or regularisation (allowed: --retune-axes with one of "
             f"{', '.join(space.domains)})"
         )
-    return found
+    return usual
 
 
 def arms(found: Rows, tuned: Sequence[str]) -> tuple[ListedRow, ...]:
     """Return the rows to tune: those that differ in more than the ``tuned`` axes, each with all its roles.
 
-    ``found``: the rows of the plain ablation. A row whose only change is on a tuned
-    axis is left out, since each arm finds its own value there. Raises UserError if no row besides the base remains.
+    ``found``: the rows of the plain ablation. A row whose only change is on a tuned axis is left out, since each arm
+    finds its own value there. Raises UserError if no row besides the base remains.
     """
     by_rest: dict[str, tuple[Point, list[Role]]] = {}
     for row in found.rows:
