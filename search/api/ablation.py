@@ -15,7 +15,7 @@ from skipstack.search.analysis.confirmation.rounds import next_part
 from skipstack.search.api.recorded_options import load_code, load_constraints
 from skipstack.search.ledger.events import Event
 from skipstack.search.study.record.folder import StudyFolder
-from skipstack.search.study.record.reading import last_plan, read_finished, read_study
+from skipstack.search.study.record.reading import last_ablation, read_finished, read_study
 from skipstack.search.study.record.study_record import StudyRecord
 from skipstack.spaces.function import is_imported
 
@@ -111,8 +111,7 @@ def prepare_next_part(path: Path, *, code: Sequence[Path] = ()) -> PreparedAblat
     ``code``: as in ``prepare_ablation``. Raises UserError as ``read_study``, ``load_constraints``, ``load_code``,
     ``first_events`` and ``next_part`` do.
     """
-    plan = last_plan(path)
-    if plan is None or not (plan.looks or plan.continues is not None or plan.arm is not None):
+    if (last := last_ablation(path)) is None or not last.may_go_on:
         return None
     record = read_study(path)
     load_constraints(path, record.study.space, code)

@@ -58,7 +58,13 @@ from skipstack.search.study.config import StudyConfig
 from skipstack.search.study.earlier_studies.summaries import summary, tried_first
 from skipstack.search.study.record.extension import more_hours, shortening
 from skipstack.search.study.record.folder import StudyFolder, new_folder
-from skipstack.search.study.record.reading import is_finished, read_searched, read_study, unfinished_ablation
+from skipstack.search.study.record.reading import (
+    is_finished,
+    last_ablation,
+    read_searched,
+    read_study,
+    unfinished_ablation,
+)
 from skipstack.search.study.record.requests import Request, Requests
 from skipstack.search.study.record.rounds import with_rounds
 from skipstack.search.study.record.study_record import StudyRecord
@@ -339,12 +345,15 @@ def resume(path: Path, execution: Execution, *, enough: bool = False, hours: flo
     options = {"--enough": enough, "--hours": hours is not None}
     if all(options.values()):
         raise UserError("got --enough and --hours (allowed: one of them)")
-    if finished and (number := unfinished_ablation(path)) is not None:
+    last = last_ablation(path) if finished else None
+    if last is not None and not last.finished:
         for option, given in options.items():
             if given:
                 raise UserError(f"{option}: an ablation trains all its rows (allowed: resume without it)")
+        number = last.number
         return _ablation(path, execution, number, lambda: read_study(path).ablations[number], resuming=True)
-    if finished and not any(options.values()) and (part := prepare_next_part(path, code=_code(execution))) is not None:
+    goes_on = last is not None and not any(options.values())
+    if goes_on and (part := prepare_next_part(path, code=_code(execution))) is not None:
         return ablate(part, execution)
     if finished and hours is None and not Requests(folder.asked).waiting():
         return Run(folder, execution, None, resuming=True)

@@ -3,6 +3,7 @@
 import re
 import shlex
 from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -40,24 +41,46 @@ def is_finished(path: Path) -> bool:
     return bool(ends) and isinstance(ends[-1], Finished)
 
 
-def unfinished_ablation(path: Path) -> int | None:
-    """Return the number of the unfinished ablation of the study in the folder ``path``; None if there is none. There is
-    at most one, since no ablation starts before the previous one is finished.
+@dataclass(slots=True)
+class LastAblation:
+    """The last ablation of a study. No other one can be unfinished, since none starts before the previous one ends.
+
+    ``number``: its number. ``plan``: its plan; None if it was interrupted before that. ``finished``: whether it is
+    finished. Of an ablation with several parts (``AblationPlanned``), it is the last part so far.
     """
-    last = None
+
+    number: int
+    plan: AblationPlanned | None = None
+    finished: bool = False
+
+    @property
+    def may_go_on(self) -> bool:
+        """Whether another part may follow once it is finished: an arm, the comparison of the arms, or more seeds."""
+        plan = self.plan
+        return plan is not None and (bool(plan.looks) or plan.continues is not None or plan.arm is not None)
+
+    @property
+    def is_interrupted(self) -> bool:
+        """Whether a part is unfinished, or another one must follow."""
+        return not self.finished or (self.plan is not None and self.plan.arm is not None)
+
+
+def last_ablation(path: Path) -> LastAblation | None:
+    """Return the last ablation of the study in the folder ``path``; None if it has none."""
+    last: LastAblation | None = None
     for event in Ledger(StudyFolder.existing(path).ledger).only("ablated"):
         if isinstance(event, Ablated):
-            last = None if isinstance(event.event, Finished) else event.ablation
+            if last is None or last.number != event.ablation:
+                last = LastAblation(event.ablation)
+            last.finished = isinstance(event.event, Finished)
+            last.plan = event.event if isinstance(event.event, AblationPlanned) else last.plan
     return last
 
 
-def last_plan(path: Path) -> AblationPlanned | None:
-    """Return the plan of the last ablation of the study in the folder ``path``; None if there is none."""
-    last = None
-    for event in Ledger(StudyFolder.existing(path).ledger).only("ablated"):
-        if isinstance(event, Ablated) and isinstance(event.event, AblationPlanned):
-            last = event.event
-    return last
+def unfinished_ablation(path: Path) -> int | None:
+    """Return the number of the unfinished ablation of the study in the folder ``path``; None if there is none."""
+    last = last_ablation(path)
+    return None if last is None or last.finished else last.number
 
 
 def read_study(path: Path) -> StudyRecord:
@@ -75,7 +98,7 @@ def read_study(path: Path) -> StudyRecord:
 
 def read_searched(path: Path) -> StudyRecord:
     """Read a study as ``read_study`` does. Also raises UserError if one of its ablations is unfinished."""
-    if unfinished_ablation(path) is not None or ((plan := last_plan(path)) is not None and plan.arm is not None):
+    if (last := last_ablation(path)) is not None and last.is_interrupted:
         raise UserError(f"{path}: an ablation of the study was interrupted (allowed: `{_resume(path)}` first)")
     return read_study(path)
 

@@ -14,7 +14,7 @@ from skipstack.search.analysis.ablation.experiment import Experiment
 from skipstack.search.analysis.confirmation.ablated import ablated
 from skipstack.search.analysis.confirmation.rounds import decisions, next_part
 from skipstack.search.statistics.sequential import looks
-from skipstack.search.study.record.reading import last_plan, read_study
+from skipstack.search.study.record.reading import last_ablation, read_study
 from skipstack.search.study.record.rounds import with_rounds
 from skipstack.search.study.record.study_record import StudyRecord
 from tests.search.analysis.ablation.toys import PlantedWorker, beginning, grid_search, made, run_ablation
@@ -129,10 +129,13 @@ def test_an_unfinished_round_is_finished_before_another_is_planned(tmp_path: Pat
     path = grid_search(tmp_path / "study", AXES)
     planned = made(path, seeds=2, at_most=4)
     before = read_study(path)
-    assert last_plan(path) is None
+    assert last_ablation(path) is None
     assert next_part(before, time=4.0) is None
     for number, _ in enumerate(rounds(path, planned), 1):
-        plan = last_plan(path)
+        last = last_ablation(path)
+        assert last is not None
+        assert last.may_go_on
+        plan = last.plan
         assert plan is not None
         assert bool(plan.looks) == (number == 1)
         assert plan.continues == (None if number == 1 else 1)
