@@ -30,14 +30,11 @@ def ablated(record: StudyRecord, *, randomise: bool = False) -> Confirmation:
     ``record``: the ablation's own record. ``randomise``: as in ``confirm``. The rows of each corpus are one family for
     the correction of p values, and the means over corpora are another.
     """
-    trained = trained_rows(record)
     asked, split = compared_rows(record), split_of(record)
     rows = confirm(asked, split=split, randomise=randomise)
-    corpora = tuple(dict.fromkeys(each.corpus for each in trained))
+    corpora = tuple(dict.fromkeys(row.corpus for row in asked))
     own = record.study.space.base.title
-    winner = next(
-        (row.gain for (role, _), row in zip(questions(trained), rows, strict=True) if role.kind == "winner"), None
-    )
+    winner = next((row.gain for row in rows if not row.section and not row.is_reference), None)
     return Confirmation(
         study=record.study.title,
         corpus=", ".join(filter(None, corpora)) or own,
