@@ -10,6 +10,7 @@ from skipstack.dashboards.reports.pictures.trend_pictures import trend_pictures
 from skipstack.dashboards.reports.verdict import KINDS, answers, in_a_sentence
 from skipstack.dashboards.reports.wording import NONE, duration
 from skipstack.data.basis.counted import counted
+from skipstack.search.analysis.ablation.families import parts_of
 from skipstack.search.analysis.ablation.labels import winners_in_words
 from skipstack.search.analysis.ablation.trained import walked
 from skipstack.search.analysis.confirmation.designs import Confirmation
@@ -82,10 +83,9 @@ def _design(plan: AblationPlanned) -> Iterator[str]:
         trials, axes = counted(plan.tuning.trials, "trial"), ", ".join(plan.tuning.axes)
         yield f"Before, each row was tuned again over {axes} with {trials}."
     if plan.family:
-        part = plan.place * (plan.place + 1)
         yield (
             f"It is ablation {plan.place} of the family {plan.family}, which shares one error budget: p and ± are "
-            f"those of one part in {part} of it."
+            f"those of one part in {parts_of(plan.place)} of it."
         )
 
 

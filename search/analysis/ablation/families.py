@@ -5,7 +5,7 @@ on. The shares add up to 1 however many ablations follow, so the probability tha
 effect is at most the level (alpha-spending, as in Foster and Stine 2008).
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 
 from skipstack.search.ledger.events import Ablated, AblationPlanned
@@ -13,9 +13,11 @@ from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.study.record.folder import StudyFolder
 
 
-def share_of(place: int) -> float:
-    """Return the share of the level of the ablation at this place of its family, counted from 1."""
-    return 1 / (place * (place + 1))
+def parts_of(place: int) -> int:
+    """Return into how many parts the level is divided, one of which the ablation at this place of its family has.
+    Places are counted from 1.
+    """
+    return place * (place + 1)
 
 
 def place_in_family(name: str, study: Path, others: Iterable[Path] = ()) -> int:
@@ -26,14 +28,14 @@ def place_in_family(name: str, study: Path, others: Iterable[Path] = ()) -> int:
     """
     beside = (path for path in study.resolve().parent.iterdir() if StudyFolder(path).ledger.is_dir())
     folders = dict.fromkeys(path.resolve() for path in (study, *beside, *others))
-    return 1 + sum(1 for folder in folders for _ in _ablations(folder, name))
+    return 1 + sum(len(_ablations(folder, name)) for folder in folders)
 
 
-def _ablations(study: Path, name: str) -> Iterator[int]:
-    """Yield a number for each ablation of the family in a study; the arms and rounds of one ablation count once."""
+def _ablations(study: Path, name: str) -> set[int]:
+    """Return a number for each ablation of the family in a study; the arms and rounds of one ablation have the same."""
     found = set[int]()
     for event in Ledger(StudyFolder(study).ledger).only("ablated"):
         if isinstance(event, Ablated) and isinstance(event.event, AblationPlanned) and event.event.family == name:
             plan = event.event
             found.add(plan.continues or (event.ablation if plan.tuning is None else plan.tuning.first))
-    yield from sorted(found)
+    return found

@@ -8,7 +8,7 @@ from typing import get_args
 
 from skipstack.data.basis.frozen import canonical_json
 from skipstack.search.analysis.ablation.comparisons import mean_of, own_roles
-from skipstack.search.analysis.ablation.families import share_of
+from skipstack.search.analysis.ablation.families import parts_of
 from skipstack.search.analysis.ablation.labels import TAKEN_BACK, label, reference
 from skipstack.search.analysis.ablation.trained import TrainedRow, trained_rows
 from skipstack.search.analysis.confirmation.confirmation import (
@@ -104,7 +104,7 @@ def _row(
         reference=row.trial if taken_back else other,
         is_reference=compared is None,
         looks=planned.looks,
-        share=share_of(planned.place) if planned.family else 1.0,
+        share=1 / parts_of(planned.place) if planned.family else 1.0,
     )
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from skipstack.search.analysis.ablation.experiment import arm_of
-from skipstack.search.analysis.ablation.families import place_in_family, share_of
+from skipstack.search.analysis.ablation.families import parts_of, place_in_family
 from skipstack.search.analysis.confirmation.ablated import ablated
 from skipstack.search.study.record.reading import read_study
 from skipstack.search.study.record.rounds import with_rounds
@@ -18,7 +18,7 @@ AXES: dict[str, object] = {
 
 
 def test_shares_of_a_family_add_up_to_one() -> None:
-    shares = [share_of(place) for place in range(1, 2001)]
+    shares = [1 / parts_of(place) for place in range(1, 2001)]
     assert sum(shares) == pytest.approx(1, abs=1e-3)
     assert sum(shares) < 1
     assert shares == sorted(shares, reverse=True)
