@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from skipstack.data.basis.errors import UserError, unknown
 from skipstack.data.basis.frozen import canonical_json
-from skipstack.spaces.domains import Choice, Domain, Json
+from skipstack.spaces.domains import Domain, Json
 
 
 def names(paths: Iterable[str]) -> list[str]:
@@ -56,14 +56,12 @@ def short_text(value: Json) -> str:
 
 def short_name(domain: Domain, value: Json) -> str:
     """Return a short label for a value of an axis: its name in the ``domain``, or its ``short_text`` if unnamed."""
-    named = domain.name(value) if isinstance(domain, Choice) else None
-    return named or short_text(value)
+    return domain.name(value) or short_text(value)
 
 
 def value_name(domain: Domain, value: Json) -> str:
     """Return the text for ``value`` in tables: its name if it has one, otherwise the value itself."""
-    name = domain.name(value) if isinstance(domain, Choice) else None
-    return name or value_text(value)
+    return domain.name(value) or value_text(value)
 
 
 def _is_end(path: str, name: str) -> bool:
