@@ -709,11 +709,11 @@ def _finished(run: Run) -> Study:
 
     try:
         record = run.finish()
-        _shown(run, record if run.ablation is None else None)
         while (further := next_part(run)) is not None:
+            run.close()  # the last part publishes for all
             run = ablate(further, run.execution)
             run.finish()
-            _shown(run)
+        _shown(run, record if run.ablation is None else None)
     except KeyboardInterrupt as interrupted:  # said already, so without the lines of code where it happened
         raise interrupted.with_traceback(None) from None
     finally:

@@ -105,7 +105,7 @@ def _searched(run: Run) -> int:
 
 
 def _ablated(run: Run) -> int:
-    """Run an ablation with all its parts. Only the report after the last one is printed."""
+    """Run an ablation with all its parts. Its report is printed and published after the last one."""
     code = 0
     while True:
         with run.finished() as record:
@@ -115,13 +115,14 @@ def _ablated(run: Run) -> int:
                 with _printed(run):
                     report = with_next_step(ablated_report(whole, confirmed), whole, confirmed, str(run.folder.path))
                     print_report(warned(report, whole.warnings))
-        with said_if_long(PUBLISHING):
-            pages = run.publish(partial(published, warn=say))
         code = max(code, _faults(record, run.folder))
         if further is None:
             break
+        run.close()  # the last part publishes for all
         say(part_in_words(further.experiment))
         run = ablate(further, run.execution)
+    with said_if_long(PUBLISHING):
+        pages = run.publish(partial(published, warn=say))
     own = {name: page for name, page in pages.items() if name == f"ablation {number}"}
     for line in to_look_at(run.folder.path, private_runs=run.has_private_runs, pages=own):
         say(line)
