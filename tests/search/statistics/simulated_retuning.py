@@ -4,7 +4,6 @@ tuned again: how often the change is said to earn its place.
 
 import math
 import shutil
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -13,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from skipstack.data.basis.seeding import generator
+from skipstack.models.configs.model import StackConfig
 from skipstack.search.analysis.ablation.experiment import Experiment, arm_of
 from skipstack.search.analysis.confirmation.ablated import ablated
 from skipstack.search.analysis.confirmation.rounds import next_part
@@ -82,8 +82,7 @@ def _one(worker: Workers, seed: int) -> tuple[bool, bool] | None:
         tree["space"]["axes"] = {DEPTH: {"choice": [1, 2]}, RATE: {"log": [1e-4, 1.0]}}
         tree["search"] |= {"seed": seed, "first_seed": 100 * seed, "scheduler": {"kind": "none"}}
         run_toy(open_toy(path, StudyConfig.model_validate(tree)), worker=worker)
-        best = as_network(read_study(path).ranked()[0].config)
-        if best.model.stack.depth == 1:  # type: ignore[union-attr]
+        if read_study(path).best.point[DEPTH] == 1:
             return None
         again = shutil.copytree(path, Path(scratch) / "again")
         plain = made(path, seeds=SEEDS)
@@ -134,9 +133,10 @@ def _worker(planted: Planted) -> Workers:
     return PlantedWorker
 
 
-def _scores(planted: Planted, task: TrialTask) -> Sequence[float]:
+def _scores(planted: Planted, task: TrialTask) -> tuple[float, ...]:
     network = as_network(task.config)
     rate = network.training.optimiser.learning_rate
-    expected = planted.accuracy(network.model.stack.depth, rate)  # type: ignore[union-attr]
+    assert isinstance(network.model.stack, StackConfig)
+    expected = planted.accuracy(network.model.stack.depth, rate)
     drawn = (generator(seed, task.config.identity, "dev").normal(0.0, 0.01) for seed in task.seeds)
     return tuple(float(np.clip(expected + each, 0.0, 1.0)) for each in drawn)
