@@ -52,6 +52,7 @@ def tried(seeds: int = 2, ends: int = 3) -> StudyRecord:
     )
 
 
+@pytest.mark.slow
 def test_scores_that_are_f1_are_called_so_in_every_format() -> None:
     spans = replace(made_up(), measure=MEASURES["f1"])
     for form in get_args(Format):

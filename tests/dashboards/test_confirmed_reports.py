@@ -156,6 +156,7 @@ def bold_in_latex(report: Report) -> list[str]:
     return re.findall(r"\\textbf\{([^}]*)\}", render(report, "latex"))
 
 
+@pytest.mark.slow
 def test_bold_is_the_best_score_in_latex_and_html_and_the_caption_says_so() -> None:
     assert bold_in_latex(confirmed()) == ["70.56"]
     assert re.findall(r'<td class="[^"]*bold[^"]*">([^<]*)<', render(confirmed(), "html")) == ["70.56"]
@@ -179,6 +180,7 @@ def test_each_corpus_has_a_best_score_of_its_own() -> None:
     assert bold_in_latex(confirmation_report(replace(made, rows=tuple(corpora)))) == ["70.56"] * 2
 
 
+@pytest.mark.slow
 def test_a_caption_says_what_the_study_asks_and_names_files_as_their_reader_does() -> None:
     (caption,) = printed(render(asked_of_files(), "latex")).captions
     assert caption == f"made-up on atis/train.tsv: confirmed on test. {ABOUT} Bold: the best score."
@@ -200,6 +202,7 @@ def of_one_seed() -> StudyRecord:
     return record_of(config, *events)
 
 
+@pytest.mark.slow
 def test_one_seed_confirms_nothing_and_its_table_says_so() -> None:
     (report,) = confirmed_reports(of_one_seed())
     title = "made-up on grammar: measured on test with one seed, not confirmed"

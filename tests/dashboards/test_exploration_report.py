@@ -291,6 +291,7 @@ def test_no_line_is_wider_than_the_terminal_and_no_value_is_cut(width: int, term
     assert left_out == set(" ".join(told[1].split()).split(", ") if told else [])
 
 
+@pytest.mark.slow
 def test_of_a_perplexity_an_effect_that_lowers_it_is_a_gain_and_its_band_is_turned() -> None:
     made = _made_up()
     rows = [replace(row, effect=Effect(2.0, 1.0, 4.0, whole=3)) for row in made.rows]
@@ -329,6 +330,7 @@ def test_a_terminal_gets_the_same_text_in_colours_unless_it_asks_for_none(monkey
     assert f"{ESCAPE}[1;36m" not in render(table, "text", width=80, terminal=True)
 
 
+@pytest.mark.first(2)
 @pytest.mark.parametrize("form", get_args(Format))
 def test_with_one_seed_no_format_says_nan(form: Format) -> None:
     table = _made_up(seeds=1)
@@ -490,6 +492,7 @@ def test_only_what_a_search_chooses_by_scores_is_said_to_be_chosen_on_the_way(
     assert ("chose on the way" in said) == ("Nothing was chosen" not in chosen)
 
 
+@pytest.mark.slow
 def test_how_many_attempts_were_lost_with_their_machines_is_said_where_any_were() -> None:
     events = list(history(study()))
     lost = [Retried(time=0.0, trial=0, cause=cause, message="gone") for cause in ("lost", "crashed", "preempted")]

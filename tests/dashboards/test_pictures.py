@@ -154,6 +154,7 @@ def _confirmed(record: StudyRecord) -> tuple[StudyRecord, Confirmation]:
     return record, found
 
 
+@pytest.mark.slow
 def test_python_without_docstrings_draws_nothing_and_says_so() -> None:
     """Altair cannot be imported by ``python -OO``, or with ``PYTHONOPTIMIZE=2``."""
     program = (

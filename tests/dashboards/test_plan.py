@@ -139,6 +139,7 @@ def seconds(cell: str) -> float:
     return numbers(number) * {"s": 1, "min": 60, "h": 3600}[unit]
 
 
+@pytest.mark.slow
 def test_a_plan_says_how_many_trials_share_a_program_and_how_many_end_in_an_hour(here: Path) -> None:
     shown = run("study.yaml", "--trials-per-program", "3")
     assert shown.exit_code == 0, shown.output
@@ -252,6 +253,7 @@ def test_the_flagship_is_counted_by_its_structure_and_a_sample() -> None:
     assert f"of {space['combinations']:,} combinations" in " ".join(as_text(made).split())
 
 
+@pytest.mark.slow
 def test_of_a_few_configs_a_plan_says_what_it_costs_to_train_all(here: Path) -> None:
     two = STUDY.replace("[8, 16]}\n", "[8, 16]}\n  training.optimiser.learning_rate: null\n  model.stack.depth: null\n")
     two = two.replace("  model.stack.dropout:\n    named: {none at all: 0.0, some: 0.25}\n", "")

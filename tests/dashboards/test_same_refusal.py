@@ -105,6 +105,7 @@ def test_a_study_that_is_not_there_is_refused_in_the_line_of_search(name: str, h
     assert {refusal(*command(name)) for command in COMMANDS.values()} == {line}
 
 
+@pytest.mark.first(1)
 @pytest.mark.parametrize("command", COMMANDS.values(), ids=COMMANDS)
 def test_what_search_would_train_is_not_refused(command: Callable[[str], list[str]], here: Path) -> None:
     """The counterpart: a right file is answered, and so is a study whose named corpus is not on this machine yet."""

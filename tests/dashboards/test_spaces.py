@@ -56,6 +56,7 @@ def test_every_preset_is_listed_in_lines_of_its_own() -> None:
     assert [line.split()[0] for line in firsts] == list(presets())
 
 
+@pytest.mark.slow
 def test_a_study_of_its_own_that_extends_nothing_is_warned_of_batches_of_one(here: Path) -> None:
     (here / "own.yaml").write_text(OWN)
     shown = words("own.yaml")

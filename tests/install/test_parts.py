@@ -89,6 +89,7 @@ def test_without_extras_a_study_trains_and_reports(folder: Path) -> None:
     assert "<svg" in page
 
 
+@pytest.mark.first(1)
 @pytest.mark.parametrize(
     ("command", "said"),
     [
@@ -110,11 +111,13 @@ def test_what_is_missing_is_named_before_anything_is_written(command: list[str],
     assert written(folder) == before
 
 
+@pytest.mark.slow
 def test_a_store_that_the_environment_names_is_not_forgotten(folder: Path) -> None:
     said = refused(PLAIN, folder, *SEARCH, "--engine", "serial", MLFLOW_TRACKING_URI="sqlite:///store.db")
     assert said.startswith("MLFLOW_TRACKING_URI: mlflow is not installed")
 
 
+@pytest.mark.slow
 def test_a_function_needs_no_torch_and_is_told_at_once_that_it_has_no_run(folder: Path) -> None:
     absent = absent_beside([*for_reading(), "optuna", "psutil"])
     assert {"torch", "numba"} <= absent
@@ -123,6 +126,7 @@ def test_a_function_needs_no_torch_and_is_told_at_once_that_it_has_no_run(folder
     assert "report.mlflow_run: the study is not recorded in MLflow" in read_events(folder / "function")
 
 
+@pytest.mark.slow
 def test_a_notebook_that_reads_needs_what_the_guide_names_and_no_torch(folder: Path) -> None:
     absent = absent_beside(for_reading())
     assert {"torch", "numba", "optuna", "ray", "mlflow", "starlette"} <= absent
@@ -132,6 +136,7 @@ def test_a_notebook_that_reads_needs_what_the_guide_names_and_no_torch(folder: P
     assert "2 trials: 2 completed" in skipstack(absent, folder, "report", "study", "--full")
 
 
+@pytest.mark.first(1)
 @pytest.mark.parametrize(
     "command", [[*SEARCH, "--engine", "serial"], ["plan", "quickstart"], ["export", "study", "--to", "bundle"]]
 )

@@ -57,6 +57,7 @@ def test_what_an_earlier_build_has_left_is_not_built_again(tmp_path: Path) -> No
     assert set(after) == renamed != set(before)
 
 
+@pytest.mark.slow
 def test_an_editable_install_is_a_plain_path(tmp_path: Path) -> None:
     source = checkout(tmp_path / "source")
     ((name, path),) = modules(made("editable", source, tmp_path / "made")).items()

@@ -62,6 +62,7 @@ def test_a_mistake_is_told_in_one_line_before_anything_is_made(
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_a_study_given_as_a_mapping_runs_in_any_thread_and_is_extended(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -93,6 +94,7 @@ def test_the_reference_has_every_column_with_its_type() -> None:
         assert lines == [f"| `{column.name}` | {column.dtype} | {column.about} |" for column in columns]
 
 
+@pytest.mark.first(2)
 @pytest.mark.parametrize("name", ["asha", "promotion", "extended", "interrupted", "trees", "text"])
 def test_every_frame_has_the_columns_that_are_documented(name: str, tmp_path: Path) -> None:
     study = skipstack.open(copied(name, tmp_path))
@@ -153,6 +155,7 @@ def test_the_best_values_and_score_are_those_of_the_trial_with_the_largest_score
     assert {path: flat[path] for path in proposed.point} == proposed.point
 
 
+@pytest.mark.slow
 def test_of_what_is_minimised_the_best_score_is_negative_as_in_the_frames(tmp_path: Path) -> None:
     space = skipstack.Space(x=skipstack.choice(0.25, 2.0))
     study = skipstack.search(space, _squared, direction="minimize", trials=2, engine="serial", out=tmp_path / "study")

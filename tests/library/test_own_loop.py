@@ -80,6 +80,7 @@ def test_a_loop_that_leaves_goes_on_where_it_was(left_after: int, called: list[o
     assert happened(folder) == called
 
 
+@pytest.mark.slow
 def test_a_trial_that_was_open_when_its_loop_was_killed_is_handed_out_again(
     called: list[object], tmp_path: Path
 ) -> None:

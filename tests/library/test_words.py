@@ -51,6 +51,7 @@ def test_a_study_in_the_place_of_a_bundle_is_called_so_with_the_command_that_mak
         assert typed == ["skipstack", "export", str(study.folder), "--best", "1", "--to", f"{study.folder}-best"]
 
 
+@pytest.mark.slow
 def test_an_interrupt_ends_a_script_below_few_lines(tmp_path: Path) -> None:
     ran = subprocess.run([sys.executable, "-c", SCRIPT], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert ran.returncode in (-signal.SIGINT, 130)

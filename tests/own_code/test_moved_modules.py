@@ -31,6 +31,7 @@ assert old.Layer is Layer and moved_alone is Doubts
 """
 
 
+@pytest.mark.slow
 def test_every_name_of_models_and_data_is_found_where_it_was_and_is_what_is_used_now() -> None:
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", LOOK, NAMES_BEFORE], capture_output=True, text=True, check=False
@@ -38,6 +39,7 @@ def test_every_name_of_models_and_data_is_found_where_it_was_and_is_what_is_used
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
+@pytest.mark.slow
 def test_a_network_that_mlflow_has_from_an_earlier_version_finds_what_loads_it() -> None:
     code = (
         "from importlib import import_module;"

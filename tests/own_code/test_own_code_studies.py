@@ -91,6 +91,7 @@ def test_a_study_is_searched_and_read_and_its_network_exported_and_verified(
         assert "bit for bit" in typed("rerun", "runs", 4).out  # the file that was named last
 
 
+@pytest.mark.slow
 def test_a_study_goes_on_with_the_very_file_alone(file: Path) -> None:
     folder = opened(file).path
     code = file.parent / "own" / "right.py"

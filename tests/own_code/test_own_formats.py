@@ -116,6 +116,7 @@ class Interrupted(TrainingWorker):
         return super().run_epoch()
 
 
+@pytest.mark.slow
 def test_a_study_that_was_killed_goes_on_with_the_very_file_alone(file: Path, code: Path) -> None:
     folder = opened(file)
     with Ledger(folder.ledger) as ledger:
@@ -134,6 +135,7 @@ def test_a_study_that_was_killed_goes_on_with_the_very_file_alone(file: Path, co
         assert [trial.reason for trial in read_study(folder.path).trials.values()] == ["completed"] * 2
 
 
+@pytest.mark.slow
 def test_the_library_goes_on_with_code_that_was_moved(file: Path, code: Path) -> None:
     folder = opened(file).path
     moved = code.rename(file.parent / "moved.py")

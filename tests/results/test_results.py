@@ -135,7 +135,7 @@ def test_a_study_that_is_kept_is_not_run_again(made: Source, tmp_path: Path) -> 
     assert not results.is_kept(replace(made, studies={"echoes": ("search distance",)}), "echoes")
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_a_number_altered_in_what_is_kept_is_seen(made: Source) -> None:
     file, page = made.data("echoes"), made.page.read_text()
     content = bytearray(file.read_bytes())
@@ -153,7 +153,7 @@ def _luckier(event: ledger_events.Event) -> ledger_events.Event:
     return event.model_copy(update={"metrics": metrics, "sentences": None})
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_a_claim_that_does_not_hold_is_named_with_its_line_and_its_sentence(made: Source) -> None:
     template = made.template.replace(">= 0", "> 100")
     with pytest.raises(UserError, match=r"^echo\.md: no longer true, so say what is: line 9: - A plain layer has \d"):
@@ -163,7 +163,12 @@ def test_a_claim_that_does_not_hold_is_named_with_its_line_and_its_sentence(made
         render(replace(made, template=unknown))
 
 
-@pytest.mark.parametrize("source", MADE, ids=lambda source: source.name)
+def _kept_bytes(source: Source) -> int:
+    return sum(source.data(each).stat().st_size for each in source.studies if source.kept)
+
+
+@pytest.mark.first(5)
+@pytest.mark.parametrize("source", sorted(MADE, key=_kept_bytes), ids=lambda source: source.name)
 def test_a_page_is_what_its_source_and_its_studies_make(source: Source) -> None:
     found = render(source)
     assert source.page.read_text() == found.text, f"out of date: run `make results PAGE={source.name}`"

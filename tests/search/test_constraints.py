@@ -98,7 +98,7 @@ def test_a_simulation_replays_a_study_with_constraints(tmp_path: Path) -> None:
     assert simulate(record, recordings(record), search, workers=1).trials == 6
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_an_ablation_leaves_out_and_names_the_rows_that_the_constraints_forbid(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

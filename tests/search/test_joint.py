@@ -72,6 +72,7 @@ def test_all_six_meet_on_each_of_a_thousand_points(scale: str | None) -> None:
         assert values == set(domain.values)
 
 
+@pytest.mark.first(1)
 @SCALES
 def test_no_two_points_are_the_same_network(scale: str | None) -> None:
     space, base = Space(study(scale).space), Space(study(scale).space).base_point()

@@ -62,6 +62,7 @@ def test_of_an_integer_it_adds_up_to_one_and_falls_off_on_both_sides(low: int, s
 NUMBERS: list[Domain] = [Real(-2.0, 3.0), Real(0.0, 1e-3), Log(1e-5, 1.0), Log(2.0, 3.0), Normal(-1.0, 0.5)]
 
 
+@pytest.mark.slow
 @given(st.sampled_from(NUMBERS), st.floats(0, 1))
 def test_of_a_number_it_is_a_density_against_a_random_draw(domain: Domain, share: float) -> None:
     believed = grid(domain, 1001)[round(share * 1000)]
@@ -71,6 +72,7 @@ def test_of_a_number_it_is_a_density_against_a_random_draw(domain: Domain, share
     assert belief.support(believed) >= max(supports)
 
 
+@pytest.mark.first(3)
 @pytest.mark.parametrize(
     "belief",
     [

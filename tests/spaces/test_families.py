@@ -72,6 +72,7 @@ def fits(parts: dict[str, Any], network: dict[str, set[Any]]) -> bool:
     return all(parts[name] in allowed for name, allowed in network.items())
 
 
+@pytest.mark.slow
 def test_one_paper_allows_the_networks_of_each_paper_and_no_others() -> None:
     seen = Counter[tuple[str, ...]]()
     for parts, config in architectures():
@@ -139,6 +140,7 @@ def test_the_preset_is_the_flagship_under_one_more_constraint() -> None:
         assert one_paper.space.base == flagship.space.base
 
 
+@pytest.mark.slow
 def test_the_plain_preset_has_the_flagships_networks_without_any_papers_part() -> None:
     generator = np.random.default_rng(7)
     for scale in (None, "small"):

@@ -201,6 +201,7 @@ def test_neighbours_without_conditions_are_the_allowed_points_one_step_away(desc
         assert all(point in ours.neighbours(other) for other in near)  # symmetric
 
 
+@pytest.mark.slow
 @given(descriptions())
 @settings(deadline=None, max_examples=60)
 def test_neighbours_are_distinct_allowed_points_that_change_one_axis(description: Any) -> None:

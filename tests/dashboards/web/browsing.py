@@ -27,7 +27,10 @@ def started(
 ) -> "subprocess.Popen[str]":
     """A command of ours, or another environment's ``program``, in a process of its own at home in ``folder``."""
     code = "from skipstack.dashboards.cli import main; main()"
-    environment = {**os.environ, "HOME": str(folder), **({} if program else {"PYTHONPATH": str(ROOT / "src")})}
+    # In a home of its own, loops would be compiled anew.
+    compiled = {"XDG_CACHE_HOME": str(Path(os.environ.get("XDG_CACHE_HOME", "~/.cache")).expanduser())}
+    ours = {} if program else {"PYTHONPATH": str(ROOT / "src"), **compiled}
+    environment = {**os.environ, "HOME": str(folder), **ours}
     return subprocess.Popen(
         [*([program] if program else [sys.executable, "-c", code]), *arguments],
         cwd=folder,

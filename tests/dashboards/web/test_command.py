@@ -73,6 +73,7 @@ def test_it_serves_this_machine_until_it_is_interrupted_and_changes_no_study(tmp
     assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
 
 
+@pytest.mark.slow
 def test_a_folder_without_studies_is_served_too_and_its_page_says_so(tmp_path: Path) -> None:
     with command(tmp_path, "dashboard") as server:
         assert server.stdout is not None

@@ -72,6 +72,7 @@ def test_an_address_opens_the_view_that_it_came_from(runs: Path, frames: StudyFr
     assert 0 < len(expected) < len(trials)
 
 
+@pytest.mark.slow
 def test_where_trials_were_stopped_they_are_compared_after_equally_many_epochs(runs: Path, frames: StudyFrames) -> None:
     """The last rung that half of them reached; where the reader chooses another one, after that."""
     reached = frames.reached
@@ -86,6 +87,7 @@ def test_where_trials_were_stopped_they_are_compared_after_equally_many_epochs(r
     assert len(reached[half].dropna()) < len(frames.trials)
 
 
+@pytest.mark.slow
 def test_the_whole_report_is_folded_and_made_once_it_is_opened(runs: Path) -> None:
     page = opened(runs)
     assert "differs from the base in:" not in page.page
@@ -118,6 +120,7 @@ def test_no_chart_stands_on_two_pages_and_none_has_a_second_headline(runs: Path)
     assert [spec for page in pages for chart in page.charts.values() for spec in chart.specs if "title" in spec] == []
 
 
+@pytest.mark.slow
 def test_two_trials_are_drawn_without_a_number_that_is_none(runs: Path) -> None:
     for question in ("Which values?", *QUESTIONS):
         page = opened(runs, "first", question=question)

@@ -58,6 +58,7 @@ def test_a_wrong_trial_is_told_with_what_is_allowed(runs: Path) -> None:
     assert "one: got '99' (allowed: the number of a trial of the study, or base)" in page.text
 
 
+@pytest.mark.slow
 def test_every_file_of_the_page_is_there_and_a_wrong_one_is_told(runs: Path, frames: StudyFrames) -> None:
     page = Opened(runs, TAKE)
     for name in REPORTS:

@@ -107,6 +107,7 @@ def test_one_that_hangs_is_ended_at_once() -> None:
     child.end()  # once more is no mistake
 
 
+@pytest.mark.first(3)
 @pytest.mark.parametrize("work", ["answer", "hang"])
 @pytest.mark.parametrize("sent", [signal.SIGKILL, signal.SIGHUP, signal.SIGINT])
 def test_it_ends_with_a_script_that_is_ended(work: str, sent: signal.Signals) -> None:

@@ -88,6 +88,7 @@ def test_the_distance_moves_tags_alone() -> None:
     assert len(tags) == len(DISTANCES)
 
 
+@pytest.mark.first(2)
 @pytest.mark.parametrize("distance", DISTANCES)
 def test_tags_are_spread_evenly_and_no_word_of_the_sentence_but_one_tells_them(distance: int) -> None:
     """Each tag of an asked word beside the word so many before it: a quarter, but at the distance itself."""

@@ -45,6 +45,7 @@ def test_a_reader_that_sees_only_the_words_finds_every_tag(many: list[Sentence])
         assert read(sentence.words)[0] == list(sentence.tags), " ".join(sentence.words)
 
 
+@pytest.mark.slow
 def test_the_same_words_never_have_other_tags_or_another_tree(many: list[Sentence]) -> None:
     # Coarser than the words, so that sentences do repeat: names, prefixes and words of one kind are the same word.
     def shape(sentence: Sentence) -> tuple[str, ...]:
@@ -114,6 +115,7 @@ RELATIONS = {
 """The tags of a dependent and of its head, and where the head stands."""
 
 
+@pytest.mark.slow
 def test_relations_join_words_of_the_right_kind_on_the_right_side(many: list[Sentence]) -> None:
     seen = set()
     for tagged, parsed in zip(many, sentences(11, "train", MANY, parsed=True), strict=True):
@@ -185,6 +187,7 @@ def test_a_longer_split_begins_with_the_shorter_one() -> None:
     assert sentences(5, "dev", 40)[:15] == sentences(5, "dev", 15)
 
 
+@pytest.mark.slow
 def test_another_process_draws_the_same_corpus(splits: dict[str, list[Sentence]]) -> None:
     program = (
         "from skipstack.data.corpora.synthetic.grammar import GrammarCorpus;"

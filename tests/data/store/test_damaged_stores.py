@@ -147,6 +147,7 @@ def test_a_split_without_sentences_is_refused(sound: dict[str, Path], tmp_path: 
         open_store(folder)
 
 
+@pytest.mark.first(2)
 @pytest.mark.parametrize("block", [1, 2, 7, 2**18])
 def test_blocks_of_any_size_find_the_same(
     sound: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, block: int

@@ -208,6 +208,7 @@ def test_who_comes_second_takes_the_folder_of_the_first(tmp_path: Path, monkeypa
     open_store(firsts[0])
 
 
+@pytest.mark.slow
 def test_processes_that_prepare_a_corpus_at_once_all_end_well(tmp_path: Path) -> None:
     program = (
         "import sys, time; from pathlib import Path;"

@@ -62,6 +62,7 @@ def test_equal_lanes_do_what_one_of_them_does(name: str) -> None:
     np.testing.assert_array_equal(three.sentences_RSC, one.sentences_RSC)
 
 
+@pytest.mark.first(2)
 @pytest.mark.parametrize("name", ["softmax", "characters", "skips", "feedback"])
 def test_the_mean_of_their_likelihoods_decides(name: str) -> None:
     """Those of each network alone, found from its losses of every label at every place."""

@@ -174,6 +174,7 @@ def test_what_cannot_be_captured_and_what_may_go_wrong_is_told() -> None:
         assert told in str(captured.obstacle(model))
 
 
+@pytest.mark.slow
 def test_shapes_that_come_too_late_are_trained_as_ever(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(captured, "SHAPES", 2)
     graphs = ReplayedOnCpu()
@@ -207,6 +208,7 @@ def test_what_changes_with_the_epoch_alone_is_no_constant() -> None:
     assert_equal(*map(trained, runs))
 
 
+@pytest.mark.slow
 def test_text_that_goes_on_starts_from_the_states_of_the_batch_before() -> None:
     config, task = base("gui2019/lm")
     config = small(config)

@@ -48,6 +48,7 @@ def test_a_study_is_reported_before_its_engine_closes_with_what_a_report_needs_l
     assert engine.closed
 
 
+@pytest.mark.slow
 def test_an_engine_closes_although_the_report_fails(tmp_path: Path) -> None:
     over, engine, _ = run(tmp_path / "study", ToyWorker)
     with pytest.raises(BrokenPipeError), over.finished():

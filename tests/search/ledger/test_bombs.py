@@ -31,6 +31,7 @@ def test_a_line_without_end_takes_no_more_memory_than_the_longest_that_is_allowe
     assert most < 50 * MEGA
 
 
+@pytest.mark.slow
 def test_lines_are_unpacked_one_after_another(tmp_path: Path) -> None:
     (file := tmp_path / "000001.jsonl.gz").write_bytes(gzip.compress(encoded(b"1 " + b"a" * MEGA) * 300))
     tracemalloc.start()

@@ -123,6 +123,7 @@ def test_a_p_value_is_below_its_level_where_holm_marks_it_and_nowhere_else(
             assert (value < level) == (corrected < LEVEL)
 
 
+@pytest.mark.slow
 @given(seed=st.integers(0, 1000), level=st.floats(1e-6, 0.2))
 def test_an_interval_at_a_level_ends_where_p_is_that_level(seed: int, level: float) -> None:
     table_RS = np.random.default_rng(seed).normal(size=(4, 30))

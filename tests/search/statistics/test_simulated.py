@@ -33,6 +33,7 @@ def test_a_few_intervals_cover_where_those_over_seeds_do_not() -> None:
     assert 1.0 <= found.wide <= WIDEST[5]
 
 
+@pytest.mark.slow
 def test_a_few_searches_without_effects_get_few_marks_and_their_own_scores_many() -> None:
     found = searches(NOTHING[0], 100)
     assert max(found.family.values()) <= binom.ppf(0.999, 100, LEVEL) / 100

@@ -123,6 +123,7 @@ def with_vectors_of_tokens(folder: Path, size: int = 4) -> list[str]:
     ]
 
 
+@pytest.mark.slow
 def test_vectors_of_tokens_are_read_in_training_in_test_and_from_a_bundle_of_a_corpus_but_not_of_text(
     folder: Path,
 ) -> None:

@@ -54,6 +54,7 @@ def test_the_table_of_memory_on_the_page_is_that_of_the_figures() -> None:
     assert table(json.loads(FIGURES.read_text())) in PAGE.read_text(), f"write the table anew with `{COMMAND}`"
 
 
+@pytest.mark.slow
 def test_memory_is_what_tensors_take_while_they_are_there_whatever_views_there_are_of_them() -> None:
     accelerator = Accelerator()
     memory = accelerator.memory

@@ -41,6 +41,7 @@ def test_all_digits_are_right_from_the_smallest_numbers_to_the_largest(name: str
     assert computed(name, np.zeros(1, kind)) == right[x == 0]
 
 
+@pytest.mark.first(1)
 @pytest.mark.parametrize("kind", [np.float32, np.float64])
 def test_what_is_too_large_to_matter_is_at_the_bounds_and_what_is_no_number_stays_so(kind: type[np.floating]) -> None:
     x = np.array([-np.inf, -1e30, -1e3, 1e3, 1e30, np.inf], kind)

@@ -170,6 +170,7 @@ def test_the_margin_loss_is_zero_once_the_gold_tagging_leads_by_the_margin() -> 
     assert torch.allclose(head.loss(x, Gold(tags), LENGTHS), 0.01 * LENGTHS.double())
 
 
+@pytest.mark.first(8)
 @EVERY_HEAD
 @pytest.mark.parametrize("open_share", [0.0, 0.4], ids=["observed", "partly"])
 def test_the_gradient_of_a_loss_equals_central_differences(config: TaggingConfig, open_share: float) -> None:

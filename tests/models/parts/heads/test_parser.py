@@ -62,6 +62,7 @@ def training(corpus: PreparedCorpus, *seeds: int, config: ModelConfig | None = N
     )
 
 
+@pytest.mark.slow
 def test_it_learns_the_trees_of_the_grammar_and_its_score_is_las(corpus: PreparedCorpus) -> None:
     run = training(corpus, 1, 2)
     reports = [run.run_epoch() for _ in range(6)]

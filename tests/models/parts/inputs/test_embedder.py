@@ -259,6 +259,7 @@ def test_a_part_that_is_absent_has_no_weights_and_one_that_is_gated_a_weight_fro
     assert shapes(window=5, window_gate=True, word_size=0) == shapes(window=5, word_size=0)
 
 
+@pytest.mark.first(2)
 @pytest.mark.parametrize(
     "config",
     [WINDOWS[3], PARTS[3], PARTS[7], *(part.model_copy(update={"window": 3}) for part in PARTS[5:7])],

@@ -345,6 +345,7 @@ def tagger(config: dict[str, Any], *lanes: Lane, task: Any = "tagging") -> tuple
     return model, Tokens(forms, lengths), Gold(tags)
 
 
+@pytest.mark.first(3)
 @pytest.mark.parametrize(
     ("stack", "head", "length"),
     [

@@ -47,6 +47,7 @@ def test_the_parts_of_one_ablation_count_once(tmp_path: Path) -> None:
     assert place_in_family("paper", path) == 2
 
 
+@pytest.mark.slow
 def test_p_values_and_intervals_are_those_of_the_share(tmp_path: Path) -> None:
     path = grid_search(tmp_path / "study", AXES)
     for place in (1, 3):

@@ -169,6 +169,7 @@ def test_each_of_several_winners_is_taken_apart_from_itself(two: StudyRecord) ->
     assert len({row.section for row in rows[3:]}) == 4
 
 
+@pytest.mark.slow
 def test_a_change_that_two_winners_share_is_asked_once(two: StudyRecord) -> None:
     for corpus in ("own", "atis"):
         found = {

@@ -100,6 +100,7 @@ def test_the_sentence_says_the_span_and_what_it_assumes(expected: Callable[..., 
     assert f"about 30 s to 60 s {pace}: 1 seed takes at most as long as its 2, at least 50% of it" in told(1)
 
 
+@pytest.mark.slow
 def test_what_can_be_told_is_said_as_the_search_has_it_and_with_allowance_for_its_few_seeds(
     expected: Callable[..., Forecast], monkeypatch: pytest.MonkeyPatch
 ) -> None:

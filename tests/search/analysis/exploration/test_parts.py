@@ -118,6 +118,7 @@ def test_importances_are_the_same_again_and_of_hardly_any_trials_none() -> None:
     assert found.loc["strong", "fanova"] > 0
 
 
+@pytest.mark.slow
 def test_by_chance_an_axis_explains_what_it_explains_without_an_effect_beside_a_strong_axis() -> None:
     """In many searches with one strong axis, the shares of the others are on average their shares by chance."""
     domains: dict[str, Domain] = {"strong": Real(0.0, 1.0), "choice": Choice((0, 1, 2)), "number": Real(0.0, 1.0)}

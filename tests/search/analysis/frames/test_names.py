@@ -157,6 +157,7 @@ def of_row(both: Both, axis: str) -> str:
     return column(name) if axis in both.axes and name in (BASELINE, BASE, BEST, "axis.score") else name
 
 
+@pytest.mark.slow
 def test_the_analysis_is_the_same(both: Both) -> None:
     found, expected = both.seen, both.plain
     assert (found.best, found.epochs, found.ends) == (expected.best, expected.epochs, expected.ends)
@@ -169,6 +170,7 @@ def test_the_analysis_is_the_same(both: Both) -> None:
     pd.testing.assert_frame_equal(ours.drop(columns="axis"), theirs.drop(columns="axis"))
 
 
+@pytest.mark.slow
 def test_reports_are_the_same(both: Both) -> None:
     seen = both.seen
     found, expected = exploration_report(seen), exploration_report(both.plain)
@@ -180,6 +182,7 @@ def test_reports_are_the_same(both: Both) -> None:
         assert render(found, form, full=True)
 
 
+@pytest.mark.slow
 def test_charts_are_drawn(both: Both) -> None:
     found, expected = (list(search_charts(each)) for each in (both.seen, both.plain))
     assert [callable(each.draw) for each in found] == [callable(each.draw) for each in expected]
@@ -187,6 +190,7 @@ def test_charts_are_drawn(both: Both) -> None:
         assert isinstance(each.draw, str) or each.draw() is not None
 
 
+@pytest.mark.slow
 def test_the_pages_show_each_value(both: Both) -> None:
     folder, points = both.found.past.folder.parent, both.seen.seen.points
     for question in QUESTIONS:

@@ -39,6 +39,7 @@ def test_what_several_seeds_give_is_what_each_gives_alone(name: str) -> None:
         assert found.until_found.median is not None
 
 
+@pytest.mark.slow
 def test_random_orders_are_as_they_are_counted_by_hand() -> None:
     """Three trials, of which one is the best from its second epoch on, nothing stopped: it is found after 2, 8 or 14
     epochs, each in two of the six orders. The seeds of a random proposer draw from these.
@@ -57,6 +58,7 @@ def test_random_orders_are_as_they_are_counted_by_hand() -> None:
     )
 
 
+@pytest.mark.slow
 def test_what_most_seeds_do_not_find_has_no_median() -> None:
     """FileService one trial after an epoch misses the late one, wherever it stands; nothing stopped finds it."""
     record = curves_study((0.5,) * 6, (0.4,) * 6, (0.1, 0.9, 0.9, 0.9, 0.9, 0.9))

@@ -178,6 +178,7 @@ def random_record(seed: int, trials: int, epochs: int = EPOCHS) -> StudyRecord:
     return record_of(config, *events)
 
 
+@pytest.mark.slow
 @given(
     st.integers(0, 10**6),
     st.integers(1, 12),

@@ -216,6 +216,7 @@ def descending(config: Config, report: Report) -> None:
         torch.save({**saved, "chance": torch.get_rng_state(), "epoch": epoch}, kept)
 
 
+@pytest.mark.slow
 def test_a_plain_torch_model_goes_on_bit_for_bit(tmp_path: Path) -> None:
     options: dict[str, Any] = {"trials": 3, "seeds": 2, "direction": "minimise"}
     whole = searched(tmp_path / "whole", descending, with_search(scheduler="none"), **options)
@@ -432,6 +433,7 @@ def test_the_report_is_the_parameter_of_that_name_or_a_second_one_without_a_defa
         assert called(function) == "the report"
 
 
+@pytest.mark.slow
 def test_functions_are_told_apart_by_their_code_and_their_bound_arguments_in_any_process() -> None:
     def scaled(factor: int, config: Config, report: Report) -> None: ...
 

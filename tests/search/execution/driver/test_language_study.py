@@ -202,6 +202,7 @@ def test_a_study_is_ranked_by_perplexity_the_smaller_the_better(finished: Path) 
     assert bundle.metrics["dev"]["perplexity"] == pytest.approx(told, rel=1e-6)
 
 
+@pytest.mark.slow
 def test_verifying_tells_the_perplexity_and_refuses_another(
     finished: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -164,6 +164,7 @@ def test_the_table_and_the_baseline_are_in_las(record: StudyRecord) -> None:
     assert "dev, test: LAS of the best" in text
 
 
+@pytest.mark.slow
 def test_uas_and_las_are_in_the_curves_of_the_runs(study: StudyFolder) -> None:
     assert {"dev_uas", "dev_uas/seed_0", "dev_las", "test_uas", "test_las/seed_1"} <= curves(study)
 

@@ -134,6 +134,7 @@ def test_a_killed_study_goes_on_and_each_trial_is_as_by_itself(after: int, tmp_p
     checked(folder, tmp_path / "alone")
 
 
+@pytest.mark.slow
 def test_paused_trials_go_on_with_others(tmp_path: Path, sizes: list[int]) -> None:
     promotion = {"kind": "asha", "variant": "promotion", "grace": 1, "reduction": 2}
     folder = study(tmp_path / "study", scheduler=promotion, trials=6)

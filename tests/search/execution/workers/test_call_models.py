@@ -134,6 +134,7 @@ def test_a_seed_that_seldom_gives_one_keeps_that_of_its_best_epoch(tmp_path: Pat
     assert {key: epoch for key, (epoch, _) in kept(folder).items()} == {(0, 0): 4}
 
 
+@pytest.mark.slow
 def test_models_of_as_many_trials_stay_as_the_study_says(tmp_path: Path) -> None:
     few = {**NONE, "search": {**NONE["search"], "keep_checkpoints": 2}}
     folder = open_function(tmp_path, giving, few, trials=5, seeds=2, epochs=5)

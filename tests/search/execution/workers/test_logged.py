@@ -242,6 +242,7 @@ def in_own_process(folder: Path, function: str, *, code: int = 0) -> tuple[list[
     return [line[20:] for line in (folder / "trial" / LOG).read_text().splitlines()], wrote
 
 
+@pytest.mark.slow
 def test_in_a_process_of_its_own_c_code_children_and_forks_are_heard_once_and_in_order(tmp_path: Path) -> None:
     (_, *lines), wrote = in_own_process(
         tmp_path,
@@ -273,6 +274,7 @@ def test_in_a_process_of_its_own_c_code_children_and_forks_are_heard_once_and_in
         assert wrote.count(f"{each}\n") >= 4, "Ray's files stay complete"
 
 
+@pytest.mark.slow
 def test_a_process_that_dies_of_a_fault_leaves_its_traceback(tmp_path: Path) -> None:
     lines, _ = in_own_process(
         tmp_path,

@@ -94,6 +94,7 @@ def test_of_a_log_that_grows_without_end_both_ends_are_kept_and_the_rest_is_coun
     assert kept[1] == list(range(25_000 - len(kept[1]), 25_000))
 
 
+@pytest.mark.slow
 def test_what_is_said_at_once_and_without_a_break_is_bounded_too(log: TrialLog, tmp_path: Path) -> None:
     log.hear("x" * 5_000_000)
     log.hear("\n" + "y" * 2_500_000 + "\nend\n")
@@ -164,6 +165,7 @@ def test_a_log_is_not_written_through_a_link(tmp_path: Path) -> None:
     assert (tmp_path / "precious").read_text() == "precious"
 
 
+@pytest.mark.slow
 def test_who_follows_a_log_reads_each_line_once_also_where_it_is_cut(tmp_path: Path) -> None:
     """Attempts that begin, say nothing or much, and end, are followed by a reader that looks now and then."""
     chance, file, seen, said = Random(7), LogFile(tmp_path / LOG), "", 0

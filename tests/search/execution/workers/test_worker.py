@@ -97,6 +97,7 @@ def test_captured_steps_are_trained_where_the_device_says_so(
     assert [each.replays > 0 for each in graphs] == [True]
 
 
+@pytest.mark.first(2)
 @pytest.mark.parametrize("reported", [0, 1, 2, 3])
 def test_a_new_worker_goes_on_where_the_ledger_is_whatever_the_last_one_left(
     reported: int, corpus: Path, tmp_path: Path
@@ -146,6 +147,7 @@ def test_lanes_trained_together_or_one_by_one_give_the_same_scores(corpus: Path,
     assert results[0].score == fmean(results[0].metrics["dev_accuracy"])
 
 
+@pytest.mark.first(1)
 @pytest.mark.parametrize(("there", "here"), [(3, 1), (2, 3), (1, 2)])
 def test_lanes_trained_together_go_on_one_by_one_and_the_other_way_round(
     there: int, here: int, corpus: Path, tmp_path: Path
@@ -174,6 +176,7 @@ def test_groups_hold_every_seed_once_in_order(corpus: Path, tmp_path: Path) -> N
     assert lane_groups(task(corpus, tmp_path, config=wide), torch.device("cuda")) == [(0, 1, 2)]
 
 
+@pytest.mark.slow
 def test_further_seeds_are_trained_as_they_would_be_alone_and_their_best_weights_stand_beside_the_earlier_ones(
     corpus: Path, tmp_path: Path
 ) -> None:

@@ -27,6 +27,7 @@ NAMES = st.sampled_from(HOSTILE) | st.text(max_size=20) | st.text("ab/.-@ ", max
 COUNT = itertools.count(5000)
 
 
+@pytest.mark.slow
 @given(st.lists(NAMES, min_size=2, unique=True), st.sampled_from("/."))
 @settings(max_examples=300)
 @example(list(HOSTILE), "/")

@@ -84,6 +84,7 @@ def test_every_number_that_optuna_reads_is_the_ledgers(read: Read) -> None:
     assert {each.number: each.user_attrs["test"] for each in found.trials if "test" in each.user_attrs} == tested
 
 
+@pytest.mark.slow
 def test_axes_are_parameters_and_conditional_ones_are_there_where_they_are_active(read: Read) -> None:
     events, found = read
     distributions = {axis: each for trial in found.trials for axis, each in trial.distributions.items()}

@@ -166,6 +166,7 @@ def test_a_run_names_its_corpus_and_has_its_config_as_a_file(uri: str, events: l
             assert TrialConfig.model_validate_json(written) == SPACE.config({DEPTH: int(number) + 1})
 
 
+@pytest.mark.slow
 def test_artifacts_that_cannot_be_written_keep_no_number_back(
     uri: str, events: list[Event], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -189,6 +190,7 @@ def test_artifacts_that_cannot_be_written_keep_no_number_back(
     assert content(uri, again) == content(uri, events), "made up for later"
 
 
+@pytest.mark.slow
 def test_runs_of_an_earlier_version_get_what_it_did_not_write(uri: str, events: list[Event]) -> None:
     write(uri, events)
     from mlflow import MlflowClient
@@ -215,6 +217,7 @@ def test_runs_of_an_earlier_version_get_what_it_did_not_write(uri: str, events: 
     assert client.get_run(trial.info.run_id).inputs.dataset_inputs
 
 
+@pytest.mark.slow
 def test_a_study_that_went_on_is_finished_however_few_events_are_read_at_a_time(
     uri: str, events: list[Event], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -225,6 +228,7 @@ def test_a_study_that_went_on_is_finished_however_few_events_are_read_at_a_time(
     assert content(uri, events) == expected
 
 
+@pytest.mark.slow
 def test_of_what_the_mark_covers_no_run_is_asked_for_but_to_compare(
     uri: str, events: list[Event], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -403,6 +407,7 @@ def test_a_writer_killed_at_any_call_leaves_what_the_next_one_completes(
     assert fatal > 3 * 3, "three runs were made, filled and ended"
 
 
+@pytest.mark.slow
 def test_a_store_that_fails_now_and_then_ends_with_the_same_runs(
     uri: str, events: list[Event], monkeypatch: pytest.MonkeyPatch, hasty: None
 ) -> None:
@@ -425,6 +430,7 @@ def test_a_store_that_fails_now_and_then_ends_with_the_same_runs(
     assert content(uri, again) == content(uri, events)
 
 
+@pytest.mark.slow
 def test_a_request_that_was_given_up_and_carried_out_late_makes_no_second_run(
     uri: str, events: list[Event], monkeypatch: pytest.MonkeyPatch, hasty: None
 ) -> None:
@@ -448,6 +454,7 @@ def test_a_request_that_was_given_up_and_carried_out_late_makes_no_second_run(
     assert content(uri, again) == content(uri, events)
 
 
+@pytest.mark.slow
 def test_one_run_that_the_store_refuses_does_not_keep_the_others_from_being_written(
     uri: str, events: list[Event], monkeypatch: pytest.MonkeyPatch, hasty: None
 ) -> None:

@@ -117,6 +117,7 @@ ODD = "what? 50%, 100%41 #1" if QUOTES else "50%, 100%41 #1"
 """A folder whose name has the characters that mean something in a URI."""
 
 
+@pytest.mark.slow
 def test_nothing_is_written_beside_a_study_whose_path_has_characters_of_uris(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -102,6 +102,7 @@ def test_each_of_several_calls_has_a_run_below_that_of_the_trial(store: Store) -
     assert "skipstack.study" not in below["trial 3, seed 1"].data.tags, "the study takes it for none of its own"
 
 
+@pytest.mark.slow
 def test_the_study_s_store_is_set_until_the_last_run_ends(store: Store) -> None:
     """Calls take turns in threads, each with an active run of its own."""
     first = store.of(1, seeds=(1, 2)).begin()

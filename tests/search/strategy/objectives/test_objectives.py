@@ -119,6 +119,7 @@ def test_a_driver_killed_at_any_append_goes_on_as_if_it_had_not_been(proposer: s
     killed_and_resumed(tmp_path, lambda path: open_toy(path, sought), run, moments=9)
 
 
+@pytest.mark.slow
 def test_a_rung_keeps_a_small_network_that_the_score_alone_would_stop(tmp_path: Path) -> None:
     alone = run(open_toy(tmp_path / "alone", study("score", proposer="random", trials=40)))
     beside = run(open_toy(tmp_path / "beside", study("score", "parameters", proposer="random", trials=40)))

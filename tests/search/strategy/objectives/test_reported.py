@@ -171,6 +171,7 @@ def outcome(record: StudyRecord) -> list[Any]:
     return [(each.point, each.state, each.dev, each.further(further)) for each in record.trials.values()]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("proposer", "scheduler"), [("tpe", "asha"), ("evolution", {"kind": "asha", "variant": "promotion"})]
 )

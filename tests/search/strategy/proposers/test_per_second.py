@@ -109,6 +109,7 @@ def test_a_process_prefers_the_cheap_one_of_two_that_promise_as_much() -> None:
     assert max(sizes(1000)) < 0.2 * min(sizes(None))
 
 
+@pytest.mark.slow
 @given(st.integers(0, 2**32), st.floats(-2, 2), st.floats(0.2, 3.0), st.floats(0.0, 2.0))
 def test_costs_that_multiply_are_learnt(seed: int, base: float, deeper: float, wider: float) -> None:
     """Of other points than were seen: log seconds = base + deeper * depth + wider * place of the width, and noise."""

@@ -26,6 +26,7 @@ def believing(priors: Point) -> Space:
     return Space(SpaceConfig.model_validate(axes))
 
 
+@pytest.mark.slow
 def test_a_belief_that_is_right_helps_from_the_first_trials_on() -> None:
     for trials in (6, 12):
         guided = [max(climb(Prior(believing(BEST), seed), trials, planted)) for seed in range(100)]

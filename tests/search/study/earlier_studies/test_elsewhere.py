@@ -164,6 +164,7 @@ def test_axes_are_inferred_from_what_was_tried() -> None:
     }
 
 
+@pytest.mark.slow
 def test_what_another_tool_has_searched_is_compared_with_nothing(theirs: optuna.Study, tmp_path: Path) -> None:
     skipstack.from_optuna(theirs, out=tmp_path / "theirs")
     for options in ((), ("--full",), ("--format", "html")):
@@ -372,6 +373,7 @@ def test_what_axes_cannot_hold_of_a_study_of_optuna_is_said(tmp_path: Path) -> N
     assert record.space.domains["size"] == skipstack.randint(4, 16, step=4).domain
 
 
+@pytest.mark.slow
 def test_a_study_of_ours_comes_back_from_optuna(tmp_path: Path) -> None:
     """Written into Optuna's storage, and read from it."""
     space = skipstack.Space(

@@ -92,6 +92,7 @@ def test_a_reused_trial_is_never_stopped_and_the_others_are_measured_against_it(
     assert run(folder).trials == record.trials, "read back, the ledger gives the same decisions"
 
 
+@pytest.mark.slow
 def test_seeds_that_differ_and_weights_that_are_gone_are_learnt_from_and_trained_anew(
     earlier: Path, tmp_path: Path
 ) -> None:
@@ -163,6 +164,7 @@ SECONDS = {"kind": "asha", "grace": 1, "resource": "seconds", "maximum": 1}
 RACE = {"kind": "asha", "grace": 1, "reduction": 2, "resource": "seeds"}
 
 
+@pytest.mark.slow
 def test_what_counts_as_a_whole_trial_is_what_it_reported_in_the_resource_of_the_new_study(tmp_path: Path) -> None:
     """Two epochs of four make a second: whole where a trial has a second, a beginning where it has four epochs."""
     grid = toy_study(trials=9, proposer="grid")

@@ -156,6 +156,7 @@ def test_more_seeds_are_those_of_the_trials_to_come(tmp_path: Path) -> None:
     assert all(len(report.metrics["dev_accuracy"]) == 5 for report in record.trials[3].reports)
 
 
+@pytest.mark.slow
 @PROPOSERS
 def test_a_study_that_is_extended_and_killed_goes_on_with_the_same_trials(proposer: str, tmp_path: Path) -> None:
     """Every prefix of an extended ledger, taken up again."""

@@ -134,6 +134,7 @@ def ignoring(config: dict[str, Any], report: skipstack.Report) -> None:
         report(score=1 - 1 / (3 + epoch) + config["seed"] / 7)
 
 
+@pytest.mark.slow
 def test_reports_pages_and_mlflow_say_it(tmp_path: Path) -> None:
     space = skipstack.Space(x=skipstack.uniform(0, 1), depth=skipstack.randint(1, 9))
     study = skipstack.search(space, ignoring, trials=4, epochs=3, engine="serial", out=tmp_path / "runs" / "study")

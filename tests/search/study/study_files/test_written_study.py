@@ -35,6 +35,7 @@ axes: {model.stack.hidden: {choice: [4, 8]}}
 """
 
 
+@pytest.mark.first(12)
 @pytest.mark.parametrize("preset", presets())
 def test_a_config_of_each_preset_is_read_back_whole(preset: str, tmp_path: Path) -> None:
     study, _ = load_study(preset)

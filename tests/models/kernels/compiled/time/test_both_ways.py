@@ -35,6 +35,7 @@ def passes(stack: Stack, x_RTBI: Tensor, lengths_RB: Tensor, source: torch.Gener
     return [out, *torch.autograd.grad(out, [x_RTBI, *stack.parameters()], above)]
 
 
+@pytest.mark.first(2)
 @pytest.mark.parametrize("cell", BOTH_WAYS.values())
 @given(
     sizes=st.tuples(*(st.integers(1, most) for most in (3, 5, 4))),

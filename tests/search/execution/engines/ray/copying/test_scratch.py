@@ -66,6 +66,7 @@ def test_it_goes_with_the_last_process_that_stays_in_it(machine: Path) -> None:
     assert list(machine.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_what_a_killed_process_leaves_goes_with_whoever_comes_next(machine: Path) -> None:
     killed, alive = holding(machine, "killed"), holding(machine, "alive")
     killed.kill()
