@@ -412,6 +412,7 @@ def ablate(
     the only one that is known.
     """
     check_system()
+    from skipstack.search.analysis.ablation.options import AblationOptions
     from skipstack.search.api.ablation import prepare_ablation
     from skipstack.search.api.arguments import check_arguments
     from skipstack.search.api.run import ablate as ready
@@ -430,14 +431,11 @@ def ablate(
     study = Path(folder)
     _constraints(constraints)
     where = _execution(options, objective, folder, of=ablate)
-    prepared = prepare_ablation(
-        study,
-        code=[Path(each) for each in options.get("code") or ()],
+    asked = AblationOptions(
         seeds=seeds,
         top=top,
-        corpora=(corpus,) if isinstance(corpus, str) else corpus,
-        greedy_path=path,
-        beside=[Path(each) for each in ([beside] if isinstance(beside, str | Path) else beside)],
+        corpus=(corpus,) if isinstance(corpus, str) else corpus,
+        path=path,
         without=(without,) if isinstance(without, str) else without,
         parts=parts,
         until_decided=until_decided,
@@ -445,6 +443,12 @@ def ablate(
         retune=retune,
         retune_axes=(retune_axes,) if isinstance(retune_axes, str) else retune_axes,
         family=family,
+    )
+    prepared = prepare_ablation(
+        study,
+        asked,
+        beside=[Path(each) for each in ([beside] if isinstance(beside, str | Path) else beside)],
+        code=[Path(each) for each in options.get("code") or ()],
         data_dir=_path(data_dir),
     )
     return open(study) if prepared is None else _finished(ready(prepared, where))

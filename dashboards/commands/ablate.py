@@ -124,16 +124,14 @@ def ablate(
     --system-metrics keep their values from the previous command; the defaults shown below are for a new study.
     """
     from skipstack.dashboards.reports.confirmation.ablation_plan import ablation_page, nothing_to_compare
+    from skipstack.search.analysis.ablation.options import AblationOptions
     from skipstack.search.api.ablation import prepare_ablation
 
-    prepared = prepare_ablation(
-        study,
-        code=code or (),
+    options = AblationOptions(
         seeds=seeds,
         top=top,
-        corpora=corpus or (),
-        greedy_path=path,
-        beside=beside or (),
+        corpus=corpus or (),
+        path=path,
         without=without or (),
         parts=parts,
         until_decided=until_decided,
@@ -141,8 +139,8 @@ def ablate(
         retune=retune,
         retune_axes=retune_axes or (),
         family=family,
-        data_dir=data_dir,
     )
+    prepared = prepare_ablation(study, options, beside=beside or (), code=code or (), data_dir=data_dir)
     if prepared is None:
         print_page(nothing_to_compare())
         return 0

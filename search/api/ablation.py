@@ -4,12 +4,12 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final
 
 from skipstack.data.basis.errors import UserError
 from skipstack.search.analysis.ablation.experiment import Experiment, arm_of, experiment
 from skipstack.search.analysis.ablation.families import place_in_family
 from skipstack.search.analysis.ablation.first_events import first_events
+from skipstack.search.analysis.ablation.options import AblationOptions
 from skipstack.search.analysis.ablation.other_searches import searches_beside
 from skipstack.search.analysis.confirmation.rounds import next_part
 from skipstack.search.api.recorded_options import load_code, load_constraints
@@ -18,9 +18,6 @@ from skipstack.search.study.record.folder import StudyFolder
 from skipstack.search.study.record.reading import last_ablation, read_finished, read_study
 from skipstack.search.study.record.study_record import StudyRecord
 from skipstack.spaces.function import is_imported
-
-MOST_SEEDS: Final = 40
-"""The most seeds of a row that trains until it is decided, unless the user says otherwise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,38 +38,20 @@ class PreparedAblation:
 
 def prepare_ablation(
     path: Path,
+    options: AblationOptions,
     *,
-    code: Sequence[Path] = (),
-    seeds: int,
-    top: int,
-    corpora: Sequence[str] = (),
-    greedy_path: bool = False,
     beside: Sequence[Path] = (),
-    without: Sequence[str] = (),
-    parts: bool = True,
-    until_decided: bool = False,
-    at_most: int | None = None,
-    retune: int | None = None,
-    retune_axes: Sequence[str] = (),
-    family: str = "",
+    code: Sequence[Path] = (),
     data_dir: Path | None,
 ) -> PreparedAblation | None:
     """Prepare the next ablation of the finished study in the folder ``path``. Returns None if no config differs from
     the base, so that there is nothing to compare.
 
-    ``code``: the files of the study's own code, needed only if they were moved. ``seeds``: the number of seeds of each
-    row. ``top``: the number of best configs to compare. ``beside``: the folders of other searches with the same base.
-    ``until_decided``: whether rows get further seeds until they are decided, up to ``at_most`` (None: ``MOST_SEEDS``).
-    ``family``: the name of a family of ablations that share one error budget (``families.py``); empty for one of its
-    own. ``data_dir``: the folder of the named corpora. ``corpora``, ``without``, ``parts``, ``retune`` and
-    ``retune_axes`` are arguments of ``experiment``, and ``greedy_path`` is its argument ``path``. Raises UserError for
-    a study that was read from another tool, for ``at_most`` without ``until_decided``, for ``retune_axes`` without
-    ``retune``, and as ``read_finished``, ``experiment``, ``load_constraints``, ``load_code`` and ``first_events`` do.
+    ``beside``: the folders of other searches with the same base. ``code``: the files of the study's own code, needed
+    only if they were moved. ``data_dir``: the folder of the named corpora. Raises UserError for a study that was read
+    from another tool, and as ``read_finished``, ``experiment``, ``load_constraints``, ``load_code`` and
+    ``first_events`` do.
     """
-    if at_most is not None and not until_decided:
-        raise UserError(f"--at-most: got {at_most} without --until-decided (allowed: with it)")
-    if retune_axes and retune is None:
-        raise UserError(f"--retune-axes: got {', '.join(retune_axes)} without --retune (allowed: with it)")
     record = read_finished(path)
     if is_imported(record.study.space.base):
         raise UserError(
@@ -83,18 +62,9 @@ def prepare_ablation(
     learnt = [source for each in record.warm_starts if (source := Path(each.study)).is_dir()]
     made = experiment(
         record,
-        seeds=seeds,
-        top=top,
-        corpora=corpora,
-        path=greedy_path,
+        options,
         beside=searches_beside(beside),
-        without=without,
-        parts=parts,
-        at_most=(at_most or MOST_SEEDS) if until_decided else None,
-        retune=retune,
-        retune_axes=retune_axes,
-        family=family,
-        place=place_in_family(family, path, [*beside, *learnt]) if family else 1,
+        place=place_in_family(options.family, path, [*beside, *learnt]) if options.family else 1,
         time=time.time(),
     )
     if not made.compares:

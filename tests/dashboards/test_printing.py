@@ -92,7 +92,7 @@ def studies(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         with Ledger(folder / name / "ledger") as ledger:
             ledger.append(*history(config))
     for name in ("ablated", "other"):
-        planted(folder / name, LONG, top=2, corpora=["own", "atis"], path=True)
+        planted(folder / name, LONG, top=2, corpus=["own", "atis"], path=True)
     return {name: folder / name for name in (*searches, "ablated", "other")}
 
 
@@ -126,7 +126,7 @@ def test_what_an_ablation_says_fits_with_all_columns(
     found = ablated(record)
     resolution = Resolution(smallest=0.0012, as_searched=0.0009, needed=None, sentences=12_345, questions=6)
     expected = Forecast(trials=14, most=18, seeds=3, searched=2, seconds=(1_000.0, 9_000.0), resolution=resolution)
-    print_page(ablation_page(made(path, top=2, corpora=["own", "atis"], path=True), expected, record.measure))
+    print_page(ablation_page(made(path, top=2, corpus=["own", "atis"], path=True), expected, record.measure))
     print_report(report := ablated_report(record, found), full=True)
     text = capsys.readouterr().out
     assert max(map(cell_len, text.splitlines())) <= 80

@@ -9,6 +9,7 @@ from pydantic import ValidationError
 from skipstack.data.basis.errors import UserError, unknown
 from skipstack.data.basis.explain import explain
 from skipstack.data.basis.frozen import canonical_json
+from skipstack.search.analysis.ablation.options import AblationOptions
 from skipstack.search.analysis.ablation.other_searches import best_of_others
 from skipstack.search.analysis.ablation.retuning import arms, space_of_arm, tuned_axes, tuned_rows
 from skipstack.search.analysis.ablation.rows import Rows, changed, changed_within, joined_paths, rows, space_of_rows
@@ -44,53 +45,29 @@ class Experiment:
 
 def experiment(
     record: StudyRecord,
+    options: AblationOptions,
     *,
-    seeds: int,
-    top: int,
-    corpora: Sequence[str] = (),
-    path: bool = False,
     beside: Mapping[str, StudyRecord] | None = None,
-    without: Sequence[str] = (),
-    parts: bool = True,
-    at_most: int | None = None,
-    retune: int | None = None,
-    retune_axes: Sequence[str] = (),
-    family: str = "",
     place: int = 1,
     time: float,
 ) -> Experiment:
     """Plan the next ablation of a study.
 
-    ``record``: the study's record.
-    ``seeds``: the number of seeds of each row.
-    ``top``: the number of winners: the best configs in the ranking of the search.
-    ``corpora``: names as in ``--corpus``, or ``own``. Empty means the study's own corpus.
-    ``path``: whether to walk the greedy path from the base to the best config as well.
-    ``beside``: other searches with the same base, by name. The best config of each becomes a row as well.
-    ``without``: texts, each with one path or several joined by commas. For each text and each winner there is a row. In
-    this row, all changes of the winner at the text's paths are taken back.
-    ``parts``: whether the single changes of each winner are rows as well.
-    ``at_most``: the most seeds of a row, if rows get further seeds until they are decided; None for ``seeds`` alone.
-    ``retune``: the trials with which each row is tuned again before it is compared; None for rows as they are.
-    ``retune_axes``: paths of the axes that are tuned; empty means those of training and regularisation.
-    ``family``, ``place``: the family of ablations that share one error budget, and the place of this one in it.
-    ``time``: the time of the planning, in Unix seconds.
+    ``record``: the study's record. ``beside``: other searches with the same base, by name. The best config of each
+    becomes a row as well. ``place``: the place of the ablation in its family. ``time``: the time of the planning, in
+    Unix seconds.
 
-    Raises UserError if ``seeds`` or ``top`` is below 1, or if no trial has a score. Raises it for a corpus that is
-    unknown, is named twice or does not fit the base, and for any corpus if the study varies its corpus itself. Raises
-    it for a path in ``without`` at which no winner has a change. Raises it for another search that has another base or
-    no scored trial, or whose best config cannot be expressed on the study's axes. Raises it for ``at_most`` that is not
-    above ``seeds``, or beside a single seed, replicates or several corpora. Raises it for ``retune`` beside ``path`` or
-    ``corpora``, and as ``tuned_axes`` and ``arms`` do.
+    Raises UserError if no trial has a score. Raises it for a corpus that is unknown, is named twice or does not fit the
+    base, and for any corpus if the study varies its corpus itself. Raises it for a path in ``without`` at which no
+    winner has a change. Raises it for another search that has another base or no scored trial, or whose best config
+    cannot be expressed on the study's axes. Raises it for rows until they are decided of a study with replicates or on
+    several corpora, and as ``tuned_axes`` and ``arms`` do.
     """
-    for option, given in (("--seeds", seeds), ("--top", top)):
-        if given < 1:
-            raise UserError(f"{option}: got {given} (allowed: 1 or more)")
-    if not (best := record.ranked()[:top]):
+    if not (best := record.ranked()[: options.top]):
         raise UserError("no trial of the study has a score (allowed: a study with a best config to take apart)")
-    study, read = record.study, _corpora(record.study, corpora)
-    if at_most is not None:
-        _check_rounds(study, seeds, at_most, len(read))
+    study, read = record.study, _corpora(record.study, options.corpus)
+    if options.until_decided:
+        _check_rounds(study, options, len(read))
     others = best_of_others(record, beside or {})
     points = [*(trial.point for trial in best), *(other.point for other in others)]
     config = _on_corpora(space_of_rows(study.space, points), read)
@@ -99,20 +76,20 @@ def experiment(
     beside_them = [(other.role, _point(space, other.point)) for other in others]
     for other, (_, point) in zip(others, beside_them, strict=True):
         other.check(space.config(point))
-    for wanted in (each for text in without for each in joined_paths(text)):
+    for wanted in (each for text in options.without for each in joined_paths(text)):
         if not any(changed_within(space, winner, [wanted]) for winner in winners.values()):
             changes = dict.fromkeys(axis for winner in winners.values() for axis in changed(space, winner))
             raise UserError(f"--without: {unknown('change', wanted, list(changes))}")
-    found = rows(space, winners, beside_them, without, parts=parts)
+    found = rows(space, winners, beside_them, options.without, parts=options.parts)
     number = max(record.ablations, default=0) + 1
     tuning = None
-    if retune is not None:
-        if path or read:
-            raise UserError(f"--retune: got it with {'--path' if path else '--corpus'} (allowed: without)")
-        tuned = tuned_axes(record.space, retune_axes)
+    if options.retune is not None:
+        tuned = tuned_axes(record.space, options.retune_axes)
         found = Rows(arms(found, tuned), found.left_out)
-        tuning = Tuning(first=number, arms=found.rows, axes=tuned, trials=retune, seeds=seeds)
-    proposer = _proposer(space, [row.point for row in found.rows], read, winners[best[0].number] if path else None)
+        tuning = Tuning(first=number, arms=found.rows, axes=tuned, trials=options.retune, seeds=options.seeds)
+    proposer = _proposer(
+        space, [row.point for row in found.rows], read, winners[best[0].number] if options.path else None
+    )
     planned = AblationPlanned(
         time=time,
         rows=found.rows,
@@ -120,12 +97,12 @@ def experiment(
         corpora=tuple(read),
         path=isinstance(proposer, PathConfig),
         winners=tuple(winners),
-        looks=() if at_most is None else looks(seeds, at_most),
+        looks=looks(options.seeds, options.most_seeds) if options.until_decided else (),
         tuning=tuning,
-        family=family,
+        family=options.family,
         place=place,
     )
-    return _made(study, number, config, planned, proposer, seeds)
+    return _made(study, number, config, planned, proposer, options.seeds)
 
 
 def arm_of(record: StudyRecord, before: AblationPlanned, arm: int, *, time: float) -> Experiment:
@@ -199,7 +176,7 @@ def round_after(
     return Experiment(number, whole.study.model_copy(update={"name": name, "search": search}), plan)
 
 
-def _check_rounds(study: StudyConfig, seeds: int, at_most: int, corpora: int) -> None:
+def _check_rounds(study: StudyConfig, options: AblationOptions, corpora: int) -> None:
     if study.search.replicates:
         raise UserError(
             f"--until-decided: got a study with {study.search.repeated.name} (allowed: without replicates, since more "
@@ -207,10 +184,9 @@ def _check_rounds(study: StudyConfig, seeds: int, at_most: int, corpora: int) ->
         )
     if corpora > 1:
         raise UserError(f"--until-decided: got {corpora} corpora (allowed: one)")
-    if seeds < 2:
-        raise UserError("--seeds: got 1 with --until-decided (allowed: 2 or more, which show how far seeds lie apart)")
-    if not seeds < at_most <= SEEDS_OF_A_SEARCH:
-        raise UserError(f"--at-most: got {at_most} (allowed: above --seeds, {seeds}, up to {SEEDS_OF_A_SEARCH:,})")
+    seeds, most = options.seeds, options.most_seeds
+    if not seeds < most <= SEEDS_OF_A_SEARCH:
+        raise UserError(f"--at-most: got {most} (allowed: above --seeds, {seeds}, up to {SEEDS_OF_A_SEARCH:,})")
 
 
 def _proposer(

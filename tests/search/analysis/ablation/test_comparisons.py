@@ -36,7 +36,7 @@ BESIDE = [
 @pytest.fixture(scope="module")
 def two(tmp_path_factory: pytest.TempPathFactory) -> StudyRecord:
     """An ablation of two winners over two corpora."""
-    return planted(tmp_path_factory.mktemp("two") / "study", AXES, top=2, corpora=["own", "atis"])
+    return planted(tmp_path_factory.mktemp("two") / "study", AXES, top=2, corpus=["own", "atis"])
 
 
 def test_each_row_is_beside_each_of_its_references_once_on_each_corpus(two: StudyRecord) -> None:

@@ -233,7 +233,7 @@ def test_on_ray_it_trains_the_same_rows_and_the_same_steps_of_the_path(study: Pa
 
 
 def test_rows_stand_on_each_corpus_and_the_path_is_led_by_the_mean_over_them(study: Path) -> None:
-    planned = made(study, corpora=["own", "atis"], path=True)
+    planned = made(study, corpus=["own", "atis"], path=True)
     corpora = planned.study.space.axes["data.corpus"].named
     assert corpora is not None
     assert list(corpora) == ["own", "atis"]
@@ -267,9 +267,9 @@ def test_what_cannot_be_asked_for_is_said_in_one_line(study: Path) -> None:
     for options, message in (
         ({"seeds": 0}, r"--seeds: got 0 \(allowed: 1 or more\)"),
         ({"top": 0}, r"--top: got 0 \(allowed: 1 or more\)"),
-        ({"corpora": ["grammer"]}, "unknown corpus 'grammer' .*nearest: 'grammar'"),
-        ({"corpora": ["grammar", "grammar"]}, r"--corpus: got grammar and grammar, which are the same \(allowed: each"),
-        ({"corpora": ["own", "grammar"]}, r"--corpus: got own and grammar, which are the same \(allowed: each"),
+        ({"corpus": ["grammer"]}, "unknown corpus 'grammer' .*nearest: 'grammar'"),
+        ({"corpus": ["grammar", "grammar"]}, r"--corpus: got grammar and grammar, which are the same \(allowed: each"),
+        ({"corpus": ["own", "grammar"]}, r"--corpus: got own and grammar, which are the same \(allowed: each"),
     ):
         with pytest.raises(UserError, match=message):
             made(study, **options)

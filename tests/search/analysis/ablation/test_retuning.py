@@ -1,6 +1,7 @@
 """Ablations whose rows are tuned again: equal budgets, a search of its own for each row, and then fresh seeds."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -91,12 +92,10 @@ def test_an_arm_begins_at_its_own_config_also_where_the_space_lacks_it(tmp_path:
         ({"retune_axes": ["training.optimizer"]}, "--retune-axes: unknown axis 'training.optimizer'"),
         ({"retune_axes": [DEPTH, "training"]}, "--retune: the best config differs from the base on tuned axes alone"),
         ({"path": True}, "--retune: got it with --path (allowed: without)"),
-        ({"corpora": ("atis",)}, "--retune: got it with --corpus (allowed: without)"),
+        ({"corpus": ("atis",)}, "--retune: got it with --corpus (allowed: without)"),
     ],
 )
-def test_what_cannot_be_tuned_is_refused(
-    study: tuple[Path, Experiment], options: dict[str, object], message: str
-) -> None:
+def test_what_cannot_be_tuned_is_refused(study: tuple[Path, Experiment], options: dict[str, Any], message: str) -> None:
     with pytest.raises(UserError) as refused:
         made(study[0], retune=3, **options)
     assert message in str(refused.value)

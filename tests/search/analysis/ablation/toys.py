@@ -1,6 +1,8 @@
 """Ablations of studies that train nothing."""
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -8,6 +10,7 @@ from skipstack.data.basis.frozen import identity
 from skipstack.data.basis.seeding import generator
 from skipstack.search.analysis.ablation.experiment import Experiment, experiment
 from skipstack.search.analysis.ablation.history import AblationHistory
+from skipstack.search.analysis.ablation.options import AblationOptions
 from skipstack.search.execution.driver.driver import Driver
 from skipstack.search.execution.driver.engine import Engine, run_study
 from skipstack.search.execution.engines.serial import SerialEngine
@@ -23,9 +26,12 @@ from skipstack.search.study.task import Measured, TrialTask, Workers
 from tests.search.toy import ToyWorker, open_toy, run_toy, toy_study
 
 
-def made(folder: Path, **options: object) -> Experiment:
+def made(
+    folder: Path, *, beside: Mapping[str, StudyRecord] | None = None, place: int = 1, seeds: int = 3, **options: Any
+) -> Experiment:
     """The next ablation of the study in a folder."""
-    return experiment(read_study(folder), **{"seeds": 3, "top": 1, "time": 2.0, **options})  # type: ignore[arg-type]
+    asked = AblationOptions(seeds=seeds, **options)
+    return experiment(read_study(folder), asked, beside=beside, place=place, time=2.0)
 
 
 def beginning(path: Path, planned: Experiment) -> list[Event]:

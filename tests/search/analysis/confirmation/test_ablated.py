@@ -112,7 +112,7 @@ def two(tmp_path_factory: pytest.TempPathFactory) -> StudyRecord:
         RATE: {"choice": [0.011, 0.02]},
         "model.stack.dropout": {"choice": [0.3, 0.5]},
     }
-    return planted(tmp_path_factory.mktemp("two") / "study", axes, top=2, corpora=["own", "atis"])
+    return planted(tmp_path_factory.mktemp("two") / "study", axes, top=2, corpus=["own", "atis"])
 
 
 def reached(record: StudyRecord, number: int | None) -> float:

@@ -11,6 +11,7 @@ from skipstack.dashboards.formats.page import Report
 from skipstack.dashboards.formats.rendering import render
 from skipstack.dashboards.reports.confirmation.ablation_plan import ablation_page
 from skipstack.search.analysis.ablation.experiment import Experiment, experiment
+from skipstack.search.analysis.ablation.options import AblationOptions
 from skipstack.search.analysis.confirmation.forecast import Forecast, forecast
 from skipstack.search.ledger.events import Event
 from skipstack.search.statistics.power import Noise, smallest_difference
@@ -49,7 +50,7 @@ def searched(seeds: int, *, racing: bool = False) -> StudyRecord:
 
 
 def ablation(record: StudyRecord, seeds: int) -> Experiment:
-    return experiment(record, seeds=seeds, top=1, time=0.0)
+    return experiment(record, AblationOptions(seeds=seeds), time=0.0)
 
 
 @pytest.fixture

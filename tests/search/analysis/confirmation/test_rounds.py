@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -39,7 +40,7 @@ def rounds(path: Path, planned: Experiment) -> Iterator[Experiment]:
 def study(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Experiment]]:
     """A study in which a depth of three harms and learning rates change nothing, ablated until that is decided."""
     path = grid_search(tmp_path_factory.mktemp("rounds") / "study", AXES)
-    return path, list(rounds(path, made(path, seeds=3, at_most=20)))
+    return path, list(rounds(path, made(path, seeds=3, until_decided=True, at_most=20)))
 
 
 def whole(study: tuple[Path, list[Experiment]]) -> StudyRecord:
@@ -127,7 +128,7 @@ def test_marks_and_intervals_spend_at_each_look_its_share_of_the_level(study: tu
 
 def test_an_unfinished_round_is_finished_before_another_is_planned(tmp_path: Path) -> None:
     path = grid_search(tmp_path / "study", AXES)
-    planned = made(path, seeds=2, at_most=4)
+    planned = made(path, seeds=2, until_decided=True, at_most=4)
     before = read_study(path)
     assert last_ablation(path) is None
     assert next_part(before, time=4.0) is None
@@ -155,13 +156,14 @@ def test_an_ablation_with_a_fixed_number_of_seeds_gets_no_round(tmp_path: Path) 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
+        ({"seeds": 5, "at_most": 0}, "--at-most: got 0 (allowed: above --seeds, 5, up to 1,000,000)"),
         ({"seeds": 5, "at_most": 5}, "--at-most: got 5 (allowed: above --seeds, 5, up to 1,000,000)"),
         ({"seeds": 1, "at_most": 5}, "--seeds: got 1 with --until-decided"),
-        ({"seeds": 2, "at_most": 5, "corpora": ("atis", "grammar")}, "--until-decided: got 2 corpora (allowed: one)"),
+        ({"seeds": 2, "at_most": 5, "corpus": ("atis", "grammar")}, "--until-decided: got 2 corpora (allowed: one)"),
     ],
 )
-def test_what_cannot_be_decided_by_seeds_is_refused(tmp_path: Path, options: dict[str, object], message: str) -> None:
+def test_what_cannot_be_decided_by_seeds_is_refused(tmp_path: Path, options: dict[str, Any], message: str) -> None:
     path = grid_search(tmp_path / "study", AXES)
     with pytest.raises(UserError) as refused:
-        made(path, **options)
+        made(path, until_decided=True, **options)
     assert message in str(refused.value)

@@ -70,7 +70,7 @@ def test_bases_that_differ_are_named() -> None:
 @pytest.mark.slow
 def test_the_best_of_each_is_compared_as_its_ablation_trained_it_anew(tmp_path: Path) -> None:
     rates, depths = {RATE: {"choice": [0.01, 0.02]}}, {DEPTH: {"choice": [1, 2, 3]}}
-    options = {"a": (depths, {}), "b": ({**depths, **rates}, {"top": 2, "corpora": ["atis", "own"]}), "c": (rates, {})}
+    options = {"a": (depths, {}), "b": ({**depths, **rates}, {"top": 2, "corpus": ["atis", "own"]}), "c": (rates, {})}
     for name, (axes, how) in options.items():
         planted(tmp_path / name, axes, **how)
     records = {name: read_study(tmp_path / name) for name in options}

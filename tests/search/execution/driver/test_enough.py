@@ -15,6 +15,7 @@ from skipstack.dashboards.live.progress import Progress
 from skipstack.dashboards.reports.exploration.report import exploration_report
 from skipstack.data.basis.errors import UserError
 from skipstack.search.analysis.ablation.experiment import experiment
+from skipstack.search.analysis.ablation.options import AblationOptions
 from skipstack.search.analysis.study_frames import study_frames
 from skipstack.search.execution.driver.driver import Driver
 from skipstack.search.execution.driver.engine import run_study
@@ -95,7 +96,7 @@ def test_an_ablation_trains_all_its_rows_all_the_same(tmp_path: Path) -> None:
     folder = open_toy(tmp_path, searched(enough(), trials=6))
     record = run(folder)
     assert record.study.search.enough is not None
-    made = experiment(read_study(folder.path), seeds=1, top=1, time=2.0)
+    made = experiment(read_study(folder.path), AblationOptions(seeds=1), time=2.0)
     assert made.study.search.enough is None
 
 

@@ -16,6 +16,7 @@ from skipstack.dashboards.reports.exploration.report import exploration_report
 from skipstack.dashboards.reports.wording import hours_over_in_words
 from skipstack.data.basis.errors import UserError
 from skipstack.search.analysis.ablation.experiment import experiment
+from skipstack.search.analysis.ablation.options import AblationOptions
 from skipstack.search.analysis.study_frames import study_frames
 from skipstack.search.api.simulation.recordings import LANES
 from skipstack.search.api.simulation.simulated import SimulatedEngine
@@ -423,7 +424,7 @@ def test_a_trial_that_never_reports_again_does_not_hold_a_study_in_this_process(
 def test_an_ablation_trains_all_its_rows(tmp_path: Path) -> None:
     folder = open_toy(tmp_path, hourly(trials=6, hours=9.0))
     assert run(folder, Clock()).study.search.hours == 9.0
-    assert experiment(read_study(folder.path), seeds=1, top=1, time=2.0).study.search.hours is None
+    assert experiment(read_study(folder.path), AblationOptions(seeds=1), time=2.0).study.search.hours is None
 
 
 def test_a_sentence_names_a_few_trials_counts_many_and_leaves_messages_as_they_are() -> None:

@@ -272,7 +272,7 @@ def test_an_ablation_has_its_forest_plot_and_its_table_to_paste(uri: str, folder
 @pytest.mark.slow
 def test_means_over_corpora_are_runs_of_their_own(tmp_path: Path) -> None:
     path = tmp_path / "two"
-    record = planted(path, {"model.stack.depth": {"choice": [1, 3]}}, corpora=["own", "atis"])
+    record = planted(path, {"model.stack.depth": {"choice": [1, 3]}}, corpus=["own", "atis"])
     own = f"sqlite:///{tmp_path / 'mlflow.db'}"
     sync(path, own)
     means = {run.info.run_name: run for key, run in runs_of(own, path).items() if len(key) > 2 and key[1] is None}

@@ -1,0 +1,67 @@
+"""The options of an ablation: its rows, their seeds, and how they are tuned again."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from skipstack.data.basis.errors import UserError
+
+MOST_SEEDS: Final = 40
+"""The most seeds of a row that trains until it is decided, unless the user says otherwise."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AblationOptions:
+    """The options of an ablation. The command line and the library have the same names and defaults.
+
+    ``seeds``: the number of seeds of each row.
+    ``top``: the number of winners: the best configs in the ranking of the search.
+    ``corpus``: names of corpora, or ``own``. Empty means the study's own corpus.
+    ``path``: whether to walk the greedy path from the base to the best config as well.
+    ``without``: texts, each with one path or several joined by commas. For each text and each winner there is a row. In
+    this row, all changes of the winner at the text's paths are taken back.
+    ``parts``: whether the single changes of each winner are rows as well.
+    ``until_decided``: whether rows get further seeds until they are decided, up to ``at_most`` (None: ``MOST_SEEDS``).
+    ``retune``: the trials with which each row is tuned again before it is compared; None for rows as they are.
+    ``retune_axes``: paths of the axes that are tuned; empty means those of training and regularisation.
+    ``family``: the name of a family of ablations that share one error budget (``families.py``); empty for one of its
+    own.
+
+    Raises UserError for ``seeds`` or ``top`` below 1, for ``at_most`` without ``until_decided`` or not above ``seeds``,
+    for ``until_decided`` with a single seed, for ``retune_axes`` without ``retune``, and for ``retune`` with ``path``
+    or ``corpus``.
+    """
+
+    seeds: int = 5
+    top: int = 1
+    corpus: Sequence[str] = ()
+    path: bool = False
+    without: Sequence[str] = ()
+    parts: bool = True
+    until_decided: bool = False
+    at_most: int | None = None
+    retune: int | None = None
+    retune_axes: Sequence[str] = ()
+    family: str = ""
+
+    def __post_init__(self) -> None:
+        for option, given in (("--seeds", self.seeds), ("--top", self.top)):
+            if given < 1:
+                raise UserError(f"{option}: got {given} (allowed: 1 or more)")
+        if self.at_most is not None and not self.until_decided:
+            raise UserError(f"--at-most: got {self.at_most} without --until-decided (allowed: with it)")
+        if self.until_decided and self.seeds == 1:
+            raise UserError(
+                "--seeds: got 1 with --until-decided (allowed: 2 or more, which show how far seeds lie apart)"
+            )
+        if self.retune_axes and self.retune is None:
+            raise UserError(f"--retune-axes: got {', '.join(self.retune_axes)} without --retune (allowed: with it)")
+        if self.retune is not None and (self.path or self.corpus):
+            raise UserError(f"--retune: got it with {'--path' if self.path else '--corpus'} (allowed: without)")
+
+    @property
+    def most_seeds(self) -> int:
+        """The most seeds that a row may get."""
+        if not self.until_decided:
+            return self.seeds
+        return MOST_SEEDS if self.at_most is None else self.at_most
