@@ -17,7 +17,7 @@ from pathlib import Path
 from skipstack.data.basis.errors import UserError
 from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.study.record.folder import StudyFolder
-from skipstack.search.study.record.reading import is_finished, read_study, unfinished_ablation
+from skipstack.search.study.record.reading import is_finished, last_ablation, read_study
 from tests.pages import ROOT
 from tests.results.earlier import earlier_pages, stamped
 from tests.results.inspected import Inspected, inspect
@@ -74,18 +74,25 @@ def run(source: Source, study: str, folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / study
     for number, arguments in enumerate(source.commands(study)):
-        if path.exists() and (not is_finished(path) or unfinished_ablation(path) is not None):
+        if path.exists() and (not is_finished(path) or _may_go_on(path)):
             skipstack(folder, "resume", study)
         if number >= done(path):
             skipstack(folder, *arguments)
 
 
+def _may_go_on(path: Path) -> bool:
+    """Whether an ablation was interrupted, or might train further seeds."""
+    last = last_ablation(path)
+    return last is not None and (last.is_interrupted or last.may_go_on)
+
+
 def done(path: Path) -> int:
-    """How many commands a study was made with."""
+    """How many commands a study was made with. An ablation of several parts is one command."""
     if not path.exists():
         return 0
     extensions = sum(1 for _ in Ledger(StudyFolder.existing(path).ledger).extensions())
-    return 1 + extensions + len(read_study(path).ablations)
+    plans = [own.plan for own in read_study(path).ablations.values()]
+    return 1 + extensions + sum(plan is None or (plan.continues is None and plan.arm is None) for plan in plans)
 
 
 def skipstack(folder: Path, *arguments: str) -> None:
