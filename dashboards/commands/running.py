@@ -24,7 +24,7 @@ from skipstack.data.basis.loading import uncollected
 from skipstack.search.analysis.confirmation.ablated import ablated
 from skipstack.search.api.options import Execution
 from skipstack.search.api.recorded_options import execution_of
-from skipstack.search.api.run import Run, ablate, next_part, with_all_rounds
+from skipstack.search.api.run import Run, ablate, next_part, with_all_parts
 from skipstack.search.api.study import exploration_of
 from skipstack.search.execution.driver.faults import StudyInterruptedError
 from skipstack.search.ledger.events import FAULTS
@@ -110,7 +110,7 @@ def _ablated(run: Run) -> int:
     while True:
         with run.finished() as record:
             if (further := next_part(run)) is None:
-                number, whole = with_all_rounds(run, record)
+                number, whole = with_all_parts(run, record)
                 confirmed = replace(ablated(whole), ablation=number)
                 with _printed(run):
                     report = with_next_step(ablated_report(whole, confirmed), whole, confirmed, str(run.folder.path))

@@ -66,8 +66,8 @@ from skipstack.search.study.record.reading import (
     unfinished_ablation,
 )
 from skipstack.search.study.record.requests import Request, Requests
-from skipstack.search.study.record.rounds import with_rounds
 from skipstack.search.study.record.study_record import StudyRecord
+from skipstack.search.study.record.whole_ablations import whole_ablations
 from skipstack.spaces.domains import Json
 from skipstack.spaces.subject import Subject
 from skipstack.spaces.trial import TrialConfig
@@ -492,16 +492,17 @@ def next_part(run: Run) -> PreparedAblation | None:
     return None if run.ablation is None else prepare_next_part(run.folder.path, code=_code(run.execution))
 
 
-def with_all_rounds(run: Run, record: StudyRecord) -> tuple[int, StudyRecord]:
-    """Return the number of the ablation that a ``run`` of a round belongs to, and its record with all its rounds.
+def with_all_parts(run: Run, record: StudyRecord) -> tuple[int, StudyRecord]:
+    """Return the number of the ablation that a ``run`` of a part belongs to, and its record with all its parts.
 
-    ``record``: the record of the run itself, which is the result if its ablation has no other rounds.
+    ``record``: the record of the run itself, which is the result if its ablation has no other parts.
     """
     assert run.ablation is not None, "it is the run of an ablation"
     assert record.plan is not None, "an ablation has a plan"
-    if (first := record.plan.continues) is None:
+    if record.plan.continues is None and record.plan.tuning is None:
         return run.ablation, record
-    return first, with_rounds(read_study(run.folder.path))[first]
+    first = record.plan.continues or run.ablation
+    return first, whole_ablations(read_study(run.folder.path))[first]
 
 
 def _code(execution: Execution) -> list[Path]:

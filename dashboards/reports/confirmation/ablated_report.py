@@ -1,6 +1,6 @@
 """The report of an ablation or another confirmed table: its verdict and rows, and an ablation's path."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from skipstack.dashboards.formats.page import FoldedPart, Report, Sentence
@@ -67,12 +67,15 @@ def _cost(record: StudyRecord) -> Iterator[Sentence]:
         trained = f"{counted(len(trials), 'trial')} with {each}: {epochs}, {seconds}"
     yield Sentence(
         f"{winners_in_words(record.plan)} The ablation trained {trained} of training and evaluation. "
-        f"{' '.join(_design(record.plan))}".strip()
+        f"{' '.join(_design(record.plan, record.arms))}".strip()
     )
 
 
-def _design(plan: AblationPlanned) -> Iterator[str]:
-    """Yield how an ablation differs from rows as they are with a fixed number of seeds and a level of their own."""
+def _design(plan: AblationPlanned, arms: Sequence[StudyRecord]) -> Iterator[str]:
+    """Yield how an ablation differs from rows as they are with a fixed number of seeds and a level of their own.
+
+    ``arms``: the searches that tuned its rows.
+    """
     if plan.looks:
         *some, last = map(str, plan.looks)
         yield (
@@ -81,7 +84,8 @@ def _design(plan: AblationPlanned) -> Iterator[str]:
         )
     if plan.tuning is not None:
         trials, axes = counted(plan.tuning.trials, "trial"), ", ".join(plan.tuning.axes)
-        yield f"Before, each row was tuned again over {axes} with {trials}."
+        seconds = sum(trial.seconds for arm in arms for trial in arm.trials.values())
+        yield f"Before, each row was tuned again over {axes} with {trials}, in {duration(seconds)} for all rows."
     if plan.family:
         yield (
             f"It is ablation {plan.place} of the family {plan.family}, which shares one error budget: p and ± are "

@@ -9,8 +9,8 @@ from skipstack.dashboards.reports.confirmation.ablated_report import ablated_rep
 from skipstack.search.analysis.confirmation.ablated import ablated
 from skipstack.search.analysis.confirmation.designs import Confirmation, by_design
 from skipstack.search.analysis.verdict.of_study import Tables, decisive_table
-from skipstack.search.study.record.rounds import with_rounds
 from skipstack.search.study.record.study_record import StudyRecord
+from skipstack.search.study.record.whole_ablations import whole_ablations
 
 
 def confirmed_tables(record: StudyRecord, *, randomise: bool = False) -> Iterator[tuple[StudyRecord, Confirmation]]:
@@ -30,7 +30,7 @@ def _tables(record: StudyRecord, *, randomise: bool) -> Iterator[tuple[StudyReco
     designed = by_design(record, randomise=randomise)
     if designed is not None and designed.rows[0].trial is not None:
         yield record, designed
-    for number, each in with_rounds(record).items():
+    for number, each in whole_ablations(record).items():
         yield each, replace(ablated(each, randomise=randomise), ablation=number)
 
 

@@ -2,8 +2,8 @@
 
 from skipstack.search.analysis.confirmation.ablated import ablated
 from skipstack.search.analysis.confirmation.confirmed import Confirmed
-from skipstack.search.study.record.rounds import with_rounds
 from skipstack.search.study.record.study_record import StudyRecord
+from skipstack.search.study.record.whole_ablations import whole_ablations
 from skipstack.spaces.subject import Subject
 
 
@@ -13,7 +13,7 @@ def confirmed_figures(record: StudyRecord, config: Subject) -> list[Confirmed]:
     The study's own scores do not count: only ablations use seeds that did not influence the choice of the config.
     """
     found = {}
-    for number, ablation in with_rounds(record).items():
+    for number, ablation in whole_ablations(record).items():
         table = ablated(ablation)
         for row in table.rows:
             _, score = row.own_scores

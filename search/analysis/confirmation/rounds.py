@@ -17,8 +17,8 @@ from skipstack.search.analysis.confirmation.confirmation import ConfirmedRow, Ro
 from skipstack.search.analysis.confirmation.designs import split_of
 from skipstack.search.ledger.events import AblationPlanned
 from skipstack.search.statistics.sequential import HOPELESS, chance_of_mark, shares
-from skipstack.search.study.record.rounds import with_rounds
 from skipstack.search.study.record.study_record import StudyRecord
+from skipstack.search.study.record.whole_ablations import whole_ablations
 
 Standing = Literal["marked", "hopeless", "open", "all seeds", "no interval"]
 
@@ -54,7 +54,7 @@ def next_part(record: StudyRecord, *, time: float) -> Experiment | None:
 def _next_round(record: StudyRecord, plan: AblationPlanned, time: float) -> Experiment | None:
     """Plan the next round of seeds after an ablation with this ``plan``; None if it has no open row, or no rounds."""
     number = plan.continues or max(record.ablations)
-    whole = with_rounds(record)[number]
+    whole = whole_ablations(record)[number]
     assert whole.plan is not None, "it has rounds"
     if not whole.plan.looks:
         return None

@@ -13,9 +13,9 @@ from skipstack.search.analysis.confirmation.confirmation import ConfirmedRow, Ro
 from skipstack.search.analysis.confirmation.designs import by_design, split_of
 from skipstack.search.analysis.confirmation.differences import Split
 from skipstack.search.analysis.exploration.budgets import expected_best
-from skipstack.search.study.record.rounds import with_rounds
 from skipstack.search.study.record.study_record import StudyRecord
 from skipstack.search.study.record.trial_record import TrialRecord
+from skipstack.search.study.record.whole_ablations import whole_ablations
 from skipstack.spaces.changes import changes, chosen
 from skipstack.spaces.function import is_imported
 from skipstack.spaces.paths import overlap, present, replaced
@@ -136,7 +136,7 @@ def _confirmed(record: StudyRecord, fingerprint: str) -> Iterator[_Confirmed]:
     """Yield the confirmed, fully trained rows of a study and its ablations on the corpus with this ``fingerprint``."""
     designed = by_design(record)
     tables = [] if designed is None else [(record, designed)]
-    tables += [(each, ablated(each)) for each in with_rounds(record).values()]
+    tables += [(each, ablated(each)) for each in whole_ablations(record).values()]
     for owner, table in tables:
         for row in table.rows if table.confirmed else ():
             trial = None if row.own is None else owner.trials[row.own]
@@ -195,7 +195,7 @@ def _winner(record: StudyRecord, fingerprint: str) -> TrialRecord | None:
 
     Only trials on the corpus with this ``fingerprint`` count. A base that no config beat is not a winner.
     """
-    for each in reversed(list(with_rounds(record).values())):
+    for each in reversed(list(whole_ablations(record).values())):
         rows = each.plan.rows if each.plan is not None else ()
         point = next((row.point for row in rows if row.roles[0].kind == "winner"), None)
         for trial in each.trials.values() if point is not None else ():

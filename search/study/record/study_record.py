@@ -1,6 +1,6 @@
 """The record of a study, which is built from its events. Tables, tracking, exports and the driver use it."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import assert_never
 
@@ -90,6 +90,8 @@ class StudyRecord:
         """The plan of an ablation, with its rows; None in a search."""
         self.ablations: dict[int, StudyRecord] = {}
         """The records of the study's ablations, by their numbers."""
+        self.arms: Sequence[StudyRecord] = ()
+        """The searches that tuned the rows of an ablation again (``whole_ablations`` fills this in)."""
 
     @classmethod
     def of(cls, events: Iterable[Event]) -> "StudyRecord":
@@ -283,7 +285,7 @@ class StudyRecord:
     @property
     def compares(self) -> bool:
         """Whether it is the record of an ablation, with all its rows: not of a further round for some of them
-        (``search/study/record/rounds.py``), nor of the search of an arm (``Tuning``).
+        (``search/study/record/whole_ablations.py``), nor of the search of an arm (``Tuning``).
         """
         return self.plan is not None and self.plan.continues is None and self.plan.arm is None
 

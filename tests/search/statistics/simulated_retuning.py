@@ -20,7 +20,7 @@ from skipstack.search.ledger.events import Metrics
 from skipstack.search.ledger.sentences import SentenceCounts
 from skipstack.search.study.config import StudyConfig
 from skipstack.search.study.record.reading import read_study
-from skipstack.search.study.record.rounds import with_rounds
+from skipstack.search.study.record.whole_ablations import whole_ablations
 from skipstack.search.study.task import EpochResult, Measured, TrialTask, Worker, Workers
 from skipstack.spaces.trial import as_network
 from tests.search.analysis.ablation.toys import beginning, made, run_ablation
@@ -98,7 +98,7 @@ def _helps(path: Path, planned: Experiment, worker: Workers) -> bool:
         run_ablation(path, following.number, beginning(path, following), worker=worker)
         following = next_part(read_study(path), time=2.0)
     record = read_study(path)
-    whole = with_rounds(record)[max(with_rounds(record))]
+    whole = whole_ablations(record)[max(whole_ablations(record))]
     for row in ablated(whole).rows:
         if row.trial is None or row.gain is None or row.reference is None or not row.marked:
             continue

@@ -8,7 +8,7 @@ from skipstack.search.analysis.ablation.experiment import arm_of
 from skipstack.search.analysis.ablation.families import parts_of, place_in_family
 from skipstack.search.analysis.confirmation.ablated import ablated
 from skipstack.search.study.record.reading import read_study
-from skipstack.search.study.record.rounds import with_rounds
+from skipstack.search.study.record.whole_ablations import whole_ablations
 from tests.search.analysis.ablation.toys import PlantedWorker, beginning, grid_search, made, run_ablation
 
 AXES: dict[str, object] = {
@@ -53,7 +53,7 @@ def test_p_values_and_intervals_are_those_of_the_share(tmp_path: Path) -> None:
     for place in (1, 3):
         planned = made(path, seeds=3, family="paper", place=place)
         run_ablation(path, planned.number, beginning(path, planned), worker=PlantedWorker)
-        found = with_rounds(read_study(path))[planned.number]
+        found = whole_ablations(read_study(path))[planned.number]
         assert found.plan is not None
         alone = found.plan.model_copy(update={"family": ""})
         rows = ablated(found).rows

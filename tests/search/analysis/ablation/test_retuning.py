@@ -10,8 +10,8 @@ from skipstack.search.analysis.ablation.experiment import Experiment, arm_of
 from skipstack.search.analysis.confirmation.rounds import next_part
 from skipstack.search.study.config import StudyConfig
 from skipstack.search.study.record.reading import read_finished, read_study
-from skipstack.search.study.record.rounds import with_rounds
 from skipstack.search.study.record.study_record import StudyRecord
+from skipstack.search.study.record.whole_ablations import whole_ablations
 from tests.search.analysis.ablation.toys import beginning, grid_search, made, run_ablation
 from tests.search.statistics.simulated_retuning import PLANTED, marked
 from tests.search.toy import open_toy, run_toy, toy_study
@@ -64,9 +64,10 @@ def test_the_best_config_of_each_arm_is_compared_on_seeds_that_nothing_was_chose
     study: tuple[Path, Experiment],
 ) -> None:
     record = read_study(study[0])
-    (number, compared), *others = with_rounds(record).items()
+    (number, compared), *others = whole_ablations(record).items()
     assert not others
     assert number == max(record.ablations)
+    assert compared.arms == arms(record)
     best = [own.ranked()[0].config.identity for own in arms(record)]
     assert [trial.config.identity for trial in compared.trials.values()] == best
     assert {trial.reason for trial in compared.trials.values()} == {"completed"}

@@ -16,8 +16,8 @@ from skipstack.search.analysis.confirmation.ablated import ablated
 from skipstack.search.analysis.confirmation.rounds import decisions, next_part
 from skipstack.search.statistics.sequential import looks
 from skipstack.search.study.record.reading import last_ablation, read_study
-from skipstack.search.study.record.rounds import with_rounds
 from skipstack.search.study.record.study_record import StudyRecord
+from skipstack.search.study.record.whole_ablations import whole_ablations
 from tests.search.analysis.ablation.toys import PlantedWorker, beginning, grid_search, made, run_ablation
 
 AXES: dict[str, object] = {
@@ -44,14 +44,14 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Experime
 
 
 def whole(study: tuple[Path, list[Experiment]]) -> StudyRecord:
-    return with_rounds(read_study(study[0]))[1]
+    return whole_ablations(read_study(study[0]))[1]
 
 
 def after(study: tuple[Path, list[Experiment]], count: int) -> StudyRecord:
     """The ablation after its first ``count`` rounds."""
     record = read_study(study[0])
     record.ablations = {number: own for number, own in record.ablations.items() if number <= count}
-    return with_rounds(record)[1]
+    return whole_ablations(record)[1]
 
 
 def test_planted_effects_are_marked_at_the_first_look_and_others_train_on_until_there_is_no_hope(
@@ -89,7 +89,7 @@ def test_each_round_trains_the_open_rows_and_their_references_with_new_seeds(
 def test_a_row_has_the_scores_of_all_its_seeds(study: tuple[Path, list[Experiment]]) -> None:
     """What the worker measures for all these seeds at once is what the rounds add up to."""
     record, ablation = read_study(study[0]), whole(study)
-    assert list(with_rounds(record)) == [1]
+    assert list(whole_ablations(record)) == [1]
     for trial in ablation.trials.values():
         flat = trial.point[DEPTH] == 1
         drawn = [generator(seed, trial.config.identity).integers(-1, 2, size=40) for seed in trial.seeds]
@@ -150,7 +150,7 @@ def test_an_ablation_with_a_fixed_number_of_seeds_gets_no_round(tmp_path: Path) 
     path = grid_search(tmp_path / "study", AXES)
     assert len(list(rounds(path, made(path, seeds=2)))) == 1
     assert next_part(read_study(path), time=4.0) is None
-    assert with_rounds(read_study(path))[1].trials == read_study(path).ablations[1].trials
+    assert whole_ablations(read_study(path))[1].trials == read_study(path).ablations[1].trials
 
 
 @pytest.mark.parametrize(

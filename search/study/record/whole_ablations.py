@@ -1,7 +1,8 @@
-"""Ablations with the seeds of all their rounds.
+"""Ablations with all their parts: the searches of their arms, and the seeds of their rounds.
 
-An ablation that trains until its rows are decided adds seeds in rounds. Each round is an ablation of its own in the
-ledger, which continues the first one (``AblationPlanned.continues``) with other seeds for the rows that are still open.
+An ablation that tunes its rows again begins with a search for each row, its arm. An ablation that trains until its rows
+are decided adds seeds in rounds. Each arm and each round is an ablation of its own in the ledger. A round continues the
+first one (``AblationPlanned.continues``) with other seeds for the rows that are still open.
 """
 
 import copy
@@ -17,18 +18,28 @@ from skipstack.search.study.record.study_record import StudyRecord
 from skipstack.search.study.record.trial_record import TrialRecord
 
 
-def with_rounds(record: StudyRecord) -> dict[int, StudyRecord]:
-    """Return the ablations of a study that compare rows, by number, each with the seeds of all its rounds.
+def whole_ablations(record: StudyRecord) -> dict[int, StudyRecord]:
+    """Return the ablations of a study that compare rows, by number, each with its arms and the seeds of all its rounds.
 
     A round counts for a row once its trial is measured on test, and only if all rounds before it count.
     """
     found = dict[int, StudyRecord]()
     for number, own in record.ablations.items():
         if own.compares:
-            found[number] = own
+            found[number] = _with_arms(own, record)
     for number, rounds in _rounds(record).items():
         found[number] = _together(found[number], rounds)
     return found
+
+
+def _with_arms(ablation: StudyRecord, record: StudyRecord) -> StudyRecord:
+    """Return an ablation's record, as a copy with the searches of its arms if it has some."""
+    tuning = None if ablation.plan is None else ablation.plan.tuning
+    if tuning is None:
+        return ablation
+    whole = copy.copy(ablation)
+    whole.arms = [record.ablations[tuning.first + arm] for arm in range(len(tuning.arms))]
+    return whole
 
 
 def _rounds(record: StudyRecord) -> dict[int, list[StudyRecord]]:
