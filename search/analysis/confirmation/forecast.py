@@ -10,6 +10,7 @@ from skipstack.data.basis.frozen import canonical_json, identity
 from skipstack.data.basis.seeding import generator
 from skipstack.data.store.stored import open_store
 from skipstack.search.analysis.ablation.experiment import Experiment
+from skipstack.search.analysis.ablation.families import parts_of
 from skipstack.search.analysis.ablation.labels import reference
 from skipstack.search.analysis.ablation.trained import TrainedRow
 from skipstack.search.analysis.confirmation.ablated import questions
@@ -132,7 +133,7 @@ def forecast(record: StudyRecord, made: Experiment, first: Iterable[Event], fold
         why=why,
         tuning=_tuning(record, made),
         scheduler=record.study.search.scheduler.kind,
-        rounds=_rounds(made.plan.looks, _questions(made)) if made.plan.looks else None,
+        rounds=_rounds(made.plan.looks, _tests(made)) if made.plan.looks else None,
     )
 
 
@@ -143,11 +144,11 @@ def _tuning(record: StudyRecord, made: Experiment) -> float | None:
     return fmean(taken) * made.plan.tuning.trials * len(made.plan.tuning.arms)
 
 
-def _rounds(looks: tuple[int, ...], asked: int) -> Rounds:
+def _rounds(looks: tuple[int, ...], tests: int) -> Rounds:
     alone = Noise(seeds=1.0, sentences=0.0, rest=0.0)
-    effect = smallest_difference(alone, seeds=looks[-1], sentences=2, questions=asked)
+    effect = smallest_difference(alone, seeds=looks[-1], sentences=2, questions=tests)
     idle, detectable = (
-        expected(looks, each, level=LEVEL / asked, experiments=SIMULATED, source=generator(0, "rounds")).seeds
+        expected(looks, each, level=LEVEL / tests, experiments=SIMULATED, source=generator(0, "rounds")).seeds
         for each in (0.0, effect)
     )
     return Rounds(looks=looks, idle=idle, detectable=detectable)
@@ -241,18 +242,25 @@ def _resolution(record: StudyRecord, made: Experiment) -> tuple[Resolution | Non
     if found is None:
         return None, "the search trained one seed, which does not show how far seeds lie apart"
     seeds, sentences = made.study.search.seeds, table.shape[1]
-    asked = _questions(made)
+    tests = _tests(made)
     smallest, as_searched = (
-        smallest_difference(each, seeds=seeds, sentences=sentences, questions=asked) if seeds > 1 else None
+        smallest_difference(each, seeds=seeds, sentences=sentences, questions=tests) if seeds > 1 else None
         for each in (found, replace(found, degrees=inf))
     )
     return Resolution(
         smallest=smallest,
         as_searched=as_searched,
-        needed=seeds_needed(found, POINTS / abs(record.measure.factor), sentences=sentences, questions=asked),
+        needed=seeds_needed(found, POINTS / abs(record.measure.factor), sentences=sentences, questions=tests),
         sentences=sentences if winner.packed is None else winner.packed.sentences,
-        questions=asked,
+        questions=_questions(made),
     ), ""
+
+
+def _tests(made: Experiment) -> int:
+    """Return the number of comparisons that would have the same level each: a share of the level in a family of
+    ablations counts like so many more questions.
+    """
+    return _questions(made) * (parts_of(made.plan.place) if made.plan.family else 1)
 
 
 def _questions(made: Experiment) -> int:

@@ -1,7 +1,10 @@
 """What an ablation will cost, on made-up ledgers of searches whose seeds trained together, or one after another."""
 
 from collections.abc import Callable
+from dataclasses import replace
+from math import inf
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,7 +17,7 @@ from skipstack.search.analysis.ablation.experiment import Experiment, experiment
 from skipstack.search.analysis.ablation.options import AblationOptions
 from skipstack.search.analysis.confirmation.forecast import Forecast, forecast
 from skipstack.search.ledger.events import Event
-from skipstack.search.statistics.power import Noise, smallest_difference
+from skipstack.search.statistics.power import Noise, noise, smallest_difference
 from skipstack.search.study.record.folder import StudyFolder
 from skipstack.search.study.record.study_record import StudyRecord
 from tests.search.made_up import DEPTH, HIDDEN, ended, opening, proposed, record_of, reported, study
@@ -49,8 +52,8 @@ def searched(seeds: int, *, racing: bool = False) -> StudyRecord:
     return record_of(CONFIG, *events)
 
 
-def ablation(record: StudyRecord, seeds: int) -> Experiment:
-    return experiment(record, AblationOptions(seeds=seeds), time=0.0)
+def ablation(record: StudyRecord, seeds: int, *, family: str = "", place: int = 1) -> Experiment:
+    return experiment(record, AblationOptions(seeds=seeds, family=family), place=place, time=0.0)
 
 
 @pytest.fixture
@@ -60,8 +63,8 @@ def expected(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., F
         "skipstack.search.analysis.confirmation.forecast._tokens", lambda folder, event: len(event.corpus)
     )
 
-    def of(record: StudyRecord, seeds: int) -> Forecast:
-        made = ablation(record, seeds)
+    def of(record: StudyRecord, seeds: int, **options: Any) -> Forecast:
+        made = ablation(record, seeds, **options)
         return forecast(record, made, opening(made.study), StudyFolder(tmp_path))
 
     return of
@@ -99,6 +102,23 @@ def test_the_sentence_says_the_span_and_what_it_assumes(expected: Callable[..., 
     assert f"about 60 s {pace} the" in told(2)
     assert f"about 60 s to 2.5 min {pace}: 5 seeds take at least as long as its 2, at most 2.5 times as long" in told(5)
     assert f"about 30 s to 60 s {pace}: 1 seed takes at most as long as its 2, at least 50% of it" in told(1)
+
+
+@pytest.mark.parametrize("place", [1, 2])
+def test_in_a_family_less_is_detected_as_with_so_many_more_questions(
+    place: int, expected: Callable[..., Forecast], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = np.random.default_rng(3)
+    table = source.normal(0, 0.004, (2, 1)) + source.normal(0, 0.1, (1, 400)) + source.normal(0, 0.2, (2, 400))
+    monkeypatch.setattr("skipstack.search.analysis.confirmation.forecast.difference_table", lambda *_: table)
+    found = expected(searched(2), 5, family="layers", place=place).resolution
+    known = noise([table])
+    assert found is not None
+    assert known is not None
+    questions = 5 * place * (place + 1)
+    truth = smallest_difference(replace(known, degrees=inf), seeds=5, sentences=400, questions=questions)
+    assert found.as_searched == pytest.approx(truth)
+    assert found.questions == 5
 
 
 @pytest.mark.slow
