@@ -1,6 +1,6 @@
 """The report of an ablation or another confirmed table: its verdict and rows, and an ablation's path."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 
 from skipstack.dashboards.formats.page import FoldedPart, Report, Sentence
@@ -14,6 +14,7 @@ from skipstack.search.analysis.ablation.families import parts_of
 from skipstack.search.analysis.ablation.labels import winners_in_words
 from skipstack.search.analysis.ablation.trained import walked
 from skipstack.search.analysis.confirmation.designs import Confirmation
+from skipstack.search.analysis.confirmation.rounds import decisions
 from skipstack.search.analysis.verdict.of_study import of_table
 from skipstack.search.ledger.events import AblationPlanned
 from skipstack.search.study.record.study_record import StudyRecord
@@ -67,24 +68,23 @@ def _cost(record: StudyRecord) -> Iterator[Sentence]:
         trained = f"{counted(len(trials), 'trial')} with {each}: {epochs}, {seconds}"
     yield Sentence(
         f"{winners_in_words(record.plan)} The ablation trained {trained} of training and evaluation. "
-        f"{' '.join(_design(record.plan, record.arms))}".strip()
+        f"{' '.join(_design(record.plan, record))}".strip()
     )
 
 
-def _design(plan: AblationPlanned, arms: Sequence[StudyRecord]) -> Iterator[str]:
-    """Yield how an ablation differs from rows as they are with a fixed number of seeds and a level of their own.
-
-    ``arms``: the searches that tuned its rows.
-    """
+def _design(plan: AblationPlanned, record: StudyRecord) -> Iterator[str]:
+    """Yield how an ablation differs from rows as they are with a fixed number of seeds and a level of their own."""
     if plan.looks:
         *some, last = map(str, plan.looks)
+        undecided = sum(decision.standing == "open" for _, _, decision in decisions(record))
+        left = f" ({counted(undecided, 'row')} still open: `skipstack resume` adds seeds)" if undecided else ""
         yield (
-            f"Rows were compared at {', '.join(some)} and {last} seeds until each was decided; p and ± are corrected "
-            "for that, too."
+            f"Rows are compared at {', '.join(some)} and {last} seeds until each is decided{left}; p and ± are "
+            "corrected for that, too."
         )
     if plan.tuning is not None:
         trials, axes = counted(plan.tuning.trials, "trial"), ", ".join(plan.tuning.axes)
-        seconds = sum(trial.seconds for arm in arms for trial in arm.trials.values())
+        seconds = sum(trial.seconds for arm in record.arms for trial in arm.trials.values())
         yield f"Before, each row was tuned again over {axes} with {trials}, in {duration(seconds)} for all rows."
     if plan.family:
         yield (

@@ -8,6 +8,9 @@ import numpy as np
 import pytest
 from statsmodels.stats.multitest import multipletests
 
+from skipstack.dashboards.formats.rendering import render
+from skipstack.dashboards.reports.confirmation.ablated_report import ablated_report
+from skipstack.data.basis.counted import counted
 from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.frozen import canonical_json
 from skipstack.data.basis.seeding import generator
@@ -63,6 +66,16 @@ def test_planted_effects_are_marked_at_the_first_look_and_others_train_on_until_
     ended = [(row.axis, decision.standing) for row, _, decision in decisions(whole(study))]
     assert [each for axis, each in ended if axis == DEPTH] == ["marked", "marked"]
     assert {each for axis, each in ended if axis == RATE} <= {"hopeless", "all seeds"}
+
+
+def test_the_report_says_how_many_rows_are_still_open(study: tuple[Path, list[Experiment]]) -> None:
+    def told(record: StudyRecord) -> str:
+        return " ".join(render(ablated_report(record, ablated(record)), "text").split())
+
+    undecided = [decision for _, _, decision in decisions(after(study, 1)) if decision.standing == "open"]
+    assert undecided
+    assert f"({counted(len(undecided), 'row')} still open: `skipstack resume` adds seeds)" in told(after(study, 1))
+    assert "still open" not in told(whole(study))
 
 
 def test_each_round_trains_the_open_rows_and_their_references_with_new_seeds(
