@@ -1,11 +1,12 @@
-"""Ablations with the seeds of all their rounds.
+"""Joins the rounds of an ablation, so that each row has the seeds of all its rounds.
 
-An ablation that trains until its rows are decided adds seeds in rounds. Each round is an ablation of its own in the
-ledger, which continues the first one (``AblationPlanned.continues``) with other seeds for the rows that are still open.
+An ablation that trains until its rows are decided adds seeds in rounds. In the ledger, each round is a separate
+ablation. It continues the first one (``AblationPlanned.continues``) with new seeds for the rows that are still open.
 """
 
 import copy
-from collections.abc import Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -20,28 +21,20 @@ from skipstack.search.study.record.trial_record import TrialRecord
 def with_rounds(record: StudyRecord) -> dict[int, StudyRecord]:
     """Return the ablations of a study that compare rows, by number, each with the seeds of all its rounds.
 
-    A round counts for a row once its trial is measured on test, and only if all rounds before it count.
+    A round counts for a row once its trial is trained to its end and, if the row was tested, is tested as well. It
+    counts only if all rounds before it do.
     """
-    found = dict[int, StudyRecord]()
-    for number, own in record.ablations.items():
-        if own.compares:
-            found[number] = own
-    for number, rounds in _rounds(record).items():
-        found[number] = _together(found[number], rounds)
-    return found
-
-
-def _rounds(record: StudyRecord) -> dict[int, list[StudyRecord]]:
-    """Return the rounds after the first of each ablation that has some, by the ablation's number."""
-    found = dict[int, list[StudyRecord]]()
+    rounds = defaultdict[int, list[StudyRecord]](list)
     for own in record.ablations.values():
         if own.plan is not None and own.plan.continues is not None:
-            found.setdefault(own.plan.continues, []).append(own)
-    return found
+            rounds[own.plan.continues].append(own)
+    return {number: _together(own, rounds[number]) for number, own in record.ablations.items() if own.compares}
 
 
-def _together(first: StudyRecord, rounds: Iterable[StudyRecord]) -> StudyRecord:
-    """Return a copy of an ablation's record whose trials have the seeds of all ``rounds``."""
+def _together(first: StudyRecord, rounds: Sequence[StudyRecord]) -> StudyRecord:
+    """Return the record of an ablation whose trials have the seeds of all ``rounds`` after the first."""
+    if not rounds:
+        return first
     later = [{canonical_json(trial.point): trial for trial in each.trials.values()} for each in rounds]
     whole = copy.copy(first)
     whole.trials = {}
@@ -56,7 +49,7 @@ def _together(first: StudyRecord, rounds: Iterable[StudyRecord]) -> StudyRecord:
 
 
 def _joined(parts: Sequence[TrialRecord]) -> TrialRecord:
-    """Join the trials of one config with different seeds into one, whose only report has the best one of each."""
+    """Join trials of one config with different seeds into one trial. Its only report joins the best report of each."""
     first, reports = parts[0], Reports()
     best = joined(
         [report.model_copy(update={"seeds": each.seeds}) for each in parts if (report := each.best) is not None]
@@ -83,7 +76,9 @@ def _joined(parts: Sequence[TrialRecord]) -> TrialRecord:
 
 
 def _counts_of(parts: Sequence[TrialRecord]) -> SentenceCounts | None:
-    """Return the counts by test sentence of all seeds; None if a trial has none, or has those of other sentences."""
+    """Return the counts by test sentence over all seeds. None if a trial has none, or if the numbers of sentences
+    differ.
+    """
     packed = [each.packed for each in parts if each.packed is not None]
     if len(packed) < len(parts) or len({each.sentences for each in packed}) > 1:
         return None
