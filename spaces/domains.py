@@ -102,7 +102,7 @@ class Domain(ABC):
 
     @property
     def inside(self) -> Json:
-        """A value that stands for all values of an infinite domain, and that hardly any condition names."""
+        """A value that represents all values of an infinite domain, since hardly any condition names it."""
         return self.middle
 
     @property
@@ -431,7 +431,9 @@ class Range(Numeric):
 
     @property
     def span(self) -> tuple[float, float]:
-        """The coordinates between which random draws are uniform. A step widens those of a logarithmic range."""
+        """The coordinates between which random draws are uniform: 0 and 1 or, in a logarithmic range with a step, those
+        of the numbers half a step beyond the ends.
+        """
         if not self.is_uneven:
             return 0.0, 1.0
         return self.coordinate(self.low - self.step / 2), self.coordinate(self.high + self.step / 2)
