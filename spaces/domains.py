@@ -545,8 +545,8 @@ class Integer(Range):
 
 @dataclass(frozen=True, slots=True)
 class Normal(Numeric):
-    """All numbers, drawn from a normal distribution with this ``mean`` and standard ``deviation``. With ``log``, all
-    numbers above 0, whose natural logarithm is drawn from that distribution.
+    """The domain of all numbers, with a normal distribution of this ``mean`` and standard ``deviation``. With ``log``,
+    the domain of all numbers above 0, whose natural logarithm has this distribution.
 
     The coordinate of a number x is the probability of numbers below it: Phi((x - mean) / deviation), or Phi((ln x -
     mean) / deviation) with ``log``, where Phi is the standard normal distribution function. Numbers further than
