@@ -2,7 +2,7 @@
 
 The name of a row depends on its role, such as base or winner. It names the winner or the change whose gain the row
 measures. The gain of a change is the score of a config with the change minus that of the same config without it, even
-if the row is the config without the change. So a positive gain always means that the change helps.
+if the row is the config without the change. So a positive gain always speaks for the change.
 """
 
 from collections.abc import Mapping
