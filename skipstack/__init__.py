@@ -9,8 +9,8 @@
     model = skipstack.load(study.export("best-tagger"))
     print(model.predict([["the", "cats", "sleep"]])[0].tags)
 
-Importing skipstack loads nothing large: a function loads what it needs when it is called. A mistake in a caller's
-arguments raises a ``UserError``, a ValueError with a message of one line.
+Importing skipstack is fast: a function loads large libraries only when it is called. A mistake in a caller's arguments
+raises a ``UserError``, a ValueError with a message of one line.
 """
 
 from __future__ import annotations
@@ -114,12 +114,12 @@ Function = TypeVar("Function", bound="Callable[..., object]")
 
 
 def _shown_with_run_options(function: Function) -> Function:
-    """Name the options of a run in the function's signature, as ``help`` and notebooks print it."""
+    """List the options of a run in the function's signature, so that ``help`` and notebooks show them."""
     own = signature(function)
     options = [
         Parameter(name, Parameter.KEYWORD_ONLY, default=False if name == "progress" else None, annotation=annotation)
         for name, annotation in GivenOptions.__annotations__.items()
-        if name != "code" or "folder" in own.parameters  # a study that begins names its code itself
+        if name != "code" or "folder" in own.parameters  # a new study names its code in its file
     ]
     *named, _ = own.parameters.values()
     function.__signature__ = own.replace(parameters=[*named, *options])  # type: ignore[attr-defined]
@@ -149,13 +149,14 @@ def search(
 ) -> Study:
     """Run a study to its end: propose trials, train them, record them, rank them.
 
-    ``study``: the name of a preset, a YAML file, a mapping with the keys of one, or a ``Space``. ``settings``: values
-    by dotted path, such as ``{"model.stack.hidden": 32, "search.proposer": "random"}``. ``name``: the name of the
-    study in reports and in MLflow, by default that of the preset, the file or the function. ``out``: a new folder, by
-    default ``runs/NAME``. The other arguments are those of ``skipstack search``, such as ``hours``, after which the
-    whole study ends, and the options of a run (``RunOptions``); ``progress`` shows on stderr how far the study is.
+    ``study``: the name of a preset, the path of a YAML file, a mapping with the keys of such a file, or a ``Space``.
+    ``settings``: values by dotted path, such as ``{"model.stack.hidden": 32, "search.proposer": "random"}``. ``name``:
+    the name of the study in reports and in MLflow, by default that of the preset, the file or the function. ``out``: a
+    new folder, by default ``runs/NAME``. The other arguments are those of ``skipstack search``, such as ``hours``,
+    after which the whole study ends, and the options of a run (``RunOptions``). ``progress``: show the study's progress
+    on stderr.
 
-    ``objective``: a function that is called instead of training a network, once for each seed of each trial:
+    ``objective``: a function that is called once for each seed of each trial; no network is then trained. It is
     ``objective(config, report)``, or ``objective(config)``, which returns the score of its only epoch. ``config`` has
     the values of the axes by their names (any name but ``function``), the other values of the base, and
     ``config["seed"]``. If the base has no value for an axis, it uses the middle of the axis's range, or its first
@@ -165,18 +166,19 @@ def search(
 
     ``objectives``: several values that the function reports or returns by their names, each with its direction:
     ``{"accuracy": "maximize", "seconds": "minimize"}`` for ``report(accuracy=0.93, seconds=12.0)``. The first is the
-    score; ``Study.front`` has the trials that no other dominates.
+    score. ``Study.front`` has the trials that no other trial dominates.
 
-    ``replicates``: another argument in which the calls of a trial differ, besides the seed. With ``{"fold": 5}`` each
-    seed is five calls, with ``config["fold"]`` from 0 to 4, and there is one seed unless ``seeds`` gives more;
-    ``{"corpus": ["a", "b"]}`` makes a call for each value. The score of a trial is the mean over its calls.
+    ``replicates``: another argument in which the calls of a trial differ, besides the seed. With ``{"fold": 5}`` the
+    function is called five times for each seed, with ``config["fold"]`` from 0 to 4. There is then one seed, unless
+    ``seeds`` gives more. ``{"corpus": ["a", "b"]}`` makes a call for each value. The score of a trial is the mean over
+    its calls.
 
-    ``constraints``: rules for every trial besides the study's own: expressions over axes, such as
-    ``"batch * rate < 4"``, and functions whose parameters are axes, such as ``def fits(batch, rate): ...``, ``__``
-    standing for a dot. To resume, extend or ablate the study, give such functions again.
+    ``constraints``: rules for every trial, besides the study's own. A rule is an expression over axes, such as
+    ``"batch * rate < 4"``, or a function whose parameters are axes, such as ``def fits(batch, rate): ...``, where
+    ``__`` replaces a dot. To resume, extend or ablate the study, give such functions again.
 
-    Raises UserError for a mistake in any of these, before anything is trained. KeyboardInterrupt, and the UserErrors
-    for a full disk, a lost disk and a lost cluster, leave a study that ``resume`` finishes.
+    Raises UserError for a mistake in any of these, before anything is trained. After a KeyboardInterrupt, or a
+    UserError for a full disk, a lost disk or a lost cluster, ``resume`` finishes the study.
     """
     check_system()
     from skipstack.search.api.arguments import check_arguments
@@ -231,17 +233,17 @@ def begin(
     tracking_uri: str | None = None,
     progress: bool = False,
 ) -> OwnLoop:
-    """Begin a study whose trials a loop of your own trains, wherever it likes: the study has the ledger, the scheduler
-    and the MLflow runs of any other, and runs nothing itself::
+    """Begin a study whose trials your own loop trains, wherever you like. The study has a ledger, a scheduler and
+    MLflow runs, as any other study, but trains nothing itself::
 
         with skipstack.begin(skipstack.Space(x=skipstack.uniform(0, 4)), trials=20, seeds=1, out="runs/mine") as study:
             while (trial := study.ask()) is not None:
                 trial.report(score=measured(trial.config["x"]))
                 trial.end()
 
-    ``study``: as for ``search`` with an ``objective``; or the folder of a study that was begun like this and is not at
-    its end: it goes on, and its open trials are handed out again. ``report`` returns whether the trial goes on. The
-    other arguments are those of ``search``. Raises UserError for a mistake in any of these.
+    ``study``: as for ``search`` with an ``objective``; or the folder of an unfinished study that ``begin`` created.
+    That study continues, and ``ask`` returns its open trials again. ``report`` returns whether the trial continues.
+    The other arguments are those of ``search``. Raises UserError for a mistake in any of these.
     """
     check_system()
     from dataclasses import fields
@@ -303,15 +305,16 @@ def resume(
     hours: float | None = None,
     **options: Unpack[GivenOptions],
 ) -> Study:
-    """Finish a study that was interrupted: trials that ran go on where they were, and the others follow.
+    """Finish an interrupted study: running trials continue where they stopped, and the others follow. If the study is
+    finished already, events that MLflow lacks are written there.
 
-    ``enough``: no further trial begins. ``hours``: the hours of the whole study from now on, counted over all its runs;
-    a study whose hours were over goes on, too, if it gets more. If the study is finished, the events that MLflow lacks
-    are written there. Options and errors are those of ``search``; an option that is not given is that of the study's
-    last run. ``objective``: the function of a study that calls one; if it is called anew, its earlier reports count for
-    nothing, unless it resumes by itself. ``constraints``: the functions that the study began with as constraints,
-    unchanged. ``code``: the files of the study's own code, which are run; needed if they or the study were moved since
-    the last run. Each must be the recorded one, by its hash.
+    ``enough``: begin no further trials. ``hours``: a new limit in hours for the whole study, counted over all its runs;
+    a study that ended at its former limit continues if this is higher. ``objective``: the function, if the study calls
+    one. If a trial's function is called again, its earlier reports do not count, unless it resumes from a checkpoint.
+    ``constraints``: the unchanged functions with which the study began as constraints. ``code``: the files of the
+    study's own code, needed if they or the study were moved since the last run. They are run, and must have the
+    recorded hashes. Other options and errors are those of ``search``; options that are not given are those of the
+    study's last run.
     """
     check_system()
     from skipstack.search.api.arguments import check_arguments
@@ -339,10 +342,10 @@ def extend(
     """Extend a study, finished or not, by trials, seeds, values or points.
 
     ``trials``: the number of further trials. ``seeds``: the number of further seeds for each trial to come.
-    ``choices``: further values of axes, by their paths. ``points``: points to try next, beside ``trials``, each with
-    values by axis, as for ``Study.enqueue``, which asks a study for points while it runs. ``code``, ``constraints``: as
-    for ``resume``. Options and errors are those of ``search``; an option that is not given is that of the study's last
-    run.
+    ``choices``: further values of axes, by their paths. ``points``: points to try next, in addition to ``trials``, each
+    with values by axis. (``Study.enqueue`` adds points while the study runs.) ``code``, ``constraints``: as for
+    ``resume``. Other options and errors are those of ``search``; options that are not given are those of the study's
+    last run.
     """
     check_system()
     from skipstack.search.api.arguments import check_arguments
@@ -394,22 +397,23 @@ def ablate(
     data_dir: AnyPath | None = None,
     **options: Unpack[GivenOptions],
 ) -> Study:
-    """Train the base of a finished study, its ``top`` best configs, each of these without one of its changes, and the
-    base with each of the changes alone, all with ``seeds`` new seeds and to their ends.
+    """Test which changes of a finished study's best configs help. The rows of an ablation are the study's base, its
+    ``top`` best configs, each of these without one of its changes, and the base with each change alone. Every row is
+    trained to its end with ``seeds`` new seeds. If no config differs from the base, nothing is trained.
 
-    ``corpus``: a name, or several, of corpora that every row is trained on; by default the study's own, which is called
-    ``own`` beside others. ``path``: with the greedy path from the base to the best config. ``beside``: the folder of
-    another search with the same base, or several, whose best configs are rows, too. ``without``: a path, or several
-    joined by commas, or a list of these: the best config without all its changes there at once is a row. ``parts``:
-    False leaves the single changes out. ``until_decided``: rows get further seeds until each is marked, is unlikely to
-    be marked with ``at_most`` seeds (None: 40), or has as many. ``retune``: each row is tuned again with so many trials
-    before rows are compared, over the axes at or below the paths ``retune_axes`` (by default those of training and
-    regularisation). ``family``: a name; all ablations of this name, in this study and those beside it, share one error
-    budget. If nothing differs from the base, nothing is trained.
-    ``code``, ``constraints``: as for ``resume``. Options and errors are those of ``search``; an option that is not
-    given is that of the study's last run. ``resume`` finishes an ablation that was interrupted. If an ``objective``
-    reports no ``test``, its rows are compared by the score itself: the seeds are new, and the variation between them is
-    the only one that is known.
+    ``corpus``: the name of the corpus, or of several, on which to train every row. By default it is the study's own;
+    among several it is named ``own``. ``path``: also train the greedy path from the base to the best config.
+    ``beside``: the folder of another search with the same base, or several; their best configs become rows as well.
+    ``without``: a path, or several joined by commas, or a list of these. The best config without all its changes at
+    these paths becomes a row. ``parts``: False leaves out the rows of single changes. ``until_decided``: give rows
+    further seeds until each is marked as significant, is unlikely to be marked with ``at_most`` seeds (None: 40), or
+    has that many. ``retune``: tune each row again with this many trials before the rows are compared. The tuned axes
+    are those at or below the paths ``retune_axes``, by default those of training and regularisation. ``family``: a
+    name; all ablations with this name, in this study and in those beside it, share one error budget.
+
+    ``code``, ``constraints``: as for ``resume``. Other options and errors are those of ``search``; options that are not
+    given are those of the study's last run. ``resume`` finishes an interrupted ablation. If an ``objective`` reports no
+    ``test``, rows are compared by the score, and only the variation between seeds is known.
     """
     check_system()
     from skipstack.search.analysis.ablation.options import AblationOptions
@@ -455,10 +459,11 @@ def ablate(
 
 
 def open(folder: AnyPath, *, tracking_uri: str | None = None) -> Study:
-    """The study in a folder, finished or not; or one in MLflow, by ``mlflow:NAME``, ``mlflow:ID`` or ``runs:/ID``, in
-    the store ``tracking_uri`` or that of ``MLFLOW_TRACKING_URI``, by the copy of its ledger there.
+    """Open a study, finished or not, from its ``folder``.
 
-    Raises UserError where there is none, or it is damaged.
+    ``folder`` may also be ``mlflow:NAME``, ``mlflow:ID`` or ``runs:/ID``. The study is then read from the copy of its
+    ledger in the MLflow store ``tracking_uri``, by default that of the variable ``MLFLOW_TRACKING_URI``. Raises
+    UserError if there is no study, or if it is damaged.
     """
     check_system()
     from skipstack.search.api.arguments import check_arguments
@@ -470,10 +475,10 @@ def open(folder: AnyPath, *, tracking_uri: str | None = None) -> Study:
 
 
 def follow(folder: AnyPath, *, every: float = 5.0) -> None:
-    """Show the report of a study in a notebook's cell, and make it anew ``every`` so many seconds if something has
-    happened, until the study is finished or the cell is interrupted. Another process runs the study.
+    """Show the report of a study, which another process runs, in a notebook's cell. Update it when the study changes,
+    at most once in ``every`` seconds, until the study is finished or the cell is interrupted.
 
-    Raises UserError outside a notebook, and where there is no study.
+    Raises UserError outside a notebook, or if there is no study.
     """
     check_system()
     from skipstack.dashboards.reports.notebook import follow as followed
@@ -485,10 +490,10 @@ def follow(folder: AnyPath, *, every: float = 5.0) -> None:
 
 
 def from_optuna(study: Any, *, out: AnyPath) -> Study:
-    """The finished trials of an Optuna study as a finished study of ours in the new folder ``out``: reports, pages and
-    warm starts (``search.warm_start``) read it like any other. Its description says what Optuna does not record.
+    """Convert the ended trials of an Optuna study into a finished study in the new folder ``out``. Reports, pages and
+    warm starts (``search.warm_start``) read it like any other. Its description names facts that Optuna does not record.
 
-    Trials that were pruned are stopped ones. Raises UserError for several objectives, and where no trial has ended.
+    Pruned trials become stopped ones. Raises UserError for several objectives, or if no trial has ended.
     """
     check_system()
     from skipstack.search.api.arguments import check_arguments
@@ -506,12 +511,12 @@ def from_tune(
     space: Space | Mapping[str, Any] | None = None,
     out: AnyPath,
 ) -> Study:
-    """The trials of a Ray Tune experiment's ``folder``, as ``from_optuna`` has those of Optuna.
+    """Convert the trials in the ``folder`` of a Ray Tune experiment into a finished study, as ``from_optuna`` does.
 
-    ``score``: the metric that ranks them; each result with it is an epoch. ``space``: the axes, as a ``Space`` or as
-    the experiment's own ``param_space``; without it they are as wide as the values that were tried. Raises UserError
-    where the folder has no trials, or none has that metric, and for a parameter that no axis can be, such as
-    ``tune.sample_from``.
+    ``score``: the metric that ranks trials; each result with this metric is an epoch. ``space``: the axes, as a
+    ``Space`` or as the experiment's own ``param_space``. Without it, each axis extends over the values that were tried.
+    Raises UserError if the folder has no trials, if no trial has the metric, and for a parameter that cannot be an
+    axis, such as ``tune.sample_from``.
     """
     check_system()
     from skipstack.search.api.arguments import check_arguments
@@ -530,11 +535,12 @@ def from_wandb(
     direction: Direction = "maximize",
     out: AnyPath,
 ) -> Study:
-    """The finished runs in a ``table`` that W&B's page has exported as CSV, as ``from_optuna`` has those of Optuna.
+    """Convert the finished runs in a ``table``, exported as CSV from W&B's page, into a finished study, as
+    ``from_optuna`` does.
 
-    ``score``: the column that ranks them. ``space``: the axes, each a column, as a ``Space`` or as the ``parameters``
-    of the sweep's configuration. Raises UserError for a column that is not there, for a value that its axis does not
-    have, and for a distribution that no axis has, such as ``beta``.
+    ``score``: the column that ranks runs. ``space``: the axes, each of which is a column, as a ``Space`` or as the
+    ``parameters`` of the sweep's configuration. Raises UserError for a missing column, for a value that its axis does
+    not have, and for a distribution that no axis can have, such as ``beta``.
     """
     check_system()
     from skipstack.search.api.arguments import check_arguments
@@ -561,11 +567,12 @@ def _page(study: Study) -> str:
 
 
 def load(bundle: AnyPath, *, device: DeviceName = "auto", code: Sequence[AnyPath] = ()) -> Model:
-    """The trained network of a bundle, a folder or a .zip. It is data only: loading a bundle from an untrusted source
-    runs no code.
+    """Load the trained network of a bundle, which is a folder or a .zip. A bundle holds only data, so loading one from
+    an untrusted source runs no code of that source.
 
-    A network with pieces of the user's own needs the ``code`` files that they come from, which are run: exactly the
-    files that the bundle names by their hashes. Raises UserError if these are not given, or if it is no whole bundle.
+    ``code``: the files of the user's own code, if the network has components from them. They are run, and must have the
+    hashes that the bundle records. Raises UserError if such files are missing, or if the bundle is incomplete or
+    invalid.
     """
     check_system()
     from skipstack.search.api.arguments import check_arguments
@@ -579,10 +586,10 @@ def load(bundle: AnyPath, *, device: DeviceName = "auto", code: Sequence[AnyPath
 
 
 def load_own(bundle: AnyPath) -> OwnModel:
-    """The model of a function in a bundle, a folder or a .zip: its files, and what they are. None of them is run,
-    unpickled or unpacked; ``save`` writes them to a folder, for the program that they are for.
+    """Open a bundle (a folder or a .zip) of the model that a user's function reported. The model's files are listed,
+    but not run, unpickled or unpacked. ``save`` writes them to a folder, for the program that can read them.
 
-    Raises UserError where it is no whole bundle of a function's model.
+    Raises UserError for any other bundle, or if the bundle is incomplete or invalid.
     """
     check_system()
     from skipstack.search.api.arguments import check_arguments
@@ -600,7 +607,7 @@ def space(
     scale: str | None = None,
     settings: Mapping[str, Any] | None = None,
 ) -> Points:
-    """The space of a study, given as for ``search``: its axes, its points, and the config at each of them.
+    """Return the space of a study: its axes, its points, and the config at each point. ``study``: as for ``search``.
 
     Raises UserError for a mistake in the study.
     """
@@ -628,10 +635,10 @@ def _execution(
     *,
     of: Callable[..., object] = search,
 ) -> Execution:
-    """The execution of a study by these options; options that are None are those of the last run in the folder
-    ``before``.
+    """Return the execution of a study with these options. ``before``: the folder of the study, if it exists; options
+    that are None are those of its last run. ``of``: the function that the user called.
 
-    Raises UserError for an option that the function ``of``, which was called, does not have.
+    Raises UserError for an option that this function does not have.
     """
     from dataclasses import replace
     from logging import getLogger
@@ -655,9 +662,9 @@ def _execution(
 
 
 def _study(given: AnyStudy, objective: object) -> str | Path | Mapping[str, Any]:
-    """A study as ``load_study`` takes it. ``objective``: the function that its trials call; None if they call none.
+    """Convert a study to the form that ``load_study`` takes. ``objective``: the function that its trials call, if any.
 
-    Raises UserError for axes that stand where the keys of a study file should, and for axes of a function without one.
+    Raises UserError for a mapping of axes that is not a ``Space``, and for axes of a function without an ``objective``.
     """
     from skipstack.data.basis.errors import UserError
     from skipstack.spaces.config import Axis
@@ -683,13 +690,13 @@ def _settings(
     replicates: Mapping[str, int | Sequence[str | float]] | None,
     objectives: Mapping[str, Direction] | None,
 ) -> Mapping[str, Any]:
-    """Settings as ``load_study`` takes them, with the name, the replicates and the objectives before them."""
+    """Return settings for ``load_study``: the name, the replicates and the objectives, then the user's ``settings``."""
     own = {"name": name, "search.replicates": replicates, "search.objectives": objectives}
     return {**{path: value for path, value in own.items() if value is not None}, **(settings or {})}
 
 
 def _check_direction(config: StudyConfig, direction: Direction | None) -> None:
-    """Raises UserError for a direction beside objectives that have their own."""
+    """Raise UserError for a ``direction`` if the objectives have their own directions."""
     from skipstack.data.basis.errors import UserError
 
     if direction is not None and config.search.reported:
@@ -700,14 +707,14 @@ def _check_direction(config: StudyConfig, direction: Direction | None) -> None:
 
 
 def _constraints(given: Sequence[str | Constraint]) -> list[str | ConstraintFunction]:
-    """Constraints with their functions as a study's record has them."""
+    """Convert each function among constraints to the form in which a study records it."""
     from skipstack.spaces.constraint_functions import constraint_function
 
     return [each if isinstance(each, str) else constraint_function(each) for each in given]
 
 
 def _finished(run: Run) -> Study:
-    """The study once it is run to its end and MLflow shows it."""
+    """Run a study to its end, with all parts of an ablation, publish it in MLflow, and open it."""
     from skipstack.dashboards.reports.pictures.drawing_process import DRAWING
     from skipstack.search.api.run import ablate, next_part
 
@@ -718,7 +725,7 @@ def _finished(run: Run) -> Study:
             run = ablate(further, run.execution)
             run.finish()
         _shown(run, record if run.ablation is None else None)
-    except KeyboardInterrupt as interrupted:  # said already, so without the lines of code where it happened
+    except KeyboardInterrupt as interrupted:  # the user was told already, so the traceback is cut
         raise interrupted.with_traceback(None) from None
     finally:
         DRAWING.end()
@@ -726,11 +733,11 @@ def _finished(run: Run) -> Study:
 
 
 def _shown(run: Run, record: StudyRecord | None = None) -> None:
-    """Show a study that has ended in MLflow. ``record``: of the whole study; None: it is read."""
+    """Publish an ended study in MLflow. ``record``: the record of the whole study; None reads it from the ledger."""
     from skipstack.dashboards.reports.pictures.drawing_process import DRAWING
 
     def made(record: StudyRecord, folder: StudyFolder) -> Publication:
-        from skipstack.dashboards.commands.published import published  # a second, if there is something to publish
+        from skipstack.dashboards.commands.published import published  # takes a second to import
 
         return published(record, folder, warn=run.execution.warn)
 
@@ -762,12 +769,12 @@ _ELSEWHERE = {
         for name in ("choice", "ordinal", "randint", "lograndint", "uniform", "loguniform", "normal", "lognormal")
     },
 }
-"""Classes and the functions that make axes, each by the module that has it and its name there."""
+"""The module of each class and of each function that makes axes, and the name there."""
 
 if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> object:
-        """Load an attribute when it is asked for."""
+        """Load an attribute at its first use."""
         if name in _ELSEWHERE:
             module, own_name = _ELSEWHERE[name]
             return getattr(import_module(module), own_name)
@@ -790,9 +797,9 @@ if not TYPE_CHECKING:
 class _CallablePackage(ModuleType):
     """The package ``skipstack.search``, which can be called as the function ``search``.
 
-    Both have the same name. Importing ``skipstack.search.x`` binds ``skipstack.search`` to the package, so that a
-    function there would be lost; and if the function were kept, ``import skipstack.search.x as x`` would look for ``x``
-    in it. So the package, which is empty, is also the function.
+    Both have the same name. Importing ``skipstack.search.x`` binds ``skipstack.search`` to the package, which would
+    replace the function. If the name stayed bound to the function, ``import skipstack.search.x as x`` would look for
+    ``x`` in the function. Therefore the package itself can be called.
     """
 
     __call__ = staticmethod(search)
@@ -803,7 +810,9 @@ class _CallablePackage(ModuleType):
         return signature(type(self).__call__)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle the package by name, as modules are: Ray pickles what a notebook's functions refer to."""
+        """Pickle the package by its name, as modules are pickled. Ray pickles the objects that a notebook's functions
+        refer to.
+        """
         return import_module, (self.__name__,)
 
 

@@ -24,7 +24,7 @@ LISTED: Final = 4096
 """A block with at most this many combinations lists the allowed ones instead of drawing them."""
 
 TRIES: Final = 20_000
-"""After this many draws of a block, the search for an allowed combination is given up."""
+"""The maximum number of draws of a block in search of an allowed combination."""
 
 NEAR, NEAR_TRIES = 4, 200
 """``Block.near`` draws up to ``NEAR_TRIES`` combinations until ``NEAR`` are allowed. It takes the nearest of these."""
@@ -74,9 +74,8 @@ class Block:
         return frozenset(map(canonical_json, found))
 
     def may_begin(self, point: Point) -> bool:
-        """Return whether ``point`` can be extended to an allowed combination. It has values of the block's first axes.
-
-        If combinations are not listed, this is not known, and the result is True.
+        """Return whether ``point``, which has values of the block's first axes, can be extended to an allowed
+        combination. True if combinations are not listed, since it is then unknown.
         """
         if self.listed is None:
             return True

@@ -177,9 +177,8 @@ class Combinations:
             yield from self._points(place + 1, self._space.fields.written(tree, path, value), point | {path: value})
 
     def _count(self, place: int, tree: Tree) -> int:
-        """Return the number of combinations that extend ``tree`` by values of the axes at index ``place`` and later.
-
-        ``tree``: the config with the values of earlier axes.
+        """Return the number of combinations that extend ``tree``, the config with the values of the first ``place``
+        axes, by values of all later axes.
         """
         if place == len(self._paths):
             return 1

@@ -1,4 +1,4 @@
-"""Domains of axes. A domain has the values of an axis, without the axis's path in a config."""
+"""Domains: the sets of values that axes may have, such as choices, ranges and normal distributions."""
 
 import math
 from abc import ABC, abstractmethod
@@ -22,8 +22,8 @@ Json = JsonValue
 Numbers = NDArray[np.float64]
 
 INSIDE: Final = math.exp(-1)
-"""The position of a fixed value inside a continuous axis, as a share of its range. It is irrational. So between integer
-bounds, the value is no integer, and hardly any condition names it.
+"""The position in a continuous range of the value that stands for all others (``Domain.inside``), as a share of the
+range. It is irrational: between integer bounds, the value is no integer, so hardly any condition names it.
 """
 
 STEP: Final = 0.1
@@ -31,13 +31,14 @@ STEP: Final = 0.1
 
 REACH: Final = 4.0
 """Proposers that model the space propose numbers of a normal axis up to this many standard deviations from the mean.
-Random draws and users may go further: one draw in 16,000 does."""
+Random draws and users may go further; one draw in 16,000 does."""
 
 NEAR: Final = 0.25
-"""The distance to a neighbour on a normal axis, in standard deviations. At the mean it is a tenth of all draws."""
+"""The distance to a neighbour on a normal axis, in standard deviations. A tenth of all draws lie between the mean and
+its upper neighbour."""
 
 ROUNDING: Final = 1e-8
-"""Numbers that differ by less than this share of a step are one value, computed in two ways (as in Optuna)."""
+"""Numbers that differ by at most this share of a step count as the same value, up to rounding errors (as in Optuna)."""
 
 
 def json_of(value: Any) -> Any:
@@ -62,7 +63,7 @@ def json_of(value: Any) -> Any:
 
 
 class Domain(ABC):
-    """The values that an axis may have. All that depends on the kind of a domain is a method of it.
+    """The values that an axis may have. Whatever differs between kinds of domains is a method.
 
     Proposers and analyses work with coordinates in place of values. If values have no order, the coordinate of a value
     is its index. Otherwise it is a number from 0 for the lowest value to 1 for the highest, and random draws are
@@ -101,7 +102,7 @@ class Domain(ABC):
 
     @property
     def inside(self) -> Json:
-        """A value that stands for all values of an infinite domain, and that hardly any condition names."""
+        """A value that represents all values of an infinite domain, since hardly any condition names it."""
         return self.middle
 
     @property
@@ -151,8 +152,8 @@ class Domain(ABC):
         return None
 
     def typed(self, value: Json) -> Json:
-        """Return ``value`` in the form of the values: among floats, an integer becomes a float, and a number the value
-        that it equals up to rounding errors.
+        """Return ``value`` in the type of the domain's values. In a domain of floats, a number becomes a float, and is
+        ``rounded``.
         """
         return value
 
@@ -271,7 +272,7 @@ class Ordinal(Choice):
 
 @dataclass(frozen=True, slots=True)
 class Multiples(Sequence[float]):
-    """The numbers low + count * step, computed when they are read. They add up as decimals do: 0.1 + 2 * 0.1 is 0.3."""
+    """The numbers low + count * step, computed when they are read, in decimal arithmetic: 0.1 + 2 * 0.1 is 0.3."""
 
     low: Decimal
     step: Decimal
@@ -313,7 +314,7 @@ class Numeric(Domain):
         """Return the number nearest to a coordinate."""
 
     def typed(self, value: Json) -> Json:
-        """Return a number as a float (``rounded``), and any other value as it is."""
+        """Return a number as a float, ``rounded`` to a value of the domain; return any other value unchanged."""
         return self.rounded(float(value)) if is_number(value) else value
 
 
@@ -323,7 +324,7 @@ class Range(Numeric):
 
     With a ``step``, the values are ``low``, ``low`` + ``step``, ... up to ``high``, which is one of them. A range is
     logarithmic if random draws are uniform in the logarithm. A value of a logarithmic range with a step is as
-    likely as all numbers from half a step below to half a step above it (as of ``suggest_int`` of Optuna).
+    likely as all numbers from half a step below to half a step above it (as in Optuna's ``suggest_int``).
     """
 
     low: float
@@ -356,7 +357,9 @@ class Range(Numeric):
 
     @property
     def middle(self) -> float:
-        """The middle of the range; of a logarithmic range, the geometric mean of its ends. Of two values, the lower."""
+        """The middle of the range; in a logarithmic range, the geometric mean of its ends. With a step, a value of the
+        range: the nearest one or, if two are in the middle, the lower one.
+        """
         if self.log:
             return self.nearest(math.sqrt(self.low) * math.sqrt(self.high))
         return self._values[self.steps // 2] if self.step else self.low + (self.high - self.low) / 2
@@ -421,12 +424,16 @@ class Range(Numeric):
 
     @property
     def is_uneven(self) -> bool:
-        """Whether the values can be listed and have unequal distances: with a step, by logarithm."""
+        """Whether the range is logarithmic with a step: its values can be listed, and their logarithms have unequal
+        distances.
+        """
         return bool(self.step and self.log)
 
     @property
     def span(self) -> tuple[float, float]:
-        """The coordinates between which random draws are uniform. A step widens those of a logarithmic range."""
+        """The coordinates between which random draws are uniform: 0 and 1 or, in a logarithmic range with a step, those
+        of the numbers half a step beyond the ends.
+        """
         if not self.is_uneven:
             return 0.0, 1.0
         return self.coordinate(self.low - self.step / 2), self.coordinate(self.high + self.step / 2)
@@ -454,7 +461,9 @@ class Range(Numeric):
         return share / (high - low) * len(self._values)
 
     def rounded(self, value: Json) -> Json:
-        """Return the value that differs from ``value`` by at most the share ``ROUNDING`` of a step, if there is one."""
+        """Return the value that differs from ``value`` by at most the share ``ROUNDING`` of a step; ``value`` if there
+        is none.
+        """
         if not self.step or not is_number(value) or not self.low - self.step < value < self.high + self.step:
             return value
         nearest = self._values[self.index(value)]
@@ -499,6 +508,7 @@ class Log(Range):
         """Draw a number that is uniform in the logarithm."""
         if self.step:
             return Range.sample(self, generator)
+        # not ``at``, whose last bit may differ from that of old studies
         width = math.log(self.high) - math.log(self.low)
         return self.nearest(math.exp(math.log(self.low) + width * float(generator.random())))
 
@@ -524,7 +534,7 @@ class Integer(Range):
         return value
 
     def _moved(self, value: Json, sign: int) -> float:
-        """Return the next integer; in a logarithmic range, as ``Range`` does."""
+        """Return the next value below (``sign`` -1) or above (1); in a logarithmic range, as ``Range`` does."""
         assert is_number(value)
         return Range._moved(self, value, sign) if self.log else self.nearest(value + sign * self.step)
 
@@ -535,11 +545,12 @@ class Integer(Range):
 
 @dataclass(frozen=True, slots=True)
 class Normal(Numeric):
-    """The numbers of a normal distribution with this ``mean`` and standard ``deviation``: every number is one of them.
+    """The domain of all numbers, with a normal distribution of this ``mean`` and standard ``deviation``. With ``log``,
+    the domain of all numbers above 0, whose natural logarithm has this distribution.
 
-    With ``log``, every number above 0 is, and the natural logarithm of random draws has that distribution. The
-    coordinate of a number is the probability of numbers below it: Phi((x - mean) / deviation), or Phi((ln x - mean) /
-    deviation) with ``log``, where Phi is the standard normal distribution function. It is cut off at ``REACH``.
+    The coordinate of a number x is the probability of numbers below it: Phi((x - mean) / deviation), or Phi((ln x -
+    mean) / deviation) with ``log``, where Phi is the standard normal distribution function. Numbers further than
+    ``REACH`` deviations from the mean have the coordinate at this distance.
     """
 
     mean: float
@@ -593,7 +604,7 @@ class Normal(Numeric):
         return NormalDist().cdf(min(max(self._score(value), -REACH), REACH))
 
     def at(self, coordinate: float) -> float:
-        """Return the number below which a draw is with the probability ``coordinate``."""
+        """Return the quantile at the probability ``coordinate``, at most ``REACH`` deviations from the mean."""
         least = NormalDist().cdf(-REACH)
         return self._number(NormalDist().inv_cdf(min(max(coordinate, least), 1 - least)))
 

@@ -18,14 +18,14 @@ SEED: Final = "seed"
 """The name of the argument in which a function gets its seed."""
 
 ELSEWHERE: Final = ""
-"""The ``source`` of a function that another tool called, and not this project."""
+"""The ``source`` of a function that another tool called, in a study that was imported from this tool."""
 
 RESERVED: Final = (FUNCTION, SEED)
 
 Direction = Literal["maximize", "minimize"]
 
 RecordedDirection = Literal["maximise", "minimise"]
-"""A direction as it is spelled in ledgers and in the identity of every config."""
+"""A direction as spelled in ledgers, and in the JSON whose hash identifies a config."""
 
 RECORDED: Final[Mapping[str, RecordedDirection]] = {
     "maximize": "maximise",

@@ -1,8 +1,8 @@
-"""Names changes with all that they bring along. Examples are a shortcut in a layer that a depth adds, another learning
-rate with another kind of optimiser, and axes that a value activates.
+"""Names changes of an axis together with their side effects. Examples are a shortcut in a layer that a depth adds,
+another learning rate with another kind of optimiser, and axes that a value activates.
 
-A study that varies such an axis compares more than its name says. So the rest is a part of the name of a change,
-wherever a change has a name: ``depth 3 (with a shortcut into layer 3)``.
+A study that varies such an axis compares more than the axis's name says. So the name of a change always includes the
+side effects: ``depth 3 (with a shortcut into layer 3)``.
 """
 
 from collections.abc import Collection, Iterator, Sequence
@@ -35,10 +35,10 @@ VALUES: Final = 50
 
 
 def change_name(space: Space, axis: str, value: Json, effects: Sequence[str] = (), *, beside: str = "") -> str:
-    """Return the name of a change: the axis and its new value, and what the change brings along.
+    """Return the name of a change: the axis, its new value, and the side effects of the change.
 
-    ``effects``: what it brings along, from ``brought_along`` or ``side_effects``. ``beside``: the value without the
-    change, as text; empty leaves it out. So a name is ``depth 3``, or ``depth 3 beside 1 (with a shortcut into layer
+    ``effects``: the side effects, from ``brought_along`` or ``side_effects``. ``beside``: the value before the change,
+    as text; if empty, it is left out. Such names are ``depth 3`` and ``depth 3 beside 1 (with a shortcut into layer
     3)``.
     """
     name = f"{names_by_path(space.domains)[axis]} {short_name(space.domains[axis], value)}"
@@ -46,12 +46,12 @@ def change_name(space: Space, axis: str, value: Json, effects: Sequence[str] = (
 
 
 def beside_value(text: str) -> str:
-    """Return the clause that names the value without a change; empty for a value whose text is empty or too long."""
+    """Return the clause that names the value before a change (``text``); empty if the text is empty or too long."""
     return f" beside {text}" if 0 < len(text) <= LONGEST else ""
 
 
 def with_effects(name: str, effects: Sequence[str]) -> str:
-    """Return a name with what comes along in brackets: ``5 (with shortcuts into layers 3 and 5)``."""
+    """Return a name with the side effects in brackets: ``5 (with shortcuts into layers 3 and 5)``."""
     return f"{name} ({', '.join(effects)})" if effects else name
 
 
@@ -98,8 +98,8 @@ def side_effects(config: Subject, base: Subject, axes: Collection[str]) -> tuple
 
 
 def effects_of_axes(space: Space, base: Subject) -> Iterator[tuple[str, Json, tuple[str, ...]]]:
-    """Yield each axis and value that brings something along, with the phrases of ``brought_along``. ``base``: the base
-    of ``space``, in which nothing else is changed.
+    """Yield each axis and value that has side effects, with the phrases of ``brought_along``. ``base``: the base of
+    ``space``, in which nothing else is changed.
 
     Only the first ``VALUES`` values of an axis are tried. Values that the space refuses on their own are left out.
     """
@@ -131,7 +131,7 @@ def _of_kinds(config: TrialConfig, base: TrialConfig, axes: Collection[str]) -> 
 
 
 def _of_layers(ours: StackConfig, theirs: StackConfig, axes: Collection[str]) -> Iterator[str]:
-    """Yield phrases on layers with other shortcuts, and on layers that another cell or skip does not reach."""
+    """Yield phrases on layers with other shortcuts, and on layers that do not take over another cell or skip."""
     here, there = (dict(enumerate(sources(each.composition, each.depth), start=1)) for each in (ours, theirs))
     blocks = [layer for layer, source in here.items() if source]
     gained = [layer for layer in blocks if not there.get(layer)]

@@ -35,16 +35,16 @@ TRIES = 1000
 """After this many draws without an allowed point, ``sample`` stops drawing."""
 
 SEARCHED = 10_000
-"""The maximum number of points of a finite space that are checked one by one. The aim is to find that none is allowed,
-or to draw an allowed point."""
+"""The maximum number of points of a finite space that are checked one by one, to draw an allowed point or to show that
+there is none."""
 
 
 class Space:
     """The set of allowed points (values for the active axes) of a base config and its axes.
 
     A point is allowed if every active axis has a value of its domain, the config is valid, and every constraint holds.
-    Different points give different configs. The reason is that conditions depend on earlier axes only. So the first
-    axis in which two points differ is active in both, and its value is in the config unchanged.
+    Different points give different configs, since conditions depend only on earlier axes. Hence the first axis in which
+    two points differ is active in both, and its value is in the config unchanged.
 
     The constructor raises SpaceError, a UserError, for a mistake in ``config``. It also raises SpaceError if it finds
     that no point of a finite space is allowed.

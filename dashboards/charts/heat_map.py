@@ -1,4 +1,4 @@
-"""The fields of heat maps whose values are above and below 0."""
+"""Draws the cells of heat maps whose values are above and below 0."""
 
 from typing import Any
 
@@ -9,13 +9,13 @@ from skipstack.dashboards.charts.theme import BLUE, LINE, ORANGE, PAPER, data
 
 
 def signed(rows: pd.DataFrame, value: str, most: float, digits: str) -> Any:
-    """Draw the fields of a heat map of values above and below 0, each with its value, and ``n`` below it.
+    """Draw the cells of a heat map of values above and below 0. Each cell shows its value, and ``n`` below it.
 
-    The sign gives the colour, and the size the opacity, so that 0 looks like the page, light or dark. Text has an
-    outline in the colour of the page. Rows without a value have no field.
+    The sign of the value gives the colour, and its absolute value the opacity, so that 0 looks like the page, light or
+    dark. Text has an outline in the colour of the page. Rows without a value have no cell.
 
-    ``rows``: the data, with the column ``n``. ``value``: the column of values. ``most``: the largest size. ``digits``:
-    the number format of values.
+    ``rows``: the data, with the column ``n``. ``value``: the column of values. ``most``: the largest absolute value.
+    ``digits``: the number format of values.
     """
     known = alt.Chart(data(rows)).transform_filter(f"isValid(datum.{value})")
     blue = alt.condition(f"datum.{value} > 0", alt.value(BLUE), alt.value(ORANGE))

@@ -35,7 +35,7 @@ def serve(
         from skipstack.search.publishing.bundles.bundle import load_bundle
 
         loaded = load_bundle(bundle, choose_device(device), code or ())
-        loaded.predict([["first"]])  # compiles the kernels; refuses a network that reads no text
+        loaded.predict([["first"]])  # compiles the kernels, and raises UserError for a network that does not read text
         address = address_of(listener)
         print(address, flush=True)
         say(f"""try it: curl {address}/predict -d '{{"texts": ["the old dogs sleep"]}}'""")

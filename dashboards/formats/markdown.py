@@ -9,7 +9,7 @@ SPECIAL = "\\`*_[]<>|#~"
 """The characters with a meaning in Markdown; they are escaped."""
 
 RULES = {"left": "---|", "right": "---:|"}
-"""The rule below a column's heading, by the justification of the column."""
+"""The line of dashes below a column's heading, by the justification of the column."""
 
 
 def as_markdown(page: Page) -> str:

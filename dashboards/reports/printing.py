@@ -78,12 +78,12 @@ FORMATS: Final[Mapping[str, str]] = {
     ".md": "markdown",
     ".jpeg": "jpg",
 }
-"""The format that the end of a file's name promises."""
+"""The format of a file, by the suffix of its name."""
 
 
 def check_name(option: str, out: Path, form: str, forms: Sequence[str] = ()) -> None:
-    """Raise UserError if the name of the file ``out``, which ``option`` gives, promises another format than ``form``,
-    in which it would be written. ``forms``: the values of ``--format``.
+    """Raise UserError if the suffix of the file ``out`` belongs to another format than ``form``, in which the file is
+    to be written. ``option``: the option that gives ``out``. ``forms``: the values of ``--format``.
     """
     meant = FORMATS.get(out.suffix.lower(), form)
     if meant != form:

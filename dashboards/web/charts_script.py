@@ -1,8 +1,8 @@
-"""The script that draws charts in a browser: Vega, Vega-Lite and Vega-Embed, as vl-convert has them, so that nothing is
-fetched from elsewhere.
+"""The script that draws charts in a browser: Vega, Vega-Lite and Vega-Embed, taken from vl-convert, so that the browser
+loads nothing from the network.
 
-Putting it together takes seconds and runs V8. So the process that draws pictures does it, once for each version, and
-the user's cache keeps it.
+Bundling the script takes seconds and runs V8. So the process that draws pictures does this, once for each version, and
+the script is stored in the user's cache folder.
 """
 
 import hashlib
@@ -22,22 +22,22 @@ SNIPPET: Final = "window.vegaEmbed = vegaEmbed;"
 
 @cache
 def charts_script() -> str:
-    """The script. Raises UndrawnError if it cannot be made."""
+    """The script. Raises UndrawnError if it cannot be bundled."""
     kept = _kept()
     try:
         return kept.read_text(encoding="utf-8")
-    except OSError:  # nobody has made it yet, or there is no home
+    except OSError:  # it is not in the cache yet, or the user has no home folder
         text = DRAWING.script(SNIPPET, VERSION)
     try:
         kept.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(kept, text.encode())
-    except OSError:  # a cache that cannot be written costs seconds at each start, and nothing else
+    except OSError:  # without a cache, each start only takes seconds longer
         pass
     return text
 
 
 def charts_version() -> str:
-    """The version of the script, without making it."""
+    """The version of the script, computed without the script itself."""
     made_of = f"{version('vl-convert-python')} {version('altair')} {SNIPPET}"
     return hashlib.sha256(made_of.encode()).hexdigest()[:12]
 

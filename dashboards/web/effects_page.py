@@ -41,7 +41,7 @@ def effects_page(view: View) -> Sequence[Section]:
         Section("charts", lambda: charts(QUESTIONS[asked](seen, chosen))),
         *([Section("trials", lambda: [trials_table(view, seen, chosen.trials)])] if asked == TRIALS else []),
         Section("about", lambda: [sentence(about(seen, confirmed=of.frames.confirms, folder=view.study), pale=True)]),
-        # The report takes longer than the page.
+        # The report takes longer to compute than the rest of the page, so it is computed when it is opened.
         Section("report", partial(_report, view, of), when="opened", title="The report"),
     ]
 

@@ -1,10 +1,10 @@
-"""A bundle as an ASGI application: its predictions as JSON, a page with its model card, and a description for programs.
+"""Serves a bundle as an ASGI application: predictions in JSON, a page with the model card, and an OpenAPI description.
 
-Errors of a request are a line of JSON, ``{"error": "..."}``.
+The answer to an invalid request is a line of JSON, ``{"error": "..."}``.
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping
 from importlib.metadata import version
 from typing import Any, Final, Self
 
@@ -39,7 +39,7 @@ ROUTES: Final = "GET /, POST /predict, GET /schema, GET /healthz"
 
 
 class Asked(Frozen):
-    """The body of a request for predictions: texts, or texts that are split into tokens already."""
+    """The body of a request for predictions: either texts, or the tokens of texts."""
 
     texts: tuple[str, ...] | None = None
     tokens: tuple[tuple[str, ...], ...] | None = None
@@ -76,7 +76,7 @@ def predictions(bundle: Bundle) -> Starlette:
 
     return Starlette(
         routes=[
-            Route("/", page, methods=["GET", "POST"]),  # a GET does not predict: any page of the web can make one
+            Route("/", page, methods=["GET", "POST"]),  # only a POST predicts: any page of the web can send a GET
             Route("/predict", predict, methods=["POST"]),
             Route("/schema", lambda _: _json(schema(bundle))),
             Route("/healthz", lambda _: _json({"status": "ok"})),
@@ -94,7 +94,7 @@ def _asked(body: bytes) -> Asked:
 
 
 def _sentences(bundle: Bundle, asked: Asked) -> list[list[str]]:
-    """The tokens of each text of a request. Raises TooLargeError for too many texts, or a text of too many tokens."""
+    """The tokens of each text of a request. Raises TooLargeError for too many texts, or too many tokens in a text."""
     given = asked.tokens or asked.texts or ()
     if len(given) > MOST_TEXTS:
         raise TooLargeError(f"got {len(given):,} texts (allowed: {MOST_TEXTS:,})")
@@ -162,7 +162,7 @@ def _list(items: dict[str, Any], most: int | None = None) -> dict[str, Any]:
 
 
 def _object(fields: dict[str, Any], required: int | None = None) -> dict[str, Any]:
-    """The schema of an object that must have all ``fields``, or any of them if ``required`` is their least number."""
+    """The schema of an object with these ``fields``. ``required``: the minimum number of fields; None: all of them."""
     least = {"required": list(fields)} if required is None else {"minProperties": required}
     return {"type": "object", "properties": fields, "additionalProperties": False, **least}
 
@@ -171,9 +171,9 @@ def _content(schema: dict[str, Any]) -> dict[str, Any]:
     return {"content": {"application/json": {"schema": schema}}}
 
 
-def _json(value: dict[str, Any], status: int = 200, headers: Sequence[tuple[str, str]] = ()) -> Response:
+def _json(value: dict[str, Any], status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
     text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    return Response(f"{text}\n", status, {**dict(headers), **HEADERS}, "application/json")
+    return Response(f"{text}\n", status, {**(headers or {}), **HEADERS}, "application/json")
 
 
 def _refused(_: Request, error: Exception) -> Response:
@@ -183,7 +183,7 @@ def _refused(_: Request, error: Exception) -> Response:
 def _not_there(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     message = f"got {request.method} {request.url.path} (allowed: {ROUTES})"
-    return _json({"error": message}, error.status_code, tuple((error.headers or {}).items()))
+    return _json({"error": message}, error.status_code, error.headers)
 
 
 def _failed(_: Request, error: Exception) -> Response:

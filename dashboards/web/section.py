@@ -1,4 +1,4 @@
-"""The sections of a page. Each is made on its own: at once, soon after the page, or again while a study runs."""
+"""The sections of a page. Each is rendered separately: with the page, after it, or repeatedly while a study runs."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -11,19 +11,19 @@ Element = str | Drawn
 
 
 def never() -> None:
-    """The pace of a section that does not change, and what it depends on."""
+    """Return None: the default of a section's ``every`` and ``also``."""
 
 
 @dataclass(frozen=True, slots=True)
 class Section:
     """A section of a page.
 
-    ``key``: its name in addresses, unique on the page. ``show``: makes its elements, in their order. ``when``: whether
-    the page has the section at once, fetches it ``soon`` after it is there, since it takes a while, or only once the
-    reader has ``opened`` it. ``title``: the text that opens it. ``every``: returns the least number of seconds between
-    two updates; None if the study is over, so that nothing changes. ``also``: returns what the section depends on
-    beside the ledger, such as the size of a log. ``ablation``: the ablation whose trials the section names; None for
-    those of the search.
+    ``key``: its name in addresses, unique on the page. ``show``: renders its elements, in order. ``when``: ``now`` if
+    the section is part of the page; ``soon`` if it takes longer, so that the page fetches it afterwards; ``opened`` if
+    the page fetches it only when the reader opens it. ``title``: the text that opens it. ``every``: returns the minimum
+    number of seconds between two updates; None if the section does not change, since the study is over. ``also``:
+    returns a value on which the section depends besides the ledger, such as the size of a log. ``ablation``: the number
+    of the ablation whose trials the section names; None for those of the search.
     """
 
     key: str

@@ -38,10 +38,10 @@ TEXTS: Final = ("study", "state", "of")
 """The columns that are justified to the left, and sorted from A at first."""
 
 NEWEST: Final = "-last event"
-"""The order of the studies unless the address has another one."""
+"""The default order of the studies: the one with the latest event first."""
 
 AT_ONCE: Final = 20
-"""The maximum number of studies that the page reads at once. More studies are fetched so many at a time."""
+"""The maximum number of studies that are read at once. The page fetches further studies in groups of this size."""
 
 LONGEST: Final = 160
 """The maximum number of characters of a verdict that are shown."""
@@ -75,7 +75,7 @@ def studies_page(view: View) -> Sequence[Section]:
     keys: Mapping[str, Callable[[str], Any]] = {"study": str, "last event": lambda name: _written(studies[name])}
     key = keys.get(sort.removeprefix("-"))
     names = list(studies) if key is None else _in_order(studies, key, sort)
-    step = len(names) if key is None else AT_ONCE  # by another column, the order is known once all are read
+    step = len(names) if key is None else AT_ONCE  # the order by any other column is known only once all are read
     parts = [names[first : first + step] for first in range(0, len(names), step)]
     return [
         Section("title", lambda: [title]),
@@ -156,7 +156,7 @@ def _table(view: View, names: Sequence[str], sort: str) -> Iterator[Element]:
 
 
 def _lines(box: str, row: Row) -> str:
-    """The two lines of a study: its cells, and the verdict below them."""
+    """The two table rows of a study: the first has its cells, the second its verdict."""
     name, *others = (f"{_side(column)}>{row.get(column, (None, NONE))[1]}" for column in COLUMNS)
     cells = f'<th scope="row"{name}</th>' + "".join(f"<td{each}</td>" for each in others)
     below = f'<td class="left pale" colspan="{len(COLUMNS)}">{row["verdict"][1]}</td>'

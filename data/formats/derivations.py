@@ -52,7 +52,7 @@ class DerivationCorpus(LayeredCorpus):
 
 def _leaves(file: SourceFile, number: int, line: str, layer: str) -> Sentence:
     words, tags = [], []
-    missing = [1]  # by open node, how many children it lacks; the first node is the line, and its child the tree
+    missing = [1]  # how many children each open node still lacks; the first node is the line, whose child is the tree
     place = 0
     text = line.rstrip(" ")
     while place < len(text):

@@ -80,7 +80,7 @@ def _read(file: SourceFile, options: Options) -> Recognised:
     whole = replace(file, beside=None if other is None else SourceFile.read(other))
     sentences = form.read(whole, form.layer)
     if not any(each.fitted for each in sentences):
-        said.pop("misfits", None)  # the options read the same without it
+        said.pop("misfits", None)  # the file has no misfits, so the option has no effect
     if not sentences:
         raise UserError(f"{file.path}: got no sentence, allowed: at least one")
     if "scheme" in type(form).model_fields:

@@ -30,14 +30,15 @@ Function = TypeVar("Function", bound=Callable[..., object])
 
 
 OPTIONS: Final[dict[str, Any]] = {"error_model": "numpy", "fastmath": {"contract"}}
-"""The options of numba. ``contract`` allows a product and a sum without rounding in between. Nothing is reordered."""
+"""The options of numba. ``contract`` allows fused multiply-adds, which do not round the product. Nothing is reordered.
+"""
 
 
 def compiled(function: Callable[P, R]) -> Callable[P, R]:
     """Compiles ``function`` to machine code for this CPU at the first call with each combination of argument types.
 
-    The machine code is cached for later processes, in the user's cache folder or in ``NUMBA_CACHE_DIR``. If this
-    version of numba does not allow that, ``keep`` is None.
+    The machine code is cached for later processes, in the user's cache folder or in ``NUMBA_CACHE_DIR``, if this
+    version of numba allows it (``keep`` is not None).
     """
     dispatcher = njit(nogil=True, **OPTIONS)(function)
     if keep is not None:
@@ -66,7 +67,7 @@ _NAMED: Final[list[Any]] = []
 
 
 def inlined(function: Function) -> Function:
-    """Decorates a part of compiled functions, compiled into each caller. Called from Python, it is plain Python."""
+    """Marks a function to be compiled into each compiled function that calls it. Called from Python, it runs as is."""
     part: Function = register_jitable(function)
     return part
 

@@ -16,8 +16,8 @@ from skipstack.models.kernels.choice import choose
 class ReadingOrder:
     """The positions of a batch's tokens in each direction's own reading order. Padding is at the end in every order.
 
-    A change of order is one copy, however many directions there are. The positions are row indices into the flattened
-    batch, computed once for all layers. Compiled copies do not need the indices.
+    A change of order copies the batch once, whatever the number of directions. The positions are row indices into the
+    flattened batch, computed once for all layers. The compiled functions do not need the indices.
     """
 
     def __init__(self, lengths_RB: Tensor, steps: int) -> None:
@@ -90,7 +90,7 @@ def _rows(x_RTBF: Tensor, rows_N: Tensor) -> Tensor:
 
 
 def _moved(x_GTBF: Tensor, lengths_RB: Tensor, steps: int, name: str, kept_GTBF: Tensor | None = None) -> Tensor:
-    """Returns the result of ``ReadingOrder``'s method ``name``, computed by compiled copies."""
+    """Returns the result of ``ReadingOrder``'s method ``name``, computed by compiled functions."""
     from skipstack.models.kernels.compiled.time.moves import Moved  # numba takes a quarter of a second to load
 
     check_shape("the output of a layer", x_GTBF, x_GTBF.shape[0], steps, lengths_RB.shape[1], x_GTBF.shape[3])

@@ -189,8 +189,8 @@ class Execution(RunOptions):
         return self._addresses(folder, record, shown.experiment_id)
 
     def known_addresses(self, folder: StudyFolder, record: StudyRecord) -> dict[str, str]:
-        """The addresses of ``publish`` without asking MLflow: if its store is in the study's folder, had all of the
-        study once, and was not changed since. Otherwise none.
+        """The addresses that ``publish`` returns, without asking MLflow. Empty unless MLflow's store is in the study's
+        folder, had all of the study once, and was not changed since.
         """
         noted = complete(folder.runs_database) if self.store is None and not self.compare else None
         if noted is None or noted.made_of != made_of(record.events):

@@ -284,7 +284,7 @@ class OwnLoopExecution(Execution):
 class _Asked(Engine):
     """An engine that lends the driver to the user's loop, and waits until the loop leaves the study."""
 
-    words = "trials are trained by who asks for them"
+    words = "trials are trained by your own loop"
 
     def __init__(self, runs: TrackedRuns) -> None:
         self.runs: Final = runs

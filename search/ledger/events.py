@@ -263,8 +263,8 @@ class Retried(_Happened):
 
 
 class Ended(_Happened):
-    """A trial ended. ``message``: the fault that ended it, or how the end of the study's time ended it. For a trial of
-    another tool, ``message`` is the tool's note. Otherwise it is empty.
+    """A trial ended. ``message``: the fault that ended it. If the study's hours (``search.hours``) ended it, how they
+    did. For a trial of another tool, the tool's note. Otherwise empty.
     """
 
     kind: Literal["ended"] = "ended"
@@ -573,8 +573,8 @@ class LeftOut(Frozen):
 class Tuning(Frozen):
     """The tuning of the rows of an ablation before they are compared.
 
-    Each row has an arm: a search of its own over the same axes with the same number of trials. All arms are ablations
-    of their own in the ledger. The ablation after them trains the best config of each with fresh seeds.
+    Each row has an arm: a separate search over the same axes, with the same number of trials. In the ledger, each arm
+    is a separate ablation. The ablation after the last arm trains the best config of each arm with new seeds.
 
     ``first``: the number of the first arm. ``arms``: the rows, each with the point at which its search starts, in the
     space of the study. ``axes``: the axes that are tuned. ``trials``: the number of trials of an arm. ``seeds``:
@@ -596,15 +596,17 @@ class AblationPlanned(_Happened):
     first winner is also trained. ``winners``: the trial numbers of the winners, the best first; empty in ledgers of
     version 0.2.0, where the rows give the order of the winners.
 
-    ``looks``: the numbers of seeds at which the rows are compared, the last being the most that a row may have; empty
-    if they are compared once. ``continues``: the number of the ablation whose rows get further seeds by this one, which
-    has only the rows that are still open, and their references; None for an ablation of its own.
+    ``looks``: the numbers of seeds at which the rows are compared, in ascending order. The last is the largest number
+    of seeds of a row. Empty if the rows are compared once.
 
-    ``tuning``: how its rows were tuned again; None if they were not. ``arm``: the index of the row that this ablation
-    tunes; None for an ablation that compares rows. The plan of an arm has all else as the ablation that compares them.
+    ``continues``: the number of the ablation that this one continues, as a further round of seeds. A round has only the
+    rows that are not decided, and their references. None if this is not a round.
 
-    ``family``: the name of the family of ablations that share one error budget; empty if it has its own. ``place``: its
-    place in the family, from 1 on.
+    ``tuning``: how the rows are tuned again; None if they are not. ``arm``: the index of the row that this ablation
+    tunes; None for an ablation that compares rows. The other fields of an arm's plan are those of the comparison.
+
+    ``family``: the name of the family of ablations that share one error budget; empty if the ablation has its own
+    budget. ``place``: its position in the family, from 1.
     """
 
     kind: Literal["settled"] = "settled"
@@ -654,7 +656,7 @@ OwnEvent = Annotated[
 
 
 class Ablated(_Happened):
-    """An event of ablation number ``ablation``. The ablation is a study of its own in the ledger of its search."""
+    """An event of ablation number ``ablation``, which is a separate study in the ledger of its search."""
 
     kind: Literal["ablated"] = "ablated"
     ablation: PositiveInt

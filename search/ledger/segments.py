@@ -164,7 +164,7 @@ class Segments:
         """Context in which no other driver can write. Raises UserError if a driver is writing already."""
         try:
             lock = _locked(self.folder)
-        except OSError:  # no driver can write a folder that cannot be written
+        except OSError:  # the folder is read-only, so no driver can write to it
             lock = None
         try:
             yield

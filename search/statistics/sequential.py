@@ -1,14 +1,14 @@
-"""Sequential tests: a difference is compared at several numbers of seeds, and training ends when it is decided.
+"""Sequential tests: a difference is tested at several numbers of seeds, and training ends when the result is clear.
 
-A look is a comparison with the seeds so far. Each look j may spend a share s_j of the level, in proportion to the seeds
-that are new in it: s_j = (n_j - n_(j-1)) / n_K, for n_j seeds at look j and n_K seeds at the last of K looks (Lan and
-DeMets 1983, with linear spending). A difference is marked if p_j < s_j times the level at some look, that is, if the
-smallest p_j / s_j is below the level. Without an effect, this has at most the probability of the level: the shares add
-up to 1, so the sum of the looks' probabilities is at most the level. This holds however the looks depend on each other,
-for example through the same test sentences, and whatever decides when training ends.
+A look is a test with the seeds so far. Each look j spends a share s_j of the level, in proportion to its new seeds:
+s_j = (n_j - n_(j-1)) / n_K, for n_j seeds at look j and n_K seeds at the last of K looks (Lan and DeMets 1983, with
+linear spending). A difference is marked if p_j < s_j times the level at some look, that is, if the smallest p_j / s_j
+is below the level. Without an effect, the probability of a mark is at most the level: at look j it is at most s_j times
+the level, and the shares add up to 1. This holds whatever decides when training ends, and also if looks depend on each
+other, for example through the same test sentences.
 
-Exact boundaries (Pocock 1977) would reach a little further, but suppose independent increments; test sentences, which
-all looks share, are none.
+Exact boundaries (Pocock 1977) would have slightly more power, but require independent increments from look to look. The
+looks share their test sentences, so the increments are dependent.
 
 Array legend: E experiments; R seeds.
 """
@@ -24,17 +24,17 @@ from skipstack.search.statistics.chance import VarianceComponent, half_width_at
 from skipstack.search.statistics.pseudo_values import Values
 
 GROWTH: Final = 1.5
-"""The number of seeds at a look, relative to the look before."""
+"""The factor by which the number of seeds grows from look to look."""
 
 HOPELESS: Final = 0.2
-"""A row gets no further seeds if the chance that they mark it is below this."""
+"""A row gets no further seeds if the chance that it would still be marked is below this."""
 
 
 def looks(first: int, most: int) -> tuple[int, ...]:
-    """Return the numbers of seeds of all looks: ``first``, then each half as many again, and ``most`` at the end.
+    """Return the numbers of seeds of all looks. They begin with ``first``, grow by half at each look (``GROWTH``), and
+    end with ``most``: 5, 8, 12, 18, 27 and 40 for ``first`` 5 and ``most`` 40.
 
-    The last step may be shorter, but has at least half of its seeds: with ``first`` 5 and ``most`` 40, the looks are
-    at 5, 8, 12, 18, 27 and 40 seeds.
+    A look above ``most``, or less than half a step below it, is replaced by ``most``.
     """
     found = [first]
     while found[-1] < most:
@@ -45,29 +45,32 @@ def looks(first: int, most: int) -> tuple[int, ...]:
 
 
 def shares(seeds: Sequence[int]) -> tuple[float, ...]:
-    """Return the share of the level that each look spends; ``seeds``: the numbers of seeds of all looks."""
+    """Return the share of the level that each look spends. ``seeds``: the numbers of seeds of all looks."""
     return tuple((now - before) / seeds[-1] for before, now in pairwise((0, *seeds)))
 
 
 def sequential_p(values: Sequence[float], spent: Sequence[float]) -> float:
-    """Return the p value of a difference after some looks: the smallest p_j / s_j, at most 1.
+    """Return the p value of a difference after some of the looks: the smallest p_j / s_j, at most 1.
 
-    ``values``: the p values of the looks so far, of which there is at least one. ``spent``: the ``shares`` of all
-    looks, also of those to come.
+    ``values``: the p values p_j of the looks so far, at least one. ``spent``: the shares s_j of all looks, including
+    later ones.
     """
     return min(1.0, *(value / share for value, share in zip(values, spent, strict=False)))
 
 
 def chance_of_mark(value: Values, parts: Sequence[VarianceComponent], *, seeds: int, most: int, level: float) -> Values:
-    """Return the chance that a difference will be marked by a test at ``level`` with ``most`` seeds, given ``seeds``.
+    """Return the chance that a test at ``level`` with ``most`` seeds will mark a difference, given the first ``seeds``.
 
-    ``value``: the mean m of the difference so far. ``parts``: the components of its variance: v of the ``seeds`` = n,
-    then, if test sentences are known, w of the sentences (``chance``). With N = ``most`` seeds, the mean is predicted
-    to be m + t sqrt(v (N - n) / N), where t has Student's distribution with n - 1 degrees of freedom: the predictive
-    distribution of normal data under a flat prior of their mean and of the logarithm of their variance. The difference
-    is marked beyond the bound at N seeds, the square root of t_(N-1)(level)^2 v n / N + t_w(level)^2 w, for the
-    quantiles t of Student's distribution with N - 1 and with w's degrees of freedom. New seeds change neither w nor, it
-    is assumed, the estimate of v n.
+    ``value``: the mean m of the difference over the first n = ``seeds`` seeds. ``parts``: the components of the
+    variance of m: v due to the seeds and, if the counts of test sentences are known, w due to the sentences
+    (``chance``).
+
+    The mean over N = ``most`` seeds is predicted as m + t sqrt(v (N - n) / N), where t has Student's distribution with
+    n - 1 degrees of freedom. This is the predictive distribution of normal data under a flat prior of their mean and of
+    the logarithm of their variance. The difference is marked if its mean lies beyond the half-width at N seeds,
+    sqrt(t_(N-1)(level)^2 v n / N + t_w(level)^2 w), with the quantiles of Student's distribution with N - 1 and with
+    w's degrees of freedom. The estimate of a seed's variance, v n, is assumed to stay the same; w does not depend on
+    the number of seeds.
     """
     from scipy.special import stdtr
 
@@ -81,8 +84,8 @@ def chance_of_mark(value: Values, parts: Sequence[VarianceComponent], *, seeds: 
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """The average outcome of a sequential test. ``marked``: the share of differences that are marked. ``seeds``: the
-    mean number of seeds.
+    """The expected outcome of a sequential test. ``marked``: the probability of a mark. ``seeds``: the mean number of
+    seeds.
     """
 
     marked: float
@@ -92,10 +95,11 @@ class Expected:
 def expected(
     seeds: Sequence[int], effect: float, *, level: float, experiments: int, source: np.random.Generator
 ) -> Expected:
-    """Simulate a sequential test of a difference that varies between seeds alone.
+    """Simulate a sequential test of a difference that varies only between seeds.
 
-    ``seeds``: the numbers of seeds of all looks. ``effect``: the true difference in standard deviations of a seed's
-    difference. ``level``: the level of the test over all looks, such as 5 % divided by the number of rows.
+    ``seeds``: the numbers of seeds of all looks. ``effect``: the true difference, in standard deviations of the
+    difference of a single seed. ``level``: the level of the test over all looks, such as 5 % divided by the number of
+    rows. ``experiments``: the number of simulated tests. ``source``: draws the differences.
     """
     values_ER = source.normal(effect, 1.0, (experiments, seeds[-1]))
     trained_E = np.full(experiments, seeds[-1])

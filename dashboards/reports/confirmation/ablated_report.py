@@ -54,7 +54,7 @@ def with_next_step(report: Report, record: StudyRecord, found: Confirmation, fol
 
 
 def _cost(record: StudyRecord) -> Iterator[Sentence]:
-    """Yield which trials of the search the winners of an ablation are, and what the ablation cost."""
+    """Yield a sentence on the winners' trials in the search, the cost of the ablation, and its design."""
     if record.plan is None:
         return
     trials = record.trials.values()
@@ -73,7 +73,7 @@ def _cost(record: StudyRecord) -> Iterator[Sentence]:
 
 
 def _design(plan: AblationPlanned, record: StudyRecord) -> Iterator[str]:
-    """Yield how an ablation differs from rows as they are with a fixed number of seeds and a level of their own."""
+    """Yield sentences on further rounds of seeds, on tuning, and on the error budget, as far as the plan has them."""
     if plan.looks:
         *some, last = map(str, plan.looks)
         undecided = sum(decision.standing == "open" for _, _, decision in decisions(record))
@@ -85,16 +85,19 @@ def _design(plan: AblationPlanned, record: StudyRecord) -> Iterator[str]:
     if plan.tuning is not None:
         trials, axes = counted(plan.tuning.trials, "trial"), ", ".join(plan.tuning.axes)
         seconds = sum(trial.seconds for arm in record.arms for trial in arm.trials.values())
-        yield f"Before, each row was tuned again over {axes} with {trials}, in {duration(seconds)} for all rows."
+        yield (
+            f"Before the comparison, each row was tuned again over {axes} with {trials}, in {duration(seconds)} for "
+            "all rows."
+        )
     if plan.family:
         yield (
-            f"It is ablation {plan.place} of the family {plan.family}, which shares one error budget: p and ± are "
-            f"those of one part in {parts_of(plan.place)} of it."
+            f"It is ablation {plan.place} of the family {plan.family}, and has 1 / {parts_of(plan.place)} of the "
+            "family's error budget: p and ± are corrected for that, too."
         )
 
 
 def _path(record: StudyRecord) -> Iterator[Sentence]:
-    """Yield the steps of an ablation's path with their alternatives. Steps were chosen on dev, and not tested."""
+    """Yield the steps of an ablation's greedy path with their alternatives. The scores are those on dev."""
     measure = record.measure
     taken = list(walked(record))
     if taken:

@@ -59,7 +59,7 @@ def _details(comparison: PaperComparison, records: Sequence[Numbers]) -> Iterato
 
 
 def _numbers(row: ComparedRow) -> Numbers:
-    """The numbers of a row, the paper's and ours: unscaled, and larger if better (``data.tasks.measure``)."""
+    """The numbers of a row, the paper's and ours, unscaled. A larger number is better (``data.tasks.measure``)."""
     return {
         "disagrees": row.disagrees,
         "paper_dev": row.paper_dev,
@@ -178,7 +178,7 @@ def _our_gain(numbers: Numbers, measure: Measure) -> str:
 
 
 PARTS = ("recall", "precision")
-"""The parts of an F1. They are shown on test where the paper prints them, and left out first on a narrow page."""
+"""The parts of an F1. If the paper prints them, they are shown for the test split. A narrow page omits them first."""
 
 COLUMNS: Mapping[Column, Writer] = {
     Column("dev %", "paper"): _score("paper_dev"),

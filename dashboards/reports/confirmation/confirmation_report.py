@@ -43,8 +43,8 @@ RANDOMISED = "p sent."
 
 
 def confirmation_report(confirmation: Confirmation) -> Report:
-    """The report of confirmed rows. The details have the intervals of each row by itself. They say how small a gain the
-    experiment can detect, why some rows have no gain, and what two changes do together.
+    """The report of confirmed rows. Its details have the intervals of each row by itself, the smallest gain that the
+    experiment can detect, the reasons why rows have no gain, and the interactions of two changes.
     """
     measure, split, pairs = confirmation.measure, confirmation.split, confirmation.interactions
     alone = all(row.is_reference for row in confirmation.rows)
@@ -109,7 +109,7 @@ def confirmed_table(
     }
     if all(numbers["is_reference"] for numbers in records):
         columns = {score: partial(estimate_text, split)}
-    # A row that takes a change back has the score of its own trial beside ``over``.
+    # The own trial of a row that takes a change back is the reference. Its score is in the column ``over``.
     own = [{**each, "own": each[f"reference_{split}" if each["taken_back"] else split]} for each in records]
     bold = {place: over if records[place]["taken_back"] else score for place in best_scores(own, "own", measure)}
     return Table(
@@ -125,8 +125,9 @@ def confirmed_table(
 def rows_by_themselves(
     records: Sequence[Numbers], measure: Measure, split: Split, ablation: int | None = None
 ) -> tuple[Block, ...]:
-    """A table of what is known of each row by itself, and its legend: the intervals of scores, the uncorrected interval
-    of the gain, its size in deviations, and the numbers of the trials. ``ablation``: as in ``confirmed_table``.
+    """A table of the uncorrected results of each row, and its legend: the intervals of the scores, the interval of the
+    gain, the effect size in standard deviations, and the numbers of the trials. ``ablation``: as in
+    ``confirmed_table``.
     """
     columns: dict[Column, Writer] = {
         Column(heading_of(f"{split} %", measure)): partial(estimate_text, split),
@@ -187,8 +188,8 @@ def _gain(numbers: Numbers, measure: Measure) -> str:
 
 
 def _over(split: Split, numbers: Numbers, measure: Measure) -> str:
-    """The config over which the gain is measured. Where a change was taken back, it has no row of its own: its score
-    stands here, and the heading of the section names the winner.
+    """The config over which the gain is measured. If the row takes a change back, that config has no row of its own, so
+    its score is shown here; the heading of the section names the winner.
     """
     over = str(numbers["over"])
     if not numbers["taken_back"]:
@@ -222,7 +223,7 @@ def _sentences(confirmation: Confirmation) -> Iterator[str]:
 
 
 def _measured_on(confirmation: Confirmation) -> str:
-    """The phrase that says on what the rows were measured: new partitions, held-out examples, or seeds of their own."""
+    """The phrase that says on what the rows were measured: new partitions, held-out examples, or new seeds."""
     folds = any(row.gain.over and row.gain.corpora == 1 for row in confirmation.rows if row.gain)
     if folds and confirmation.ablation is not None:
         return "on new partitions of the data by which the search chose"

@@ -106,7 +106,7 @@ class _Draft:
 
     def sentence(self) -> Phrase:
         """Draw an optional opening, a clause, a time word and the final mark. Some sentences have no time word."""
-        shifted = self._chance(0.15)  # rarely: networks learn a rule with exceptions, not two rules of equal frequency
+        shifted = self._chance(0.15)  # rarely, so that networks learn a rule with exceptions
         question = not shifted and self._chance(0.35)
         opening = [word(words.SHIFT, "MARK", "mark")] if shifted else self._maybe(0.3, self._before_comma)
         clause = self._question() if question else self._clause(None)

@@ -18,7 +18,8 @@ class FeedbackHead(Head):
     y_t = 1/D sum_d softmax(O_d h_t^d + b_d), over D = 1 or 2 directions                      (dinarelli2016)
 
     The paper leaves two directions for later work. With two, our loss applies eq. 1 to the average y. Each direction
-    feeds back its own softmax, so the network calls ``scores`` at each step. Other methods read these scores.
+    feeds back its own softmax, so the network calls ``scores`` at each step. ``loss``, ``decode`` and ``opinion`` take
+    these scores.
     """
 
     def __init__(self, *, lanes: int, directions: int, hidden: int, tags: int) -> None:

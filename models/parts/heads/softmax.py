@@ -36,7 +36,8 @@ class SoftmaxHead(LinearHead):
 
     def decode(self, features_RUBF: Tensor, counts_RB: Tensor) -> Decoded:
         """Returns the likeliest tag of every token; ties go to the smallest id."""
-        decisive = self._log_likelihoods if self.together else self.scores  # both have the same argmax in a single lane
+        # without an ensemble, both have the same argmax
+        decisive = self._log_likelihoods if self.together else self.scores
         return Decoded(decisive(features_RUBF).argmax(dim=-1))
 
     def opinion(self, features_RUBF: Tensor, counts_RB: Tensor) -> Tensor:

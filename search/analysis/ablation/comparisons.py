@@ -1,7 +1,8 @@
-"""The comparisons of an ablation: each row beside each of its references, by corpus and as a mean over corpora.
+"""The comparisons of an ablation: each row with each of its references, by corpus and as a mean over corpora.
 
-A row is a config that the ablation trains. Its roles say why it is trained: as the ``base``, as a ``winner``, or
-``without`` a change of a winner, for example. Each role except the base has a reference, the row to compare with.
+A row is a config that the ablation trains. Its roles are the reasons why it is trained: as the ``base``, as a
+``winner``, or ``without`` a change of a winner, for example. Each role except the base has a reference: the row with
+which it is compared.
 """
 
 from dataclasses import dataclass, replace
@@ -21,9 +22,9 @@ from skipstack.spaces.trial import CORPUS
 def own_roles(row: ListedRow) -> tuple[Role, ...]:
     """Return the roles in which a row is compared with references.
 
-    If the first role is that of the base or of a winner, only this role counts. Otherwise all roles count. A winner
-    with a single change is also the base with this change alone. If both roles counted, the winner would be compared
-    with the base twice.
+    If the first role is that of the base or of a winner, it is the only one. Otherwise all roles are returned. This
+    avoids comparing a winner with the base twice: a winner with a single change is also the base with this change
+    alone.
     """
     first = row.roles[0]
     return tuple(role for role in row.roles if role == first or first.kind not in ("base", "winner"))
@@ -35,8 +36,8 @@ class RowComparison:
 
     ``row``, ``reference``: the names of the configs that were trained for the row and for its reference. They identify
     the comparison; for the base, ``reference`` is empty.
-    ``label``: what the row is called.
-    ``taken_back``: whether the reference, and not the row, has the change that the row measures.
+    ``label``: the names of the row in tables, charts and runs.
+    ``taken_back``: whether the reference has the change that the row measures; otherwise the row has it.
     ``corpus``: the title of the corpus, or the text of ``mean_of``.
     ``trials``: the trials of the row, one for each corpus.
     ``references``: the trials of the reference in the same order; empty for the base, or if the reference has no trial.
@@ -69,8 +70,9 @@ def compared(record: StudyRecord) -> list[RowComparison]:
     by_place = {(each.corpus, canonical_json(each.row.point)): each.trial for each in rows}
     found: dict[tuple[int, str], RowComparison] = {}
     for each in rows:
-        for role in own_roles(each.row) if each.trial is not None else ():
-            assert each.trial is not None, "it is trained"
+        if (trial := each.trial) is None:
+            continue
+        for role in own_roles(each.row):
             row = reference(planned, role)
             against = None if row is None else by_place.get((each.corpus, canonical_json(row.point)))
             own = RowComparison(
@@ -78,18 +80,18 @@ def compared(record: StudyRecord) -> list[RowComparison]:
                 reference=reference_name(planned, role),
                 label=label(record.space, planned, role),
                 taken_back=role.kind in TAKEN_BACK,
-                corpus=each.trial.config.title,
-                trials=(each.trial,),
+                corpus=trial.config.title,
+                trials=(trial,),
                 references=() if against is None else (against,),
             )
-            found.setdefault((each.trial.number, own.reference), own)
+            found.setdefault((trial.number, own.reference), own)
     return list(found.values())
 
 
 def means(record: StudyRecord) -> list[RowComparison]:
-    """Return the comparisons by means over all corpora; none if there is a single corpus.
+    """Return the comparisons of means over all corpora; none if there is a single corpus.
 
-    A row is compared with a reference if both were trained to their ends on every corpus.
+    A row is compared with a reference only if both were trained to their ends on every corpus.
     """
     corpora = 0 if record.plan is None else len(record.plan.corpora)
     together: dict[tuple[str, str], list[RowComparison]] = {}
@@ -109,14 +111,14 @@ def means(record: StudyRecord) -> list[RowComparison]:
 
 
 def mean_of(corpora: int) -> str:
-    """Return the text that replaces the corpus in a row that is a mean over ``corpora`` corpora."""
+    """Return the title of a mean over ``corpora`` corpora, in place of the title of a corpus."""
     return f"{corpora} corpora, the mean"
 
 
 def in_words(record: StudyRecord, point: Point) -> str:
     """Describe a point by its changes to the base, apart from the corpus: ``base + depth 5 + composition 2``.
 
-    Trials that are not rows, such as those of the greedy path, have this description as their name.
+    This is the name of trials that are not rows, such as those of the greedy path.
     """
     space = record.space
     steps = (change_name(space, axis, point[axis]) for axis in changed(space, point) if axis != CORPUS)

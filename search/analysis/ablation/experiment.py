@@ -1,4 +1,4 @@
-"""Plans an ablation of a study: the rows to train, the corpora, and seeds that the search has not used."""
+"""Plans an ablation of a study: the rows to train, the corpora, and new seeds, which the search has not used."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -26,12 +26,12 @@ from skipstack.spaces.space import Point, Space
 from skipstack.spaces.trial import CORPUS, TrialConfig, as_network
 
 OWN = "own"
-"""The name of the study's own corpus in the option ``--corpus``."""
+"""The name that stands for the study's own corpus in the option ``--corpus``."""
 
 
 @dataclass(frozen=True, slots=True)
 class Experiment:
-    """A planned ablation: its number in the study, a study config of its own, and the plan with its rows."""
+    """A planned ablation: its ``number`` in the study, its config (``study``), and the ``plan`` with its rows."""
 
     number: int
     study: StudyConfig
@@ -53,15 +53,19 @@ def experiment(
 ) -> Experiment:
     """Plan the next ablation of a study.
 
-    ``record``: the study's record. ``beside``: other searches with the same base, by name. The best config of each
-    becomes a row as well. ``place``: the place of the ablation in its family. ``time``: the time of the planning, in
-    Unix seconds.
+    ``record``: the study's record. ``beside``: other searches with the same base, by name; the best config of each
+    becomes a row as well. ``place``: the position of the ablation in its family, from 1. ``time``: the time of the
+    planning, in Unix seconds.
 
-    Raises UserError if no trial has a score. Raises it for a corpus that is unknown, is named twice or does not fit the
-    base, and for any corpus if the study varies its corpus itself. Raises it for a path in ``without`` at which no
-    winner has a change. Raises it for another search that has another base or no scored trial, or whose best config
-    cannot be expressed on the study's axes. Raises it for rows until they are decided of a study with replicates or on
-    several corpora, and as ``tuned_axes`` and ``arms`` do.
+    Raises UserError in these cases:
+
+    - no trial has a score;
+    - a corpus is unknown, is named twice or does not fit the base, or the study itself varies its corpus;
+    - no winner has a change at a path in ``without``;
+    - another search has another base or no scored trial, or its best config cannot be expressed on the study's axes;
+    - ``until_decided`` is given for a study with replicates, for several corpora, or with ``most_seeds`` that is not
+      above ``seeds`` or too large;
+    - ``tuned_axes`` or ``arms`` raises it.
     """
     if not (best := record.ranked()[: options.top]):
         raise UserError("no trial of the study has a score (allowed: a study with a best config to take apart)")
@@ -106,9 +110,9 @@ def experiment(
 
 
 def arm_of(record: StudyRecord, before: AblationPlanned, arm: int, *, time: float) -> Experiment:
-    """Plan the search of an arm: the study's own proposer and scheduler, with new seeds, over the axes to tune.
+    """Plan the search of an arm over the axes to tune, with the study's proposer and scheduler and with new seeds.
 
-    ``before``: the plan of the whole ablation, or of an arm before it.
+    ``before``: the plan of the whole ablation, or of an earlier arm. ``arm``: the arm's index.
     """
     tuning = before.tuning
     assert tuning is not None, "its rows are tuned again"
@@ -127,8 +131,8 @@ def arm_of(record: StudyRecord, before: AblationPlanned, arm: int, *, time: floa
 
 
 def tuned_experiment(record: StudyRecord, before: AblationPlanned, *, time: float) -> Experiment:
-    """Plan the comparison of the best configs that the arms have found. ``before``: the plan of the last arm. Raises
-    UserError as ``tuned_rows`` does.
+    """Plan the comparison of the arms' best configs. ``before``: the plan of the last arm. Raises UserError as
+    ``tuned_rows`` does.
     """
     tuning = before.tuning
     assert tuning is not None, "its rows were tuned again"
@@ -160,7 +164,7 @@ def round_after(
     """Plan a further round of an ablation, with new seeds for some of its rows.
 
     ``record``: the study's record. ``whole``: the record of the ablation with its rounds so far. ``first``: the number
-    of the ablation. ``points``: the configs to train. ``seeds``: which seeds of a row the new ones are, from 0 on.
+    of the ablation. ``points``: the configs to train. ``seeds``: the indices of the new seeds among all seeds of a row.
     """
     assert whole.plan is not None, "it is an ablation"
     texts = {canonical_json(point) for point in points}
@@ -210,8 +214,8 @@ def _proposer(
 def _search(search: SearchConfig, number: int, **other: Any) -> SearchConfig:
     """Return the search options of ablation ``number``, derived from those of the study's search.
 
-    The seeds of weights and of batch order differ from the search's. Once all trials are measured on test, only the
-    best trial keeps its weights. ``other``: further options that differ.
+    The seeds of weights and of batch order are new. Once all trials are measured on test, only the best trial keeps its
+    weights. ``other``: further options that replace those of the study.
     """
     fresh = number * SEEDS_OF_A_SEARCH
     own: dict[str, Any] = {
@@ -226,7 +230,7 @@ def _search(search: SearchConfig, number: int, **other: Any) -> SearchConfig:
 
 
 def _to_the_end(proposer: ListedConfig | PathConfig, seeds: int) -> dict[str, Any]:
-    """Return the search options of trials that are compared: all are trained to their ends."""
+    """Return the search options with which every trial is trained to its end, for a comparison."""
     return {
         "proposer": proposer.model_dump(),
         "trials": proposer.most,
@@ -237,9 +241,9 @@ def _to_the_end(proposer: ListedConfig | PathConfig, seeds: int) -> dict[str, An
 
 
 def _point(space: Space, point: Point) -> Point:
-    """Return a point of the search as a point of the ablation's space.
+    """Convert a point of the search to a point of the ablation's ``space``.
 
-    An active axis that the search does not have, such as one over corpora, gets its default (``Space.usual``).
+    An active axis that the search does not have, such as the axis over corpora, gets its default (``Space.usual``).
     """
     return space.compose(lambda path, _: point[path] if path in point else space.usual(path))
 

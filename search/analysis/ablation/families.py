@@ -1,8 +1,8 @@
-"""Ablations that share one error budget: the place of a new one among those of its name so far.
+"""Families of ablations that share one error budget, and the position of a new ablation in its family.
 
 The j-th ablation of a family is tested at the share 1 / (j (j + 1)) of the level: a half, a sixth, a twelfth, and so
-on. The shares add up to 1 however many ablations follow, so the probability that any of them marks a row without an
-effect is at most the level (alpha-spending, as in Foster and Stine 2008).
+on. The shares of any number of ablations add up to less than 1. So the probability that any of them marks a row without
+an effect is at most the level (alpha spending, as in Foster and Stine 2008).
 """
 
 from collections.abc import Iterable
@@ -14,8 +14,8 @@ from skipstack.search.study.record.folder import StudyFolder
 
 
 def parts_of(place: int) -> int:
-    """Return into how many parts the level is divided, one of which the ablation at this place of its family has.
-    Places are counted from 1.
+    """Return the number of equal parts of the level, of which the ablation at this ``place`` in its family gets one.
+    Places count from 1.
     """
     return place * (place + 1)
 
@@ -23,8 +23,8 @@ def parts_of(place: int) -> int:
 def place_in_family(name: str, study: Path, others: Iterable[Path] = ()) -> int:
     """Return the place of the next ablation of a study in the family ``name``.
 
-    Counted are the ablations of this family in the ``study``, in all studies of the folder that it lies in, and in the
-    ``others``, such as the studies that it learns from.
+    The earlier ablations of this family are counted in the ``study``, in all studies in the same folder, and in the
+    ``others``, such as the studies from which it learns.
     """
     beside = (path for path in study.resolve().parent.iterdir() if StudyFolder(path).ledger.is_dir())
     folders = dict.fromkeys(path.resolve() for path in (study, *beside, *others))
@@ -32,7 +32,7 @@ def place_in_family(name: str, study: Path, others: Iterable[Path] = ()) -> int:
 
 
 def _ablations(study: Path, name: str) -> set[int]:
-    """Return a number for each ablation of the family in a study; the arms and rounds of one ablation have the same."""
+    """Return the numbers of a family's ablations in a study. The arms and rounds of an ablation count as part of it."""
     found = set[int]()
     for event in Ledger(StudyFolder(study).ledger).only("ablated"):
         if isinstance(event, Ablated) and isinstance(event.event, AblationPlanned) and event.event.family == name:

@@ -22,8 +22,8 @@ def first_events(
 ) -> list[Event]:
     """Prepare the corpora that are not ``ready``, and return the first events of the ablation ``made``.
 
-    The events are the opening of the ablation, its prepared corpora and its plan. ``ready``: the events of the corpora
-    that the study has prepared, by the identity of the corpus's config. ``folder``: the study's folder.
+    The events are its opening, its prepared corpora and its plan. ``ready``: the events of the corpora that the study
+    has prepared already, by the identity of the corpus's config. ``folder``: the study's folder.
     ``data_dir``, ``corpus_folder``: as in ``prepared``. ``clock``: returns the time in Unix seconds. Raises UserError
     as ``prepared`` does.
     """

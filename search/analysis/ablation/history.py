@@ -9,7 +9,7 @@ from skipstack.search.ledger.ledger import Ledger
 class AblationHistory:
     """Reads and appends the events of ablation ``number`` as if the ablation had a ledger of its own.
 
-    Run options (``Placed``) are an exception: they are written as events of the study, since later commands reuse them.
+    Run options (``Placed``) are an exception: they are appended as events of the study, for later commands to reuse.
     """
 
     def __init__(self, ledger: Ledger, number: int) -> None:
@@ -32,7 +32,7 @@ class AblationHistory:
         self._ledger.append(*map(self.written, events))
 
     def written(self, event: Event) -> Event:
-        """Return an event as the ledger stores it: in an ``Ablated``, except for ``Placed`` and ``Ablated`` itself."""
+        """Return an event as the ledger stores it: wrapped in ``Ablated``, unless it is ``Placed`` or ``Ablated``."""
         if isinstance(event, Placed | Ablated):
             return event
         return Ablated(time=event.time, ablation=self._number, event=event)

@@ -1,15 +1,15 @@
-"""Names of the rows of an ablation, and the reference (another row) that each row is compared with.
+"""Names the rows of an ablation, and finds the reference of each row: the other row with which it is compared.
 
-The name of a row depends on its role, which says why the row is trained: for example, as the base or as a winner. It
-names what the row's gain is the gain of: a winner, or a change. A change is measured over the same config without it.
-So of two configs that differ by a change, the one that has the change counts as better if the gain is positive,
-whichever of the two was trained for the row.
+The name of a row depends on its role, such as base or winner. It names the winner or the change whose gain the row
+measures. The gain of a change is the score of a config with the change minus that of the same config without it, even
+if the row is the config without the change. So a positive gain always speaks for the change.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from skipstack.search.analysis.ablation.rows import joined_paths
 from skipstack.search.ledger.events import AblationPlanned, ListedRow, Role, RoleKind
 from skipstack.spaces.domains import Json
 from skipstack.spaces.short_names import names, names_by_path, short_name
@@ -24,19 +24,19 @@ _REFERENCES: Final[Mapping[RoleKind, RoleKind | None]] = {
     "without": "winner",
     "alone": "base",
 }
-"""Maps each kind of role of a row to the kind of role of its reference, the row that it is compared with."""
+"""Maps the kind of a row's role to the kind of its reference's role."""
 
 TAKEN_BACK: Final = ("without", "without_several")
-"""The kinds of roles whose rows lack the change that they measure. Their references have it."""
+"""The kinds of roles whose rows lack the change that they measure, while their references have it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Label:
     """The names of a row, the same in every table, chart and run.
 
-    ``section``: the heading of its section; empty for the base and the winners. ``name``: what the gain is the gain of.
-    ``over``: what the gain is measured over; empty for the base. ``run``: the name of the row's run in MLflow, which
-    also says what was trained.
+    ``section``: the heading of its section; empty for the base and the winners. ``name``: the winner or the change
+    whose gain the row measures. ``over``: the config over which the gain is measured; empty for the base. ``run``: the
+    name of the row's run in MLflow, which also says what was trained.
     """
 
     section: str
@@ -49,15 +49,15 @@ class Label:
 
 
 def label(space: Space, planned: AblationPlanned, role: Role) -> Label:
-    """Return what a row with this role is called. The names are, for example:
+    """Return the names of a row with this role. Examples of ``name`` and ``over``:
 
-    ``base``
-    ``winner``: the best winner; the second one is ``number 2``
-    ``the best of tagger``: the best config of another search, over the winner
-    ``depth 5 beside 3``: a change, over the winner without it or over the base
-    ``all changes of model.stack``: several changes, over the winner without them
+    - ``base``
+    - ``winner``: the best winner; the second one is ``number 2``
+    - ``the best of tagger``: the best config of another search, over the winner
+    - ``depth 5 beside 3``: a change, over the winner without it or over the base
+    - ``all changes of model.stack``: several changes, over the winner without them
 
-    What a change brings along follows in brackets, as in ``depth 3 beside 1 (with a shortcut into layer 3)``
+    The side effects of a change follow in brackets, as in ``depth 3 beside 1 (with a shortcut into layer 3)``
     (``spaces/side_effects.py``).
     """
     if role.kind == "base":
@@ -72,7 +72,7 @@ def label(space: Space, planned: AblationPlanned, role: Role) -> Label:
     of_winner = f"the {winner}" if winner == "winner" else winner
     if role.kind == "without_several":
         over = f"{winner} without them"
-        what = " and ".join(names(path.strip() for path in role.axis.split(",")))
+        what = " and ".join(names(joined_paths(role.axis)))
         return Label(f"several changes in {of_winner}, together", f"all changes of {what}", over, f"{what}: {over}")
     before, value = _values(space, planned, role, role.axis)
     name = change_name(
@@ -91,7 +91,7 @@ def label(space: Space, planned: AblationPlanned, role: Role) -> Label:
 
 
 def _brought_along(space: Space, planned: AblationPlanned, role: Role, axis: str) -> tuple[str, ...]:
-    """Return what the change of a row brings along; empty for a row that was left out, which has no config."""
+    """Return the side effects of a row's change; empty for a row that was left out, since it has no config."""
     compared, own = reference(planned, role), next((row for row in planned.rows if role in row.roles), None)
     if compared is None or own is None:
         return ()
@@ -100,11 +100,11 @@ def _brought_along(space: Space, planned: AblationPlanned, role: Role, axis: str
 
 
 def row_name(space: Space, planned: AblationPlanned, role: Role) -> str:
-    """Return the name of the config that was trained for a row, which identifies the row's run in MLflow.
+    """Return the name of the config that was trained for a row. It identifies the row's run in MLflow.
 
-    Such names are ``base``, ``winner``, ``without composition``, ``base + depth 5`` and, for the best config of another
-    search, ``tagger, trial 3``. The second winner is ``number 2``, and this winner without a change is ``number 2
-    without composition``.
+    Examples are ``base``, ``winner``, ``without composition``, ``base + depth 5`` and, for the best config of another
+    search, ``tagger, trial 3``. The second winner is ``number 2``; without a change, it is ``number 2 without
+    composition``.
     """
     if role.kind == "base":
         return "base"
@@ -116,7 +116,7 @@ def row_name(space: Space, planned: AblationPlanned, role: Role) -> str:
     assert role.axis is not None, "a change has an axis"
     own = "" if winner == "winner" else f"{winner} "
     if role.kind == "without_several":
-        return f"{own}without {' and '.join(names(path.strip() for path in role.axis.split(',')))}"
+        return f"{own}without {' and '.join(names(joined_paths(role.axis)))}"
     if role.kind == "without":
         return f"{own}without {names_by_path(space.domains)[role.axis]}"
     _, value = _values(space, planned, role, role.axis)
@@ -132,7 +132,7 @@ def reference_name(planned: AblationPlanned, role: Role) -> str:
 
 
 def reference(planned: AblationPlanned, role: Role) -> ListedRow | None:
-    """Return the reference of a row with this role. None for the base, and if the reference was left out.
+    """Return the reference of a row with this role. None for the base, or if the reference was left out.
 
     The reference of a winner with changes taken back is that winner. The reference of the best config of another search
     is the best winner. All other rows are compared with the base.
@@ -152,7 +152,7 @@ def reference(planned: AblationPlanned, role: Role) -> ListedRow | None:
 
 
 def _winner(planned: AblationPlanned, role: Role) -> str:
-    """Return the name of the winner that a role is about: ``winner`` for the best one, or such as ``number 2``."""
+    """Return the name of the winner of a role: ``winner`` for the best one, ``number 2`` for the second, and so on."""
     place = _winners(planned).index(role.winner) + 1
     return "winner" if place == 1 else f"number {place}"
 
@@ -165,9 +165,9 @@ def _winners(planned: AblationPlanned) -> list[int | None]:
 
 
 def winners_in_words(planned: AblationPlanned) -> str:
-    """Return a sentence that says which trials of the search the winners are: ``The winner is trial 7 of the search.``
+    """Return a sentence with the winners' trial numbers in the search: ``The winner is trial 7 of the search.``
 
-    Rows themselves do not say it, since tables of an ablation have its own trial numbers.
+    Tables of an ablation do not have these numbers, but those of the ablation's own trials.
     """
     best, *others = _winners(planned)
     more = "".join(f", number {place} is trial {number}" for place, number in enumerate(others, start=2))
@@ -175,7 +175,7 @@ def winners_in_words(planned: AblationPlanned) -> str:
 
 
 def _values(space: Space, planned: AblationPlanned, role: Role, axis: str) -> tuple[Json, Json]:
-    """Return the base's value on ``axis`` (the default if it is inactive there), and the winner's value."""
+    """Return the base's value on ``axis`` (the default if the axis is inactive in the base), and the winner's value."""
     base = space.base_point()
     winner = next(row.point for row in planned.rows for each in row.roles if _is_winner(each, role))
     return base[axis] if axis in base else space.usual(axis), winner[axis]

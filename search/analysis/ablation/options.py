@@ -7,7 +7,7 @@ from typing import Final
 from skipstack.data.basis.errors import UserError
 
 MOST_SEEDS: Final = 40
-"""The most seeds of a row that trains until it is decided, unless the user says otherwise."""
+"""The default of ``at_most``: the largest number of seeds of a row that gets seeds until it is decided."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -17,19 +17,18 @@ class AblationOptions:
     ``seeds``: the number of seeds of each row.
     ``top``: the number of winners: the best configs in the ranking of the search.
     ``corpus``: names of corpora, or ``own``. Empty means the study's own corpus.
-    ``path``: whether to walk the greedy path from the base to the best config as well.
-    ``without``: texts, each with one path or several joined by commas. For each text and each winner there is a row. In
-    this row, all changes of the winner at the text's paths are taken back.
-    ``parts``: whether the single changes of each winner are rows as well.
+    ``path``: whether to train the greedy path from the base to the best config as well.
+    ``without``: texts, each with one path or several joined by commas. For each text and each winner there is a row, in
+    which all changes of the winner at the text's paths are taken back.
+    ``parts``: whether each single change of a winner gives rows as well.
     ``until_decided``: whether rows get further seeds until they are decided, up to ``at_most`` (None: ``MOST_SEEDS``).
-    ``retune``: the trials with which each row is tuned again before it is compared; None for rows as they are.
-    ``retune_axes``: paths of the axes that are tuned; empty means those of training and regularisation.
-    ``family``: the name of a family of ablations that share one error budget (``families.py``); empty for one of its
-    own.
+    ``retune``: the number of trials with which each row is tuned again before the comparison; None to tune none.
+    ``retune_axes``: paths of the axes to tune; empty means those of training and regularisation.
+    ``family``: the name of a family of ablations that share one error budget (``families.py``). If empty, the ablation
+    has its own budget.
 
-    Raises UserError for ``seeds`` or ``top`` below 1, for ``at_most`` without ``until_decided`` or not above ``seeds``,
-    for ``until_decided`` with a single seed, for ``retune_axes`` without ``retune``, and for ``retune`` with ``path``
-    or ``corpus``.
+    Raises UserError for ``seeds`` or ``top`` below 1, for ``at_most`` without ``until_decided``, for ``until_decided``
+    with a single seed, for ``retune_axes`` without ``retune``, and for ``retune`` with ``path`` or ``corpus``.
     """
 
     seeds: int = 5
@@ -61,7 +60,7 @@ class AblationOptions:
 
     @property
     def most_seeds(self) -> int:
-        """The most seeds that a row may get."""
+        """The largest number of seeds that a row may get."""
         if not self.until_decided:
             return self.seeds
         return MOST_SEEDS if self.at_most is None else self.at_most

@@ -1,4 +1,4 @@
-"""The best configs of other searches, as rows of an ablation."""
+"""Takes the best configs of other searches as rows of an ablation."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -19,10 +19,10 @@ from skipstack.spaces.trial import CORPUS
 
 
 def searches_beside(folders: Iterable[Path]) -> dict[str, StudyRecord]:
-    """Read the finished searches in ``folders``, and return their records by the names that their rows get.
+    """Read the finished searches in ``folders``, and return their records by name. Rows have these names, too.
 
-    A search's name is that of its folder, or the folder's path if two folders have the same name. Raises UserError for
-    a folder without a finished search.
+    A search has the name of its folder or, if several folders have that name, the folder's path. Raises UserError for a
+    folder without a finished search.
     """
     records = {folder: read_finished(folder) for folder in folders}
     names = Counter(folder.resolve().name for folder in records)
@@ -60,8 +60,8 @@ class Best:
 def best_of_others(record: StudyRecord, others: Mapping[str, StudyRecord]) -> list[Best]:
     """Return the best trial of each of the ``others``, to be compared with the winner of ``record``.
 
-    ``others``: the records of other searches by their names. Raises UserError for a search without a scored trial.
-    Raises it also if a search's base differs from the base of ``record`` in more than the corpus.
+    ``others``: the records of other searches, by name. Raises UserError if a search has no scored trial, or if its base
+    differs from that of ``record`` in more than the corpus.
     """
     found = []
     for name, other in others.items():
@@ -83,6 +83,8 @@ def best_of_others(record: StudyRecord, others: Mapping[str, StudyRecord]) -> li
 
 
 def _unlike(ours: Subject, theirs: Subject) -> tuple[str, str, str] | None:
-    """Return the first path at which two configs differ, apart from the corpus, with both values as text; else None."""
+    """Return the first path, apart from the corpus, at which two configs differ, and both values as text. None if there
+    is none.
+    """
     found = (each for each in differences(ours, theirs) if not overlap(each[0], CORPUS))
     return next(((path, shown(here), shown(there)) for path, here, there in found), None)

@@ -1,9 +1,8 @@
-"""Ablations whose rows are tuned again: every row is searched over the same axes with the same budget, and then its
-best config is compared.
+"""Tunes the rows of an ablation again: each row gets a search over the same axes with the same budget. Then the best
+config of each row is compared.
 
-Without this, a row is the winner with one change taken back and all else as the search tuned it for the winner. If the
-change and, for example, the learning rate depend on each other, the row is worse than it could be, and the change seems
-to earn more than it does.
+Without this, a row keeps the values that the search tuned for the winner. If the change that is taken back needs, for
+example, another learning rate, the row is worse than it could be, and the change seems to help more than it does.
 """
 
 from collections.abc import Iterable, Sequence
@@ -20,15 +19,15 @@ from skipstack.spaces.paths import inside
 from skipstack.spaces.space import Point, Space
 
 TUNED = "training"
-"""The fields whose axes are tuned again unless the user says otherwise, apart from axes of ``REGULARISATION``."""
+"""The part of the config whose axes are tuned by default, besides those of ``REGULARISATION``."""
 
 REGULARISATION = ("dropout", "weight_decay", "penalty")
-"""Parts of the names of fields that regularise a network."""
+"""Texts in the paths of axes that regularise a network."""
 
 
 def tuned_axes(space: Space, given: Iterable[str]) -> tuple[str, ...]:
-    """Return the axes to tune again: those at or inside the ``given`` paths or, without any, those of training and of
-    regularisation. Raises UserError for a path without axes, and if no axis remains.
+    """Return the axes to tune: those at or inside the ``given`` paths or, if none are given, those of training and
+    regularisation. Raises UserError for a path without axes, or if there are no axes to tune.
     """
     paths = [path for text in given for path in joined_paths(text)]
     for path in paths:
@@ -46,10 +45,10 @@ def tuned_axes(space: Space, given: Iterable[str]) -> tuple[str, ...]:
 
 
 def arms(found: Rows, tuned: Sequence[str]) -> tuple[ListedRow, ...]:
-    """Return the rows to tune: those that differ in more than the ``tuned`` axes, each with all its roles.
+    """Return the rows to tune. Rows that differ only on the ``tuned`` axes are joined into one, with all their roles.
 
-    ``found``: the rows of the plain ablation. A row whose only change is on a tuned axis is left out, since each arm
-    finds its own value there. Raises UserError if no row besides the base remains.
+    ``found``: the rows without tuning. A row whose only change is on a tuned axis is left out, since each arm finds its
+    own value there. Raises UserError if fewer than two rows remain.
     """
     by_rest: dict[str, tuple[Point, list[Role]]] = {}
     for row in found.rows:
@@ -70,8 +69,8 @@ def _is_tuned(axes: str, tuned: Sequence[str]) -> bool:
 
 
 def space_of_arm(study: SpaceConfig, tuning: Tuning, arm: int) -> SpaceConfig:
-    """Return the space of an arm: its base is the config at which the arm starts, and its axes are those to tune that
-    are active there. A choice also has the value of the start.
+    """Return the space of an arm. Its base is the config of the row, at which the arm starts. Its axes are the axes to
+    tune that are active in this config. A choice also includes the row's value.
     """
     start, space = tuning.arms[arm].point, Space(study)
     base = Space(space_of_rows(study, [row.point for row in tuning.arms])).config(start)
@@ -89,7 +88,7 @@ def _with(axis: Axis, domain: Domain, value: Json) -> Axis:
 
 
 def tuned_rows(record: StudyRecord, tuning: Tuning) -> tuple[SpaceConfig, Rows]:
-    """Return the rows with the best config that each arm has found, and the space that contains them.
+    """Return the rows with the best config of each arm, and the space that contains them.
 
     Arms without a scored trial are left out. Raises UserError if fewer than two arms remain.
     """

@@ -1,9 +1,10 @@
 """The rows of an ablation, each of which is a config to train.
 
-The first rows are the base, the winners, and the best configs of other searches. Next come each winner without one or
-several of its changes, and the base with each change alone. A change is an axis on which a winner differs from the
-base. A change that is made or taken back may activate or deactivate other axes (``Space.moved``). An activated axis
-gets the base's value. If its domain lacks this value, it gets the domain's first value. A deactivated axis is dropped.
+The first rows are the base, the winners, and the best configs of other searches. Next come each winner without each of
+its changes, the base with each change alone, and each winner without several changes at once. A change is an axis on
+which a winner differs from the base. Making or taking back a change may activate or deactivate other axes
+(``Space.moved``). An activated axis gets the base's value or, if its domain lacks this value, the domain's first value.
+A deactivated axis is dropped.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -31,9 +32,9 @@ class Rows:
 def space_of_rows(config: SpaceConfig, points: Iterable[Point]) -> SpaceConfig:
     """Reduce the space of the search to one that contains the rows of an ablation, and return its config.
 
-    ``points``: the winners and the configs compared with them. Each axis keeps the base's value, its values in
-    ``points``, and its values in the conditions of other axes. An axis that is inactive in the base keeps the value
-    that it gets when activated instead of the base's. All conditions are kept. Constraints that the base breaks are
+    ``points``: the winners and the configs compared with them. Each axis becomes a choice of the base's value, its
+    values in ``points``, and its values in the conditions of other axes. If the axis is inactive in the base, the value
+    that it gets when activated replaces the base's. All conditions are kept. Constraints that the base breaks are
     dropped, so that the base is always allowed.
     """
     space = Space(config)
@@ -54,7 +55,7 @@ def space_of_rows(config: SpaceConfig, points: Iterable[Point]) -> SpaceConfig:
 def changed(space: Space, winner: Point) -> tuple[str, ...]:
     """Return the changes of a winner: the axes on which it differs from the base.
 
-    An axis that another change activates counts only if its value differs from the value that the activation gives it.
+    An axis that another change activates is a change only if its value differs from the one that activation gives it.
     """
     before = _before(space, winner)
     return tuple(path for path in before if canonical_json(before[path]) != canonical_json(winner[path]))
@@ -91,7 +92,7 @@ def rows(
 
 
 def joined_paths(text: str) -> tuple[str, ...]:
-    """Split a text into its paths, which are joined by commas."""
+    """Split a text at its commas into paths."""
     return tuple(path.strip() for path in text.split(","))
 
 
@@ -115,8 +116,8 @@ def _without_several(space: Space, winners: Mapping[int, Point], text: str) -> I
 def _parts(space: Space, winners: Mapping[int, Point]) -> Iterator[tuple[Role, Point, str | None]]:
     """Yield the rows of single changes: first each change taken back, then each change alone.
 
-    Each row is yielded as its role, its point and None. If the row is impossible, the reason replaces None. For
-    example, the axis of a single change may be inactive in the base.
+    A row is yielded as its role, its point, and the reason why it is impossible; None if it is possible. For example,
+    the axis of a change may be inactive in the base.
     """
     base = space.base_point()
     for number, winner in winners.items():
@@ -131,7 +132,7 @@ def _parts(space: Space, winners: Mapping[int, Point]) -> Iterator[tuple[Role, P
 
 
 def _before(space: Space, winner: Point) -> Point:
-    """Return the base's values on the winner's axes. An axis that is inactive in the base has its default."""
+    """Return the base's values on the winner's axes; for an axis that is inactive in the base, its default."""
     base = space.base_point()
     return {path: base[path] if path in base else space.usual(path) for path in space.domains if path in winner}
 

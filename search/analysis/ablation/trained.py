@@ -11,7 +11,6 @@ from skipstack.search.strategy.proposers.path import NextChange, steps
 from skipstack.search.study.record.study_record import StudyRecord
 from skipstack.search.study.record.trial_record import TrialRecord
 from skipstack.spaces.domains import Choice
-from skipstack.spaces.space import Point
 from skipstack.spaces.trial import CORPUS
 
 
@@ -19,7 +18,7 @@ from skipstack.spaces.trial import CORPUS
 class TrainedRow:
     """A row of an ablation on one corpus, with its trial.
 
-    ``corpus``: the corpus's name; empty if the ablation names no corpus. ``trial``: None if it is not proposed yet.
+    ``corpus``: the corpus's name; empty if the ablation names no corpus. ``trial``: None before it is proposed.
     """
 
     row: ListedRow
@@ -29,10 +28,10 @@ class TrainedRow:
 
 @dataclass(frozen=True, slots=True)
 class PathStep:
-    """A step of the greedy path: tries all remaining changes (the candidates), and makes the one with the best score.
+    """A step of the greedy path: of the remaining changes (the candidates), it makes the one with the best score.
 
     ``axis``: the axis of the chosen change. ``score``: the score with this change, a mean over the corpora.
-    ``instead``: the scores of the other candidates, by axis. None stands for a candidate with an unscored trial.
+    ``instead``: the scores of the other candidates, by axis; None for a candidate with an unscored trial.
     ``trials``: the trial numbers of all candidates, including the chosen one, by axis.
     """
 
@@ -46,21 +45,17 @@ def trained_rows(record: StudyRecord) -> list[TrainedRow]:
     """Return the rows of an ablation in their order, corpus by corpus; none if the record is not an ablation's."""
     if record.plan is None:
         return []
-    domain = record.space.domains.get(CORPUS)
-    axis = domain if isinstance(domain, Choice) and len(record.plan.corpora) > 1 else None
-    name = "".join(record.plan.corpora) if axis is None else ""
+    plan, domain = record.plan, record.space.domains.get(CORPUS)
+    if isinstance(domain, Choice) and len(plan.corpora) > 1:
+        found = [
+            (row, corpus, record.space.moved(row.point, CORPUS, value))
+            for corpus, value in zip(domain.names, domain.values, strict=True)
+            for row in plan.rows
+        ]
+    else:
+        found = [(row, "".join(plan.corpora), row.point) for row in plan.rows]
     trials = {canonical_json(trial.point): trial for trial in record.trials.values()}
-
-    def trained(row: ListedRow, point: Point, corpus: str) -> TrainedRow:
-        return TrainedRow(row, corpus, trials.get(canonical_json(point)))
-
-    if axis is None:
-        return [trained(row, row.point, name) for row in record.plan.rows]
-    return [
-        trained(row, record.space.moved(row.point, CORPUS, value), corpus)
-        for corpus, value in zip(axis.names, axis.values, strict=True)
-        for row in record.plan.rows
-    ]
+    return [TrainedRow(row, corpus, trials.get(canonical_json(point))) for row, corpus, point in found]
 
 
 def walked(record: StudyRecord) -> Iterator[PathStep]:
@@ -81,10 +76,10 @@ def walked(record: StudyRecord) -> Iterator[PathStep]:
 
 
 def settled_trials(record: StudyRecord, config: PathConfig) -> int:
-    """Return the number of trials that an ablation with a path is known to need so far.
+    """Return the number of trials that an ablation with a path needs at least, by its scores so far.
 
-    These are the listed trials, the starts of the path, and the candidates of each step so far. Further candidates
-    depend on scores. A point that occurs several times is one trial.
+    These are the listed points, the starts of the path, and the candidates of each known step. Later candidates depend
+    on scores. A point that occurs several times is one trial.
     """
     taken = (
         point for found, _ in steps(record.space, config, _scores(record)) for each in found for point in each.points

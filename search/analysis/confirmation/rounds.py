@@ -1,8 +1,8 @@
-"""Plans what follows an ablation that has several parts: arms that are tuned one after another, or rounds of seeds.
+"""Plans the next part of an ablation that has several: the search of the next arm, or the next round of seeds.
 
-A row is decided once it is marked, or once it is unlikely to be marked with the most seeds (``HOPELESS``). Then it gets
-no further seeds. The other rows are open: the next round trains them and their references with as many new seeds as the
-next look needs.
+A row is decided once it is marked, or once it is unlikely to be marked with the largest number of seeds (``HOPELESS``).
+It then gets no further seeds. The other rows are open: the next round trains them and their references with as many new
+seeds as the next look needs.
 """
 
 from collections.abc import Iterator
@@ -25,10 +25,10 @@ Standing = Literal["marked", "hopeless", "open", "all seeds", "no interval"]
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """A decision on a row: whether it gets further seeds, or why it gets none.
+    """The decision whether a row gets further seeds.
 
-    ``standing``: ``open`` if it gets further seeds; otherwise the reason why not. ``seeds``: its seeds so far.
-    ``chance``: the chance that it is marked with the most seeds; None if it is marked or has no interval.
+    ``standing``: ``open`` if it gets further seeds; otherwise the reason why not. ``seeds``: the number of its seeds so
+    far. ``chance``: the chance that it would be marked at the last look; known only for open and hopeless rows.
     """
 
     standing: Standing
@@ -37,9 +37,9 @@ class Decision:
 
 
 def next_part(record: StudyRecord, *, time: float) -> Experiment | None:
-    """Plan what follows the last ablation of a study: the search of the next arm, the comparison of all arms, or the
-    next round of seeds. None if that ablation is not finished, or if nothing follows it. ``time``: the time of the
-    planning, in Unix seconds. Raises UserError as ``tuned_experiment`` does.
+    """Plan the part that follows the last ablation in a study's record: the search of the next arm, the comparison of
+    all arms, or the next round of seeds. None if this ablation is not finished, or if no part follows it. ``time``: the
+    time of the planning, in Unix seconds. Raises UserError as ``tuned_experiment`` does.
     """
     last = record.ablations.get(max(record.ablations, default=0))
     if last is None or last.plan is None or not last.finished:
@@ -52,7 +52,7 @@ def next_part(record: StudyRecord, *, time: float) -> Experiment | None:
 
 
 def _next_round(record: StudyRecord, plan: AblationPlanned, time: float) -> Experiment | None:
-    """Plan the next round of seeds after an ablation with this ``plan``; None if it has no open row, or no rounds."""
+    """Plan the next round of seeds after an ablation with this ``plan``. None if it has no rounds, or no open row."""
     number = plan.continues or max(record.ablations)
     whole = whole_ablations(record)[number]
     assert whole.plan is not None, "it has rounds"
@@ -74,7 +74,7 @@ def _next_round(record: StudyRecord, plan: AblationPlanned, time: float) -> Expe
 
 
 def decisions(whole: StudyRecord) -> Iterator[tuple[RowToConfirm, ConfirmedRow, Decision]]:
-    """Yield each compared row of an ablation with all its rounds, its result, and whether it gets further seeds."""
+    """Yield each compared row of an ablation, its result, and the decision on it. ``whole``: from ``whole_ablations``."""
     asked = compared_rows(whole)
     found = confirm(asked, split=split_of(whole))
     most = max((len(trial.seeds) for trial in whole.trials.values()), default=0)
@@ -84,7 +84,7 @@ def decisions(whole: StudyRecord) -> Iterator[tuple[RowToConfirm, ConfirmedRow, 
 
 
 def _decided(row: RowToConfirm, result: ConfirmedRow, most: int) -> Decision:
-    """Decide on a row. ``most``: the most seeds of any row so far; a row that has fewer was decided before."""
+    """Decide on a row. ``most``: the largest number of seeds of any row so far. A row with fewer was decided before."""
     gain = result.gain
     if gain is None or not gain.parts or result.level is None:
         return Decision("no interval", 0 if gain is None else gain.seeds)

@@ -30,7 +30,7 @@ SMALLEST = 0.01
 """The smallest share of a GPU that ``auto`` gives."""
 
 Resources = Mapping[str, float]
-"""Amounts by name: ``cpu`` and ``gpu`` for a trial, ``CPU`` and ``GPU`` for a machine, as in Ray."""
+"""Amounts of CPUs and GPUs by name: ``cpu`` and ``gpu`` for a trial, ``CPU`` and ``GPU`` for a machine, as in Ray."""
 
 Machines = Mapping[str, tuple[str, Resources]]
 """The name and the resources of each machine, by its id."""
@@ -52,9 +52,9 @@ def slots(machines: Iterable[Resources], trial: Resources) -> int:
 
 
 def enlarged(ordinary: Resources, share: int, machines: Iterable[Resources]) -> Resources:
-    """The ordinary resources of a trial times ``share``, but at most those of a single machine. Of several machines,
-    the one that allows the most GPUs counts; in a tie, the most CPUs. A share of a GPU grows to one GPU at most.
-    Resources that fit no machine are not changed.
+    """The ``ordinary`` resources of a trial times ``share``, at most those of a single machine. This is the machine
+    that allows the most GPUs or, in a tie, the most CPUs. A share of a GPU grows to one GPU at most. Resources that fit
+    no machine are not changed.
     """
     homes = [machine for machine in machines if slots([machine], ordinary)]
     largest = [
@@ -83,7 +83,7 @@ class GpuShares:
     the bytes of memory of a trial. Trials with the same config and number of seeds are counted once.
 
     The share of a trial is (``GPU_CONTEXT`` + ``MARGIN`` * memory) / device, rounded up. Ray packs trials into GPUs by
-    these shares. A trial that exceeds its share runs out of memory, and takes none from other trials on the GPU
+    these shares. A trial that exceeds its share runs out of memory, without affecting other trials on the GPU
     (``models/ground/device_memory.py``).
     """
 
@@ -104,7 +104,7 @@ class GpuShares:
         return other
 
     def is_known(self, task: TrialTask) -> bool:
-        """Whether ``share`` would return without waiting. Starts to count the trial's memory if necessary."""
+        """Whether ``share`` would return without waiting. The first call for a trial starts the count of its memory."""
         key = _counted_as(task)
         return key in self._memory or self._counted(key, task).is_over()
 
@@ -158,7 +158,7 @@ class Allotment:
     shares: GpuShares | None = None
 
     def is_known(self, task: TrialTask) -> bool:
-        """Whether ``ordinary`` would return without waiting. Starts to count the trial's memory if necessary."""
+        """Whether ``ordinary`` would return without waiting, as ``GpuShares.is_known``."""
         return self.shares is None or self.shares.is_known(task)
 
     def after(self, former: "Allotment | None") -> "Allotment":

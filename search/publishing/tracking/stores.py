@@ -145,7 +145,7 @@ def _check_driver(source: str, uri: str) -> None:
 
 
 def _check_file(source: str, database: Path | None) -> None:
-    """Raise UserError if there is a file that is no sqlite database where a store's should be. None: it has no file."""
+    """Raise UserError if ``database``, the file of a store, is something else. None if the store is not a file."""
     if database is None or not database.exists():
         return
     if database.is_dir():

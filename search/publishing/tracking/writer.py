@@ -170,8 +170,8 @@ class Writer:
                 _leave_out(entry, self._partial[key])
 
     def caught_up(self) -> None:
-        """Discard the content that was read from the store. Call this once the past events are written: the content has
-        nothing of later events.
+        """Discard the content that was read from the store. Call this once all past events are written: the content
+        cannot include later ones.
         """
         self._whole, self._partial = {}, {}
 
@@ -187,7 +187,7 @@ class Writer:
         tags, made = entry.tags, key not in self._run_ids
         if made:
             if entry.start is None:
-                return  # an entry without a start belongs to a run that existed: the user has deleted it
+                return  # the entry continues a run, which the user has deleted
             above = STUDY if is_whole(key) else (key[0], None)
             parent = {"mlflow.parentRunId": self._run_ids[above]} if above in self._run_ids else {}
             run = self._client.create_run(

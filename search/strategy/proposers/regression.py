@@ -140,7 +140,7 @@ class Process:
             [np.broadcast_to(self._whitening[:known, :known] @ values_N, (len(drawn_SR), known)), drawn_SR], axis=1
         )
         self.cases_SR: Numbers = white_SN @ factor[known:].T
-        """The drawn values of the running trials in each case."""
+        """The random values of the R running trials in each of the S cases."""
         self._solved_NS = self._whitening.T @ white_SN.T
 
     def expected(self, rows_CE: Numbers) -> tuple[Numbers, Numbers]:

@@ -229,7 +229,7 @@ def _is_below(fronts: Fronts, own: Vector, reduction: int) -> bool:
     last = others - 1 - below
     place = fronts.place(own, most=last + 2)
     if place == last + 2:
-        return True  # both points around the quantile are better
+        return True  # both points between which the quantile lies are better
     # The other points from this position on are one position further back among all points.
     behind = place + fronts.times(own) - 1
     low, high = (

@@ -1,7 +1,8 @@
-"""Completes stacks in axis values. In ledgers of earlier versions, they may lack the composition that they meant.
+"""Adds the former default of ``composition`` to stacks that ledgers of earlier versions have as values of axes.
 
-Before version 0.3.0, a stack without ``composition`` had composition 2; now it has 0. Ledgers have always held every
-field of the base. Of an axis value, such as a whole stack, earlier ledgers held only the fields that were given.
+Before version 0.3.0, a stack without ``composition`` had composition 2; now it has 0. Ledgers have always had every
+field of the base. But if the value of an axis is a mapping, such as a whole stack, earlier ledgers have only the fields
+that the user gave.
 """
 
 from typing import Final

@@ -1,4 +1,4 @@
-"""Detects trials of a function that report the same although their configs differ: it may ignore its config."""
+"""Detects functions that may ignore their config: trials with different configs report the same scores."""
 
 from collections.abc import Collection, Sequence
 from typing import Final
@@ -8,23 +8,23 @@ from skipstack.search.study.record.trial_record import TrialRecord
 from skipstack.spaces.short_names import names_by_path
 
 FEWEST: Final = 3
-"""The minimum number of trials that report the same."""
+"""The minimum number of different configs."""
 
 FEWEST_COARSE: Final = 10
-"""The minimum number of trials if chance alone may make scores equal, such as accuracies on ten examples."""
+"""The minimum number of different configs if scores may be equal by chance, such as accuracies on ten examples."""
 
 NAMED: Final = 3
-"""The maximum number of trials, and of axes, that the line names."""
+"""The maximum number of trials, and of axes, that the line for the user names."""
 
 Curve = Sequence[tuple[int, float]]
 
 
 def identical_trials(trials: Collection[TrialRecord]) -> str:
-    """Return a line for the user if all ended trials of a function report the same, whatever their config; else empty.
+    """Return a line for the user if all ended trials of a function report the same scores; otherwise empty.
 
-    At least ``FEWEST`` trials with different configs have ended with a score; ``FEWEST_COARSE`` if the scores are
-    coarse (``_is_coarse``). A trial that was stopped has the scores of the others as far as it was trained. Networks
-    are left out: they read their configs, and one network under two names is not trained twice.
+    The ended trials must have at least ``FEWEST`` different configs; ``FEWEST_COARSE`` if the scores are coarse
+    (``_is_coarse``). A stopped trial is compared over the epochs that it has. Empty for trials that train networks,
+    since these do not ignore their configs.
     """
     ended = [trial for trial in trials if trial.reason is not None and trial.score is not None]
     if len(ended) < FEWEST or ended[0].space.fields.model.keeps_weights:
@@ -46,7 +46,9 @@ def identical_trials(trials: Collection[TrialRecord]) -> str:
 
 
 def _is_coarse(curve: Curve) -> bool:
-    """Whether the scores of another trial may be equal by chance: at most two differ, and none has three decimals."""
+    """Whether two trials may have the same scores by chance: the curve has at most two different scores, and none with
+    more than two decimals.
+    """
     scores = {score for _, score in curve}
     return len(scores) <= 2 and all(round(score, 2) == score for score in scores)
 

@@ -48,7 +48,7 @@ from skipstack.spaces.space import Space
 
 
 class Past(Protocol):
-    """The record of the study so far, as far as the checks need it (``StudyRecord`` in ``study_record.py``)."""
+    """The part of the study's record so far that the checks need (``StudyRecord`` in ``study_record.py``)."""
 
     opened: StudyOpened | None
     trials: dict[int, TrialRecord]
@@ -124,8 +124,8 @@ def check_next(record: Past, event: Event) -> None:
         case Noted(trial=int(number)):
             _check_trial(record, number)
         case AblationPlanned(rows=rows):
-            some = event.continues is not None or event.arm is not None  # these have some of the rows
-            if not some and not any(role.kind == "winner" for row in rows for role in row.roles):
+            partial = event.continues is not None or event.arm is not None  # a round or an arm has only some rows
+            if not partial and not any(role.kind == "winner" for row in rows for role in row.roles):
                 raise UserError("got rows without a winner (allowed: rows with one)")
         case StudyOpened() | CorpusPrepared() | WarmStarted() | Suggested():
             pass

@@ -79,9 +79,10 @@ class StudyRecord:
         self.trials: dict[int, TrialRecord] = {}
         self.finished = False
         self.enough: Shortened | None = None
-        """The event by which the stopping rule ended the study; None if there is none since the last extension."""
+        """The event by which the stopping rule ended the study; None if it did not, or if the study was extended since.
+        """
         self.over: HoursOver | None = None
-        """The end of the study's hours; None if there is none since the last extension."""
+        """The end of the study's hours; None if they have not ended, or if the study was extended since."""
         self.queues = False
         """Whether a started trial waits until a worker is free, as on Ray."""
         self.working = Working()

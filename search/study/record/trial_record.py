@@ -28,7 +28,7 @@ from skipstack.spaces.subject import Subject
 
 @dataclass(slots=True)
 class TrialRecord:
-    """The state of a trial after its events so far.
+    """The state of a trial after all of its events so far.
 
     ``number``: its number. ``point``: its value on each active axis of ``space``, the study's space. ``seeds``: its
     seeds; if they race (are trained in groups), the seeds of the complete groups, or of the first group until it is
@@ -75,7 +75,7 @@ class TrialRecord:
     note: str = ""
     _config: Subject | None = field(default=None, repr=False, compare=False)
     _best: tuple[int, Reported | None] = field(default=(0, None), repr=False, compare=False)
-    """The number of reports that were compared, and the best of these reports."""
+    """A cache for ``best``: the number of reports compared so far, and the best of them."""
 
     @property
     def config(self) -> Subject:

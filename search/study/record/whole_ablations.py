@@ -1,12 +1,13 @@
 """Ablations with all their parts: the searches of their arms, and the seeds of their rounds.
 
 An ablation that tunes its rows again begins with a search for each row, its arm. An ablation that trains until its rows
-are decided adds seeds in rounds. Each arm and each round is an ablation of its own in the ledger. A round continues the
-first one (``AblationPlanned.continues``) with other seeds for the rows that are still open.
+are decided adds seeds in rounds. In the ledger, each arm and each round is a separate ablation. A round continues the
+first one (``AblationPlanned.continues``) with new seeds for the rows that are still open.
 """
 
 import copy
-from collections.abc import Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -21,19 +22,19 @@ from skipstack.search.study.record.trial_record import TrialRecord
 def whole_ablations(record: StudyRecord) -> dict[int, StudyRecord]:
     """Return the ablations of a study that compare rows, by number, each with its arms and the seeds of all its rounds.
 
-    A round counts for a row once its trial is measured on test, and only if all rounds before it count.
+    A round counts for a row once its trial is trained to its end and, if the row was tested, is tested as well. It
+    counts only if all rounds before it do.
     """
-    found = dict[int, StudyRecord]()
-    for number, own in record.ablations.items():
-        if own.compares:
-            found[number] = _with_arms(own, record)
-    for number, rounds in _rounds(record).items():
-        found[number] = _together(found[number], rounds)
-    return found
+    rounds = defaultdict[int, list[StudyRecord]](list)
+    for own in record.ablations.values():
+        if own.plan is not None and own.plan.continues is not None:
+            rounds[own.plan.continues].append(own)
+    compared = {number: own for number, own in record.ablations.items() if own.compares}
+    return {number: _together(_with_arms(own, record), rounds[number]) for number, own in compared.items()}
 
 
 def _with_arms(ablation: StudyRecord, record: StudyRecord) -> StudyRecord:
-    """Return an ablation's record, as a copy with the searches of its arms if it has some."""
+    """Return the record of an ablation, as a copy with the searches of its arms if it has some."""
     tuning = None if ablation.plan is None else ablation.plan.tuning
     if tuning is None:
         return ablation
@@ -42,17 +43,10 @@ def _with_arms(ablation: StudyRecord, record: StudyRecord) -> StudyRecord:
     return whole
 
 
-def _rounds(record: StudyRecord) -> dict[int, list[StudyRecord]]:
-    """Return the rounds after the first of each ablation that has some, by the ablation's number."""
-    found = dict[int, list[StudyRecord]]()
-    for own in record.ablations.values():
-        if own.plan is not None and own.plan.continues is not None:
-            found.setdefault(own.plan.continues, []).append(own)
-    return found
-
-
-def _together(first: StudyRecord, rounds: Iterable[StudyRecord]) -> StudyRecord:
-    """Return a copy of an ablation's record whose trials have the seeds of all ``rounds``."""
+def _together(first: StudyRecord, rounds: Sequence[StudyRecord]) -> StudyRecord:
+    """Return the record of an ablation whose trials have the seeds of all ``rounds`` after the first."""
+    if not rounds:
+        return first
     later = [{canonical_json(trial.point): trial for trial in each.trials.values()} for each in rounds]
     whole = copy.copy(first)
     whole.trials = {}
@@ -67,7 +61,7 @@ def _together(first: StudyRecord, rounds: Iterable[StudyRecord]) -> StudyRecord:
 
 
 def _joined(parts: Sequence[TrialRecord]) -> TrialRecord:
-    """Join the trials of one config with different seeds into one, whose only report has the best one of each."""
+    """Join trials of one config with different seeds into one trial. Its only report joins the best report of each."""
     first, reports = parts[0], Reports()
     best = joined(
         [report.model_copy(update={"seeds": each.seeds}) for each in parts if (report := each.best) is not None]
@@ -94,7 +88,9 @@ def _joined(parts: Sequence[TrialRecord]) -> TrialRecord:
 
 
 def _counts_of(parts: Sequence[TrialRecord]) -> SentenceCounts | None:
-    """Return the counts by test sentence of all seeds; None if a trial has none, or has those of other sentences."""
+    """Return the counts by test sentence over all seeds. None if a trial has none, or if the numbers of sentences
+    differ.
+    """
     packed = [each.packed for each in parts if each.packed is not None]
     if len(packed) < len(parts) or len({each.sentences for each in packed}) > 1:
         return None

@@ -1,4 +1,4 @@
-"""Writes a trial's config as a study file, which trains just this config, or is the base of another search."""
+"""Writes a trial's config as a study file. The file trains this config alone, and can be the base of another search."""
 
 from typing import Any
 
@@ -9,12 +9,11 @@ from skipstack.spaces.trial import CODE, as_network
 
 
 def study_of_trial(study: StudyConfig, trial: TrialRecord) -> str:
-    """Return the study file of a trial of ``study`` that trains a network. It has the trial's whole config as the base,
-    no axes, and a search of one trial with the study's seeds that stops nothing. Trained on the same corpus, it repeats
-    the trial.
+    """Return a study file that repeats a trial of ``study``, if it is trained on the same corpus.
 
-    Relative paths are as in the study, and start at the folder of the file. Raises UserError for a trial that calls a
-    function, which no file can name.
+    The base is the trial's whole config. There are no axes. The search has one trial, the study's seeds, and no
+    scheduler, so the trial is trained to its end. Relative paths are written as in the study, but are resolved from the
+    folder of the file. Raises UserError for a trial that calls a function, since a study file cannot name functions.
     """
     config, search = as_network(trial.config), study.search
     base = {part: fields for part, fields in config.model_dump(mode="json").items() if part != CODE}

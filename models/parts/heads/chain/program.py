@@ -67,14 +67,14 @@ class Chain:
 
 
 class Semiring(ABC):
-    """The rule by which scores are combined. The semiring's product, which combines the scores along a tag sequence, is
-    addition. The semiring's ``sum`` combines the scores of several tag sequences.
+    """A semiring: the rule by which scores are combined. Its product, which combines scores along a tag sequence, is
+    addition of numbers. Its ``sum`` combines the scores of several tag sequences.
     """
 
     @abstractmethod
     def product(self, transition_RKK: Tensor) -> Callable[[Tensor], Tensor]:
-        """Returns a function that subtracts the scale of values, and then computes value'[j] = sum_i value[i] *
-        transition[i, j], in operations of the semiring.
+        """Returns a function that maps values to value'[j] = sum_i value[i] * transition[i, j], in operations of the
+        semiring. The function first subtracts the ``scale`` of the values.
         """
 
     @abstractmethod

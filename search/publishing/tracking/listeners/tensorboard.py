@@ -22,7 +22,7 @@ class TensorBoardListener(Listener):
     def __init__(self, study: StudyInfo) -> None:
         super().__init__(study)
         self._runs = study.folder / "tensorboard"
-        shutil.rmtree(self._runs, ignore_errors=True)  # all events are received again
+        shutil.rmtree(self._runs, ignore_errors=True)  # a listener receives all events from the first
         self._open: dict[tuple[str, int], SummaryWriter] = {}
         self._files = 0
 
