@@ -5,6 +5,7 @@ import subprocess
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from pydoc import locate
 from typing import Any
 
 import pytest
@@ -56,11 +57,11 @@ def _pages(nav: Any) -> Iterator[str]:
             yield from _pages(each)
 
 
-def test_the_reference_names_every_public_name_once() -> None:
+def test_the_reference_names_every_public_name_once_and_none_that_is_not_there() -> None:
     text = "\n".join(path.read_text() for path in (ROOT / "docs" / "reference").glob("*.md"))
-    assert [
-        name for name, times in _times(re.findall(r"^::: ([\w.]+)$", text, re.MULTILINE)).items() if times != 1
-    ] == []
+    named = re.findall(r"^::: ([\w.]+)$", text, re.MULTILINE)
+    assert [name for name, times in _times(named).items() if times != 1] == []
+    assert [name for name in named if name.count(".") > 1 and locate(name) is None] == []
 
 
 def _times(names: Iterable[str]) -> dict[str, int]:

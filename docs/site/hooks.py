@@ -3,7 +3,9 @@
 mkdocs calls the functions, and griffe, which reads the docstrings, the class; mkdocs.yml names this file for both.
 """
 
+import json
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from posixpath import dirname, normpath, relpath
 
@@ -17,10 +19,11 @@ ELSEWHERE = {
     "CHANGELOG.md": "changelog.md",
     "CONTRIBUTING.md": "contributing.md",
     "README.md": "start.md",
+    "docs/try-it.ipynb": "try-it.md",
     "search/cluster/README.md": "guide/cluster-files.md",
     "search/cluster/grafana.json": "guide/grafana.json",
 }
-"""Files outside docs/ that the site has, by their paths in the repository: their places in the site."""
+"""Files that the site has elsewhere than docs/ does, or as pages, by their paths: their places in the site."""
 
 
 def on_files(files: Files, config: MkDocsConfig) -> None:
@@ -36,6 +39,8 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     """
     here = page.file.src_uri
     written = {place: path for path, place in ELSEWHERE.items()}.get(here, f"docs/{here}")
+    if written.endswith(".ipynb"):
+        markdown = "\n\n".join(_cells(markdown))
 
     def in_site(link: re.Match[str]) -> str:
         text, target, anchor = link.groups()
@@ -47,6 +52,20 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
         return f"[{text}]({relpath(place, dirname(here) or '.')}{anchor})"
 
     return re.sub(r"\[([^\]]*)\]\((?!\w+:)([^)#\s]+)([^)\s]*)\)", in_site, markdown)
+
+
+def _cells(notebook: str) -> Iterator[str]:
+    """Yield the cells of a notebook and what they show as Markdown."""
+    for cell in json.loads(notebook)["cells"]:
+        source = "".join(cell["source"])
+        if cell["cell_type"] == "markdown":
+            yield source
+            continue
+        yield f"```{'sh' if source.startswith('!') else 'python'}\n{source.removeprefix('!')}\n```"
+        for output in cell["outputs"]:
+            shown = output.get("data", {"text/plain": output.get("text", "")})
+            html, text = ("".join(shown.get(kind, "")) for kind in ("text/html", "text/plain"))
+            yield f"<div>{html}</div>" if html else f"```text\n{text.rstrip()}\n```"
 
 
 class Docstrings(Extension):

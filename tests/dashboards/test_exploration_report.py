@@ -462,11 +462,11 @@ def test_the_best_config_that_is_the_base_changes_nothing() -> None:
 
 
 def test_the_same_study_gives_the_same_picture() -> None:
-    assert picture(_made_up()) == picture(_made_up())
+    assert picture(exploration_report(_made_up()).page) == picture(exploration_report(_made_up()).page)
 
 
 def test_a_picture_shows_the_text_and_needs_nothing_else() -> None:
-    svg = picture(_made_up())
+    svg = picture(exploration_report(_made_up()).page)
     root = ET.fromstring(svg)
     words = "".join(root.itertext()).replace("\xa0", " ")
     assert "Exploratory, not confirmed: trial" in words

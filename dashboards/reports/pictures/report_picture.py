@@ -1,15 +1,12 @@
-"""Draws the text report of a search as SVG, for web pages."""
+"""Draws the text of a report as SVG, for web pages."""
 
 from io import StringIO
 
 from rich.console import Console
 from rich.terminal_theme import DEFAULT_TERMINAL_THEME
 
-from skipstack.dashboards.formats.page import shortened
+from skipstack.dashboards.formats.page import Page, shortened
 from skipstack.dashboards.formats.text import PAGE, renderable
-from skipstack.dashboards.reports.exploration.report import exploration_report
-from skipstack.dashboards.reports.next_step import DIR
-from skipstack.search.analysis.exploration.exploration import Exploration
 
 FRAME = """<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" font-family="monospace" role="img">
 <title>The report of a study</title>
@@ -33,13 +30,10 @@ FRAME = """<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}
 """Rich's SVG template without its window frame, and without fonts from the network."""
 
 
-def picture(exploration: Exploration, *, folder: str = DIR, width: int = PAGE) -> str:
-    """Draw the report of a search, without its details, as SVG. Equal explorations give equal texts.
-
-    ``folder``: the study's folder, as shown in suggested commands. ``width``: the width in characters.
-    """
+def picture(page: Page, width: int = PAGE) -> str:
+    """Draw a page without its details as SVG, ``width`` characters wide. Equal pages give equal texts."""
     console = Console(
         file=StringIO(), record=True, width=width, force_terminal=True, color_system="standard", highlight=False
     )
-    console.print(renderable(shortened(exploration_report(exploration, folder=folder).page), width))
+    console.print(renderable(shortened(page), width))
     return console.export_svg(theme=DEFAULT_TERMINAL_THEME, code_format=FRAME, unique_id="report")
